@@ -1,5 +1,5 @@
 """Published knowledge as data: what TensorFlow builds need and what NVIDIA's drivers, libraries and GPUs
 offer.
 
-One JSON file a table, one row a line, every row with its source; README.md says what the rows mean.
+Each table is one JSON file with one row per line; every row has its source. README.md explains the rows.
 doctor.tables is the only reader."""

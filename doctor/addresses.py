@@ -1,7 +1,7 @@
 """Reports from the web: an issue, a pull request, one of its comments, a gist, a file, any plain text.
 
-Of GitHub the public API is asked, with a token from GITHUB_TOKEN or GH_TOKEN where one is set; it goes to the
-API only. GITHUB_SERVER_URL and GITHUB_API_URL name another GitHub, as they do on its own runners.
+GitHub is read through its public API, with the token in GITHUB_TOKEN or GH_TOKEN if one is set. The token is
+sent to the API only. GITHUB_SERVER_URL and GITHUB_API_URL name another GitHub, as they do on its own runners.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from doctor.web import Limit
 
 LARGEST = 64 * 1024 * 1024
-"""Most bytes that are fetched from one address."""
+"""The most bytes that are fetched from one address."""
 TIMEOUT = (10, 30)
 """Seconds to connect, and between two pieces of an answer."""
 LONGEST = 120.0
 """Time limit in seconds for one address, its pages of comments included."""
 PAGES = 20
-"""Most pages of a hundred comments that are read."""
+"""The most pages, of a hundred comments each, that are read."""
 
 _ISSUE = lazy.compile(r"/(?P<repo>[\w.-]+/[\w.-]+)/(?:issues|pull)/(?P<number>\d+)(?:/|$)")
 _BLOB = lazy.compile(r"/(?P<repo>[\w.-]+/[\w.-]+)/(?:blob|raw)/(?P<rest>.+)")
@@ -36,11 +36,10 @@ _GIST = lazy.compile(r"/(?:[\w.-]+/)?(?P<id>[0-9a-f]{8,})(?:/|$)")
 
 
 def fetch(address: str, *, comments: bool = False) -> IO[bytes]:
-    """The report at an address. comments: of an issue, its comments as well.
+    """The report at an address. comments: also read the comments of an issue.
 
-    Raises InputError where it is missing, private, too large, too slow, no text, or out of reach, with what
-    to do about it. Another address that it leads to is followed where it is public, or of the kind that was
-    named.
+    Raises InputError if it is missing, private, too large, too slow, no text, or out of reach, with what to
+    do about it. Redirects are followed to public addresses, and to addresses of the kind that the user named.
     """
     import requests
 
@@ -52,7 +51,7 @@ def fetch(address: str, *, comments: bool = False) -> IO[bytes]:
 
 
 class _Reading(NamedTuple):
-    """One address that is read; `name` is how messages call it."""
+    """One address that is read; messages call it `name`."""
 
     name: str
     session: requests.Session
@@ -92,7 +91,7 @@ def _fetch(at: _Reading, address: str, comments: bool) -> IO[bytes]:
 
 
 def _issue(at: _Reading, repo: str, number: str, comment: str | None, comments: bool) -> IO[bytes]:
-    """The title and text of an issue, its comments where they were asked for; or one comment."""
+    """The title and text of an issue, with its comments if they were requested; or one comment."""
     if comment:
         return _stream(_body(_api(at, f"repos/{repo}/issues/comments/{comment}")))
     issue = _api(at, f"repos/{repo}/issues/{number}")
@@ -235,7 +234,7 @@ def _get(at: _Reading, place: str, headers: dict[str, str]) -> requests.Response
 
 
 def _read(at: _Reading, answer: requests.Response) -> bytes:
-    """All of an answer, which may not be larger than LARGEST."""
+    """The whole answer, which must not be larger than LARGEST."""
     import requests
 
     from doctor.web import RefusedError, body

@@ -12,7 +12,7 @@ it, too.
     **Likely cause: The CUDA libraries that this TensorFlow loads are not on this machine** (`cuda-missing`)
 
 A call prints nothing, ends no process, installs no signal handlers, leaves no thread behind and writes no
-file; it may be made again and from several threads at once. What cannot be done raises an error of
+file. Calls may be repeated, and made from several threads at once. A failure raises an error of
 `doctor.errors`: UsageError (the call is wrong), InputError (something cannot be read), UnableError (it cannot
 be done here), DefectError (the tool itself failed: there is no verdict).
 """
@@ -39,9 +39,8 @@ PLATFORMS = ("linux", "windows", "wsl", "macos")
 class Report:
     """What is wrong with one machine, or in one pasted report.
 
-    `findings`, and all else that hangs on `diagnosis`, name paths, users and hosts as they are. `to_dict` and
-    `render` take out what tells who and where somebody is, and every secret. times: how long each probe of a
-    machine took, in seconds.
+    `findings` and the rest of `diagnosis` name paths, users and hosts as they are. `to_dict` and `render`
+    redact names, places and secrets. times: how long each probe of a machine took, in seconds.
     """
 
     diagnosis: Diagnosis
@@ -49,8 +48,8 @@ class Report:
 
     @property
     def verdict(self) -> Finding:
-        """The finding that a person should act on first; `healthy`, `benign-messages` or `undetermined`
-        where there is nothing to act on."""
+        """The finding that a person should act on first; it is `healthy`, `benign-messages` or `undetermined`
+        if there is nothing to act on."""
         return self.diagnosis.verdict
 
     @property
@@ -69,7 +68,7 @@ class Report:
     def render(self, form: str = "text", *, width: int = 80, colour: bool = False, verbose: int = 0) -> str:
         """The report for a person, as "text", "markdown" or "html" (a whole page).
 
-        For text: `width` in columns, `colour` as escapes of a terminal, `verbose` 1 for where each fact came
+        For text: `width` in columns, `colour` for terminal escapes, `verbose` 1 to show where each fact came
         from. Raises UsageError for any other form.
         """
         from doctor.render import Options, around, rendered
@@ -95,19 +94,19 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class PlanReport:
-    """What goes together on a machine, and the commands for it; the first of `plans` is the recommended
-    one."""
+    """The versions that work together on a machine, and the commands for them; the first of `plans` is
+    recommended."""
 
     outcome: Outcome
 
     @property
     def verdict(self) -> Finding | None:
-        """The first thing that stands in the way; None where nothing does."""
+        """The first obstacle; None if there is none."""
         return self.outcome.findings[0] if self.outcome.findings else None
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What stands in the way, in the request or on the machine."""
+        """The obstacles, in the request or on the machine."""
         return tuple(self.outcome.findings)
 
     @property
@@ -141,7 +140,7 @@ def _known(form: str) -> None:
 
 
 def diagnosed(facts: Facts) -> Report:
-    """The report on facts that were read before. Raises DefectError."""
+    """The report on facts that were read earlier. Raises DefectError."""
     from doctor.diagnose import diagnose
     from doctor.tables import Tables
 
@@ -159,10 +158,10 @@ def explain(
     """Diagnose one pasted report: a log, a traceback, pip or nvidia-smi output, an issue's text, in any mix.
 
     report: its text, its bytes in whatever encoding, or a stream of bytes, which is read in constant memory.
-    name: what evidence calls it. platform: linux, windows, wsl or macos, as somebody says of the machine; it
-    counts where the report does not tell. progress: called with the number of bytes that were read since its
-    last call, of a large one. processes: a large file may be read by several processes. Raises UsageError for
-    another platform, InputError where it is empty or no text, DefectError where a rule fails.
+    name: what evidence calls it. platform: linux, windows, wsl or macos, used if the report does not show it.
+    progress: called with the number of bytes read since its last call, for a large report. processes: allow
+    several processes to read a large file. Raises UsageError for another platform, InputError if it is empty
+    or is not text, DefectError if a rule fails.
     """
     from io import BytesIO
 
@@ -199,12 +198,12 @@ def check(
     """Diagnose this machine and a Python environment on it, or the files of another machine.
 
     python: an interpreter or an environment's folder; by default VIRTUAL_ENV, CONDA_PREFIX, `python3` or
-    `python` on PATH, this one. root: a folder to read in place of `/`, from which nothing is run or loaded.
-    deep: also start TensorFlow in a process of its own, for `limit` seconds at most, and use each GPU.
-    record: a file that `check --save` wrote, in place of examining this machine. tell: called with a line
-    where something that takes long begins. printed: what TensorFlow printed when it ran there. Raises
-    UsageError where these exclude each other, InputError where a path or a record cannot be read, UnableError
-    where there is no Python to start TensorFlow with, DefectError where a rule fails.
+    `python` on PATH, this one. root: a folder to read instead of `/`; nothing in it is run or loaded. deep:
+    also start TensorFlow in a separate process, for `limit` seconds at most, and use each GPU. record: read
+    this file of `check --save` instead of examining this machine. tell: called with a line before each step
+    that takes long. printed: what TensorFlow printed when it ran there. Raises UsageError if options exclude
+    each other, InputError if a path or a record cannot be read, UnableError if there is no Python to start
+    TensorFlow with, DefectError if a rule fails.
     """
     from doctor.errors import UsageError
 
@@ -239,8 +238,8 @@ def _recorded(path: str) -> Facts:
 def _examined(
     python: str | None, root: str | None, limit: float | None, tell: Callable[[str], None] | None
 ) -> tuple[Facts, tuple[tuple[str, float], ...]]:
-    """The facts of this machine or of another one's files, and the times of the probes. limit: of the deep
-    check, in seconds; None where there is none."""
+    """The facts of this machine or of another one's files, and the times of the probes. limit: seconds for
+    the deep check; None if there is none."""
     from doctor.errors import InputError, UnableError
     from doctor.probe import Machine, NoPythonError, deep, look
 
@@ -278,15 +277,15 @@ def plan(
     requirements: str | Sequence[str] = (),
     texts: Mapping[str, str] | None = None,
 ) -> PlanReport:
-    """Which TensorFlow, Python, CUDA, cuDNN and driver go together, from the tables alone.
+    """Which TensorFlow, Python, CUDA, cuDNN and driver work together, from the tables alone.
 
     The parameters are the options of `tfgpu-doctor plan`. The request: tensorflow ("2.15", ">=2.16,<2.19",
-    "latest"), python ("3.12"), cuda and cudnn (those that are installed and have to be used), cpu (no CUDA),
-    requirements (files, each line of which is judged; texts: the same by name and content, and what they take
-    in is not read). The machine: os ("Ubuntu 24.04"), gpu (names, PCI ids or compute capabilities; "none"),
-    driver ("535.183.01"), or machine (a file with the JSON of a `check` there); this one where none of them
-    is given. Raises UsageError where they exclude each other or name what there is not, InputError where a
-    file cannot be read.
+    "latest"), python ("3.12"), cuda and cudnn (installed versions that must be used), cpu (no CUDA),
+    requirements (files; each of their lines is judged), texts (the same as name and content; files that they
+    include are not read). The machine: os ("Ubuntu 24.04"), gpu (names, PCI ids or compute capabilities;
+    "none"), driver ("535.183.01"), or machine (a file with the JSON of a `check` there); by default this
+    machine. Raises UsageError if they exclude each other or name something that does not exist, InputError if
+    a file cannot be read.
 
     >>> found = plan(tensorflow="2.15", os="Ubuntu 22.04", gpu="Tesla T4", driver="535.183.01")
     >>> found.plans[0].tensorflow, found.plans[0].cuda

@@ -1,4 +1,4 @@
-"""What later Pythons have and 3.8 lacks."""
+"""Functions of later Pythons that 3.8 lacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What this process writes to file descriptor 2, where TensorFlow's C++ code prints."""
+"""Captures what this process writes to file descriptor 2, where TensorFlow's C++ code prints."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import os
 import threading
 
 HEAD, KEPT = 256 << 10, 1 << 20
-"""Bytes kept of what is printed: the first ones, and all together."""
+"""Bytes kept of the output: of its beginning, and in total."""
 WAIT = 0.5
-"""Seconds at most for what stands in the pipe to be read when a cell ends."""
+"""The most seconds to wait, when a cell ends, until the pipe has been read."""
 
 
 class Captured:
@@ -20,8 +20,8 @@ class Captured:
         self._saved = self._read = -1
 
     def start(self) -> None:
-        """Put a pipe in the descriptor's place. Raises OSError where that cannot be done; it is as before
-        then."""
+        """Replace the descriptor by a pipe. Raises OSError if that fails; the descriptor is then
+        unchanged."""
         saved = os.dup(2)
         try:
             read, write = os.pipe()
@@ -36,7 +36,7 @@ class Captured:
         self._thread.start()
 
     def _pass_on(self) -> None:
-        """Read until every writer is gone: a program that a cell started in the background may be one for
+        """Read until every writer is gone; a program that a cell started in the background may stay one for
         long."""
         import select
 
@@ -80,7 +80,7 @@ class Captured:
                 self._lock.release()
 
     def _drain(self) -> None:
-        """Wait for what the pipe holds, and not for those who may still write into it."""
+        """Wait until the pipe's present content is read, but not for programs that may still write."""
         import time
 
         end = time.monotonic() + WAIT

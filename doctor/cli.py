@@ -1,4 +1,4 @@
-"""The command line: arguments in, exit code out. The only place that decides how the process ends.
+"""The command line: arguments in, exit code out. No other module decides how the process ends.
 
 Exit codes: 0 no finding of severity error, 1 at least one, 2 a wrong call or unreadable input, 3 the tool
 could not do what was asked, 70 a defect of the tool itself, 130 interrupted.
@@ -38,7 +38,7 @@ COMMANDS = {
     "serve": "the page on this machine: paste logs, plan, look things up in a browser",
     "code": "the page of a finding code; without one, the list",
 }
-"""Every command, with its line in --help. Its module is doctor.commands.NAME (imported when it is used)."""
+"""Every command with its line in --help. Its module, doctor.commands.NAME, is imported when it is used."""
 
 FORMATS = ("text", "json", "markdown", "html")
 GROUPS = {
@@ -63,7 +63,7 @@ def _module(name: str) -> Any:
 
 
 def shared_options(parser: argparse.ArgumentParser, forms: Sequence[str] = FORMATS) -> None:
-    """Options that mean the same for every command. forms: the values of --format."""
+    """Add the options that every command shares. forms: the values of --format."""
     group = parser.add_argument_group("output")
     group.add_argument("--format", choices=forms, default="text", help="how to answer (text)")
     group.add_argument("--output", metavar="FILE", help="write the answer to a file")
@@ -78,7 +78,7 @@ def shared_options(parser: argparse.ArgumentParser, forms: Sequence[str] = FORMA
     )
     group.add_argument("-q", "--quiet", action="store_true", help="no progress and no hints")
     group.add_argument(
-        "--exit-zero", action="store_true", help="exit 0 where findings of severity error would give 1"
+        "--exit-zero", action="store_true", help="exit 0 even if findings of severity error would give 1"
     )
 
 
@@ -131,7 +131,7 @@ def _version() -> str:
 
 
 def _complain(message: str, hint: str = "") -> None:
-    """One line on standard error, and the next step where there is one."""
+    """One line on standard error, and the next step if there is one."""
     from doctor.printable import line, say
 
     say(f"tfgpu-doctor: {line(message)}")
@@ -140,7 +140,7 @@ def _complain(message: str, hint: str = "") -> None:
 
 
 def _split(argv: Sequence[str]) -> tuple[str, list[str]]:
-    """The command's name and its arguments; `check` where none is named."""
+    """The command's name and its arguments; `check` if none is named."""
     arguments = list(argv)
     for i, word in enumerate(arguments):
         if word in COMMANDS:
@@ -155,7 +155,7 @@ def _split(argv: Sequence[str]) -> tuple[str, list[str]]:
 
 
 def run(argv: Sequence[str]) -> int:
-    """Run one command; returns its exit code. Errors of the command are reported here."""
+    """Run one command, and report its errors. Returns the exit code."""
     from doctor.errors import CommandError, DefectError
 
     if argv and argv[0] in ("-h", "--help", "help") and len(argv) == 1:
@@ -187,7 +187,7 @@ def run(argv: Sequence[str]) -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The entry point: never a traceback. Returns the exit code."""
+    """The entry point. Returns the exit code; never ends in a traceback."""
     from doctor.errors import CommandError
 
     _open_streams()
@@ -232,15 +232,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 class _Closed(io.TextIOBase):
-    """Standard output that was closed before the start (`>&-`): writing to it then raises an error that
-    names the reason."""
+    """Replaces a standard output that was closed before the start (`>&-`): writing raises an error that names
+    the reason."""
 
     def write(self, text: str) -> int:
         raise OSError(errno.EBADF, "it is closed", "standard output")
 
 
 def _open_streams() -> None:
-    """Give closed standard streams a place: the next file that is opened must not take their number."""
+    """Reopen closed standard streams, so that the next opened file does not take their number."""
     for number in range(3):
         try:
             os.fstat(number)
@@ -253,7 +253,8 @@ def _open_streams() -> None:
 
 
 def _say_no_more() -> None:
-    """Let Python's own flush at exit find a stream that takes everything."""
+    """Replace standard output by one that accepts everything, so that Python's flush at exit does not
+    fail."""
     try:  # noqa: SIM105
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ValueError):  # it has no number: nothing is flushed
@@ -261,7 +262,7 @@ def _say_no_more() -> None:
 
 
 def _outside(error: OSError) -> int:
-    """An error of the machine in one line, with the next step."""
+    """Report an error of the machine in one line, with the next step."""
     what = error.filename or "standard output"
     if error.filename is None or isinstance(sys.stdout, _Closed):
         _say_no_more()
@@ -282,5 +283,5 @@ def _defect(what: str) -> int:
 
 
 def entry() -> NoReturn:
-    """For `python -m doctor`."""
+    """The entry point of `python -m doctor`."""
     sys.exit(main())

@@ -1,5 +1,5 @@
-"""Facts and tables in, a diagnosis out: all rules judge, what has one cause is merged, the verdict stands
-first."""
+"""Facts and tables in, a diagnosis out: all rules judge, findings with the same cause are merged, the verdict
+comes first."""
 
 from __future__ import annotations
 
@@ -25,9 +25,8 @@ CALM = ("benign-messages", "healthy", "undetermined")
 def diagnose(facts: Facts, tables: Tables, rules: Iterable[Rule] | None = None) -> Diagnosis:
     """Judge a machine or report.
 
-    The findings are never empty: where no rule finds a cause the verdict is benign-messages, healthy or
-    undetermined. Raises DefectError where a rule fails: a verdict without what it would have said may be
-    wrong.
+    The findings are never empty: if no rule finds a cause, the verdict is benign-messages, healthy or
+    undetermined. Raises DefectError if a rule fails, because a verdict without its result may be wrong.
     """
     skipped: list[Skipped] = []
     case, by_rules, parts = gathered(facts, tables, rules, skipped)
@@ -37,7 +36,7 @@ def diagnose(facts: Facts, tables: Tables, rules: Iterable[Rule] | None = None) 
         raise DefectError(f"a table cannot be read: {error}") from error
     except ValueError as error:  # a version in a record that is none: what the rules found stands
         ordered, others = by_rules, ()
-        skipped.append(Skipped("undetermined", f"what else it may be was not judged: {error}"))
+        skipped.append(Skipped("undetermined", f"other causes were not judged: {error}"))
     findings = [_here(finding, case) for finding in ordered]
     findings[:1] = [compared(verdict, case) for verdict in findings[:1]]
     return Diagnosis(facts, tuple(restated(findings, facts)), tuple(skipped), parts, others)
@@ -50,9 +49,9 @@ def gathered(
     skipped: list[Skipped] | None = None,
     stages: list[tuple[str, list[Finding]]] | None = None,
 ) -> tuple[Case, list[Finding], tuple[Part, ...]]:
-    """The material for a verdict: the case, what the rules found in it, and which versions go together.
+    """The material for a verdict: the case, what the rules found in it, and which versions fit.
 
-    skipped: is given the rules that did not judge, and why. stages: is given the findings after each step, by
+    skipped: receives the rules that did not judge, and why. stages: receives the findings after each step, by
     its name.
     """
     skipped = [] if skipped is None else skipped
@@ -76,20 +75,20 @@ def gathered(
     left = overcome(sure, case)
     by_rules = merged(left, judges.by_code)
     if stages is not None:
-        names = ("rules", "a surer cause is there", "the run got past it", "merged")
+        names = ("rules", "there is a more certain cause", "the run got past it", "merged")
         stages += zip(names, (findings, sure, left, by_rules))
     try:
         return case, by_rules, compatibility.parts(case)
     except TableError as error:
         raise DefectError(f"a table cannot be read: {error}") from error
     except ValueError as error:  # a version in a record that is none: what the rules found stands
-        skipped.append(Skipped("undetermined", f"what goes together was not judged: {error}"))
+        skipped.append(Skipped("undetermined", f"the versions were not compared: {error}"))
         return case, by_rules, ()
 
 
 def _here(finding: Finding, case: Case) -> Finding:
-    """The finding with the steps that serve the case, in the words of its shell, and the row that says
-    which TensorFlow it is."""
+    """The finding with the steps that fit the case, written for its shell, and the table row of its
+    TensorFlow."""
     steps = fitting(bindings.reworded(finding, case), case.platform)
     worded = without_pip.reworded(steps, case).on(case.platform)
     if case.bringing is None or not worded.tables:
@@ -111,9 +110,9 @@ AT_HOME = {
 
 
 def fitting(finding: Finding, platform: str | None) -> Finding:
-    """A finding without the steps that are for another platform than the case's.
+    """A finding without the steps for other platforms than the case's.
 
-    Where no step would be left the platform is in doubt rather than the steps, and all of them stay.
+    If no step would be left, the platform is doubtful rather than the steps, and all of them stay.
     """
     steps = tuple(
         s for s in finding.prescription if platform is None or s.platform in AT_HOME.get(platform, ("",))
@@ -122,25 +121,24 @@ def fitting(finding: Finding, platform: str | None) -> Finding:
 
 
 MISFITS = ("cuda-version-mismatch", "cudnn-version-mismatch")
-"""Codes of what people suspect first: that some versions do not go together."""
+"""Codes of what people suspect first: versions that do not fit."""
 
 
 def surer(findings: list[Finding]) -> list[Finding]:
-    """The findings without versions that are only suspected not to go together, where something surer is
-    found."""
+    """The findings without merely suspected version conflicts, if there is a more certain finding."""
     sure = any(f.severity == "error" and f.confidence != "possible" for f in findings)
     return [f for f in findings if not (sure and f.code in MISFITS and f.confidence == "possible")]
 
 
 BEFORE_IT_STARTS = ("tf-not-installed", "tf-no-wheel", "python-dependency-conflict", "tf-import-failed")
-"""Codes of what keeps TensorFlow from being installed or imported."""
+"""Codes of causes that keep TensorFlow from being installed or imported."""
 
 
 def overcome(findings: list[Finding], case: Case) -> list[Finding]:
-    """The findings, where those are mere possibilities that a report got past: faults of the import before a
-    run that looked for GPUs.
+    """The findings without possible import faults that a later run in the report got past, because it looked
+    for GPUs.
 
-    Steps of a guide and threads name such faults on the way; what the run then meets is what is left.
+    Guides and threads mention such faults on the way; only what the last run meets is left.
     """
     facts = case.facts
     runs = [
@@ -170,8 +168,8 @@ CHANGES = ("and-cuda-installed", "growth-set")
 
 
 def compared(verdict: Finding, case: Case) -> Finding:
-    """The verdict with what a text shows besides: another run that got a GPU, and what is named in
-    between."""
+    """The verdict with a note about another run in the text that got a GPU, and what changed between the
+    two."""
     works = next((device.source for device in case.in_another_run if device.source.line is not None), None)
     at = min((source.line for source in verdict.evidence if source.line is not None), default=None)
     if works is None or works.line is None:
@@ -179,12 +177,9 @@ def compared(verdict: Finding, case: Case) -> Finding:
     first, last = sorted((works.line, works.line if at is None else at))
     between = [s.source for s in case.facts.symptoms(*CHANGES) if first < (s.source.line or 0) < last]
     change = f" (line {between[0].line})" if between else ""
-    note = (
-        f"Line {works.line} is of another run, which got a GPU: what differs between the two{change} is what"
-        " to look at."
-    )
-    told = replace(verdict, explanation=f"{verdict.explanation} {note}")
-    return told.with_more(evidence=[works, *between[:1]])
+    note = f"Line {works.line} belongs to another run, which got a GPU; compare the two runs{change}."
+    noted = replace(verdict, explanation=f"{verdict.explanation} {note}")
+    return noted.with_more(evidence=[works, *between[:1]])
 
 
 def _rank(finding: Finding) -> tuple[int, int, int]:
@@ -196,9 +191,10 @@ def _rank(finding: Finding) -> tuple[int, int, int]:
 
 
 def merged(findings: Iterable[Finding], rules: Mapping[str, Rule]) -> list[Finding]:
-    """One finding a code, consequences folded into their causes, in the order in which a person should act.
+    """One finding per code, with consequences folded into their causes, in the order in which a person should
+    act.
 
-    A cause explains a consequence only if it is at least as sure; a mere possibility explains nothing.
+    A cause explains a consequence only if it is at least as certain; a mere possibility explains nothing.
     """
     ranked = sorted(findings, key=_rank)
     kept: list[Finding] = []

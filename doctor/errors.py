@@ -32,7 +32,7 @@ class UnableError(CommandError):
 
 
 class DefectError(CommandError):
-    """The tool itself failed (a rule, a table that it ships): there is no verdict. Its cause is the error
-    that was met."""
+    """The tool itself failed (a rule, a bundled table), so there is no verdict. `__cause__` is the original
+    error."""
 
     exit_code = 70

@@ -15,8 +15,8 @@ NO_HOME = "this user has no home folder (HOME is not set, and there is no entry 
 
 
 def home() -> Path | None:
-    """The user's home folder; None where neither HOME nor the list of users names one, as in `docker run
-    -u 12345`."""
+    """The user's home folder; None if neither HOME nor the list of users names one, as in `docker run -u
+    12345`."""
     try:
         return Path.home()
     except (RuntimeError, KeyError):  # KeyError: until Python 3.9
@@ -24,7 +24,7 @@ def home() -> Path | None:
 
 
 def expanded(path: str) -> Path:
-    """A path in which a leading ~ is the home folder. Raises InputError where that is not known."""
+    """A path in which a leading ~ is the home folder. Raises InputError if that is not known."""
     try:
         return Path(path).expanduser()
     except (RuntimeError, KeyError) as error:
@@ -34,13 +34,13 @@ def expanded(path: str) -> Path:
 
 
 def cache_base() -> Path | None:
-    """The folder for caches by the platform's rule (XDG Base Directory, Apple, Windows Known Folders);
-    None without home."""
+    """The folder for caches by the platform's rule (XDG Base Directory, Apple, Windows Known Folders); None
+    without a home folder."""
     return _base("XDG_CACHE_HOME", ".cache", "Library/Caches")
 
 
 def data_base() -> Path | None:
-    """The folder for an application's data by the platform's rule; None without home."""
+    """The folder for an application's data by the platform's rule; None without a home folder."""
     return _base("XDG_DATA_HOME", ".local/share", "Library/Application Support")
 
 
@@ -56,22 +56,22 @@ def _base(variable: str, below: str, on_macos: str) -> Path | None:
 
 
 def temporary_folder() -> Path:
-    """The folder for temporary files. Raises UnableError where none can be written."""
+    """The folder for temporary files. Raises UnableError if none can be written."""
     import tempfile
 
     try:
         return Path(tempfile.gettempdir())
     except FileNotFoundError as error:
         raise UnableError(
-            "there is no folder for temporary files that can be written", "TMPDIR=FOLDER names one"
+            "no writable folder for temporary files was found", "TMPDIR=FOLDER names one"
         ) from error
 
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A stream for a file's new content. The file takes it when all is written and nothing failed: who reads
-    it sees the old content or the new one, and an error (a full disk) leaves the old. Links are followed,
-    permissions stay.
+    """A stream for a file's new content. The file is replaced when everything is written without an error: a
+    reader sees either the old content or the new, and an error (a full disk) leaves the old. Links are
+    followed, permissions stay.
 
     Raises OSError.
     """
@@ -101,7 +101,7 @@ def cannot_write(path: str | os.PathLike[str], error: OSError) -> UnableError:
     import errno
 
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        hint = "make room there, or name a file on another disk; what was in the file is still there"
+        hint = "free space there, or name a file on another disk; the earlier file is unchanged"
     elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         hint = "name a file in a folder that this user may write to"
     elif error.errno == errno.ENOENT:

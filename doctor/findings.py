@@ -14,10 +14,10 @@ CONFIDENCES = ("certain", "likely", "possible")
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One line of a file with another text.
+    """A change of one line of a file.
 
-    line: 1-based. old: what stands there, without the white space around it and without a comment at its end.
-    new: what takes its place; "" takes the line out.
+    line: 1-based. old: the line's text, without surrounding white space and without a trailing comment. new:
+    its replacement; "" removes the line.
     """
 
     file: str
@@ -30,14 +30,12 @@ class Edit:
 class Step:
     """One thing to do.
 
-    kind: "shell" (a command line that can be pasted), "python" (code for the program) or "manual".
-    text: what is shown; that of a shell step is made from its command.
-    platform: linux, windows, wsl, macos, or "" where it is the same everywhere.
-    needs_root: the command has to run as an administrator; tfgpu-doctor never runs such a step.
-    why: one sentence.
-    command: what a shell step runs.
-    edit: the line of a file that the step changes, where it is no more than that.
-    Raises ValueError for another kind, for no text, and for a shell step without a command.
+    kind: "shell" (a command line that can be pasted), "python" (code for the program) or "manual". text: the
+    text to show; that of a shell step is made from its command. platform: linux, windows, wsl, macos, or ""
+    if it is the same everywhere. needs_root: the command must run as an administrator; tfgpu-doctor never
+    runs such a step. why: one sentence. command: the command of a shell step. edit: the line of a file that
+    the step changes, if it changes nothing else. Raises ValueError for another kind, for no text, and for a
+    shell step without a command.
     """
 
     kind: str
@@ -57,15 +55,14 @@ class Step:
             raise ValueError("a shell step is made from a command")
 
     def on(self, platform: str | None) -> Step:
-        """The step in the words of the shell of a case's platform, where it is for no platform of its own."""
+        """The step written for the shell of a case's platform, unless the step has a platform of its own."""
         if self.command is None or self.platform or not platform:
             return self
         return replace(_of_shell(self.command, self.why, "", self.needs_root, platform), edit=self.edit)
 
 
 def shell(command: Line, why: str = "", *, platform: str = "", root: bool = False) -> Step:
-    """A command line to paste; something to do by hand where no text of the platform's shell holds it
-    safely."""
+    """A step with a command line to paste; a manual step if no shell text can hold the command safely."""
     return _of_shell(command, why, platform, root, platform or "linux")
 
 
@@ -74,30 +71,29 @@ def _of_shell(command: Line, why: str, platform: str, root: bool, where: str) ->
         return Step("shell", rendered(command, where), why, platform, root, command)
     except RefusedError as refused:
         text = (
-            f"Rename {refused.value!r}: no command that is safe to paste can hold it. Then start this again"
+            f"Rename {refused.value!r}: no command that is safe to paste can contain it. Then run this again"
         )
         return Step("manual", text, why, platform, root, command)
 
 
 def python(text: str, why: str = "") -> Step:
-    """Code for the program that uses TensorFlow."""
+    """A step with code for the program that uses TensorFlow."""
     return Step("python", text, why)
 
 
 def manual(text: str, why: str = "", *, platform: str = "", root: bool = False) -> Step:
-    """Something that only a person can do."""
+    """A step that only a person can do."""
     return Step("manual", text, why, platform, root)
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One root cause with its evidence; cannot be built without any.
+    """One root cause with its evidence, of which there is always some.
 
-    tables: the rows of the compatibility tables that the conclusion uses, as people read them.
-    confidence: certain (the text or the machine says it), likely, possible.
-    consequences: what else was seen that follows from this cause.
-    proof: the command that shows whether the prescription helped.
-    Raises ValueError for an unknown severity, and where there is no evidence.
+    tables: citations of the rows of the compatibility tables that the conclusion uses. confidence: certain
+    (the text or the machine proves it), likely, possible. consequences: other facts that follow from this
+    cause. proof: the command that shows whether the prescription helped. Raises ValueError for an unknown
+    severity, and without evidence.
     """
 
     code: str
@@ -121,16 +117,16 @@ class Finding:
 
     @property
     def verify(self) -> str:
-        """The text of the proof; "" where there is none that can be pasted."""
+        """The text of the proof; "" if none can be pasted."""
         return self.proof.text if self.proof is not None and self.proof.kind == "shell" else ""
 
     def on(self, platform: str | None) -> Finding:
-        """The finding with its commands in the words of the shell of a platform."""
+        """The finding with its commands written for the shell of a platform."""
         steps = tuple(step.on(platform) for step in self.prescription)
         return replace(self, prescription=steps, proof=self.proof.on(platform) if self.proof else None)
 
     def with_more(self, *, evidence: Iterable[Source] = (), consequences: Iterable[str] = ()) -> Finding:
-        """The same finding with further evidence and consequences, each named once."""
+        """The same finding with further evidence and consequences, each once."""
         return replace(
             self,
             evidence=tuple(dict.fromkeys((*self.evidence, *evidence))),
@@ -156,12 +152,12 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part of a case against what goes with it, from the tables.
+    """One part of a case compared with what the build needs, from the tables.
 
     part: gpu, driver, cuda, cudnn, python, platform, package or program. have, needs: as people write them;
-    have "" where it is not known, needs "" where nothing is asked. fits: True, False, or None where it is not
-    known. slow: it fits after a compilation at the first start. code: the finding that a misfit is. reason:
-    why, in a sentence. rank: how well both sides are known (doctor.facts.MEASURED to INFERRED).
+    have: "" if unknown; needs: "" if nothing is required. fits: True, False, or None if unknown. slow: it
+    fits, but the first start compiles code. code: the finding for a misfit. reason: a sentence. rank: how
+    well both sides are known (doctor.facts.MEASURED to INFERRED).
     """
 
     part: str
@@ -188,8 +184,8 @@ class Skipped:
 class Diagnosis:
     """The result for one machine or one report; `findings[0]` is the verdict.
 
-    compatibility: what goes together, where TensorFlow's release is known or can be bounded. alternatives:
-    what else remains possible, the likeliest first.
+    compatibility: which parts fit, if TensorFlow's release is known or can be bounded. alternatives: other
+    possible causes, the likeliest first.
     """
 
     facts: Facts

@@ -1,6 +1,6 @@
-"""What people hand over, as reports: files, folders, standard input, addresses.
+"""The inputs that people name: files, folders, standard input, addresses.
 
-In: the words of the command line. Out: `Input`s, and from each a stream of bytes. Nothing is interpreted
+In: the words of the command line. Out: `Input`s, and from each a stream of bytes. Nothing interprets them
 here.
 """
 
@@ -23,7 +23,7 @@ _BINARY = (
     r"|h5|hdf5|keras|pb|tflite|onnx|pt|pth|ckpt|index|data-\d+-of-\d+|npy|npz|pkl|pickle|tfrecords?|mp4|avi|mov|mp3|wav|db"
     r"|sqlite3?|docx?|xlsx?|pptx?|ttf|woff2?)$"
 )
-"""Files of a folder that are not worth opening; of the rest, those that hold no text are passed over."""
+"""Endings of files that are skipped in folders; of the rest, files without text are skipped."""
 
 
 class Input(NamedTuple):
@@ -36,9 +36,9 @@ class Input(NamedTuple):
 
 
 def expand(words: Iterable[str], *, comments: bool = False) -> Iterator[Input]:
-    """Every report that the words name, in their order; the files of a folder in the order of their names.
+    """Every report that the words name, in their order; the files of a folder are sorted by name.
 
-    comments: of an issue, its comments as well.
+    comments: also read the comments of an issue.
     """
     for word in words:
         if word != STDIN and not word.lower().startswith(_ADDRESS) and Path(word).is_dir():
@@ -61,9 +61,9 @@ def _files(folder: str) -> Iterator[str]:
 
 
 def opened(item: Input) -> IO[bytes]:
-    """The bytes of a report, to be read once and closed by the caller; what gzip packed is unpacked.
+    """The bytes of a report, which the caller reads once and closes; gzip is unpacked.
 
-    Raises InputError where it cannot be read: which, and why.
+    Raises InputError, with the name and the reason, if it cannot be read.
     """
     if item.name == STDIN:
         if sys.stdin is None:

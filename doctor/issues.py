@@ -3,8 +3,8 @@
     python -m doctor.issues        reads everything from environment variables (`Settings.of`)
 
 The issue comes from the event's file, never from a command line. The answer is the Markdown of `explain`, in
-which nothing of the report can be a mention, a link or a reference. It is one comment with a hidden mark: an
-edit of the issue updates it, and where nothing is left to say it is withdrawn. Sources: GitHub, "REST API
+which no text of the report can become a mention, a link or a reference. It is one comment with a hidden mark:
+it is updated when the issue is edited, and withdrawn if nothing is left to say. Sources: GitHub, "REST API
 endpoints for issue comments" and "Webhook events and payloads", issues; GitLab, "Notes API" and "Webhook
 events", issue events.
 """
@@ -30,29 +30,29 @@ if TYPE_CHECKING:
 MARK = "<!-- tfgpu-doctor: "
 _MARKED = lazy.compile(r"<!-- tfgpu-doctor: (?P<code>[a-z0-9-]{1,60}) -->")
 EVENT_LIMIT = 8 << 20
-"""Bytes of an event's file."""
+"""The most bytes of an event's file."""
 ANSWER_LIMIT = 16 << 20
-"""Bytes of a server's answer."""
+"""The most bytes of a server's answer."""
 BODY_LIMIT = 256 << 10
-"""Characters of an issue that are read."""
+"""The most characters of an issue to read."""
 COMMENT_LIMIT = 60_000
-"""Characters of a comment; GitHub takes 65,536."""
+"""The most characters of a comment; GitHub accepts 65,536."""
 PAGES = 10
-"""Pages of a hundred comments that are looked through for our own."""
+"""The most pages, of a hundred comments each, to search for our own comment."""
 TIMEOUT = 20.0
 TRIES = 3
 LONGEST_WAIT = 30.0
 """Longest wait, in seconds, when a server asks to retry later."""
 ACTIONS = ("opened", "edited", "reopened", "labeled", "open", "update", "reopen")
-"""What happened to an issue, in GitHub's words and in GitLab's."""
+"""The actions on an issue that are answered, in GitHub's words and in GitLab's."""
 SILENT = ("healthy",)
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What the workflow says. needs_label: only issues that carry it; needs_text: only those that hold it,
-    such as a heading of a form. labels: the label of each finding code. undetermined: also comment when no
-    cause was found. login: the account that comments."""
+    """The settings of the workflow. needs_label: only answer issues with this label; needs_text: only answer
+    issues with this text, such as a heading of a form. labels: the label of each finding code. undetermined:
+    also comment when no cause was found. login: the account that comments."""
 
     forge: str
     api: str
@@ -67,7 +67,8 @@ class Settings:
 
     @classmethod
     def of(cls, env: Mapping[str, str]) -> Settings:
-        """From environment variables: the runner's own, and TFGPU_* of the action. Raises UsageError."""
+        """The settings from environment variables: the runner's own, and TFGPU_* of the action. Raises
+        UsageError."""
         gitlab = bool(env.get("GITLAB_CI"))
         event = env.get("TRIGGER_PAYLOAD" if gitlab else "GITHUB_EVENT_PATH", "")
         api = env.get(
@@ -104,7 +105,7 @@ def _yes(env: Mapping[str, str], name: str) -> bool:
 
 
 def _labels(text: str) -> Iterator[tuple[str, str]]:
-    """`code: label`, one a line. Raises UsageError for a code that there is not."""
+    """The labels by code, from lines of `code: label`. Raises UsageError for an unknown code."""
     from doctor.rules import PLACES
 
     for row in text.splitlines():
@@ -120,7 +121,7 @@ def _labels(text: str) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class Issue:
-    """What an event says of an issue."""
+    """The issue of an event."""
 
     project: str
     number: int
@@ -130,7 +131,7 @@ class Issue:
 
     @classmethod
     def of(cls, event: Any) -> Issue | None:
-        """The issue of an event of GitHub's or GitLab's; None where it is about something else. Raises
+        """The issue of an event of GitHub's or GitLab's; None if it is about something else. Raises
         InputError."""
         if not isinstance(event, dict):
             raise InputError("the event is not a JSON object")
@@ -182,7 +183,7 @@ class Tracker:
         self._base = base
 
     def own(self) -> tuple[int, str] | None:
-        """Number and text of our comment. One of another person's that bears our mark is not ours."""
+        """The number and text of our comment. A comment of another account with our mark is not ours."""
         for page in range(1, PAGES + 1):
             comments = self._ask("GET", f"{self._list}?per_page=100&page={page}")
             for comment in comments if isinstance(comments, list) else ():
@@ -266,7 +267,7 @@ class Tracker:
 
 
 def _content(answer: Any) -> bytes:
-    """What a server sends, as far as it is read: within a size and a time."""
+    """The content of an answer, within limits of size and time."""
     content, end = bytearray(), time.monotonic() + 3 * TIMEOUT
     for piece in answer.iter_content(65536):
         content += piece
@@ -276,7 +277,7 @@ def _content(answer: Any) -> bytes:
 
 
 def answer_to(issue: Issue, settings: Settings) -> tuple[str, str]:
-    """The code of the verdict and the comment; "" for the comment where nothing is to be said."""
+    """The code of the verdict and the comment; the comment is "" if there is nothing to say."""
     from doctor import api
 
     wanted_by_label = not settings.needs_label or settings.needs_label in issue.labels
@@ -291,7 +292,7 @@ def answer_to(issue: Issue, settings: Settings) -> tuple[str, str]:
 
 
 def _shortened(report: Report) -> str:
-    """The report as a comment; of one that is too long only its first part."""
+    """The report as a comment, cut to its first part if it is too long."""
     text = report.render("markdown")
     if len(text) <= COMMENT_LIMIT:
         return text
@@ -351,14 +352,14 @@ def _commented(tracker: Tracker, before: tuple[int, str] | None, comment: str) -
 
 
 def _show(comment: str) -> None:
-    """The comment in the log, where none of its lines is a command to the runner."""
+    """Print the comment into the log, so that none of its lines is a command to the runner."""
     if comment:
         key = os.urandom(16).hex()
         print(f"::stop-commands::{key}\n{comment}\n::{key}::")
 
 
 def main() -> int:
-    """The exit code: 0, or 2 and 3 with the meaning that they have in all commands."""
+    """The program. Returns 0, or 2 and 3 with the same meaning as in all commands."""
     from doctor.printable import line, say
 
     try:

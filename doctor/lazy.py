@@ -1,7 +1,7 @@
 """Regular expressions that are compiled when they are first used.
 
-Compiling one takes up to ten milliseconds, which is as long as Python takes to start; most runs use few of a
-module's. `lazy.compile` stands where `re.compile` would outside of functions.
+Compiling one takes up to ten milliseconds, as long as Python takes to start, and most runs use few of them.
+At module level, `lazy.compile` replaces `re.compile`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, AnyStr, cast
 
 
 class _Pattern:
-    """What a compiled pattern is, once somebody asks; each of its methods is looked up there once."""
+    """Compiles its pattern at the first use; each method is then looked up once."""
 
     def __init__(self, pattern: Any, flags: int) -> None:
         self.pattern = pattern
@@ -27,5 +27,5 @@ class _Pattern:
 
 
 def compile(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:  # noqa: A001 (as in `re`)
-    """The pattern that `re.compile` would give. Raises re.error at its first use where it is wrong."""
+    """The pattern that `re.compile` would give. Raises re.error at its first use if it is invalid."""
     return cast("re.Pattern[AnyStr]", _Pattern(pattern, flags))

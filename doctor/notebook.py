@@ -6,8 +6,8 @@
     %tfgpu off    no longer
 
 TensorFlow's C++ code writes to file descriptor 2, which a kernel may show, swallow, or send to the server's
-terminal. While a cell is watched that descriptor is a pipe; all of it is passed on at once to where it went
-before, and the descriptor is put back when the cell ends.
+terminal. While a cell is watched, that descriptor is a pipe; everything is passed on at once to the original
+destination, and the descriptor is restored when the cell ends.
 """
 
 from __future__ import annotations
@@ -48,25 +48,25 @@ OURS = (
     "tensorflow_text",
     "tensorflow_addons",
 )
-"""Packages whose errors are looked at."""
+"""Packages whose errors are explained."""
 SILENT = ("undetermined", "healthy", "benign-messages")
 
 
 class Watch:
-    """What is known of one kernel: whether its cells are watched, what TensorFlow printed, and what was
+    """The state of one kernel: whether its cells are watched, what TensorFlow printed, and what was
     explained."""
 
     def __init__(self, shell: Any) -> None:
         self.shell = shell
         self.automatic = False
         self.printed = ""
-        self._told: set[tuple[str, str]] = set()
+        self._shown: set[tuple[str, str]] = set()
         self._capture: Captured | None = None
         self._inside = False
         self._asked: tuple[str, BaseException | None] | None = None
 
     def magic(self, line: str, cell: str | None = None) -> None:
-        """%tfgpu and %%tfgpu."""
+        """The magics %tfgpu and %%tfgpu."""
         word = line.strip()
         if cell is not None:
             self._cell(cell)
@@ -74,7 +74,7 @@ class Watch:
             _show(*self._kernel())
         elif word == "auto":
             self.automatic = True
-            self._told.clear()
+            self._shown.clear()
         elif word == "off":
             self.automatic = False
         else:
@@ -84,12 +84,12 @@ class Watch:
             )
 
     def before_cell(self, *_: Any) -> None:
-        """The kernel runs a cell."""
+        """Called when the kernel starts a cell."""
         if self.automatic and not self._inside and self._capture is None:
             self._capture = _begun()
 
     def after_cell(self, result: Any = None) -> None:
-        """A cell has ended. An error of this tool never reaches the person who ran it."""
+        """Called when a cell has ended. An error of this tool never reaches the person who ran it."""
         if self._inside:
             return
         capture, self._capture = self._capture, None
@@ -130,14 +130,14 @@ class Watch:
             verdict.code in SILENT
             or verdict.severity not in wanted
             or verdict.confidence == "possible"
-            or key in self._told
+            or key in self._shown
         ):
             return
-        self._told.add(key)
+        self._shown.add(key)
         _show(report, notes)
 
     def _cell(self, cell: str) -> None:
-        """Run a cell, to be explained below its own output. Its exception stays its own."""
+        """Run a cell and explain it below its own output. Its exception is raised unchanged."""
         own = None if self._capture is not None else _begun()
         names = ("showtraceback", "showsyntaxerror")
         before = {name: vars(self.shell)[name] for name in names if name in vars(self.shell)}
@@ -164,7 +164,7 @@ class Watch:
 
 
 def _begun() -> Captured | None:
-    """A capture that runs; None where descriptor 2 is closed or none is left."""
+    """A running capture; None if descriptor 2 is closed or no descriptor is free."""
     with contextlib.suppress(OSError):
         capture = Captured()
         capture.start()
@@ -194,16 +194,15 @@ def is_ours(error: BaseException) -> bool:
 
 
 def _of_tensorflow(text: str) -> bool:
-    """Whether lines are records of TensorFlow's C++ log: a source file of C++ and a line number, or its
-    words on CUDA."""
+    """Whether lines are records of TensorFlow's C++ log: they have a C++ source file with a line number, or
+    its words about CUDA."""
     return any(
         sign in text for sign in (".cc:", "StreamExecutor", "libcud", "TF-TRT", "cuda_dnn", "tensorflow/")
     )
 
 
 def explained(text: str, error: BaseException | None) -> tuple[Report | None, list[str]]:
-    """The report on what a cell printed and raised, and what else is to be said. None where there is
-    nothing to read."""
+    """The report on what a cell printed and raised, and further notes. None if there is nothing to read."""
     from doctor import api
 
     parts = [text] if text.strip() else []
@@ -217,8 +216,8 @@ def explained(text: str, error: BaseException | None) -> tuple[Report | None, li
 
 
 def differences() -> list[str]:
-    """What this kernel's environment variables have that a login shell's have not, and the other way
-    round; and what was set too late. The shell's start files are read, not run."""
+    """The differences between this kernel's environment variables and a login shell's, and variables that
+    were set too late. The shell's start files are read, not run."""
     notes = list(_set_too_late())
     shell = _login_shell()
     if shell is None:
@@ -249,7 +248,8 @@ def differences() -> list[str]:
 
 
 def _set_too_late() -> Iterator[str]:
-    """The loader reads LD_LIBRARY_PATH once, when a process starts (ld.so(8))."""
+    """Whether LD_LIBRARY_PATH was set after this process started: the loader reads it only at the start
+    (ld.so(8))."""
     try:
         with open("/proc/self/environ", "rb") as file:
             pairs = [part.partition("=") for part in file.read().decode("utf-8", "replace").split("\0")]
@@ -265,7 +265,7 @@ def _set_too_late() -> Iterator[str]:
 
 
 def _login_shell() -> Any:
-    """The start of a login shell of the person whose kernel this is; None where it is not known."""
+    """The variables of a login shell of the kernel's user; None if they are not known."""
     if not sys.platform.startswith("linux"):
         return None
     from doctor.probe import starts
@@ -319,7 +319,7 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def unload_ipython_extension(shell: Any) -> None:
-    """`%unload_ext doctor.notebook`: as if it had not been there."""
+    """`%unload_ext doctor.notebook`: undo the loading."""
     watch = shell.tfgpu_doctor
     shell.events.unregister("pre_run_cell", watch.before_cell)
     shell.events.unregister("post_run_cell", watch.after_cell)

@@ -1,6 +1,7 @@
-"""Text that may be shown: nothing in it can steer a terminal, turn the direction of writing or hide.
+"""Makes text safe to show: nothing in it can control a terminal, reverse the direction of writing or be
+invisible.
 
-Reports are written by strangers, and file names on a machine may hold anything.
+Strangers write reports, and file names may hold anything.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _LINE_ENDS = lazy.compile(r"\r\n|[\r\n\x0b\x0c\x85\u2028\u2029]")
 
 
 def _shown(text: str) -> str:
-    """One line: every character that is not printable is gone (controls, zero-width, bidirectional,
+    """One line without characters that are not printable (controls, zero-width, bidirectional,
     surrogates)."""
     if text.isprintable():
         return text
@@ -29,23 +30,24 @@ def _shown(text: str) -> str:
 
 
 def line(text: str) -> str:
-    """Text of one line; line ends become spaces."""
+    """Safe text in one line; line ends become spaces."""
     if text.isprintable():
         return text
     return _shown(_LINE_ENDS.sub(" ", text)).strip()
 
 
 def block(text: str) -> str:
-    """Text of several lines, each made safe; line ends stay as line feeds, and indentation as it was."""
+    """Safe text of several lines; line ends become line feeds, and indentation stays."""
     if text.isprintable():
         return text
     return "\n".join(_shown(part.replace("\t", "    ")) for part in _LINE_ENDS.sub("\n", text).split("\n"))
 
 
 def say(text: str, stream: TextIO | None = None, *, end: str = "\n", over: bool = False) -> None:
-    """Write a message to a stream (standard error), each of its lines made safe; nothing where it takes none.
+    """Write a message to a stream (standard error), with each line made safe; errors of the stream are
+    ignored.
 
-    over: in place of what stands in the terminal's line.
+    over: replace the terminal's current line.
     """
     stream = stream or sys.stderr
     if stream is None:
@@ -55,7 +57,7 @@ def say(text: str, stream: TextIO | None = None, *, end: str = "\n", over: bool 
 
 
 def as_json(value: Any, *, ascii_only: bool = False, indent: int | None = None) -> str:
-    """JSON in which everything that is not printable is escaped: it may be shown on a terminal."""
+    """JSON in which everything that is not printable is escaped, so that a terminal can show it."""
     text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
     if text.isprintable():
         return text

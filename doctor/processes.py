@@ -1,10 +1,10 @@
-"""Programs that we started, held to the last descendant: what leaves its process group or session is ours
-all the same.
+"""Controls the programs that this process started, with all their descendants, even those that leave the
+process group or session.
 
-While a program of ours runs, this process is the one to which the kernel gives orphans below it (Linux,
-PR_SET_CHILD_SUBREAPER of prctl(2)). So a program cannot get away by a double fork and setsid: once its
-parent has ended, it is a child of ours, and is killed with what it started. Elsewhere only the process group
-is killed.
+While such a program runs, the kernel gives orphans below this process to it (Linux, PR_SET_CHILD_SUBREAPER of
+prctl(2)). So a program cannot escape by a double fork and setsid: once its parent has ended, it is a child of
+this process, and is killed with everything that it started. On other systems only the process group is
+killed.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from collections.abc import Iterator
 from typing import Any
 
 PR_SET_CHILD_SUBREAPER = 36
-"""linux/prctl.h."""
+"""From linux/prctl.h."""
 PATIENCE = 1.0
-"""Seconds for what was killed to be gone: a process that hangs in the kernel is left behind."""
+"""Seconds to wait for killed processes; one that hangs in the kernel is left behind."""
 
 _lock = threading.Lock()
 _running: set[Any] = set()
-"""The programs that were started here and have not been given back."""
+"""The programs that were started and not released yet."""
 _adopting = False
 _strangers: frozenset[int] = frozenset()
-"""Children of ours that were there before the first program of ours."""
+"""Children of this process that existed before the first program."""
 
 
 def options() -> dict[str, Any]:
-    """What `subprocess.Popen` needs so that a program and what it starts can be held."""
+    """The options of `subprocess.Popen` with which a program and its descendants can be controlled."""
     return {"start_new_session": True} if os.name == "posix" else {}
 
 
 @contextlib.contextmanager
 def starting() -> Iterator[None]:
-    """The block that starts a program and calls `hold`: no orphan of others is taken for one of ours
-    meanwhile."""
+    """Encloses the start of a program and the call of `hold`, so that no other orphan is mistaken for one of
+    this program."""
     global _strangers, _adopting
     with _lock:
         if not _running and not _adopting and _adopt(on=True):
@@ -54,7 +54,7 @@ def hold(process: Any) -> None:
 
 
 def kill(process: Any) -> None:
-    """Kill a program with its process group, and wait a second for it to be gone."""
+    """Kill a program with its process group, and wait up to a second until it is gone."""
     import subprocess
 
     with contextlib.suppress(OSError):
@@ -67,8 +67,8 @@ def kill(process: Any) -> None:
 
 
 def release(process: Any) -> None:
-    """Give back a program that has ended or was killed; after the last one nothing that they started is
-    left."""
+    """Release a program that has ended or was killed; after the last one, kill everything that they left
+    behind."""
     global _adopting
     with _lock:
         if process not in _running:
@@ -92,9 +92,9 @@ def _adopt(*, on: bool) -> bool:
 
 
 def _sweep(ended: int) -> None:
-    """Kill the orphans that came to us, and all below them, until none is left.
+    """Kill the orphans that this process adopted, and everything below them, until none is left.
 
-    An orphan of a program has left our session: `start_new_session` took the program out of it.
+    An orphan of a program is in another session, because `start_new_session` gave the program its own.
     """
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
@@ -126,7 +126,7 @@ def _left_session(pid: int) -> bool:
 
 
 def _children() -> dict[int, list[int]]:
-    """Children by parent, of all processes (proc(5), /proc/PID/stat); nothing where this process has no
+    """The children of all processes, by parent (proc(5), /proc/PID/stat); empty if this process has no
     child."""
     try:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)

@@ -1,8 +1,8 @@
-"""Files that ship with the project, wherever its modules come from: a folder, or the one file of
+"""Reads files that ship with the project, wherever its modules come from: a folder, or the single file of
 scripts/build_pyz.
 
-They are asked of the loader that has found the package (PEP 302, `get_data`), as `importlib.resources` does,
-which takes as long to import as a short report takes to read and has other names in Python 3.8.
+The package's loader reads them (PEP 302, `get_data`), as in `importlib.resources`, which takes as long to
+import as a short report takes to read and has other names in Python 3.8.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 
 
 def read(package: str, name: str) -> bytes:
-    """The content of a file in a package's folder or below it (`name` with slashes). Raises OSError where
-    there is none."""
+    """The content of a file in a package's folder or below it (`name` with slashes). Raises OSError if there
+    is none."""
     module: Any = import_module(package)
     path = os.path.join(os.path.dirname(module.__file__), *name.split("/"))  # noqa: PTH118, PTH120 no path of the file system
     data: bytes = module.__spec__.loader.get_data(path)
@@ -22,5 +22,5 @@ def read(package: str, name: str) -> bytes:
 
 
 def text(package: str, name: str) -> str:
-    """The same, decoded as UTF-8."""
+    """The file's content, decoded as UTF-8."""
     return read(package, name).decode("utf-8")

@@ -1,4 +1,4 @@
-"""The findings of a report of this tool that does not hold all facts: its codes, in its order."""
+"""Restates the findings of a report of this tool that does not hold all facts: its codes, in its order."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from doctor.values import replace
 
 
 def restated(findings: Sequence[Finding], facts: Facts) -> list[Finding]:
-    """The findings that the rules have, where the facts state none themselves.
+    """The findings of the rules, if the facts state none themselves.
 
-    Otherwise those that are stated, each as its rule words it where the listed facts are enough for it. Codes
-    of no rule are left out. What the rules find besides is too: they lack facts, and the report's own check
-    did not find it.
+    Otherwise the stated findings, each in its rule's words if the listed facts suffice for it. Codes without
+    a rule are left out. So are other findings of the rules: they lack facts, and the report's own check did
+    not find them.
     """
     stated = [fact for fact in facts.of(RestatedFinding) if fact.code in PLACES]
     known = {finding.code: finding for finding in findings}
@@ -33,8 +33,8 @@ def restated(findings: Sequence[Finding], facts: Facts) -> list[Finding]:
             fact.code,
             severity,
             rule.title,
-            "A report of tfgpu-doctor says so. The facts that it lists are not enough to work out again what"
-            " to do.",
+            "A report of tfgpu-doctor states this. The facts in it are not enough to work out the steps"
+            " again.",
             (fact.source,),
             prescription=(
                 shell(

@@ -1,9 +1,9 @@
 """Command lines as data, and the one place where they become text for a shell.
 
 A command is a list of arguments. An argument that is a plain `str` is data: it is always quoted, whatever it
-holds. What the shell itself has to read (a variable, a pattern of file names, a redirection) is a `Literal`,
-which only a string constant of this program's source may fill. The rendering follows the platform: `sh` for
-Linux, WSL and macOS; `windows` for a text that cmd and PowerShell read alike.
+holds. Shell syntax (a variable, a pattern of file names, a redirection) is a `Literal`, which only a string
+constant in this program's source may fill. The rendering depends on the platform: `sh` for Linux, WSL and
+macOS; `windows` for a text that cmd and PowerShell read alike.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from doctor.values import dataclass
 
 
 class RefusedError(ValueError):
-    """A value that no text of a shell can hold safely. value: it, made printable."""
+    """A value that cannot be written safely for a shell. value: its printable form."""
 
     def __init__(self, value: str) -> None:
         self.value = one_line(value)
-        super().__init__(f"no command that is safe to paste can hold {self.value!r}")
+        super().__init__(f"no command that is safe to paste can contain {self.value!r}")
 
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """Shell syntax as this program's source has it; never filled from a variable."""
+    """Shell syntax from this program's source; never filled from a variable."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A file or folder: a leading ~/ is the home folder, a leading - does not make it an option."""
+    """A file or folder: a leading ~/ means the home folder, and a leading - does not make it an option."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What a command prints, as an argument of another one: $(...)."""
+    """The output of a command as an argument of another one: $(...)."""
 
     command: Line
 
@@ -56,7 +56,7 @@ Word = Union[str, Literal, Path, Output, Joined]
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A program with its arguments. variables: the environment variables that are set for it alone."""
+    """A program with its arguments. variables: environment variables that are set only for it."""
 
     argv: tuple[Word, ...]
     variables: tuple[tuple[str, Word], ...] = ()
@@ -83,17 +83,17 @@ Line = Union[Command, Export, Chain, Literal]
 
 
 def run(*argv: Word, **variables: Word) -> Command:
-    """A program with its arguments. variables: set for it alone."""
+    """A program with its arguments. variables: environment variables that are set only for it."""
     return Command(argv, tuple(variables.items()))
 
 
 def sequence(*parts: Line) -> Chain:
-    """Each line where those before it succeeded."""
+    """Lines, each of which runs if those before it succeeded."""
     return Chain("&&", parts)
 
 
 def piped(*parts: Line) -> Chain:
-    """Each line reads what the one before it prints."""
+    """Lines, each of which reads the output of the one before it."""
     return Chain("|", parts)
 
 
@@ -115,13 +115,14 @@ def commands_of(line: Line | None) -> tuple[Command, ...]:
 def rendered(line: Line, platform: str) -> str:
     """The text of a line for the shell of a platform (linux, wsl, macos, windows).
 
-    Raises RefusedError where a value can stand in no text that is safe there.
+    Raises RefusedError if a value cannot be written safely there.
     """
     return windows(line) if platform == "windows" else sh(line)
 
 
 def one_line(text: str) -> str:
-    """Text without line ends, control and direction characters: each run of them and of spaces is one space.
+    """Text without line ends, control and direction characters: each run of these and of spaces becomes one
+    space.
 
     Every comment line goes through here, so that none of its words becomes a command.
     """
@@ -129,7 +130,7 @@ def one_line(text: str) -> str:
 
 
 def comment(text: str, mark: str = "#") -> str:
-    """A comment line of a script, which nothing in the text ends. mark: # of sh, or rem of cmd."""
+    """A comment line of a script, which nothing in the text can end. mark: # for sh, rem for cmd."""
     return f"{mark} {one_line(text if mark == '#' else re.sub('[&|<>^]', ' ', text))}"
 
 
@@ -162,7 +163,7 @@ def _printable(text: str) -> str:
 
 
 def sh_argument(text: str) -> str:
-    """One argument: bare where that is safe, else in quotes that keep every character. Raises
+    """One argument: without quotes if that is safe, otherwise in quotes that keep every character. Raises
     RefusedError."""
     if _PLAIN.fullmatch(_printable(text)) and not text.startswith(("~", "=")):
         return text
@@ -172,8 +173,8 @@ def sh_argument(text: str) -> str:
 
 
 def _in_single_quotes(text: str) -> str:
-    """Every character as it is; a backslash before a quote or a backslash stands outside: fish escapes by
-    it within."""
+    """Text in single quotes, every character unchanged. A backslash before a quote or a backslash is outside
+    the quotes, because fish reads it as an escape inside."""
     return "'" + re.sub(r"'|\\(?=['\\]|$)", lambda found: f"'\\{found[0]}'", text) + "'"
 
 
@@ -193,7 +194,7 @@ def _sh_word(word: Word) -> str:
 
 
 def _sh_part(part: str | Literal | Path | Output) -> str:
-    """A part of an argument that stands in double quotes."""
+    """A part of an argument in double quotes."""
     if isinstance(part, Literal):
         return part.text
     if isinstance(part, Output):
@@ -211,8 +212,8 @@ def _sh_part(part: str | Literal | Path | Output) -> str:
 
 _PLAIN_ON_WINDOWS = lazy.compile(r"[\w.+:/\\=-]+", re.ASCII)
 _READ_IN_QUOTES = '"%$`\u201c\u201d\u201e'
-"""What cmd (%) or PowerShell ($, ` and typographic quotation marks, which end a string) reads in double
-quotes."""
+"""Characters with a meaning inside double quotes: % in cmd; $, ` and typographic quotation marks (which end a
+string) in PowerShell."""
 
 
 def windows(line: Line) -> str:
@@ -232,7 +233,7 @@ def windows(line: Line) -> str:
 
 
 def batch_file(command: Command) -> str:
-    """The text for a batch file, which cmd alone reads and whose writer doubles each percent sign.
+    """The text for a batch file, which only cmd reads and whose writer doubles each percent sign.
 
     Raises RefusedError for quotation marks and control characters.
     """
@@ -240,7 +241,8 @@ def batch_file(command: Command) -> str:
 
 
 def _set(name: str, value: Word, *, closed: bool = False) -> str:
-    """The command of cmd. closed: another one follows, whose space must not become part of the value."""
+    """cmd's command that sets a variable. closed: another command follows, so the space before it must not
+    become part of the value."""
     text = _bare(value, _READ_IN_QUOTES)
     bare = not closed and _PLAIN_ON_WINDOWS.fullmatch(text)
     return f"set {name}={text}" if bare or not text else f'set "{name}={text}"'
@@ -259,7 +261,7 @@ def _windows_word(word: Word, refused: str = _READ_IN_QUOTES) -> str:
 
 
 def _bare(word: Word, refused: str) -> str:
-    """An argument without its quotes. refused: the characters that it may not hold."""
+    """An argument without quotes. refused: the characters that it must not hold."""
     if isinstance(word, Joined):
         return "".join(_bare(part, refused) for part in word.parts)
     if isinstance(word, Output):

@@ -1,7 +1,8 @@
-"""Why a case got its verdict: for each code whether its rule looked, what it found, and what later stages did.
+"""Why a case got its verdict: for each code whether its rule looked, what it found, and what later stages
+did.
 
 In: facts and tables. Out: rows in the order of the decisions. It repeats the steps of `doctor.diagnose` and
-notes each of them, so that a wrong verdict leads to the one row that has to change.
+records each of them, so that a wrong verdict leads to the row that has to change.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Row(NamedTuple):
     lines: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The row for JSON."""
         return {"stage": self.stage, "code": self.code, "outcome": self.outcome, "evidence": list(self.lines)}
 
 

@@ -1,7 +1,8 @@
-"""Values from a report that may become part of a command: each function returns one of a known form, or None.
+"""Values from a report that may become part of a command: each function returns a value of a known form, or
+None.
 
-A report is anybody's text. What stands in it reaches a command line only through one of these; everything
-else is shown as text. Quoting is not done here but where a command becomes text (`doctor.shell`).
+Anybody may have written a report. Its text reaches a command line only through one of these functions;
+everything else is only shown. Quoting happens where a command becomes text (`doctor.shell`).
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def distribution(text: str) -> str | None:
 
 
 def specifiers(text: str) -> str | None:
-    """Version specifiers by PEP 440 (">=1.22,<2"), in their order; "" where there are none."""
+    """Version specifiers by PEP 440 (">=1.22,<2"), in their order; "" if there are none."""
     from packaging.specifiers import InvalidSpecifier, Specifier
 
     parts = [part.strip() for part in text.split(",") if part.strip()]
@@ -120,8 +121,8 @@ def _plain_path(text: str) -> bool:
 
 
 def library_of_environment(path: str) -> str | None:
-    """The path of a library that a package of a Python or conda environment brought; none in a folder that
-    is open to everybody."""
+    """The path of a library from a package in a Python or conda environment; None in a folder that everybody
+    may write to."""
     return path if _plain_path(path) and _OF_ENVIRONMENT.fullmatch(path) else None
 
 

@@ -1,10 +1,10 @@
-"""Dataclasses that cost nothing until they are used, and properties that are worked out once.
+"""Dataclasses that cost nothing until they are used, and properties that are computed once.
 
 `dataclasses.dataclass` compiles several methods for each class when it is defined, and is slow to import
 itself: together that takes longer than a short report takes to read. Here the methods are shared, and
-`__init__` is compiled when a class is first called. `dataclass`, `field` and `replace` mean what they mean
-there, as far as the tool uses them. To type checkers, to `dataclasses.replace`, `fields` and `is_dataclass`,
-and to pickle the classes are dataclasses; what `__init__` does not take is no field to these.
+`__init__` is compiled when a class is first called. `dataclass`, `field` and `replace` work as there, as far
+as the tool uses them. For type checkers, `dataclasses.replace`, `fields` and `is_dataclass`, and pickle, the
+classes are dataclasses; attributes that `__init__` does not take are not fields for them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Dict, NoReturn, TypeVar
 T = TypeVar("T")
 _set = object.__setattr__
 USES = ("compare", "repr", "hash")
-"""What a field may be left out of."""
+"""The uses from which a field may be left out."""
 
 
 if TYPE_CHECKING or sys.version_info >= (3, 12):
@@ -24,8 +24,7 @@ if TYPE_CHECKING or sys.version_info >= (3, 12):
 else:
 
     class cached_property:  # noqa: N801 (as in the standard library)
-        """A property that is worked out once for each object: that of Python 3.12, which takes no lock for
-        it."""
+        """A property that is computed once for each object, as in Python 3.12, which takes no lock for it."""
 
         def __init__(self, make: Callable[[Any], Any]) -> None:
             self._make = make
@@ -42,7 +41,7 @@ else:
 
 
 class _Fields:
-    """`__dataclass_fields__` of a class, made when somebody asks."""
+    """`__dataclass_fields__` of a class, made when it is first used."""
 
     def __get__(self, instance: object, owner: type) -> dict[str, Any]:
         import dataclasses
@@ -140,7 +139,7 @@ def _setstate(self: Any, state: list[Any]) -> None:
 
 
 class _Field(Dict[str, Any]):
-    """What `field` was given."""
+    """The arguments of `field`."""
 
 
 if TYPE_CHECKING:
@@ -160,18 +159,18 @@ else:
         return made if cls is None else made(cls)
 
     def field(**options: Any) -> Any:
-        """What `dataclasses.field` says: default, default_factory, init, compare, hash, repr."""
+        """As `dataclasses.field`: default, default_factory, init, compare, hash, repr."""
         return _Field(options)
 
     def replace(value: T, /, **changes: Any) -> T:
-        """The same value with other fields. Raises TypeError for a field that it has not."""
+        """A copy with other values in some fields. Raises TypeError for an unknown field."""
         given = {name: getattr(value, name) for name in value.__match_args__}
         given.update(changes)
         return type(value)(**given)
 
 
 NEEDED = object()
-"""The default of a field that has none."""
+"""Marks a field without a default."""
 
 
 def fields_of(kind: type) -> dict[str, Any]:
@@ -183,7 +182,7 @@ def fields_of(kind: type) -> dict[str, Any]:
 def _sort_in(
     name: str, value: Any, defaults: dict[str, Any], factories: dict[str, Any], left_out: dict[str, set[str]]
 ) -> None:
-    """Take a field's default, or what `field` says of it."""
+    """Sort a field's default, or the arguments of its `field`, into the class's tables."""
     if not isinstance(value, _Field):
         defaults[name] = value
         return

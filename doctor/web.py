@@ -1,9 +1,9 @@
 """Reading from servers that may be hostile: time, size and place are bounded.
 
 A session that `guarded` made never talks to a loopback, link-local or private address unless the user named
-an address of that kind; this is looked at when a connection stands, so neither a redirect nor a DNS name
-leads there. From https it follows no redirect to http. `Limit` ends whatever takes longer than it may,
-headers and drops of a body included.
+an address of that kind; this is checked on the established connection, so neither a redirect nor a DNS name
+leads there. From https it follows no redirect to http. `Limit` ends everything that takes too long, including
+slow headers and bodies.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ REDIRECTS = 10
 
 
 class RefusedError(Exception):
-    """A server asked for something that is not allowed; the text says what."""
+    """A server requested something that is not allowed; the text names it."""
 
 
 def kind_of(address: str) -> str:
-    """public, private, loopback or link-local; what is for no host at all (0.0.0.0, multicast) counts as
-    link-local."""
+    """The kind of an address: public, private, loopback or link-local; addresses of no host (0.0.0.0,
+    multicast) count as link-local."""
     ip = ipaddress.ip_address(address.partition("%")[0])
     mapped = getattr(ip, "ipv4_mapped", None) or getattr(ip, "sixtofour", None)
     if mapped is not None:
@@ -52,7 +52,7 @@ _ALLOWED = {
     "loopback": {"public", "private", "loopback"},
     "link-local": {"public", "link-local"},
 }
-"""To which kinds of addresses a server may send on, by the kind that the user named."""
+"""The kinds of addresses to which a server may redirect, by the kind that the user named."""
 
 
 def _host(url: str) -> str:
@@ -63,7 +63,7 @@ def _host(url: str) -> str:
 
 
 def _kinds_of(host: str) -> set[str]:
-    """The kinds of addresses that a host has; none where it is not known."""
+    """The kinds of addresses that a host has; none if it is unknown."""
     try:
         return {kind_of(str(found[4][0])) for found in socket.getaddrinfo(host, None)} if host else set()
     except (OSError, ValueError):
@@ -71,8 +71,7 @@ def _kinds_of(host: str) -> set[str]:
 
 
 class Guard:
-    """Where the connections of one session may go, and its sockets that are open. `named`: addresses that
-    a user named."""
+    """The allowed connections of one session, and its open sockets. `named`: addresses that a user named."""
 
     def __init__(self, named: Iterable[str]) -> None:
         self.named = {_host(url) for url in named}
@@ -80,25 +79,25 @@ class Guard:
         self.sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
 
     def check(self, host: str, address: str) -> None:
-        """Raises RefusedError where a connection to `address`, as which `host` was resolved, is not what
-        the user named."""
+        """Raises RefusedError if the user's addresses do not allow a connection to `address`, to which `host`
+        was resolved."""
         kind = kind_of(address)
         if kind == "public" or host.strip("[]").lower() in self.named:
             return
         if self.kinds is None:
             self.kinds = set().union(*(_ALLOWED[kind] for name in self.named for kind in _kinds_of(name)))
         if kind not in self.kinds:
-            raise RefusedError(f"it leads to {host}, a {kind} address, which was not named")
+            raise RefusedError(f"it redirects to {host}, a {kind} address that was not named")
 
     def cut(self) -> None:
-        """End every connection that stands."""
+        """End every open connection."""
         for sock in list(self.sockets):
             with contextlib.suppress(OSError):
                 sock.shutdown(socket.SHUT_RDWR)
 
 
 def guarded(session: requests.Session, named: Iterable[str]) -> requests.Session:
-    """The session under a guard (in its `guard`), with its settings as they are."""
+    """The session with a guard (in its attribute `guard`), and with its own settings."""
     guard = Guard(named)
     adapter = _adapter(guard)
     session.mount("http://", adapter)
@@ -111,8 +110,8 @@ def guarded(session: requests.Session, named: Iterable[str]) -> requests.Session
 def get(
     session: requests.Session, url: str, headers: Mapping[str, str], timeout: tuple[float, float]
 ) -> requests.Response:
-    """The streamed answer of a guarded session, after REDIRECTS at most; what was meant for one host goes to
-    no other.
+    """The streamed answer of a guarded session, after at most REDIRECTS redirects; headers for one host are
+    not sent to another.
 
     Raises RefusedError, requests.RequestException.
     """
@@ -126,17 +125,17 @@ def get(
         to = urljoin(answer.url, to)
         scheme, old = urlsplit(to).scheme.lower(), urlsplit(answer.url).scheme.lower()
         if scheme not in ("http", "https") or (scheme, old) == ("http", "https"):
-            raise RefusedError(f"it leads from {old} to {scheme}")
+            raise RefusedError(f"it redirects from {old} to {scheme}")
         if session.should_strip_auth(answer.url, to):  # type: ignore[no-untyped-call]
             sent = {
                 name: value for name, value in sent.items() if name.lower() not in ("authorization", "cookie")
             }
         url = to
-    raise RefusedError(f"it leads on more than {REDIRECTS} times")
+    raise RefusedError(f"it redirects more than {REDIRECTS} times")
 
 
 def _adapter(guard: Guard) -> HTTPAdapter:
-    """An adapter whose connections the guard knows, and looks at before anything is sent."""
+    """An adapter whose connections the guard registers, and checks before anything is sent."""
 
     def classes(checked: bool) -> dict[str, type]:
         def opened(connection: Any, sock: Any) -> Any:
@@ -186,7 +185,8 @@ def _adapter(guard: Guard) -> HTTPAdapter:
 
 
 class Limit:
-    """A time limit for all that a session does inside of it, in seconds; `passed` says whether it is over."""
+    """A time limit in seconds for everything that a session does inside the block; `passed` says whether it
+    is over."""
 
     def __init__(self, session: requests.Session, seconds: float) -> None:
         self.seconds = seconds
@@ -215,9 +215,9 @@ class Limit:
 
 
 def body(answer: requests.Response, largest: int) -> Iterator[bytes]:
-    """The content of a streamed answer in pieces, unpacked step by step. Raises RefusedError where it is
-    larger than `largest` bytes or packed in an unknown or repeated way, requests.RequestException where
-    the connection breaks."""
+    """The content of a streamed answer in pieces, unpacked step by step. Raises RefusedError if it is larger
+    than `largest` bytes, or packed in an unknown way or repeatedly; requests.RequestException if the
+    connection breaks."""
     encoding = answer.headers.get("Content-Encoding", "").strip().lower()
     if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
         raise RefusedError(f"it is packed as `{encoding[:40]}`, which was not asked for")

@@ -18,7 +18,7 @@ from doctor.tables.gpus import key
 
 FIELDS = ("memory_mib", "multiprocessors", "memory_source")
 OF_ONE_DIE = frozenset(("GB100", "GB102", "GB110"))
-"""Chips of which a GPU has two, where the data have the memory of one."""
+"""Chips that a GPU has twice, where the data have the memory of one."""
 _SIZE = re.compile(r"\b\d+gb\b")
 _FORM = re.compile(
     r"\b(?:lite hash rate|lhr|generation|pcie?|sxm\d?|fhhl|rev \w+|refresh|g[56]x?|gddr\w+|hbm\w+|"

@@ -210,7 +210,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folder", type=Path, help="where to write the record; must not exist")
-    parser.add_argument("--python", help="the environment to look into")
+    parser.add_argument("--python", help="the environment to examine")
     parser.add_argument("--note", default="", help="what the machine is")
     args = parser.parse_args()
     if args.folder.exists():

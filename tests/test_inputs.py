@@ -157,7 +157,7 @@ def test_standard_input_is_the_default(explain: Run) -> None:
     assert "2>&1" in empty.stderr
 
 
-def test_what_is_named_twice_is_told_twice() -> None:
+def test_what_is_named_twice_appears_twice() -> None:
     assert [item.name for item in expand(["a", "-", "a"])] == ["a", "-", "a"]
 
 

@@ -41,9 +41,9 @@ def test_a_file_that_cannot_be_written_is_named(
 ) -> None:
     target = tmp_path / "no such folder" / "answer"
     assert run([*words, "--output", str(target)]) == 3
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert f"cannot write `{target}`" in told.err
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert f"cannot write `{target}`" in printed.err
 
 
 def test_what_verify_finds_goes_to_the_file(
@@ -62,6 +62,6 @@ def test_a_plot_that_cannot_be_written_is_refused_before_anything_is_measured(
     words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run([*words, "--output", str(tmp_path / "no such folder" / "plot.svg")]) == 3
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.startswith("tfgpu-doctor: cannot write")
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("tfgpu-doctor: cannot write")

@@ -283,7 +283,7 @@ def test_requirement_is_a_name_and_versions(text: str, expected: str | None) -> 
         ("/dev/shm/envs/a/lib/libx.so", False),
     ],
 )
-def test_library_of_an_environment_is_told_by_its_place(path: str, own: bool) -> None:
+def test_library_of_an_environment_is_recognised_by_its_place(path: str, own: bool) -> None:
     assert (validated.library_of_environment(path) == path) is own
 
 

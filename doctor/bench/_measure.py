@@ -25,8 +25,8 @@ def timed(call):
 
 
 def measure(op, size, device, transfer, call):
-    """The first call apart (memory, compilation, autotuning), two to warm up, then repeats; says all of
-    them."""
+    """Report the first call separately (memory, compilation, autotuning), then warm up with two calls and
+    report the repeats."""
     first = timed(call)
     for _ in range(2):
         timed(call)
@@ -47,10 +47,16 @@ def measure(op, size, device, transfer, call):
 
 
 def grow(op, device, transfers, prepare):
-    """Sizes upwards, until one takes too long."""
+    """Measure growing sizes until one takes too long."""
     for size in PLAN[op]:
         if CLOCK() - BEGIN > PLAN["budget"]:
-            say("stopped", op=op, size=size, device=device, why="the time for it all is used up")
+            say(
+                "stopped",
+                op=op,
+                size=size,
+                device=device,
+                why="the time limit for the whole measurement was reached",
+            )
             return
         slowest = 0.0
         for transfer in transfers:

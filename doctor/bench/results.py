@@ -1,4 +1,4 @@
-"""Measurements, their statistics, and the size from which on the GPU is faster."""
+"""Measurements, their statistics, and the size above which the GPU is faster."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from doctor.values import dataclass
 NOISY = 0.2
 """A spread (the middle half of the times over their median) above this makes a measurement noisy."""
 SIZES = {
-    "matmul": "n of an n × n product, float32",
-    "convolution": "n of 8 images n × n with 16 channels, 3 × 3 filters",
+    "matmul": "n: a product of n × n matrices, float32",
+    "convolution": "n: 8 images of n × n pixels with 16 channels, 3 × 3 filters",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """One operation of one size on one device. Times in seconds; first: the first call, which also makes
-    ready.
+    """One operation of one size on one device. Times in seconds; first: the first call, which includes the
+    preparation.
 
-    transfer: whether the data go from the host's memory to the GPU and back each time. flop: operations in
+    transfer: whether the data are copied from host memory to the GPU and back each time. flop: operations in
     one call.
     """
 
@@ -35,12 +35,12 @@ class Measurement:
 
     @property
     def median(self) -> float:
-        """The middle of the steady times."""
+        """The median of the steady times."""
         return median(self.times)
 
     @property
     def quartiles(self) -> tuple[float, float]:
-        """Between these lies the middle half of the times."""
+        """The lower and upper quartile of the steady times."""
         if len(self.times) < 2:
             return self.times[0], self.times[0]
         low, _, high = quantiles(self.times, n=4, method="inclusive")
@@ -48,18 +48,18 @@ class Measurement:
 
     @property
     def spread(self) -> float:
-        """The width of the middle half, as a part of the median."""
+        """The distance between the quartiles, as a fraction of the median."""
         low, high = self.quartiles
         return (high - low) / self.median if self.median else 0.0
 
     @property
     def gflops(self) -> float:
-        """10^9 floating-point operations a second at the median."""
+        """10^9 floating-point operations per second at the median."""
         return self.flop / self.median / 1e9 if self.median else 0.0
 
 
 def pays_from(measured: Sequence[Measurement], op: str, *, transfer: bool) -> int | None:
-    """The size from which on the GPU is faster than the CPU, at it and at all larger sizes that both ran.
+    """The smallest size at which the GPU is faster than the CPU, there and at all larger sizes that both ran.
 
     Faster: the upper quartile of its times lies below the lower one of the CPU's. None if there is no such
     size.
@@ -76,8 +76,8 @@ def pays_from(measured: Sequence[Measurement], op: str, *, transfer: bool) -> in
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """A whole run. software: with what ("TensorFlow 2.21.0"); gpu: its name, None without one. load: of the
-    machine at the start and the end (processes that wanted to run, for each core), None where the system does
+    """A whole run. software: what computed ("TensorFlow 2.21.0"); gpu: its name, None without one. load: the
+    machine's load at the start and the end (processes that wanted to run, per core), None if the system does
     not say."""
 
     software: str
@@ -97,7 +97,7 @@ class Bench:
         if noisy:
             notes.append(
                 f"{len(noisy)} of {len(self.measured)} measurements are noisy (~): the middle half of their"
-                f" times is wider than {NOISY:.0%} of the median. Close other programs, and ignore small"
+                f" times spans more than {NOISY:.0%} of the median. Close other programs, and ignore small"
                 " differences."
             )
         if self.load is not None and max(self.load) > 0.5:
@@ -106,11 +106,11 @@ class Bench:
                 f"{self.cores} cores, this one included."
             )
         if self.gpu is None:
-            notes.append("No GPU was used: CPU alone. `tfgpu-doctor check` says why there is none.")
+            notes.append("No GPU was used; these times are the CPU's alone. `tfgpu-doctor check` says why.")
         return [*notes, *self.stopped]
 
     def document(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The JSON form."""
         from doctor import __version__
 
         return {

@@ -28,10 +28,9 @@ def bench(
     simulated: bool,
     tell: Callable[[Measurement], None],
 ) -> Bench:
-    """Measure with the TensorFlow of `python`, or with NumPy where `version` is None; at most `limit`
-    seconds.
+    """Measure with the TensorFlow of `python`, or with NumPy if `version` is None; at most `limit` seconds.
 
-    quick: fewer and smaller sizes. tell: is given each measurement. Raises UnableError where nothing can be
+    quick: fewer and smaller sizes. tell: called with each measurement. Raises UnableError if nothing can be
     measured.
     """
     plan = {

@@ -1,4 +1,4 @@
-"""Which of several facts that answer one question wins."""
+"""Chooses among several facts that answer the same question."""
 
 from __future__ import annotations
 

@@ -19,8 +19,8 @@ _TELLING = (
 
 
 def opens_runtime_of(row: TensorFlowRelease, facts: Facts) -> bool:
-    """Whether the CUDA runtime that TensorFlow loads in the log is the row's. It differs if somebody else
-    built the release: NVIDIA (nvidia-tensorflow 1.15), a distribution, the user."""
+    """Whether the log's TensorFlow loads the CUDA runtime of this row. It differs if somebody else built the
+    release: NVIDIA (nvidia-tensorflow 1.15), a distribution, the user."""
     runtimes = {name for name in _asked(facts) if re.match(r"libcudart\.so\.\d|cudart64_\d", name)}
     own = {name for name in row.libraries if "cudart" in name}
     return not runtimes or not own or facts.kind == "machine" or bool(runtimes & own)

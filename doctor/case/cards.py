@@ -64,7 +64,7 @@ def bare_name(name: str | None) -> str:
 
 
 def _joined(a: Gpu, b: Gpu) -> Gpu:
-    """One card from two facts: the first's values, and the second's where the first has none."""
+    """One card from two facts: the first's values, and the second's if the first has none."""
     return replace(
         a,
         **{

@@ -224,9 +224,9 @@ class Case:
             for p in self.facts.of(Package)
             if p.version and (p.name == "cudnn" or p.name.startswith("nvidia-cudnn-cu"))
         ]
-        told = best([*loaded, *self.facts.of(CudnnVersion), *packages])
-        if told is not None:
-            return told
+        chosen = best([*loaded, *self.facts.of(CudnnVersion), *packages])
+        if chosen is not None:
+            return chosen
         for lib in self.facts.of(LibraryLoaded):
             number = re.match(r"libcudnn\.so\.(\d+(?:\.\d+)?)$|cudnn64_(\d)\.dll$", lib.name)
             if number:
@@ -243,12 +243,12 @@ class Case:
         whole = [
             d for d in whole if "." in d.version
         ] or whole  # a branch alone ("525") may be one that somebody only wants
-        told = best(kernel) or best(whole)
-        if told is None or told.rank >= PROSE:
+        chosen = best(kernel) or best(whole)
+        if chosen is None or chosen.rank >= PROSE:
             for mismatch in self.facts.of(DriverMismatch):
                 if mismatch.kernel:
                     return DriverVersion(mismatch.source, mismatch.kernel, "kernel")
-        return told or best(found)
+        return chosen or best(found)
 
     @cached_property
     def drivers_agree(self) -> list[Fact]:
@@ -284,7 +284,8 @@ class Case:
 
     @cached_property
     def registered(self) -> list[GpuRegistered]:
-        """The GPU devices that TensorFlow created in the run that the case is about (see `in_another_run`)."""
+        """The GPU devices that TensorFlow created in the run that the case is about (see
+        `in_another_run`)."""
         return [] if self.in_another_run else self.facts.of(GpuRegistered)
 
     @cached_property

@@ -16,19 +16,21 @@ if TYPE_CHECKING:
 
 
 class Meant(NamedTuple):
-    """A name in a report, and the rows that it can mean. told: whether the version, the day or a hosted
+    """A name in a report, and the rows that it can mean. selected: whether the version, the day or a hosted
     notebook's own TensorFlow selected the rows."""
 
     fact: Symptom
     rows: tuple[Named, ...]
-    told: bool
+    selected: bool
 
     def one(self, field: str) -> str:
         """The value of a field that all rows share; "" if they differ, or if the name can mean a row that no
         table has."""
         values = {str(getattr(row, field)) for row in self.rows}
         return (
-            values.pop() if len(values) == 1 and (self.told or any(row.computes for row in self.rows)) else ""
+            values.pop()
+            if len(values) == 1 and (self.selected or any(row.computes for row in self.rows))
+            else ""
         )
 
     def about(self, tables: Tables) -> Named | None:
@@ -65,9 +67,9 @@ def meant(facts: Facts, tables: Tables, release: str, python: str) -> tuple[Mean
                 tuple(row for row in own if not python or not row.python or python.startswith(row.python))
                 or own
             )
-        told = bool(own) or all((version or not row.versions) and (day or not row.since) for row in rows)
+        selected = bool(own) or all((version or not row.versions) and (day or not row.since) for row in rows)
         if rows:
-            found.append(Meant(said, rows, told))
+            found.append(Meant(said, rows, selected))
     return tuple(found)
 
 
@@ -77,13 +79,16 @@ def taking(several: Sequence[Meant], tables: Tables, platform: str) -> list[Sequ
     found: list[Sequence[TensorFlowRelease]] = []
     for one in several:
         about = one.about(tables)
-        if (one.told or (about is not None and about.complete)) and all(row.tensorflow for row in one.rows):
+        if (one.selected or (about is not None and about.complete)) and all(
+            row.tensorflow for row in one.rows
+        ):
             found.append(_builds(one.rows, tables, platform))
     return found
 
 
 def _builds(rows: Sequence[Named], tables: Tables, platform: str) -> list[TensorFlowRelease]:
-    """The builds of a platform that rows may mean; for a binding's library the one with CUDA if there is one."""
+    """The builds of a platform that rows may mean; for a binding's library the one with CUDA if there is
+    one."""
     versions = dict.fromkeys(build.version for build in tables.releases(platform))
     meant = ((v, next((row for row in rows if within(v, row.tensorflow, order)), None)) for v in versions)
     several = (

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 def decisive(found: Sequence[Platform]) -> Platform | None:
-    """The fact that decides the platform; None if there is none. WSL wins over the Linux inside it and over the
-    Windows around it."""
+    """The fact that decides the platform; None if there is none. WSL wins over the Linux inside it and over
+    the Windows around it."""
     if not found:
         return None
     kinds: dict[str, int] = {}

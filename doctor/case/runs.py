@@ -1,4 +1,4 @@
-"""The runs in a report: one that failed and one that got a GPU may stand in one text."""
+"""The runs in a report: one text may hold a run that failed and one that got a GPU."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from doctor.facts import CudaCallFailed, Facts, GpuRegistered
 
 
 def of_another(facts: Facts) -> list[GpuRegistered]:
-    """The GPU devices of a report that belong to another run than the failing one: before the fix, or elsewhere.
+    """The GPU devices of a report that belong to another run than the failing one: before the fix, or
+    elsewhere.
 
     A process looks for GPUs once; if it skipped them, listed none or its cuInit failed, it creates no device
     later. NO_DEVICE alone does not count: if several processes print into one log, some should see no GPU.

@@ -1,4 +1,4 @@
-"""Plots of a few lines: as text for a terminal, as SVG, and as PNG where a library that draws SVG is
+"""Plots of a few lines: as text for a terminal, as SVG, and as PNG if a library that renders SVG is
 installed."""
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ def may_write(path: str) -> None:
         raise InputError(f"{path}: a plot is written as .svg or .png")
     if ending == ".png" and _drawer() is None:
         raise UnableError(
-            "PNG needs the package cairosvg, which is not installed", f"take {Path(path).with_suffix('.svg')}"
+            "PNG needs the package cairosvg, which is not installed", f"use {Path(path).with_suffix('.svg')}"
         )
     if not Path(path).absolute().parent.is_dir():
         raise UnableError(f"cannot write `{path}`: there is no such folder")
 
 
 def write(chart: Chart, path: str) -> None:
-    """Write the plot as SVG or PNG, by the name's ending. Raises as `may_write`, UnableError where it cannot
-    be written."""
+    """Write the plot as SVG or PNG, by the name's ending. Raises the errors of `may_write`, and UnableError
+    if it cannot be written."""
     from doctor.charts.svg import drawn
 
     may_write(path)
@@ -72,8 +72,8 @@ def _drawer() -> Callable[..., bytes] | None:
 
 
 def scaled(values: Sequence[float], logarithmic: bool) -> list[float]:
-    """Values on the axis: their logarithms on a logarithmic one, where what is not above 0 counts as the
-    smallest."""
+    """The values' positions on the axis; on a logarithmic axis their logarithms, where values up to 0 count
+    as the smallest one."""
     from math import log10
 
     if not logarithmic:

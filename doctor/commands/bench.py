@@ -30,19 +30,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.epilog = EPILOG
     parser.add_argument(
-        "--python", metavar="ENV", help="the environment whose TensorFlow (or NumPy) is to run"
+        "--python", metavar="ENV", help="the environment whose TensorFlow (or NumPy) is measured"
     )
     parser.add_argument(
         "--gpu", type=int, metavar="N", help="nvidia-smi's number (default: what the process sees first)"
     )
     parser.add_argument("--quick", action="store_true", help="small sizes, few repeats")
     parser.add_argument(
-        "--limit", type=SECONDS, metavar="SECONDS", help="for all of it (300; with --quick 60)"
+        "--limit",
+        type=SECONDS,
+        metavar="SECONDS",
+        help="time limit for the whole measurement (300; with --quick 60)",
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Measure and print. Raises UnableError where nothing can be measured, UsageError for a wrong call."""
+    """Measure and print. Raises UnableError if nothing can be measured, UsageError for a wrong call."""
     from doctor import charts
     from doctor.bench.run import bench
     from doctor.render.output import destination
@@ -107,7 +110,7 @@ def _chart(result: Bench, op: str) -> Chart:
 
 
 def _whole_chart(result: Bench) -> Chart:
-    """Both operations in one picture, over the work of one call."""
+    """Both operations in one plot, over the work of one call."""
     from doctor.bench.results import SIZES
     from doctor.charts import Chart, Line
 

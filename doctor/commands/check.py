@@ -19,8 +19,8 @@ EPILOG = """\
   check --python ~/venv                  another environment (a folder or an interpreter)
   check --deep                           start TensorFlow there too, under limits, and run something on each GPU
   check --root /mnt/disk                 another system's files: a container's, a chroot, a mounted disk; nothing is run
-  check --save machine.json              keep what was seen (names and tokens taken out), to be diagnosed elsewhere
-  check --from machine.json              diagnose what was kept
+  check --save machine.json              save what was seen, without names and tokens, to diagnose it elsewhere
+  check --from machine.json              diagnose what was saved
   check --script > collect.sh            for a machine without Python 3.8: run it there, and give its report to explain"""
 
 
@@ -31,12 +31,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--python",
         metavar="PATH",
         help=(
-            "the environment to look into: an interpreter or an environment's folder "
-            "(default: VIRTUAL_ENV, CONDA_PREFIX, python3 or python on PATH, this tool's own Python)"
+            "the environment to examine: an interpreter or an environment's folder (default: VIRTUAL_ENV,"
+            " CONDA_PREFIX, python3 or python on PATH, this tool's own Python)"
         ),
     )
     parser.add_argument(
-        "--root", metavar="DIR", help="read this folder in place of /; nothing of it is run or loaded"
+        "--root", metavar="DIR", help="read this folder instead of /; nothing in it is run or loaded"
     )
     parser.add_argument(
         "--deep", action="store_true", help="also start TensorFlow in a process of its own and use each GPU"
@@ -71,10 +71,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Exit code 0; 1 where a finding is an error; 3 where none is and what decides could not be examined.
+    """Exit code 0; 1 if a finding is an error; 3 if none is, but a decisive part could not be examined.
 
-    Raises UsageError for options that exclude each other, InputError where a path or a record cannot be read,
-    UnableError where --save cannot write.
+    Raises UsageError for options that exclude each other, InputError if a path or a record cannot be read,
+    UnableError if --save cannot write.
     """
     if args.script:
         from doctor import resources
@@ -109,7 +109,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _save(facts: Facts, path: str) -> None:
-    """Keep the facts, redacted."""
+    """Save the facts, redacted."""
     import datetime
 
     from doctor import __version__

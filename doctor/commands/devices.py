@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the page. Raises UnableError where there is no GPU and no value to explain."""
+    """Print the answer. Raises UnableError if there is no GPU and no value to explain."""
     from doctor.devices.look import Seen, driver_shows, look
     from doctor.devices.visibility import Device, enumeration, interpret, is_certain
     from doctor.render.output import destination
@@ -81,7 +81,7 @@ def _document(
     said: tuple[str, ...] | None,
     assumed: int,
 ) -> dict[str, Any]:
-    """The page as plain data."""
+    """The answer as plain data."""
     from doctor import __version__
 
     numbers = {device.index: place for place, device in enumerate(visibility.shown)}
@@ -104,7 +104,7 @@ def _document(
                 ],
             }
         )
-    foretold = tuple(device.bus_id for device in visibility.shown)
+    expected = tuple(device.bus_id for device in visibility.shown)
     notes = []
     if assumed:
         notes.append(
@@ -120,7 +120,7 @@ def _document(
             "CUDA counts these GPUs in another order than nvidia-smi (fastest first); "
             "CUDA_DEVICE_ORDER=PCI_BUS_ID makes the numbers the same."
         )
-    agrees = None if said is None else said == foretold
+    agrees = None if said is None else said == expected
     if agrees is False:
         notes.append(f"The driver itself shows {', '.join(said or ()) or 'no GPU'}; the driver decides.")
     if visibility.value is not None and visibility.shown:
@@ -154,7 +154,7 @@ def _document(
 
 
 def _print(page: dict[str, Any], out: TextIO, color: str, *, real: bool) -> None:
-    """The page as text for people."""
+    """Print the answer as text."""
     from rich.table import Table
 
     from doctor.render.console import console_for, safe
@@ -192,7 +192,7 @@ def _print(page: dict[str, Any], out: TextIO, color: str, *, real: bool) -> None
         seen = ", ".join(f"{d['tensorflow']} = nvidia-smi's {d['nvidia_smi']}" for d in page["visible"])
         console.print(f"  TensorFlow sees: {seen or 'no GPU'}", soft_wrap=True)
     if page["driver_agrees"]:
-        console.print("  Asked with this value, the driver shows the same GPUs.")
+        console.print("  With this value, the driver shows the same GPUs.")
     for note in page["notes"]:
         console.print(safe(note), soft_wrap=True)
 

@@ -25,9 +25,10 @@ A file may be of any size: of one larger than a megabyte the lines that can matt
 Addresses of GitHub are asked for with the token in GITHUB_TOKEN or GH_TOKEN, where one is set."""
 
 MANY = 32
-"""Number of reports that are read before all cores are used."""
+"""From this number of reports on, all cores are used."""
 ALONE = 0.25
-"""Time limit for them in seconds; reading them compiles what most reports need."""
+"""Seconds for which the first reports are read by this process alone; that compiles what most reports
+need."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,9 +66,9 @@ class Answer(NamedTuple):
 
 
 def run(args: argparse.Namespace) -> int:
-    """Diagnose each input: 0, 1 where a finding is an error, 2 where an input could not be read.
+    """Diagnose each input: 0, 1 if a finding is an error, 2 if an input could not be read.
 
-    Raises UnableError where --output cannot be written.
+    Raises UnableError if --output cannot be written.
     """
     import gc
 
@@ -116,7 +117,7 @@ def run(args: argparse.Namespace) -> int:
             error = DefectError if defects else InputError
             raise error(f"none of {failed} inputs could be read" if failed > 1 else "nothing was read")
         if not read:
-            raise InputError("the files named hold no text", "name files, or a folder that holds some")
+            raise InputError("the named files hold no text", "name files, or a folder that holds some")
         if summary is not None:
             summary.unreadable = failed
             stream.write(before + show(summary, options))
@@ -142,7 +143,7 @@ def _progress(args: argparse.Namespace) -> Progress:
 def _explained(
     item: Input, options: Options, progress: Progress | None = None, *, brief: bool = False
 ) -> Answer:
-    """One input's answer; brief: only its verdict."""
+    """The answer to one input; brief: only its verdict."""
     from doctor import api
     from doctor.errors import CommandError
     from doctor.inputs import opened
@@ -194,7 +195,7 @@ def _invite(item: Input, options: Options) -> None:
 def _answers(
     inputs: Sequence[Input], options: Options, brief: bool, args: argparse.Namespace
 ) -> Iterator[Answer]:
-    """The answers in the order of the inputs, on all cores where there are many."""
+    """The answers in the order of the inputs; all cores are used if there are many."""
     import os
 
     cores = os.cpu_count() or 1
@@ -216,9 +217,9 @@ def _answers(
 
 
 def _on_all_cores(work: Callable[[Input], Answer], inputs: Sequence[Input], cores: int) -> Iterator[Answer]:
-    """What `work` makes of each input, in their order.
+    """The result of `work` for each input, in their order.
 
-    The first are read here, before there are other processes: what these will need is then loaded and
+    The first inputs are read here, before other processes start, so that what they all need is loaded and
     compiled once.
     """
     import gc
@@ -248,7 +249,7 @@ def _quiet() -> None:
 
 
 def _safely(item: Input, options: Options, brief: bool, progress: Progress | None = None) -> Answer:
-    """One of many: a defect that one report finds does not stop the others."""
+    """The answer to one of many inputs: a defect in reading one does not stop the others."""
     import os
 
     try:

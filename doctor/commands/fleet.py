@@ -34,15 +34,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--since", metavar="FILE", help="what changed since an earlier run, from its JSON")
     engines = parser.add_argument_group("what runs `check` on the nodes")
     engines.add_argument(
-        "--ssh", metavar="HOSTS", help="ssh to these: HOST,USER@HOST or @FILE with one a line"
+        "--ssh", metavar="HOSTS", help="ssh to these hosts: HOST,USER@HOST, or @FILE with one per line"
     )
-    engines.add_argument("--ssh-config", metavar="FILE", help="ssh -F: another configuration than the user's")
+    engines.add_argument(
+        "--ssh-config", metavar="FILE", help="ssh -F: a configuration file other than the user's"
+    )
     engines.add_argument(
         "--slurm",
         nargs="?",
         const="",
         metavar="NODELIST",
-        help="a Slurm step a node (default: this job's, else all nodes)",
+        help="one Slurm step per node (default: the nodes of this job, otherwise all)",
     )
     engines.add_argument("-p", "--partition", help="Slurm's partition")
     engines.add_argument("-A", "--account", help="Slurm's account")
@@ -55,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     nodes = parser.add_argument_group("on the nodes")
     nodes.add_argument(
-        "--python", metavar="PATH", help="the environment to look into (as of `check --python`)"
+        "--python", metavar="PATH", help="the environment to examine (as for `check --python`)"
     )
     nodes.add_argument(
         "--timeout", type=SECONDS, default=60, metavar="S", help="time limit for each node, in seconds (60)"
@@ -96,16 +98,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Exit code 0; 1 where a node has an error; 3 where one could not be asked or examined.
+    """Exit code 0; 1 if a node has an error; 3 if one could not be asked or examined.
 
-    Raises UsageError for a wrong call, InputError where a file cannot be read, UnableError where what should
-    run the nodes is not there, and KeyboardInterrupt after the answer where the user broke off.
+    Raises UsageError for a wrong call, InputError if a file cannot be read, UnableError if ssh, Slurm, Ray or
+    the cluster is not available, and KeyboardInterrupt, after printing the answer, if the user interrupted.
     """
     chosen = [name for name in ("ssh", "slurm", "ray", "manifest") if getattr(args, name) is not None]
     chosen += ["read"] if args.words else []
     if len(chosen) != 1:
         raise UsageError(
-            f"--{chosen[0]} and {chosen[1]} exclude each other" if chosen else "nothing to compare is named",
+            f"--{chosen[0]} and {chosen[1]} exclude each other"
+            if chosen
+            else "no nodes and no reports are named",
             "`fleet read PATH`, --ssh HOSTS, --slurm, --ray or --manifest kubernetes",
         )
     if args.distributed and chosen != ["slurm"]:
@@ -125,12 +129,12 @@ def run(args: argparse.Namespace) -> int:
     if chosen == ["read"]:
         answers = _read(args, keep=args.format == "json")
     else:
-        told, interrupted = _ask(args, chosen[0])
-        answers = [one.answer for one in told]
+        replies, interrupted = _ask(args, chosen[0])
+        answers = [one.answer for one in replies]
         if args.distributed:
             from doctor.fleet.distributed import agreements
 
-            agreement = agreements(told)
+            agreement = agreements(replies)
     changes = None
     if before is not None:
         from doctor.fleet.drift import changes as drifted
@@ -180,7 +184,7 @@ def _emit(result: Result, args: argparse.Namespace) -> int:
 
 
 def _ask(args: argparse.Namespace, engine: str) -> tuple[list[Reply], bool]:
-    """Ask the nodes of an engine; whether the user broke off."""
+    """Ask the nodes of an engine. Returns their reports, and whether the user interrupted."""
     from doctor.fleet import asking, slurm, ssh
     from doctor.render.progress import Progress
 
@@ -209,8 +213,8 @@ def _ask(args: argparse.Namespace, engine: str) -> tuple[list[Reply], bool]:
                     order.argv, order.timeout + SECONDS, max(order.jobs, len(nodes)), peers(names)
                 )
         progress.expect(len(nodes))
-        told, interrupted = asking.ask(nodes, order, why, progress)
-    return [*told, *(asking.Reply(answer) for answer in silent)], interrupted
+        replies, interrupted = asking.ask(nodes, order, why, progress)
+    return [*replies, *(asking.Reply(answer) for answer in silent)], interrupted
 
 
 def _manifest(args: argparse.Namespace) -> int:
@@ -220,7 +224,7 @@ def _manifest(args: argparse.Namespace) -> int:
     if not args.image:
         raise UsageError(
             "--manifest kubernetes needs --image",
-            "the image that you train with: it has to hold Python 3.8 or later",
+            "use the image that you train with; it must contain Python 3.8 or later",
         )
     wish = Wish(
         args.image,

@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="replace the environment in the folder, once the new one is made",
     )
-    own.add_argument("--keep", action="store_true", help="keep the environment where something fails")
+    own.add_argument("--keep", action="store_true", help="keep the environment even if something fails")
     own.add_argument(
         "--memory-growth", action="store_true", help="let TensorFlow take GPU memory as it needs it"
     )
@@ -52,14 +52,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--installer", choices=("auto", "pip", "uv"), default="auto", help="auto: uv where it is on PATH"
     )
     own.add_argument("--no-proof", action="store_true", help="do not start TensorFlow in the new environment")
-    own.add_argument(
-        "--log", metavar="FILE", help="what is done, line by line (default: beside the environment)"
-    )
+    own.add_argument("--log", metavar="FILE", help="the log of every step (default: beside the environment)")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Exit code 0 where it is installed; 1 where the request cannot work here. Raises UnableError (3),
-    UsageError (2)."""
+    """Exit code 0 if it is installed; 1 if the request cannot work here. Raises UnableError (3), UsageError
+    (2)."""
     from doctor.install.job import make_job
     from doctor.install.target import look
 
@@ -118,15 +116,15 @@ def _refused(outcome: Outcome, args: argparse.Namespace) -> int:
         raise UnableError("no plan can be installed here")
     if outcome.works and not outcome.context.for_cpu:
         raise UnableError(
-            f"the plan goes through {outcome.plans[0].route}, and install carries out pip and uv only",
-            "its commands stand above; --cpu installs the CPU plan",
+            f"the plan uses {outcome.plans[0].route}, and install supports only pip and uv",
+            "its commands are above; --cpu installs the CPU plan",
         )
     say("Nothing was installed: what was asked for cannot work here. The plans above can.")
     return 1
 
 
 def _room(job: Job) -> None:
-    """Raise UnableError where there is not enough room, or the folder cannot be written."""
+    """Raise UnableError if there is not enough disk space, or the folder cannot be written."""
     from doctor.install.space import cache_folder, nearest_folder, shortage
 
     folder = nearest_folder(job.env)
@@ -141,7 +139,7 @@ def _room(job: Job) -> None:
 
 
 def _announce(job: Job, outcome: Outcome, args: argparse.Namespace) -> None:
-    """Every command, before any is run; on standard error, so that --format json stays clean."""
+    """Print every command before any is run; on standard error, so that --format json stays clean."""
     from doctor.install.space import needed_mib
 
     if args.quiet and args.yes:
@@ -150,14 +148,14 @@ def _announce(job: Job, outcome: Outcome, args: argparse.Namespace) -> None:
     disk, wheels = needed_mib(job.plan)
     say(
         f"TensorFlow {job.plan.tensorflow} into {job.env} ({job.plan.route}): about {disk / 1024:.1f} GiB on"
-        f" disk, up to {wheels / 1024:.1f} GiB to download where pip's cache does not hold them."
+        f" disk, up to {wheels / 1024:.1f} GiB to download unless pip's cache holds them."
     )
     for finding in outcome.findings:
         say(f"{finding.severity}: {finding.title} [{finding.code}]")
     if args.replace and os.path.lexists(job.env):
         say(
-            f"The environment that is in {job.env} now, and all that is in its folder, is removed when the"
-            " new one is made."
+            f"When the new environment is ready, the one that is in {job.env} now is removed, with"
+            " everything in its folder."
         )
     for action in job.actions:
         say(f"  {action.line}")
@@ -170,7 +168,7 @@ def _announce(job: Job, outcome: Outcome, args: argparse.Namespace) -> None:
         say("  then, inside it: memory growth (a .pth file that sets TF_FORCE_GPU_ALLOW_GROWTH)")
     by_hand = [step for step in job.plan.commands if step.needs_root]
     if by_hand:
-        say("Not done by this command; an administrator has to:")
+        say("Not done by this command; an administrator must do it:")
         for step in by_hand:
             say(f"  {one_line(step.text)}   {comment(step.why)}")
 
@@ -219,7 +217,7 @@ def _carry_out(job: Job, args: argparse.Namespace) -> int:
 
 
 def _summary(job: Job, proof: Proof | None, written: list[str], log: Log, args: argparse.Namespace) -> int:
-    """What was done, and what was proved or left unproved."""
+    """Print what was done, and what was proved or left unproved."""
     sentences = list(proof.sentences) if proof else ["installed; not proved (--no-proof)"]
     activate = f"{job.env}\\Scripts\\activate" if os.name == "nt" else f". {job.env}/bin/activate"
     document: dict[str, Any] = {

@@ -20,12 +20,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
     parser.epilog = EPILOG
     parser.add_argument(
-        "--python", metavar="PATH", help="the interpreter or environment that check_machine looks into"
+        "--python", metavar="PATH", help="the interpreter or environment that check_machine examines"
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serve until standard input ends. Raises UnableError where the SDK is missing."""
+    """Serve until standard input ends. Raises UnableError if the SDK is missing."""
     if args.output:
         raise UsageError("mcp answers on standard output only")
     try:

@@ -1,4 +1,4 @@
-"""`tfgpu-doctor plan`: which TensorFlow, Python, CUDA, cuDNN and driver go together, before anything is
+"""`tfgpu-doctor plan`: which TensorFlow, Python, CUDA, cuDNN and driver work together, before anything is
 installed."""
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def request_arguments(parser: argparse.ArgumentParser) -> None:
-    """The request and the machine: shared with `install`."""
+    """Add the options for the request and the machine, which `install` shares."""
     request = parser.add_argument_group("request")
     request.add_argument(
         "--tensorflow", metavar="SPEC", default="", help="2.15, '>=2.16,<2.19', latest (default: the best)"
     )
     request.add_argument("--python", metavar="X.Y", help="only this Python")
-    request.add_argument("--cuda", metavar="V", help="the CUDA that is installed and has to be used")
+    request.add_argument("--cuda", metavar="V", help="the installed CUDA, which the plan has to use")
     request.add_argument("--cudnn", metavar="V", help="the installed cuDNN, which the plan has to use")
     request.add_argument("--cpu", action="store_true", help="for the CPU, without CUDA")
     request.add_argument(
@@ -90,8 +90,8 @@ def request_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Exit code 0; 1 where the request cannot work on the machine as it is; with --check or --resolve 3
-    where that could not be examined. Raises UsageError and InputError."""
+    """Exit code 0; 1 if the request cannot work on the machine as it is; with --check or --resolve, 3 if that
+    could not be examined. Raises UsageError and InputError."""
     args.requirements = [*(args.requirements or ()), *args.files]
     if (args.resolve or args.fix) and not args.requirements:
         option = "--resolve" if args.resolve else "--fix"
@@ -116,7 +116,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _gate(args: argparse.Namespace) -> int:
-    """Each file by itself, for CI; the exit code."""
+    """Judge each file separately, for CI. Returns the exit code."""
     from doctor.render.gate import rendered
     from doctor.render.options import is_file
     from doctor.render.output import destination
@@ -182,7 +182,7 @@ def _request(args: argparse.Namespace) -> Request:
 
 
 def answer(args: argparse.Namespace) -> PlanReport:
-    """The plans for what the options say."""
+    """The plans for these options."""
     from doctor import api
     from doctor.commands.waiting import LOOKING, said_after_a_second
 
@@ -203,8 +203,7 @@ def answer(args: argparse.Namespace) -> PlanReport:
 
 
 def show(outcome: Outcome, args: argparse.Namespace) -> None:
-    """Print the outcome in the format that was asked for. Raises UnableError where the file cannot be
-    written."""
+    """Print the outcome in the requested format. Raises UnableError if the file cannot be written."""
     import shutil
 
     from doctor.render import plans as render

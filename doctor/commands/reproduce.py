@@ -32,21 +32,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     parser.add_argument("failure", choices=("cudnn-init-oom",), help="which failure")
     parser.add_argument(
-        "--backend", choices=("tensorflow", "native"), default="tensorflow", help="with what (tensorflow)"
+        "--backend",
+        choices=("tensorflow", "native"),
+        default="tensorflow",
+        help="what shows the failure (tensorflow)",
     )
-    parser.add_argument("--simulate", action="store_true", help="on a simulated GPU, with real TensorFlow")
+    parser.add_argument("--simulate", action="store_true", help="use a simulated GPU, with real TensorFlow")
     parser.add_argument(
         "--gpu", metavar="N", help="nvidia-smi's number (0); with --simulate the name of a card"
     )
-    parser.add_argument("--python", metavar="ENV", help="the environment whose TensorFlow or cuDNN is to run")
-    parser.add_argument("--force", action="store_true", help="even while other processes use the GPU")
+    parser.add_argument("--python", metavar="ENV", help="the environment whose TensorFlow or cuDNN is used")
+    parser.add_argument("--force", action="store_true", help="run even if other processes use the GPU")
     parser.add_argument(
-        "--limit", type=SECONDS, default=180, metavar="SECONDS", help="for each attempt (180)"
+        "--limit", type=SECONDS, default=180, metavar="SECONDS", help="time limit for each attempt (180)"
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Reproduce and print. Raises UnableError where it cannot be done here, UsageError for a wrong call."""
+    """Reproduce and print. Raises UnableError if it cannot be done here, UsageError for a wrong call."""
     from doctor import charts
     from doctor.render.output import destination
     from doctor.reproduce.run import reproduce, surroundings
@@ -98,8 +101,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _beforehand(args: argparse.Namespace) -> str:
-    """What will be done."""
-    what = "The GPU's memory is filled by a process of its own" + (
+    """A sentence about what will be done."""
+    what = "A separate process fills the GPU's memory" + (
         "; cuDNN is asked for its handle with ample memory, with none, and again."
         if args.backend == "native"
         else "; TensorFlow runs a convolution there with five settings, one process each."
@@ -136,7 +139,7 @@ def _print(result: Result, out: TextIO, args: argparse.Namespace) -> None:
     table = Table(title=safe(title), title_justify="left")
     for heading in ("setting", "outcome", "verdict"):
         table.add_column(heading)
-    for heading in ("free before", "held by the other", "lowest free", "seconds"):
+    for heading in ("free before", "held by the other process", "lowest free", "seconds"):
         table.add_column(heading, justify="right")
     colours = {"passed": "green", "failed": "red"}
     for row in result.rows:

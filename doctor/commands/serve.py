@@ -19,13 +19,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
     parser.epilog = EPILOG
     parser.add_argument(
-        "--port", type=int, default=0, metavar="N", help="the port to listen on (any that is free)"
+        "--port", type=int, default=0, metavar="N", help="the port to listen on (default: any free one)"
     )
     parser.add_argument("--no-browser", action="store_true", help="print the address only")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serve until Ctrl-C. Raises UsageError for what is no port, UnableError where the port cannot be had."""
+    """Serve until Ctrl-C. Raises UsageError for an invalid port, UnableError if the port is not available."""
     if not 0 <= args.port < 1 << 16:
         raise UsageError(f"--port {args.port}: a port is a number up to 65535")
     from doctor.site.server import Server
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _has_screen() -> bool:
-    """Whether a browser opens in a window of its own, rather than in the terminal that this runs in."""
+    """Whether a browser would open in its own window, rather than in this terminal."""
     return sys.platform in ("win32", "darwin") or bool(
         os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     )

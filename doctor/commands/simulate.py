@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="a GPU by name, PCI id or compute capability; may be repeated",
     )
-    add("--count", type=int, metavar="N", help="how many of it")
+    add("--count", type=int, metavar="N", help="how many of them")
     add(
         "--memory",
         action="append",
@@ -51,13 +51,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="MIB",
         help="its memory in MiB, in place of the card's own",
     )
-    add("--driver", metavar="V", help="the driver's version (550.54.14, or the first that knows the GPU)")
+    add("--driver", metavar="V", help="the driver's version (550.54.14, or the first that supports the GPU)")
     add(
         "--fault",
         action="append",
         default=[],
         metavar="NAME",
-        help="something wrong; may be repeated (--list-faults)",
+        help="a fault; may be repeated (--list-faults)",
     )
     add(
         "--held",
@@ -80,7 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--python",
         metavar="ENV",
-        help="the environment whose TensorFlow is to run: its folder or its interpreter",
+        help="the environment whose TensorFlow will run: its folder or its interpreter",
     )
     add(
         "--trace",
@@ -102,11 +102,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the command on the simulated GPU. Returns the command's exit code (128 + N where a signal N ended
-    it).
+    """Run the command on the simulated GPU. Returns the command's exit code (128 + N if signal N ended it).
 
-    Raises CallError where the call is wrong, SimulationError where it cannot be simulated here, UnableError
-    where --output cannot be written.
+    Raises CallError if the call is wrong, SimulationError if it cannot be simulated here, UnableError if
+    --output cannot be written.
     """
     if args.about or args.list_faults:
         from doctor.render.output import destination
@@ -121,8 +120,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _filled(text: str, width: int | None) -> str:
-    """The text in lines of this width at most (None: as it is written); paragraphs and items of lists stay
-    apart."""
+    """The text in lines of at most this width (None: unchanged); paragraphs and list items stay separate."""
     import re
     import textwrap
 
@@ -139,7 +137,7 @@ def _filled(text: str, width: int | None) -> str:
 
 
 def _faults(form: str, width: int | None) -> str:
-    """The faults that can be asked for, as JSON or as a table; width: of the terminal, None where it is
+    """Print the faults that can be simulated, as JSON or as a table; width: of the terminal, None if there is
     none."""
     from doctor.simulate.faults import FAULTS
 
@@ -213,8 +211,8 @@ def _simulate(args: argparse.Namespace, command: list[str]) -> int:
         _say(_opening(scenario, str(tensorflow) if tensorflow else "", args.fault))
         if tensorflow and len(scenario.machine.gpus) > 1 and has_nccl_inside(tensorflow):
             _say(
-                "NCCL does not work in this simulation, since this TensorFlow has its own inside, which needs"
-                " NVIDIA's driver; use"
+                "NCCL does not work in this simulation: the NCCL inside this TensorFlow needs NVIDIA's"
+                " driver; use"
                 " tf.distribute.MirroredStrategy(cross_device_ops=tf.distribute.HierarchicalCopyAllReduce()),"
                 " or TensorFlow 2.21"
             )
@@ -253,8 +251,8 @@ def _opening(scenario: Scenario, tensorflow: str, faults: list[str]) -> str:
     )
     none = "" if tensorflow else " (no TensorFlow was found in this environment)"
     return (
-        f"a simulation, there is no such GPU: {gpus}, driver {machine.driver},"
-        f" {libraries}{none}{held}{wrong}; kernels do not compute (--about)"
+        f"a simulation without a real GPU: {gpus}, driver {machine.driver}, {libraries}{none}{held}{wrong};"
+        " kernels do not compute (--about)"
     )
 
 
@@ -280,11 +278,11 @@ def _run(command: list[str], environment: dict[str, str], forward: list[subproce
 
 @contextmanager
 def _deferred_signals() -> Iterator[list[subprocess.Popen[bytes]]]:
-    """While the block runs, a signal that would end this process goes to the command; this process ends with
-    it.
+    """While the block runs, pass a signal that would end this process on to the command; this process ends
+    with it.
 
-    Ctrl-C reaches the command anyway, as it is sent to the whole foreground group; so here it only must not
-    end us.
+    Ctrl-C reaches the command anyway, because it goes to the whole foreground group; here it must only not
+    end this process.
     """
     children: list[subprocess.Popen[bytes]] = []
 

@@ -57,7 +57,7 @@ def _gpus(text: str) -> tuple[int, ...]:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the snippet, or the list. Raises UsageError for a name or an argument that does not fit."""
+    """Print the snippet, or the list. Raises UsageError for an unknown name or an invalid argument."""
     from doctor.remedies.snippets import SNIPPETS
 
     if args.name is None:
@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _wish(args: argparse.Namespace) -> tuple[Wish, str]:
-    """What was asked for, and where the release comes from."""
+    """The requested snippet, and where its TensorFlow release comes from."""
     from doctor.remedies.snippets import Wish
 
     mib, fraction = _memory(args.memory)
@@ -117,9 +117,9 @@ def _memory(text: str | None) -> tuple[int | None, float | None]:
 
 
 def installed(python: str | None) -> tuple[str | None, str]:
-    """The TensorFlow of the environment in use, read from its files, and where that was read.
+    """The TensorFlow of the environment in use, read from its files, and their place.
 
-    Raises InputError where `python` is no environment.
+    Raises InputError if `python` is not an environment.
     """
     from doctor.simulate.libraries import find_interpreter, find_tensorflow
 

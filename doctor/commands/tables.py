@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `tables`."""
     parser.epilog = EPILOG
     parser.add_argument(
-        "table", choices=(*TABLES, *ACTIONS), help="the table to look into, or refresh, or verify"
+        "table", choices=(*TABLES, *ACTIONS), help="the table to read, or `refresh` or `verify`"
     )
     parser.add_argument("key", nargs="*", help="a version, a name, a PCI id ...; for verify: releases")
     parser.add_argument(
@@ -49,16 +49,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help=(
             "refresh, verify: the wheels' libraries too (about 0.5 GB a GPU release); Linux on x86-64 only,"
-            " because the library is loaded and asked what it opens"
+            " because the library is loaded to see what it opens"
         ),
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Exit code 0; 1 where verify finds a difference or refresh finds rows that break a rule.
+    """Exit code 0; 1 if verify finds a difference or refresh finds rows that break a rule.
 
-    Raises UsageError for a row that does not exist (with the nearest ones) and for a format that makes no
-    sense, UnableError where the package index cannot be read or --output cannot be written.
+    Raises UsageError for a row that does not exist (with the nearest ones) and for a format that does not
+    fit, UnableError if the package index cannot be read or --output cannot be written.
     """
     if args.format not in FORMATS:
         raise UsageError(f"tables has no --format {args.format}", f"there are {', '.join(FORMATS)}")

@@ -11,10 +11,10 @@ from doctor.render.width import width_of
 
 
 class Formatter(argparse.RawDescriptionHelpFormatter):
-    """Texts as they are written, in the columns that the terminal has.
+    """Formats help without changing line breaks, in the width of the terminal.
 
-    argparse makes one of these for each option, and loads `shutil`, which no command needs at its
-    start, to learn the width: it is given here.
+    argparse makes one of these for each option and would load `shutil` to learn the width; here the width is
+    passed in, which makes the start faster.
     """
 
     def __init__(self, prog: str, **options: Any) -> None:

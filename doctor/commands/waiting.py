@@ -15,9 +15,10 @@ LOOKING = "Looking at the machine: its driver or its Python takes a while to ans
 
 @contextlib.contextmanager
 def said_after_a_second(text: str, args: argparse.Namespace) -> Iterator[threading.Timer]:
-    """Say on standard error what is waited for, where that is a terminal and --quiet was not given.
+    """After a second, say on standard error what the tool waits for, if that is a terminal and --quiet was
+    not given.
 
-    The timer that it gives may be cancelled before."""
+    Returns the timer, which may be cancelled earlier."""
 
     def tell() -> None:
         if sys.stderr.isatty() and not getattr(args, "quiet", False):

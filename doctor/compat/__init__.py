@@ -1,7 +1,7 @@
-"""What goes together: each question gets an answer with a verdict, a reason and the table rows behind it.
+"""Which versions work together: each question gets an answer with a verdict, a reason and the table rows
+behind it.
 
-Pure: nothing here touches a machine. Unknown stays unknown: where a row or a fact is missing the verdict says
-so.
+Nothing here touches a machine. If a row or a fact is missing, the verdict is "unknown".
 """
 
 from __future__ import annotations

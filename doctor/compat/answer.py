@@ -32,17 +32,18 @@ class Answer:
 
     @property
     def refs(self) -> tuple[str, ...]:
-        """The rows as people cite them, each once."""
+        """The citations of the rows, each once."""
         return tuple(dict.fromkeys(row.ref for row in self.rows))
 
 
 def rank(answer: Answer) -> int:
-    """0 for the best: yes, slow, unknown, a no with a cure, a no. A known "no" outranks what is unknown."""
+    """A sort key, 0 for the best: yes, slow, unknown, a "no" with a cure, a "no". A known "no" ranks after
+    "unknown"."""
     if answer.verdict == "no":
         return 3 if answer.cure else 4
     return VERDICTS.index(answer.verdict)
 
 
 def worst(answers: Iterable[Answer]) -> Answer:
-    """The answer that decides among several about the same thing. Raises ValueError where there is none."""
+    """The answer that decides among several about the same thing. Raises ValueError if there is none."""
     return max(answers, key=rank)

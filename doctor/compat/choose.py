@@ -1,4 +1,4 @@
-"""All questions about a build in a situation, and the newest build that works in one."""
+"""Answers all questions about a build in a situation, and finds the newest build that works in one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from doctor.values import dataclass, replace
 class Judgement:
     """The answer to each question; `answers` maps install, gpu, driver, cuda, cudnn, libraries to answers.
 
-    A question that the situation leaves open is not among them.
+    A question that the situation leaves open is left out.
     """
 
     build: TensorFlowRelease
@@ -33,7 +33,7 @@ class Judgement:
 
     @property
     def overall(self) -> Answer:
-        """The answer that decides; where all say yes, all of them in one."""
+        """The decisive answer; if all say yes, one answer with all their reasons and rows."""
         answers = [answer for _, answer in self.answers]
         decisive = worst(answers)
         if decisive.verdict != "yes":
@@ -79,8 +79,8 @@ def judge(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Jud
 
 
 def _driver(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Answer | None:
-    """On the given driver; with none given, whether the GPU's last driver branch is new enough for the
-    build."""
+    """Whether the build runs on the given driver; without one, whether the GPU's last driver branch is new
+    enough for the build."""
     if situation.driver is not None:
         answers = [runs_on_driver(build, situation.driver, tables, situation.side)]
         answers += [
@@ -111,8 +111,8 @@ def candidates(
     packages: tuple[str, ...] = ("tensorflow", "tensorflow-gpu"),
     prereleases: bool = False,
 ) -> Iterator[Judgement]:
-    """Every GPU release of the platform, newest first, judged; one a version, the earlier package before the
-    later."""
+    """Every GPU release of the platform with its judgement, newest first; one per version, from the first
+    package that has it."""
     for build in tables.gpu_builds(situation.platform, packages):
         if prereleases or is_final(build.version):
             yield judge(build, situation, tables)
@@ -123,8 +123,8 @@ def newest(tables: Tables, situation: Situation, *, prereleases: bool = False) -
     """The newest build that works, or None.
 
     A build that runs as it is, or with a pin, comes before a newer one that needs more: a path or link for
-    its libraries, a compilation at the start, or trust in what is not known. With no route given, pip's
-    libraries are taken where the build has the extra and no CUDA is given.
+    its libraries, a compilation at the start, or an unknown answer. Without a route, pip's libraries are used
+    if the build has the extra and no CUDA is given.
     """
     best: tuple[float, Judgement] | None = None
     for found in candidates(tables, situation, prereleases=prereleases):

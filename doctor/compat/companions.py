@@ -1,7 +1,7 @@
-"""What pip has to install: a TensorFlow release, and the pins that make it work.
+"""The requirements for pip: a TensorFlow release, and the pins that make it work.
 
 Two kinds of pin: bounds on plain Python packages whose newer releases break a release that sets no bound on
-them, and a bound on cuDNN where the newest that the extra allows has no kernels for a GPU.
+them, and a bound on cuDNN if the newest that the extra allows has no kernels for a GPU.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from doctor.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """requirement: what pip has to be asked for as well ("numpy<2"); why; and the rows that say so."""
+    """requirement: an additional requirement for pip ("numpy<2"); why: the reason; rows: the table rows
+    behind it."""
 
     requirement: str
     why: str
@@ -27,7 +28,7 @@ class Pin:
 
 
 def requirement(build: TensorFlowRelease, *, extra: bool) -> str:
-    """The release as pip is asked for it; extra: with its CUDA libraries."""
+    """The release as a requirement for pip; extra: with its CUDA libraries."""
     return f"{build.package}{'[and-cuda]' if extra else ''}=={build.version}"
 
 
@@ -55,8 +56,8 @@ def _companions(tables: Tables, version: str, requires: tuple[str, ...]) -> tupl
 
 
 def cudnn_bound(build: TensorFlowRelease, tables: Tables, capabilities: tuple[str, ...]) -> Pin | None:
-    """The bound below which every cuDNN that the build's extra allows has kernels for the GPUs; None where
-    the newest has, or none has."""
+    """The bound below which every cuDNN that the build's extra allows has kernels for the GPUs; None if the
+    newest has, or none has."""
     serving = pip_cudnn(build, tables, capabilities)
     if not capabilities or serving is None or serving.package is None or serving == pip_cudnn(build, tables):
         return None

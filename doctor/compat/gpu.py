@@ -50,8 +50,8 @@ def _ptx_compiles(target: str, wanted: tuple[int, int]) -> bool:
 def runs_on_gpu(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Answer:
     """Whether the build's kernels run on every GPU of the situation.
 
-    With a driver in the situation, whether it can compile the PTX that is needed; without, the answer names
-    the CUDA version that the driver must offer.
+    If the situation has a driver, the answer includes whether it can compile the needed PTX; otherwise it
+    names the CUDA version that the driver must offer.
     """
     if build.gpu is False:
         return Answer(
@@ -65,7 +65,7 @@ def runs_on_gpu(build: TensorFlowRelease, situation: Situation, tables: Tables) 
 def _one(build: TensorFlowRelease, capability: str, situation: Situation, tables: Tables) -> Answer:
     kernels = build.compute_capabilities
     if kernels is None or not (kernels.compiled or kernels.ptx):
-        return Answer("unknown", f"which GPUs {build.requirement} has code for was not read", (build,))
+        return Answer("unknown", f"it is not known which GPUs {build.requirement} has code for", (build,))
     just_this = _with(situation, capability)
     answers = [
         Answer(trap.verdict, trap.reason, (trap, build), trap.cure)
@@ -121,13 +121,13 @@ def _no_code(build: TensorFlowRelease, capability: str, tables: Tables) -> Answe
     what += f" and PTX for {', '.join(kernels.ptx)}" if kernels.ptx else " and no PTX"
     if known and _pair(capability) < _pair(known[0]):
         why = (
-            f"compute capability {capability} is older than all that {build.requirement} was built for:"
-            f" {what}"
+            f"compute capability {capability} is older than everything that {build.requirement} was built"
+            f" for: {what}"
         )
     elif known and _pair(capability) > _pair(known[-1]):
         why = (
-            f"compute capability {capability} is newer than all that {build.requirement} was built for:"
-            f" {what}"
+            f"compute capability {capability} is newer than everything that {build.requirement} was built"
+            f" for: {what}"
         )
     else:
         why = f"{build.requirement} has no code that compute capability {capability} can run: {what}"
@@ -136,7 +136,7 @@ def _no_code(build: TensorFlowRelease, capability: str, tables: Tables) -> Answe
 
 
 def driver_serves_gpu(capability: str, driver: str, tables: Tables, platform: str = "linux") -> Answer:
-    """Whether a driver branch still (or already) runs GPUs of this compute capability."""
+    """Whether a driver branch still (or already) supports GPUs of this compute capability."""
     row = tables.architecture(capability)
     if row is None:
         return Answer("unknown", f"compute capability {capability} is not in the tables")
@@ -155,11 +155,11 @@ def driver_serves_gpu(capability: str, driver: str, tables: Tables, platform: st
     if offered is not None and row.first_cuda is not None and dotted(offered) < dotted(row.first_cuda):
         return Answer(
             "no",
-            f"{row.name} (compute capability {capability}) came with CUDA {row.first_cuda}; driver "
-            f"{driver} is of CUDA {offered}",
+            f"{row.name} (compute capability {capability}) came with CUDA {row.first_cuda}; driver {driver}"
+            f" offers CUDA {offered}",
             (row,),
         )
-    return Answer("yes", f"driver {driver} serves {row.name} (compute capability {capability})", (row,))
+    return Answer("yes", f"driver {driver} supports {row.name} (compute capability {capability})", (row,))
 
 
 def _last_number(row: Architecture, tables: Tables, platform: str) -> int:

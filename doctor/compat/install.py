@@ -37,7 +37,7 @@ def runs_with_pip_libraries(build: TensorFlowRelease, situation: Situation, tabl
     """Whether `pip install 'package[and-cuda]==version'` gives a build that opens its libraries and can use
     them.
 
-    Looks at the extra, at the folders that the build's RUNPATH names, and at the cuDNN that pip picks.
+    This depends on the extra, on the folders in the build's RUNPATH, and on the cuDNN that pip picks.
     """
     pins = build.extras.get("and-cuda")
     if not pins:
@@ -58,8 +58,8 @@ def runs_with_pip_libraries(build: TensorFlowRelease, situation: Situation, tabl
         answers.append(
             Answer(
                 "no",
-                f"the RUNPATH of {build.requirement} leaves out pip's folder for {', '.join(missed)}:"
-                " installed, but not found",
+                f"the RUNPATH of {build.requirement} leaves out pip's folder for {', '.join(missed)}: they"
+                " are installed, but not found",
                 (build,),
                 f"put {', '.join(folders)} (under site-packages) on LD_LIBRARY_PATH" if folders else "",
             )
@@ -82,12 +82,12 @@ def runs_with_pip_libraries(build: TensorFlowRelease, situation: Situation, tabl
 
 
 def _with_extra(build: TensorFlowRelease) -> str:
-    """The release with its extra, as pip is asked for it."""
+    """The release with its extra, as a requirement for pip."""
     return f"{build.package}[and-cuda]=={build.version}"
 
 
 def pip_cudnn(build: TensorFlowRelease, tables: Tables, capabilities: tuple[str, ...] = ()) -> Cudnn | None:
-    """The newest cuDNN wheel that the build's and-cuda extra allows; of those with kernels for
+    """The newest cuDNN wheel that the build's and-cuda extra allows and that has kernels for
     `capabilities`."""
     for package, specifier in build.extras.get("and-cuda", {}).items():
         if package.startswith("nvidia-cudnn-"):

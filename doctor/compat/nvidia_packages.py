@@ -4,9 +4,9 @@ installed.
 TensorFlow 2.5 to 2.13 for Linux have no extra, and look for libraries beside libtensorflow_framework.so.2
 only (RUNPATH `$ORIGIN/`): each needs a link in TensorFlow's own folder. NVIDIA's libraries find one another
 there too, because each names `$ORIGIN` in its own RUNPATH. The releases are those that the last TensorFlow
-for the same CUDA major pins in its extra; a newer minor release of the CUDA that a build was made for serves
-it (CUDA Compatibility guide, "Minor Version Compatibility"), and that the libraries have the names that the
-build opens is read from the tables of wheels.
+for the same CUDA major pins in its extra. A build also runs with a newer minor release of its CUDA (CUDA
+Compatibility guide, "Minor Version Compatibility"); the tables of wheels show that the libraries have the
+names that the build opens.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ FOLDER = "tensorflow"
 
 @dataclass(frozen=True, slots=True)
 class Packages:
-    """What pip is asked for ("nvidia-cublas-cu11==11.11.3.6"), the rows behind it, which library lies in
-    which folder of site-packages, the CUDA and cuDNN that this brings, and the release whose extra names the
+    """The requirements for pip ("nvidia-cublas-cu11==11.11.3.6"), the rows behind them, the folder of each
+    library in site-packages, the CUDA and cuDNN that they contain, and the release whose extra names the
     versions."""
 
     requirements: tuple[str, ...]
@@ -43,8 +43,8 @@ _DONORS: dict[tuple[int, str | None], TensorFlowRelease | None] = {}
 
 
 def packages_for(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Packages | None:
-    """The packages that hold every library that a build needs; None where its own extra does, or nothing
-    does."""
+    """The packages that hold every library that a build needs; None if its own extra brings them, or no
+    packages do."""
     if situation.platform != "linux-x86_64" or not build.gpu:
         return None
     if build.extras.get("and-cuda"):
@@ -99,7 +99,7 @@ def _found(build: TensorFlowRelease, tables: Tables) -> Packages | None:
 
 
 def _library(name: str, major: str | None, tables: Tables) -> PipLibrary | None:
-    """The tables' answer, kept: many releases open the same libraries."""
+    """The tables' answer, cached because many releases open the same libraries."""
     key = (id(tables), name, major)
     if key not in _HELD:
         _HELD[key] = tables.pip_library(name, major)

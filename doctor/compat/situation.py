@@ -13,11 +13,12 @@ from doctor.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What is known or asked for; None and empty mean "free" in a choice and "not known" in a judgement.
+    """What is known or requested. None and empty values mean "free" in a choice and "not known" in a
+    judgement.
 
     platform: a platform of the tables (linux-x86_64, windows-amd64 ...). driver_platform: linux, windows or
-    wsl, by default after platform. capabilities: of every GPU meant ("8.6"). cuda, cudnn: installed outside
-    of pip. route: "pip-and-cuda" (NVIDIA's libraries from pip), "system" (from elsewhere) or None.
+    wsl, by default after platform. capabilities: of every GPU ("8.6"). cuda, cudnn: installed outside of pip.
+    route: "pip-and-cuda" (NVIDIA's libraries from pip), "system" (from elsewhere) or None.
     """
 
     platform: str = "linux-x86_64"
@@ -32,7 +33,7 @@ class Situation:
 
     @property
     def side(self) -> str:
-        """linux, windows or wsl: whose driver numbers count."""
+        """The platform whose driver numbers count: linux, windows or wsl."""
         if self.driver_platform:
             return self.driver_platform
         return "windows" if self.platform.startswith("windows") else "linux"
@@ -41,7 +42,7 @@ class Situation:
 def applies(
     trap: Trap, build: TensorFlowRelease, situation: Situation, tables: Tables, without: tuple[str, ...] = ()
 ) -> bool:
-    """Whether every condition of a trap is known to hold, those named in `without` left out."""
+    """Whether every condition of a trap is known to hold, except those named in `without`."""
     when: Mapping[str, Any] = trap.data["when"]
     conditions = ((name, wanted) for name, wanted in when.items() if name not in without)
     return concerns(trap, build) and all(
@@ -57,7 +58,8 @@ def concerns(trap: Trap, build: TensorFlowRelease) -> bool:
 def traps_of(
     build: TensorFlowRelease, situation: Situation, tables: Tables, aspect: str | None = None
 ) -> tuple[Trap, ...]:
-    """The traps that this build meets in this situation, in the order of the table; of one aspect, or all."""
+    """The traps that apply to this build in this situation, in the order of the table; for one aspect, or for
+    all."""
     if not build.of_wheel:  # traps were met with the wheels
         return ()
     return tuple(

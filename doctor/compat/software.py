@@ -14,7 +14,7 @@ from doctor.tables.versions import minor
 def cuda_of(build: TensorFlowRelease, tables: Tables) -> tuple[str | None, tuple[Row, ...]]:
     """The CUDA version that a build was made for, and the rows that say so.
 
-    Where the build does not state it (2.22.0rc0 and later), the first CUDA that holds the libcudart it opens.
+    If the build does not state it (2.22.0rc0 and later): the first CUDA with the libcudart that it opens.
     """
     if build.cuda is not None:
         return build.cuda, (build,)
@@ -32,8 +32,8 @@ def driver_minimum(
     "unknown".
 
     The number alone: `answer.rows[-1].driver`. It is the highest of: what the CUDA runtime needs; for each of
-    `capabilities` the first driver that knows the GPU; and, where the GPU depends on PTX, the first driver
-    that compiles that PTX. platform: linux, windows or wsl.
+    `capabilities` the first driver that knows the GPU; and, if the GPU depends on PTX, the first driver that
+    compiles that PTX. platform: linux, windows or wsl.
     """
     if build.gpu is False:
         return Answer("yes", f"{build.requirement} is a CPU build and needs no driver", (build,))
@@ -75,7 +75,7 @@ def _floors_of_gpu(
 
 
 def first_driver(capability: str, tables: Tables, platform: str = "linux") -> DriverFloor | None:
-    """The first driver that knows GPUs of a compute capability; None where the tables do not say."""
+    """The first driver that knows GPUs of a compute capability; None if the tables do not say."""
     architecture = tables.architecture(capability)
     if architecture is None or architecture.first_cuda is None:
         return None
@@ -110,8 +110,8 @@ def runs_on_driver(build: TensorFlowRelease, driver: str, tables: Tables, platfo
     if len(number) == 1 and number[0] == dotted(floor.driver)[0]:
         return Answer(
             "unknown",
-            f"branch {driver} holds {floor.driver}, the lowest for CUDA {floor.cuda}; which release of that"
-            " branch is installed is not known",
+            f"branch {driver} contains {floor.driver}, the lowest for CUDA {floor.cuda}; which release of"
+            " that branch is installed is not known",
             minimum.rows,
         )
     if number >= dotted(floor.driver):
@@ -126,7 +126,7 @@ def runs_on_driver(build: TensorFlowRelease, driver: str, tables: Tables, platfo
 
 
 def _own_driver(build: TensorFlowRelease, tables: Tables, platform: str) -> tuple[Toolkit, str] | None:
-    """The driver made with the very toolkit of the build: 450.51.05 runs CUDA 11.0, below the floor of
+    """The driver that was released with the build's own toolkit: 450.51.05 runs CUDA 11.0, below the floor of
     11.x."""
     cuda, _ = cuda_of(build, tables)
     row = None if cuda is None or build.cuda is None else tables.toolkit(minor(cuda))
@@ -135,8 +135,8 @@ def _own_driver(build: TensorFlowRelease, tables: Tables, platform: str) -> tupl
 
 
 def required(build: TensorFlowRelease, tables: Tables) -> tuple[str, ...]:
-    """The libraries without which the build registers no GPU: as read, else all that the catalogue calls
-    needed."""
+    """The libraries without which the build registers no GPU: as read from the wheel, otherwise those that
+    the catalogue marks as needed."""
     if build.libraries_required:
         return build.libraries_required
     return tuple(
@@ -147,7 +147,8 @@ def required(build: TensorFlowRelease, tables: Tables) -> tuple[str, ...]:
 
 
 def runs_with_cuda(build: TensorFlowRelease, cuda: str, tables: Tables) -> Answer:
-    """Whether a CUDA toolkit of this version holds the libraries that the build opens, by their names."""
+    """Whether a CUDA toolkit of this version holds the libraries that the build opens, judged by their
+    names."""
     if build.gpu is False:
         return Answer("yes", f"{build.requirement} is a CPU build and opens no CUDA", (build,))
     names = required(build, tables)
@@ -180,7 +181,7 @@ def runs_with_cuda(build: TensorFlowRelease, cuda: str, tables: Tables) -> Answe
 def runs_with_cudnn(
     build: TensorFlowRelease, cudnn: str, tables: Tables, capabilities: tuple[str, ...] = ()
 ) -> Answer:
-    """Whether the build takes this cuDNN, and whether that cuDNN has kernels for these GPUs.
+    """Whether the build accepts this cuDNN, and whether that cuDNN has kernels for these GPUs.
 
     The major must be the one of the SONAME; from cuDNN 7 on the minor must be that of the build or newer
     (TensorFlow, xla/stream_executor/cuda/cuda_dnn.cc: "needs to have matching major version and equal or
@@ -216,13 +217,13 @@ def runs_with_cudnn(
             " compiled with "
         )
         return Answer("unknown", why + "is not known", (build, *answer.rows))
-    return Answer("yes", f"{build.requirement} takes cuDNN {wanted[0]} from {compiled[0]} on",
+    return Answer("yes", f"{build.requirement} works with cuDNN {wanted[0]} from {compiled[0]} on",
                   (build, compiled[1], *answer.rows))  # fmt: skip
 
 
 def _last_minor(major: int, tables: Tables) -> Cudnn | None:
-    """The last release of a major that gets no more releases; none before cuDNN 7, where a newer minor did
-    not work."""
+    """The last release of a major version that gets no more releases; None before cuDNN 7, where a newer
+    minor did not work."""
     rows = tables.cudnns()
     closed = major >= 7 and any(dotted(row.version)[0] > major for row in rows)
     return (
@@ -239,7 +240,7 @@ def cuda_major(build: TensorFlowRelease, tables: Tables) -> str | None:
 
 
 def compiled_cudnn(build: TensorFlowRelease, tables: Tables) -> tuple[str, Row] | None:
-    """The cuDNN minor that a build was compiled with, where a document names it, and the row."""
+    """The cuDNN minor version that a build was compiled with, if a document names it, and the row."""
     if not build.of_wheel:  # whoever built it took a cuDNN of their own
         return None
     for row in tables.compiled_cudnn():
@@ -249,8 +250,8 @@ def compiled_cudnn(build: TensorFlowRelease, tables: Tables) -> tuple[str, Row] 
 
 
 OF_TEGRA = ("5.3", "6.2", "7.2", "8.7", "11.0")
-"""Compute capabilities of NVIDIA's boards (CUDA GPU Compute Capability, Jetson): the wheels in the tables are
-for others."""
+"""Compute capabilities of NVIDIA's boards (CUDA GPU Compute Capability, Jetson); the wheels in the tables are
+for other GPUs."""
 
 
 def cudnn_serves_gpu(
@@ -265,7 +266,7 @@ def cudnn_serves_gpu(
 
 
 def row_serves_gpu(row: Cudnn, capabilities: tuple[str, ...]) -> Answer:
-    """The same of one row of the cuDNN table."""
+    """The same for one row of the cuDNN table."""
     for capability in capabilities:
         if row.lowest is not None and dotted(capability) < dotted(row.lowest):
             return Answer(
@@ -297,7 +298,7 @@ def row_serves_gpu(row: Cudnn, capabilities: tuple[str, ...]) -> Answer:
 
 
 def traps_on_driver(build: TensorFlowRelease, situation: Situation, tables: Tables) -> tuple[Answer, ...]:
-    """What the traps say of this build on the situation's driver."""
+    """What the traps say about this build on the situation's driver."""
     return tuple(
         Answer(trap.verdict, trap.reason, (trap, build), trap.cure)
         for trap in traps_of(build, situation, tables, "driver")

@@ -1,7 +1,7 @@
-"""What makes a build work that does not work as it is: pins, and links to libraries that it does not find.
+"""Workarounds that make a build work: pins, and links to libraries that it does not find.
 
-Everything here is derived from rows: the pins of the extra and cuDNN's kernels, the build's RUNPATH and the
-folders of pip's packages, the traps. A trap that says "no" stays a "no" if none of these cures it.
+Everything here follows from rows: the pins of the extra and cuDNN's kernels, the build's RUNPATH and the
+folders of pip's packages, the traps. A trap's "no" stays if none of these cures it.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from doctor.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A library that the build opens and whose folder its RUNPATH leaves out: `folder` (under site-packages)
-    holds it, `into` is a folder that the RUNPATH names. A symbolic link there lets the loader find it: see
-    links()."""
+    """A link to a library whose folder the build's RUNPATH leaves out. `folder` (under site-packages) holds
+    the library; `into` is a folder in the RUNPATH, where a symbolic link lets the loader find it (see
+    `links`)."""
 
     library: str
     folder: str
@@ -33,8 +33,8 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Workarounds:
-    """What has to be done beside installing the extra; `blocks` are the answers that nothing cures. packages:
-    NVIDIA's packages by name, in place of the extra."""
+    """What is needed besides installing the extra; `blocks` are the answers that nothing cures. packages:
+    NVIDIA's packages by name, instead of the extra."""
 
     pins: tuple[Pin, ...] = ()
     links: tuple[Link, ...] = ()
@@ -47,7 +47,7 @@ _PICKED: dict[tuple[int, str, tuple[str, ...]], Cudnn | None] = {}
 
 
 def pip_cudnn(build: TensorFlowRelease, tables: Tables, capabilities: tuple[str, ...] = ()) -> Cudnn | None:
-    """compat's answer, kept: many releases state the same range."""
+    """The answer of doctor.compat, cached because many releases state the same range."""
     pins = build.extras.get("and-cuda", {})
     key = (id(tables), str(sorted((k, v) for k, v in pins.items() if "cudnn" in k)), capabilities)
     if key not in _PICKED:
@@ -73,7 +73,7 @@ def for_pip_libraries(build: TensorFlowRelease, situation: Situation, tables: Ta
                 blocks.append(
                     Answer(
                         "no",
-                        f"no cuDNN that {build.requirement} takes serves the GPU: {fits.reason}",
+                        f"no cuDNN that {build.requirement} accepts supports the GPU: {fits.reason}",
                         (build, *fits.rows),
                     )
                 )
@@ -96,7 +96,7 @@ def for_pip_libraries(build: TensorFlowRelease, situation: Situation, tables: Ta
 def _by_name(
     build: TensorFlowRelease, packages: Packages, situation: Situation, tables: Tables
 ) -> Workarounds:
-    """With NVIDIA's packages by name: no extra, so that nothing of it can stand in the way."""
+    """The workaround with NVIDIA's packages by name; without the extra, whose pins could get in the way."""
     named = packages.pinned_by
     whose = (
         "its own extra"
@@ -139,13 +139,13 @@ def _at(packages: Packages, word: str) -> int:
 
 
 def links(build: TensorFlowRelease, tables: Tables) -> tuple[Link, ...]:
-    """The links that let a build find pip's libraries, one for each library that it needs and misses; none
-    needed: ().
+    """The links that let a build find pip's libraries, one for each library that it needs but does not find;
+    () if none is needed.
 
     The loader looks into the RUNPATH of libtensorflow_framework for a library that TensorFlow opens. A link
-    in one of its folders is found there, from every shell, notebook and service, and the library's own
-    RUNPATH ($ORIGIN/../..) still leads to its dependencies, because all of these folders lie equally deep
-    (ld.so(8), "Rpath token expansion").
+    in one of its folders is found from every shell, notebook and service. The library's own RUNPATH
+    ($ORIGIN/../..) still leads to its dependencies, because all of these folders are equally deep (ld.so(8),
+    "Rpath token expansion").
     """
     missed = build.pip_libraries_missed
     if missed is None:

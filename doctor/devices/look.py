@@ -20,7 +20,7 @@ HIDING = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """A process that uses a GPU. memory_mib: what it holds there, where the driver says; user, name where
+    """A process that uses a GPU. memory_mib: the memory that it holds, if the driver says; user, name: if
     visible."""
 
     pid: int
@@ -31,7 +31,7 @@ class Process:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """MiB of one GPU, now."""
+    """The current memory of one GPU, in MiB."""
 
     total_mib: int
     used_mib: int
@@ -42,8 +42,8 @@ class Memory:
 class Seen:
     """The GPUs of this machine in nvidia-smi's order.
 
-    driver_order: bus addresses in CUDA's order with CUDA_DEVICE_ORDER as it is and nothing hidden; None where
-    libcuda did not say. problem: why NVML says nothing.
+    driver_order: bus addresses in CUDA's order with the current CUDA_DEVICE_ORDER and nothing hidden; None if
+    libcuda did not answer. problem: why NVML did not answer.
     """
 
     devices: tuple[Device, ...] = ()
@@ -55,7 +55,7 @@ class Seen:
 
 
 def look(environment: Mapping[str, str], order: str | None) -> Seen:
-    """Ask NVML, and libcuda for its order. `order`: CUDA_DEVICE_ORDER, None where it is not set."""
+    """Ask NVML, and libcuda for its order. `order`: CUDA_DEVICE_ORDER, None if it is not set."""
     answers = _ask(environment, None, order)
     nvml = answers.get("nvml") or {}
     if not nvml.get("devices"):
@@ -85,8 +85,8 @@ def look(environment: Mapping[str, str], order: str | None) -> Seen:
 def driver_shows(
     environment: Mapping[str, str], value: str | None, order: str | None
 ) -> tuple[str, ...] | None:
-    """The bus addresses of the GPUs that libcuda itself shows a process with this value; None where it did
-    not say."""
+    """The bus addresses of the GPUs that libcuda itself shows to a process with this value; None if it did
+    not answer."""
     return _order(_ask(environment, value, order).get("cuda"))
 
 
@@ -105,7 +105,7 @@ def _ask(environment: Mapping[str, str], value: str | None, order: str | None) -
 
 
 def _order(answer: Any) -> tuple[str, ...] | None:
-    """Bus addresses in the order of libcuda's answer; () where it has no device at all."""
+    """The bus addresses in the order of libcuda's answer; () if it has no device."""
     if not isinstance(answer, dict):
         return None
     if answer.get("failed"):

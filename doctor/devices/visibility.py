@@ -1,17 +1,16 @@
 """CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER, interpreted as by the CUDA driver.
 
-CUDA C++ Programming Guide, "CUDA Environment Variables": a comma-separated list of indices or UUIDs (a
-beginning is enough where it is unique); only devices before the first invalid entry are visible, so
-"0,2,-1,1" shows 0 and 2 and "-1,0" none. CUDA_DEVICE_ORDER: FASTEST_FIRST (by default) puts the fastest first
-and leaves the rest unspecified, PCI_BUS_ID goes by the bus, as nvidia-smi does. MIG User Guide, "CUDA Device
-Enumeration": an instance is MIG-UUID from driver R470 on, before MIG-GPU-UUID/INSTANCE/COMPUTE (which the
-programming guide still shows, so it is understood always); before R570 a process gets a single instance and
-then no whole GPU, from R570 on all. Without instances a divided GPU is not a device. What these pages leave
-open is taken from PyTorch, torch/cuda/__init__.py, _parse_visible_devices, whose authors measured the driver:
-an index is the number that an entry begins with ("1gpu2" is 1), a repeated entry hides all, and the kind of
-the first entry (number, GPU-, MIG-) is the kind of all. An assumption: a divided GPU that is named as a whole
-stands for its instances. The simulated driver's C (doctor/simulate/sources/visible_devices.c) does the same;
-a test compares the two.
+CUDA C++ Programming Guide, "CUDA Environment Variables": a comma-separated list of indices or UUIDs (a unique
+beginning is enough); only devices before the first invalid entry are visible, so "0,2,-1,1" shows 0 and 2 and
+"-1,0" none. CUDA_DEVICE_ORDER: FASTEST_FIRST (by default) puts the fastest first and leaves the rest
+unspecified; PCI_BUS_ID follows the bus, as nvidia-smi does. MIG User Guide, "CUDA Device Enumeration": an
+instance is MIG-UUID from driver R470 on, earlier MIG-GPU-UUID/INSTANCE/COMPUTE (which the programming guide
+still shows, so it is always accepted); before R570 a process gets a single instance and then no whole GPU,
+from R570 on all. A divided GPU without instances is not a device. Where these pages are silent, this follows
+PyTorch, torch/cuda/__init__.py, _parse_visible_devices, whose authors measured the driver: an index is the
+number that an entry begins with ("1gpu2" is 1), a repeated entry hides all, and the kind of the first entry
+(number, GPU-, MIG-) is the kind of all. An assumption: naming a divided GPU as a whole means its instances.
+The simulated driver's C (doctor/simulate/sources/visible_devices.c) does the same; a test compares the two.
 """
 
 from __future__ import annotations
@@ -29,11 +28,11 @@ FIRST_WITH_MIG_UUIDS, FIRST_WITH_SEVERAL_INSTANCES = 470, 570
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """What can be made visible: a GPU, or an instance of a divided one.
+    """A device that can be made visible: a GPU, or an instance of a divided one.
 
-    index: nvidia-smi's number (the GPU's, for an instance). uuid: "GPU-…" or "MIG-…"; None where it is not
-    known. numbers: of an instance, its GPU instance's and its compute instance's. divided: whether MIG mode
-    is on, with the instances in `mig`.
+    index: nvidia-smi's number (the GPU's, for an instance). uuid: "GPU-…" or "MIG-…"; None if it is not
+    known. numbers: for an instance, the numbers of its GPU instance and its compute instance. divided:
+    whether MIG mode is on, with the instances in `mig`.
     """
 
     index: int
@@ -47,8 +46,8 @@ class Device:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry of the value: its text, the device that it names, whether that becomes visible, and why or
-    why not."""
+    """One entry of the value: its text, the device that it names, whether that device becomes visible, and
+    why."""
 
     text: str
     device: Device | None
@@ -58,9 +57,9 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Visibility:
-    """What a value does. shown: the visible devices in the process's own order, the first being its GPU:0.
+    """The effect of a value. shown: the visible devices in the process's own order; the first is its GPU:0.
 
-    value: None where the variable is not set. entries: one for each part of the value.
+    value: None if the variable is not set. entries: one for each part of the value.
     """
 
     value: str | None
@@ -125,8 +124,8 @@ def enumeration(
     """The devices in CUDA's order before any is hidden.
 
     devices: in nvidia-smi's order, which is that of the bus. order: CUDA_DEVICE_ORDER. fastest: bus addresses
-    in the driver's own order, where it was asked; without it GPUs of one kind keep the order of the bus, and
-    so do others, for which `is_certain` then says no.
+    in the driver's own order, if it was asked. Otherwise all GPUs keep the order of the bus; if they are of
+    different kinds, `is_certain` is then False.
     """
     if order == "PCI_BUS_ID" or not fastest:
         return list(devices)
@@ -136,7 +135,7 @@ def enumeration(
 
 
 def is_certain(devices: Sequence[Device], order: str | None, fastest: Sequence[str] | None = None) -> bool:
-    """Whether the enumeration is known: by the bus, by the driver's word, or because all GPUs are of one
+    """Whether the enumeration is certain: it follows the bus, the driver stated it, or all GPUs are of one
     kind."""
     return order == "PCI_BUS_ID" or bool(fastest) or len({device.name for device in devices}) < 2
 
@@ -150,7 +149,7 @@ def _kind(text: str) -> str:
 
 
 def _named(text: str, devices: Sequence[Device], branch: int) -> tuple[Device | None, str]:
-    """The device that an entry names, and why that one or none."""
+    """The device that an entry names (None if none), and the reason."""
     kind = _kind(text)
     if not text:
         return None, "is empty"
@@ -158,9 +157,11 @@ def _named(text: str, devices: Sequence[Device], branch: int) -> tuple[Device | 
         fits = [device for device in devices if (device.uuid or "").lower().startswith(text.lower())]
         if len(fits) == 1:
             return fits[0], (
-                "its UUID" if text.lower() == (fits[0].uuid or "").lower() else "the only UUID that begins so"
+                "its UUID"
+                if text.lower() == (fits[0].uuid or "").lower()
+                else "the only UUID that begins with this"
             )
-        return None, f"is the beginning of {len(fits)} UUIDs" if fits else "is the UUID of no GPU here"
+        return None, f"is the beginning of {len(fits)} UUIDs" if fits else "is not the UUID of a GPU here"
     if kind == "mig":
         return _instance(text, devices, branch)
     match = NUMBER.match(text)
@@ -172,7 +173,7 @@ def _named(text: str, devices: Sequence[Device], branch: int) -> tuple[Device | 
         return None, f"is negative{rest}"
     if number >= len(devices):
         last = f"the last is {len(devices) - 1}" if devices else "there is none"
-        return None, f"is the number of no GPU here, {last}{rest}"
+        return None, f"is not the number of a GPU here, {last}{rest}"
     return devices[number], f"CUDA's number {number}{rest}"
 
 
@@ -196,12 +197,12 @@ def _instance(text: str, devices: Sequence[Device], branch: int) -> tuple[Device
 
 
 def _parts(device: Device) -> tuple[Device, ...]:
-    """What CUDA counts of a device: the instances of a divided GPU, else itself."""
+    """The parts of a device that CUDA counts: the instances of a divided GPU, otherwise the device itself."""
     return device.mig if device.mig or device.divided else (device,)
 
 
 def _expanded(devices: Sequence[Device], branch: int) -> tuple[Device, ...]:
-    """What a process gets of these devices: before R570 one MIG instance, and then nothing else."""
+    """The devices that a process gets: before R570 a single MIG instance, and then nothing else."""
     shown = tuple(part for device in devices for part in _parts(device))
     first = next((device for device in shown if (device.uuid or "").upper().startswith("MIG-")), None)
     return (first,) if first is not None and branch < FIRST_WITH_SEVERAL_INSTANCES else shown

@@ -52,7 +52,7 @@ LATE = 124
 
 
 def end(wait):
-    """End this process in order, and after some seconds at any rate."""
+    """End this process in order; after some seconds, end it anyway."""
     ENDED.append(True)
     os.kill(os.getpid(), signal.SIGINT)
     time.sleep(wait)
@@ -60,7 +60,7 @@ def end(wait):
 
 
 def watch():
-    """Standard input closes when whoever asked is gone: then there is nobody to answer."""
+    """End the process when standard input closes, because then nobody waits for the answer."""
     while os.read(0, 4096):
         pass
     end(5)

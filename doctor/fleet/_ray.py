@@ -10,7 +10,7 @@ MOST = 700_000
 
 
 def on_node(payload, script, limit):
-    """Runs in a worker of the node that is asked; it is sent whole, and needs nothing of ours there."""
+    """Runs in a worker on the node. The function is sent as a whole and needs none of our modules there."""
     import os
     import signal
     import subprocess

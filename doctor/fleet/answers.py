@@ -1,7 +1,7 @@
-"""What one node answered: the report of its `check`, or why there is none.
+"""The answer of one node: the report of its `check`, or why there is none.
 
-A report comes from another machine, so only its form is trusted: a known schema, codes of known rules,
-values that are text. Commands in it are never repeated; what to do is worked out here (`doctor.fleet.cures`).
+A report comes from another machine, so only its form is trusted: a known schema, codes of known rules, values
+that are text. Its commands are never repeated; the steps are derived here (`doctor.fleet.cures`).
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from doctor.values import dataclass
 
 STATUSES = ("answered", "unreachable", "timed-out", "failed")
 LARGEST = 32 << 20
-"""Bytes that one report may have."""
+"""The most bytes of one report."""
 LONGEST_NAME = 200
 
 
 class NotReportError(ValueError):
-    """The text is not a report of `check`; the message says why."""
+    """The text is not a report of `check`; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """One node.
 
-    name: the node's. status: answered, unreachable, timed-out or failed. reason: why there is no report, ""
-    where there is one. verdict: the code of the first finding. codes: those of severity error or warning.
-    error: one of them is an error. unexamined: what decides and could not be looked at there. values: what is
-    compared. packed: the whole report, compressed (`report` gives it); b"" where it was not kept.
+    status: answered, unreachable, timed-out or failed. reason: why there is no report, "" if there is one.
+    verdict: the code of the first finding. codes: the codes of severity error or warning. error: whether one
+    of them is an error. unexamined: decisive parts that could not be examined there. values: the values to
+    compare. packed: the whole report, compressed (`report` unpacks it); b"" if it was not kept.
     """
 
     name: str
@@ -49,23 +49,23 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """The report as JSON that may be shown on a terminal; "null" where there is none."""
+        """The report as JSON that is safe to show on a terminal; "null" if there is none."""
         return zlib.decompress(self.packed).decode() if self.packed else "null"
 
     @property
     def report(self) -> dict[str, Any] | None:
-        """The report as the node gave it; None where there is none or it was not kept."""
+        """The report as the node sent it; None if there is none or it was not kept."""
         document: dict[str, Any] | None = json.loads(self.text)
         return document
 
 
 def unanswered(name: str, status: str, reason: str) -> Answer:
-    """A node without a report. reason: in words, made one line."""
+    """The answer for a node without a report. reason: in words, reduced to one line."""
     return Answer(name[:LONGEST_NAME], status, " ".join(reason.split())[:400] or "no reason is known")
 
 
 def parsed(text: bytes) -> dict[str, Any]:
-    """The report in a text of JSON. Raises NotReportError."""
+    """The report in a JSON text. Raises NotReportError."""
     if len(text) > LARGEST:
         raise NotReportError(f"it is larger than {LARGEST >> 20} MiB")
     try:
@@ -82,8 +82,8 @@ def parsed(text: bytes) -> dict[str, Any]:
 
 
 def answered(name: str, document: dict[str, Any], *, keep: bool = True) -> Answer:
-    """The answer of a node that gave a report. keep: the whole of it. Raises NotReportError where it has
-    another form."""
+    """The answer of a node that sent a report. keep: whether to keep the whole report. Raises NotReportError
+    if it has another form."""
     findings = document.get("findings")
     if not isinstance(findings, list) or not findings:
         raise NotReportError("it has no findings")
@@ -110,7 +110,7 @@ def answered(name: str, document: dict[str, Any], *, keep: bool = True) -> Answe
 
 
 def _unexamined(document: dict[str, Any]) -> tuple[str, ...]:
-    """What decides and could not be looked at (`Facts.unexamined`)."""
+    """The decisive parts that could not be examined (`Facts.unexamined`)."""
     record = document.get("record")
     facts = record.get("facts") if isinstance(record, dict) else None
     deciding = {*DECIDING, *DECIDING_OF_DRIVER}

@@ -18,13 +18,13 @@ LATE = 124
 
 
 def _patience(timeout: float) -> float:
-    """Seconds after its own time limit until a node's program is killed from here."""
+    """How many seconds after its own time limit a node's program is killed from here."""
     return timeout + min(15.0, 2 + timeout / 2)
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A node that is to be asked. argv: the program that runs the shell line of `doctor.fleet.sent` there."""
+    """A node to ask. argv: the program that runs the shell line of `doctor.fleet.sent` there."""
 
     name: str
     argv: tuple[str, ...]
@@ -40,8 +40,8 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What every node is asked. argv: of `check`. timeout: seconds a node. jobs: nodes at a time. peers: see
-    `sent`."""
+    """The request to every node. argv: the arguments of `check`. timeout: seconds per node. jobs: how many
+    nodes to ask at a time. peers: see `sent`."""
 
     argv: tuple[str, ...]
     timeout: float
@@ -57,9 +57,9 @@ def ask(
 ) -> tuple[list[Reply], bool]:
     """Ask all nodes. Returns their reports in the same order, and whether the user interrupted.
 
-    why: status and reason where the program that reaches a node failed; None where it is not its fault.
-    tell: called with 1 for each finished node. On Ctrl-C nodes without an answer are marked as failed, and no
-    program is left behind.
+    why: gives status and reason if the program that reaches a node failed; None if it is not at fault. tell:
+    called with 1 after each node. On Ctrl-C nodes without an answer are marked as failed, and no program is
+    left behind.
     """
     replies: dict[str, Reply] = {}
 
@@ -104,7 +104,7 @@ def _asked(node: Asked, order: Order, why: Callable[[Ran], tuple[str, str] | Non
 def understood(
     name: str, ran: Ran, mark: str, timeout: float, why: Callable[[Ran], tuple[str, str] | None]
 ) -> Reply:
-    """What a node's program printed; mark: the line between its parts."""
+    """The reply in what a node's program printed; mark: the line between its parts."""
     parts = ran.out.split(f"{mark}\n")
     if len(parts) >= 3 and ran.status != LATE:
         return _understood(name, parts, ran)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class Difference:
     """A fact in which nodes differ.
 
-    most: the value that most nodes have; others: the value of each other node. None: the node's report has
-    none. matters, why: `doctor.fleet.matters`.
+    most: the value that most nodes have; others: the values of the other nodes; None: the node's report has
+    no value. matters, why: `doctor.fleet.matters`.
     """
 
     fact: str
@@ -33,7 +33,7 @@ class Difference:
 class Group:
     """Nodes that are equal in their findings and in every fact whose difference matters.
 
-    facts: what all of them have. members: their answers, in the order of the nodes.
+    facts: the values that all of them share. members: their answers, in the order of the nodes.
     """
 
     members: tuple[Answer, ...]
@@ -41,24 +41,24 @@ class Group:
 
     @property
     def nodes(self) -> tuple[str, ...]:
-        """The names."""
+        """The names of the nodes."""
         return tuple(member.name for member in self.members)
 
     @property
     def verdict(self) -> str:
-        """The code that all of them have."""
+        """The code of the verdict that all of them share."""
         return self.members[0].verdict
 
     @property
     def error(self) -> bool:
-        """They have an error."""
+        """Whether they have an error."""
         return self.members[0].error
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All nodes; the groups of those that answered, the largest first; the differences, those that matter
-    first."""
+    """The comparison of all nodes: the groups of those that answered, the largest first; the differences,
+    those that matter first."""
 
     answers: tuple[Answer, ...]
     groups: tuple[Group, ...]
@@ -71,19 +71,19 @@ class Comparison:
 
     @property
     def exit_code(self) -> int:
-        """1 where a node has an error, else 3 where one could not be asked or not be examined, else 0."""
+        """1 if a node has an error; otherwise 3 if a node could not be asked or examined; otherwise 0."""
         if any(answer.error for answer in self.answers):
             return 1
         return 3 if self.incomplete else 0
 
     @property
     def incomplete(self) -> bool:
-        """A node could not be asked, or what decides could not be looked at there."""
+        """Whether a node could not be asked, or a decisive part of it could not be examined."""
         return any(answer.status != "answered" or answer.unexamined for answer in self.answers)
 
 
 def compared(answers: Sequence[Answer]) -> Comparison:
-    """The comparison of some nodes; names are all different."""
+    """The comparison of nodes; all names must differ."""
     there = [answer for answer in answers if answer.status == "answered"]
     names: dict[str, None] = {}
     for answer in there:
@@ -119,7 +119,7 @@ def _groups(there: Sequence[Answer], deciding: Sequence[str]) -> tuple[Group, ..
 
 
 def _common(members: Sequence[Answer]) -> dict[str, str]:
-    """What all of them have."""
+    """The values that all of them share."""
     left = dict(members[0].values.facts)
     for member in members[1:]:
         facts = member.values.facts

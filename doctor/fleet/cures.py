@@ -1,4 +1,5 @@
-"""What to do for a group of nodes: derived here from the facts of one of them, never copied from a report."""
+"""The steps for a group of nodes, derived here from the facts of one of them and never copied from a
+report."""
 
 from __future__ import annotations
 
@@ -14,19 +15,19 @@ if TYPE_CHECKING:
     from doctor.findings import Finding
 
 MOST = 50
-"""How many groups get steps: a person acts on the first ones."""
+"""How many groups get steps; a person acts on the first ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cure:
-    """The verdict of a group with its steps. finding: None where it cannot be worked out; note: why."""
+    """The verdict of a group with its steps. finding: None if it cannot be derived; note: the reason."""
 
     finding: Finding | None
     note: str = ""
 
 
 def cure(group: Group) -> Cure:
-    """The finding behind a group's verdict. Raises DefectError where a rule fails."""
+    """The finding behind a group's verdict. Raises DefectError if a rule fails."""
     report = next((report for member in group.members if (report := member.report) is not None), None)
     if report is None:
         return Cure(None, "`tfgpu-doctor explain FILE` with the report of one of them says what to do")
@@ -39,7 +40,7 @@ def cure(group: Group) -> Cure:
     if found.verdict.code != group.verdict:
         return Cure(
             None,
-            f"by the facts in the report the verdict is {found.verdict.code}: it comes from another version,"
-            " or was changed",
+            f"the facts in the report give the verdict {found.verdict.code}: the report comes from another"
+            " version, or was changed",
         )
     return Cure(found.verdict)

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from doctor.fleet.asking import Reply
 
 SECONDS = 25.0
-"""Seconds for all nodes to start and to reach each other."""
+"""How many seconds all nodes have to start and to reach each other."""
 _LOWEST, _HIGHEST = 20_000, 32_000  # below what systems give to outgoing connections
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """question: what has to agree. agrees: None where it could not be found out. why: in a sentence. nodes:
-    what each node says, where that is worth knowing. do: what to do, "" where there is nothing."""
+    """One question over all nodes. question: what has to agree. agrees: None if unknown. why: a sentence.
+    nodes: each node's value, if that is worth knowing. do: what to do, "" if nothing."""
 
     question: str
     agrees: bool | None
@@ -36,7 +36,7 @@ class Agreement:
 
 
 def peers(names: Sequence[str]) -> Callable[[str], dict[str, Any]]:
-    """What each node receives about the others (`doctor.fleet.peers`), by its name."""
+    """The data that each node receives about the others (`doctor.fleet.peers`), by its name."""
     token = secrets.token_hex(16)
     span = max(1, _HIGHEST - _LOWEST - len(names))
     first = _LOWEST + secrets.randbelow(span)
@@ -71,7 +71,7 @@ def _all(replies: Sequence[Reply]) -> Iterator[Agreement]:
         replies,
         "gpus",
         "the same GPUs",
-        "the strategy counts on as many devices in each worker as in its own",
+        "the strategy expects as many devices in each worker as in its own",
         "ask for the same GPUs on each node",
     )
     yield _nccl(replies)
@@ -137,7 +137,7 @@ def _nccl(replies: Sequence[Reply]) -> Agreement:
     return Agreement(
         question,
         True if same else None,
-        "no package of NCCL is seen; one that is part of TensorFlow agrees where TensorFlow does",
+        "no NCCL package was seen; an NCCL inside TensorFlow agrees if TensorFlow does",
         {},
     )
 
@@ -218,20 +218,20 @@ def _interfaces(replies: Sequence[Reply]) -> Agreement:
     return Agreement(
         question,
         True,
-        "NCCL_SOCKET_IFNAME is there on each node" if wanted else "NCCL chooses them by itself",
+        "NCCL_SOCKET_IFNAME is there on each node" if wanted else "NCCL chooses its interfaces itself",
         {},
     )
 
 
 def _tf_config(replies: Sequence[Reply]) -> Agreement:
-    """TF_CONFIG as each node's step has it."""
+    """Whether the TF_CONFIG of each node's step fits the job."""
     question = "TF_CONFIG fits the nodes of the job"
     texts = {one.answer.name: str((one.more or {}).get("tf_config") or "") for one in replies}
     if not any(texts.values()):
         return Agreement(
             question,
             None,
-            "it is not set here: the program, or SlurmClusterResolver, has to make it on each node",
+            "it is not set here: the program, or SlurmClusterResolver, has to set it on each node",
             {},
         )
     lacking = [name for name, text in texts.items() if not text]
@@ -247,7 +247,9 @@ def _tf_config(replies: Sequence[Reply]) -> Agreement:
         except (ValueError, RecursionError) as error:
             wrong[name] = str(error)[:200]
     if wrong:
-        return Agreement(question, False, "it cannot be read", wrong, "it has a cluster and a task, as JSON")
+        return Agreement(
+            question, False, "it cannot be read", wrong, "it must hold a cluster and a task, as JSON"
+        )
     if len({json.dumps(cluster, sort_keys=True) for cluster, _, _ in parsed.values()}) > 1:
         return Agreement(
             question,
@@ -279,7 +281,7 @@ def _tf_config(replies: Sequence[Reply]) -> Agreement:
         return Agreement(
             question,
             False,
-            "a node's own entry names another one",
+            "a node's own entry names another node",
             outside,
             "list the nodes in the order of their tasks",
         )
@@ -326,12 +328,12 @@ def _hosts(cluster: dict[str, list[str]]) -> list[str]:
 
 
 def _short(host: str) -> str:
-    """A host's name without port and domain; an address as it is."""
+    """A host's name without port and domain; an address unchanged."""
     name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
     return name if _address(host) else name.partition(".")[0]
 
 
 def _address(host: str) -> bool:
-    """Whether a host is given by its address."""
+    """Whether a host is an IP address."""
     name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
     return name.strip("[]").replace(".", "").replace(":", "").isdecimal() or name.startswith("[")

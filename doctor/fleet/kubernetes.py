@@ -1,5 +1,5 @@
-"""What makes a Kubernetes cluster check its nodes: a Job or DaemonSet to `kubectl apply`, with the tool
-itself in it.
+"""A manifest with which a Kubernetes cluster checks its nodes: a Job or DaemonSet for `kubectl apply` that
+contains the tool.
 
 The tool travels in ConfigMaps, so nothing is fetched and the image is the user's own, unchanged. Sources:
 Kubernetes API reference (batch/v1 Job, apps/v1 DaemonSet, v1 ConfigMap); "a ConfigMap cannot exceed 1 MiB",
@@ -21,7 +21,7 @@ from doctor.values import dataclass
 
 NAME = "tfgpu-doctor-fleet"
 PART = 180_000
-"""Bytes in one ConfigMap: with base64 and the object around it below 256 KiB."""
+"""Bytes in one ConfigMap: less than 256 KiB with base64 and the object around it."""
 _FOLDER = "/tfgpu-doctor"
 _LABELS = {"app.kubernetes.io/name": NAME}
 _IMAGE = lazy.compile(r"[a-z0-9][\w./:@-]{0,500}", re.ASCII)
@@ -37,8 +37,7 @@ _TOLERATION = lazy.compile(
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What the options say. nodes: how many, None for every node (a DaemonSet). selector and tolerations: as
-    typed."""
+    """The options. nodes: how many, None for every node (a DaemonSet). selector, tolerations: as typed."""
 
     image: str
     nodes: int | None = None
@@ -51,8 +50,8 @@ class Wish:
 
 
 def manifest(wish: Wish) -> Iterator[str]:
-    """The objects as YAML, with how to use them. Raises UsageError for a value that Kubernetes would
-    refuse."""
+    """The objects as YAML, with comments on how to use them. Raises UsageError for a value that Kubernetes
+    would refuse."""
     tool = _tool(wish)
     objects = [*tool, _runner(wish, tool)]
     where = f" -n {wish.namespace}" if wish.namespace else ""
@@ -98,7 +97,8 @@ def _tool(wish: Wish) -> list[dict[str, Any]]:
 
 
 def _runner(wish: Wish, tool: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The Job, or the DaemonSet, whose pods stay when they are done: they would be started again."""
+    """The Job, or the DaemonSet. A DaemonSet's pods stay after the check, because they would be started
+    again."""
     template = {"metadata": {"labels": dict(_LABELS)}, "spec": _pod(wish, tool)}
     if wish.nodes is None:
         return {
@@ -193,7 +193,7 @@ def _tolerations(words: Sequence[str]) -> list[dict[str, str]]:
 
 
 def _yaml(value: Any, indent: str = "") -> Iterator[str]:
-    """Lines of YAML for objects and lists; a text is written as in JSON, which is YAML as well."""
+    """The YAML lines of objects and lists; strings are written as in JSON, which is valid YAML."""
     for key, item in value.items():
         if isinstance(item, dict) and item:
             yield f"{indent}{key}:"

@@ -1,7 +1,7 @@
 """Which differences between nodes matter to TensorFlow, and why.
 
-A difference matters always or never; or where the tables say that one of its values does not fit (`part`);
-where the nodes also differ in what it can change (`leads_to`); where a library opens on some nodes only
+A difference matters always or never, or under a condition: the tables say that one of its values does not fit
+(`part`), the nodes also differ in what it can change (`leads_to`), or a library opens on some nodes only
 (`opens`).
 """
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class Kind:
     """How a difference in one fact is judged.
 
-    matters and why: the judgement where nothing else decides. part: the part of a report's compatibility
-    whose `fits` decides. leads_to: prefixes of the facts that this one can change. opens: a file of a
+    matters, why: the judgement if nothing else decides. part: the part of a report's compatibility whose
+    `fits` decides. leads_to: prefixes of the facts that this one can change. opens: the fact is the file of a
     library, or why none opens. needs: the fact without which this one means nothing on a node.
     """
 
@@ -36,7 +36,7 @@ class Kind:
 
 _LIBRARIES = ("cudnn", "cuda", "missing_libraries")
 _PACKAGES = ("python", "tensorflow", "keras", "package.")
-_FITS = "each of these values fits the TensorFlow of its node, by the tables"
+_FITS = "according to the tables, each of these values fits the TensorFlow of its node"
 
 KINDS: Mapping[str, Kind] = {
     "tensorflow": Kind(
@@ -44,7 +44,7 @@ KINDS: Mapping[str, Kind] = {
     ),
     "tensorflow_package": Kind(
         True,
-        "packages of one release differ: tensorflow-cpu, and tensorflow-intel, know no GPU",
+        "packages of one release differ: tensorflow-cpu and tensorflow-intel cannot use a GPU",
         needs="tensorflow",
     ),
     "keras": Kind(
@@ -54,46 +54,50 @@ KINDS: Mapping[str, Kind] = {
     "cuda": Kind(False, _FITS, part="cuda", needs="tensorflow"),
     "cudnn": Kind(
         True,
-        "the nodes load another cuDNN: other kernels, so other speeds and results",
+        "the nodes load different cuDNN releases: their kernels differ, so speeds and results differ",
         part="cudnn",
         needs="tensorflow",
     ),
     "driver": Kind(False, _FITS, part="driver"),
-    "driver_cuda": Kind(False, "it follows from the driver, which is compared by itself"),
+    "driver_cuda": Kind(False, "it follows from the driver, which is compared separately"),
     "gpus": Kind(
         True,
-        "the nodes have, or show, other GPUs: a job gets another number, memory or speed of them",
+        "the nodes have, or show, different GPUs: their number, memory or speed differs for a job",
         part="gpu",
     ),
     "mig": Kind(
-        True, "a GPU that is divided is used by its instances: TensorFlow uses one of them in a process"
+        True, "programs use a divided GPU through its instances: TensorFlow uses one of them in a process"
     ),
     "missing_libraries": Kind(
         False,
-        "where it fails and TensorFlow needs the library, the verdict of the node says so",
+        "if it fails and TensorFlow needs the library, the verdict of the node says so",
         leads_to=("verdict",),
         needs="tensorflow",
     ),
     "loaded_libraries": Kind(False, "the files are compared separately", needs="tensorflow"),
-    "registered_gpus": Kind(True, "TensorFlow itself got another number of GPUs there", needs="tensorflow"),
-    "processor": Kind(True, "wheels are made for one kind of processor; Linux on Arm has no CUDA in PyPI's"),
+    "registered_gpus": Kind(
+        True, "TensorFlow registered a different number of GPUs there", needs="tensorflow"
+    ),
+    "processor": Kind(
+        True, "wheels are made for one kind of processor; PyPI's wheels for Linux on Arm have no CUDA"
+    ),
     "platform": Kind(True, "which TensorFlow uses a GPU depends on the platform"),
     "os": Kind(
-        False, "TensorFlow's wheels ask for a C library, which is compared by itself", leads_to=("verdict",)
+        False, "TensorFlow's wheels need a C library, which is compared separately", leads_to=("verdict",)
     ),
     "glibc": Kind(
         False,
-        "the installed TensorFlow is in use with it; one that is too old is a finding",
+        "the installed TensorFlow runs with it; a C library that is too old is a finding",
         leads_to=("verdict",),
     ),
     "kernel": Kind(
-        False, "no release of TensorFlow asks for a kernel; the driver's module is judged by itself"
+        False, "no release of TensorFlow requires a certain kernel; the driver's module is judged separately"
     ),
     "environment": Kind(
-        False, "what the surroundings change is compared by itself", leads_to=("gpus", *_LIBRARIES)
+        False, "what the environment changes is compared separately", leads_to=("gpus", *_LIBRARIES)
     ),
     "python_path": Kind(
-        False, "another path, and the same releases of the packages that are compared", leads_to=_PACKAGES
+        False, "the path differs, but the compared packages have the same releases", leads_to=_PACKAGES
     ),
     "env.LD_LIBRARY_PATH": Kind(False, "the same libraries open with it", leads_to=_LIBRARIES),
     "env.LD_PRELOAD": Kind(True, "what it names is loaded before everything else"),
@@ -104,32 +108,32 @@ KINDS: Mapping[str, Kind] = {
     "env.XLA_FLAGS": Kind(True, "they change how XLA compiles"),
     "env.TF_CONFIG": Kind(False, "each node of a cluster has its own; `--distributed` compares them"),
 }
-"""By the name of the fact; a name that is not here is looked for in FAMILIES by its beginning."""
+"""The kinds by the name of the fact; FAMILIES has the other names by their beginning."""
 FAMILIES: tuple[tuple[str, Kind], ...] = (
     ("env.TF_", Kind(True, "it changes what TensorFlow does")),
     (
         "env.NCCL_",
-        Kind(True, "it changes how GPUs talk with each other, and has to agree among the nodes of a job"),
+        Kind(True, "it changes how GPUs communicate, and must be the same on all nodes of a job"),
     ),
     ("env.KERAS_", Kind(True, "it changes what Keras does")),
     ("env.CUDA_", Kind(False, "no library and no GPU differs with it", leads_to=("gpus", *_LIBRARIES))),
-    ("env.", Kind(False, "what it leads to is compared by itself")),
-    ("library.", Kind(False, "another file, and it opens", opens=True, needs="tensorflow")),
+    ("env.", Kind(False, "its effects are compared separately")),
+    ("library.", Kind(False, "the file differs, but it opens", opens=True, needs="tensorflow")),
     ("package.tensorflow", Kind(True, "an add-on is made for one release of TensorFlow", needs="tensorflow")),
     (
         "package.nvidia-",
         Kind(
             False,
-            "the libraries that open are compared by themselves",
+            "the libraries that open are compared separately",
             leads_to=_LIBRARIES,
             needs="tensorflow",
         ),
     ),
-    ("package.", Kind(True, "TensorFlow is used with another release of it there", needs="tensorflow")),
+    ("package.", Kind(True, "TensorFlow is used with a different release of it there", needs="tensorflow")),
 )
 UNKNOWN = Kind(
     False,
-    "nothing is known of it that decides; where a node has an error, its verdict says so",
+    "it is not known to matter; if a node has an error, its verdict says so",
     leads_to=("verdict",),
 )
 
@@ -149,9 +153,9 @@ class Judgement(NamedTuple):
 
 
 def judged(fact: str, with_most: Answer, others: Iterable[Answer]) -> Judgement:
-    """Whether it matters that some nodes have another value of `fact` than most have.
+    """Whether it matters that some nodes have a different value of `fact` than most.
 
-    with_most: a node with the value that most have. others: one node of each other value.
+    with_most: a node with the most frequent value. others: one node for each other value.
     """
     kind = kind_of(fact)
     several = [with_most, *others]
@@ -170,7 +174,7 @@ def judged(fact: str, with_most: Answer, others: Iterable[Answer]) -> Judgement:
         if len(opens) > 1:
             return Judgement(False, "it opens on some nodes only, and their findings are the same")
         if any(fact not in node.values.facts for node in several):
-            return Judgement(False, "where none is seen, nothing asked for it")
+            return Judgement(False, "on nodes without it, no program loaded it")
     if kind.leads_to:
         led = sorted({name for node in several[1:] for name in _led_to(kind.leads_to, with_most, node)})
         if led:
@@ -183,7 +187,7 @@ def judged(fact: str, with_most: Answer, others: Iterable[Answer]) -> Judgement:
 
 
 def _by_fit(fact: str, kind: Kind, several: list[Answer]) -> Judgement | None:
-    """What the tables say of the values; None where they say that all fit, or nothing that decides."""
+    """The judgement by the tables; None if they say that all values fit, or do not decide."""
     there = [node for node in several if fact in node.values.facts]
     fits = [node.values.fits.get(kind.part) for node in there]
     for node, fit in zip(there, fits):
@@ -198,7 +202,7 @@ def _by_fit(fact: str, kind: Kind, several: list[Answer]) -> Judgement | None:
 
 
 def grouped_by(fact: str, node: Answer) -> str | None:
-    """What a node has of a fact, for putting equal nodes together: of those that the tables judge, that it
+    """The value of a fact by which nodes are grouped; for facts that the tables judge, only whether it
     fits."""
     kind = kind_of(fact)
     fit = node.values.fits.get(kind.part)
@@ -206,7 +210,7 @@ def grouped_by(fact: str, node: Answer) -> str | None:
 
 
 def _led_to(prefixes: tuple[str, ...], one: Answer, other: Answer) -> list[str]:
-    """The facts that begin with one of these and that two nodes differ in."""
+    """The facts whose names begin with one of these and in which two nodes differ."""
     found = []
     if "verdict" in prefixes and one.codes != other.codes:
         found.append("the verdict")
@@ -218,7 +222,7 @@ def _led_to(prefixes: tuple[str, ...], one: Answer, other: Answer) -> list[str]:
 
 
 def place(fact: str) -> int:
-    """Where a fact stands among the differences: what decides most is first."""
+    """The sort key of a fact among the differences: the most decisive first."""
     return next(
         (i for i, name in enumerate((*KINDS, *(name for name, _ in FAMILIES))) if fact.startswith(name)),
         len(KINDS) + len(FAMILIES),

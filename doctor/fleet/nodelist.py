@@ -1,4 +1,4 @@
-"""Names of nodes in few words: n[001-490,495], as Slurm writes them."""
+"""Short lists of node names, as Slurm writes them: n[001-490,495]."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _NUMBERED = lazy.compile(r"(?P<before>.*?)(?P<number>\d{1,9})(?P<after>\D*)", re
 
 
 def folded(names: Iterable[str]) -> list[str]:
-    """The names, those that differ in their last number written as one; in the order in which each kind first
-    occurs."""
+    """The names; those that differ only in their last number are written as one, in the order in which each
+    first occurs."""
     kinds: dict[tuple[str, str, int], set[int]] = {}
     plain: dict[tuple[str, str, int], str] = {}
     for name in names:
@@ -35,7 +35,7 @@ def folded(names: Iterable[str]) -> list[str]:
 
 
 def _join_padded(kinds: dict[tuple[str, str, int], set[int]]) -> None:
-    """n10 belongs to n09 where it has as many digits."""
+    """Join names with padded numbers: n10 belongs to n09 because both have two digits."""
     for (before, after, width), numbers in kinds.items():
         bare = kinds.get((before, after, 0)) if width > 0 else None
         if bare:

@@ -1,9 +1,9 @@
 """Runs on each node of a distributed job (Python 3.8 or later): tests connections from and to the other
 nodes.
 
-A node listens on its own port and connects to every other node again and again until a deadline, since not
-all start at the same time. It sends its name and this run's token, so that no other program is taken for a
-peer.
+A node listens on its own port and connects to every other node again and again until a deadline, because they
+do not all start at the same time. It sends its name and this run's token, so that no other program is
+mistaken for a peer.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ import time
 from typing import Any
 
 PATIENCE = 2.0
-"""Seconds of one connection."""
+"""Time limit of one connection in seconds."""
 LONGEST = 65536
-"""Bytes of TF_CONFIG that are printed."""
+"""The most bytes of TF_CONFIG to print."""
 
 
 def main(order: dict[str, Any]) -> None:
-    """Print one line of JSON. order: name (of this node), peers ([name, port] of each, this one included),
-    token, seconds."""
+    """Test the connections and print one line of JSON. order: name (of this node), peers ([name, port] of
+    each, including this one), token, seconds."""
     name, token = str(order["name"]), str(order["token"])
     ports = {str(peer): int(port) for peer, port in order["peers"]}
     end = time.monotonic() + float(order["seconds"])
@@ -76,7 +76,7 @@ def _answer(connection: socket.socket, name: str, token: str, seen: set[str]) ->
 
 
 def _greet(peer: str, port: int, name: str, token: str) -> dict[str, str]:
-    """Reach a peer. Raises OSError where it is not reached, or somebody else answers."""
+    """Connect to a peer. Raises OSError if it is not reached, or another program answers."""
     with socket.create_connection((peer, port), timeout=PATIENCE) as connection:
         connection.sendall(f"{token} {name}\n".encode())
         words = _line(connection).split()

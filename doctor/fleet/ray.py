@@ -1,6 +1,6 @@
-"""Nodes by Ray: a task pinned to each node of a cluster that runs.
+"""Asks nodes through Ray: a task pinned to each node of a running cluster.
 
-Ray requires that a client has its cluster's Ray and Python, so a Python of the user's runs the client, not
+Ray requires that a client has its cluster's Ray and Python, so the client runs in the user's Python, not in
 this one.
 """
 
@@ -27,9 +27,9 @@ from doctor.probe.running import Ran, run_program
 from doctor.subprocesses import Child, ChildError, program
 
 START = 60.0
-"""Seconds in which the cluster has to be reached."""
+"""Seconds in which the cluster must be reached."""
 OUTPUT = 1 << 30
-"""Bytes of all answers together, compressed."""
+"""The most bytes of all answers together, compressed."""
 _HAS_RAY = "import importlib.util, sys; sys.exit(importlib.util.find_spec('ray') is None)"
 
 
@@ -43,8 +43,8 @@ def ask(
 ) -> tuple[list[Reply], bool]:
     """Ask every node of the cluster. Returns their reports, and whether the user interrupted.
 
-    address: Ray's ("auto": the cluster of this machine). total: called with the number of nodes that are
-    asked. tell: as in `doctor.fleet.asking.ask`. Raises UnableError if there is no Ray or no cluster.
+    address: Ray's ("auto": the cluster of this machine). total: called with the number of nodes to ask. tell:
+    as in `doctor.fleet.asking.ask`. Raises UnableError if there is no Ray or no cluster.
     """
     own = _interpreter(env)
     mark = f"tfgpu-doctor {secrets.token_hex(16)}"
@@ -89,12 +89,12 @@ def ask(
 
 
 def _nodes(child: Child) -> list[dict[str, Any]]:
-    """The nodes of the cluster; those that were taken away on purpose are not among them."""
+    """The nodes of the cluster, without those that were removed on purpose."""
     try:
         for answer in child.answers(time.monotonic() + START):
             if answer.get("stage") == "failed":
                 raise UnableError(
-                    f"no Ray cluster is reached: {answer.get('error')}",
+                    f"no Ray cluster could be reached: {answer.get('error')}",
                     "--ray ADDRESS names one: HOST:6379, or ray://HOST:10001",
                 )
             if answer.get("stage") == "nodes":
@@ -104,16 +104,16 @@ def _nodes(child: Child) -> list[dict[str, Any]]:
                     if node["alive"] or "EXPECTED" not in node["death"].upper().replace("UNEXPECTED", "")
                 ]
     except ChildError as error:
-        raise UnableError(f"no Ray cluster is reached: {error}", "--ray ADDRESS names one") from error
+        raise UnableError(f"no Ray cluster could be reached: {error}", "--ray ADDRESS names one") from error
     raise UnableError(
-        f"no Ray cluster is reached: Ray's client {child.how_it_ended()}",
+        f"no Ray cluster could be reached: Ray's client {child.how_it_ended()}",
         "check that `ray status` works here",
     )
 
 
 def _named(nodes: list[dict[str, Any]]) -> dict[str, str]:
-    """A name for each node: the one that it was started with, else the host's; its address where several
-    share that."""
+    """A name for each node: the one that it was started with, otherwise the host's; its address if several
+    share a name."""
     names = {
         node["id"]: (
             node["name"] if node["name"] not in ("", node["address"]) else node["host"] or node["address"]
@@ -142,7 +142,8 @@ def _reply(name: str, answer: dict[str, Any], mark: str, timeout: float) -> Repl
 
 
 def _interpreter(env: Mapping[str, str]) -> str:
-    """A Python that has ray: this one, that of the environment in use, that on PATH. Raises UnableError."""
+    """A Python that has ray: this one, that of the environment in use, or that on PATH. Raises
+    UnableError."""
     for candidate in _candidates(env):
         if run_program([candidate, "-c", _HAS_RAY], 30, env).status == 0:
             return candidate

@@ -1,7 +1,7 @@
-"""Reports that something else collected: files and folders, one report or many in each.
+"""Reads reports that were collected in another way: files and folders, with one or many reports in each.
 
-A file may be one report as JSON, reports one a line, or a log that holds such lines, as `kubectl logs
---prefix` prints them. A node's name is the report's `node`, else the file's name.
+A file may be one report as JSON, one report per line, or a log with such lines, as `kubectl logs --prefix`
+prints them. A node's name is the report's `node`, otherwise the file's name.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from doctor.inputs import STDIN, Input, expand, opened
 
 _ENDING = lazy.compile(r"(?:\.(?:json|jsonl|ndjson|txt|log|out|gz)){1,3}$", re.IGNORECASE)
 _PREFIX = lazy.compile(rb"\[pod/(?P<pod>[A-Za-z0-9.-]{1,253})/[A-Za-z0-9.-]{1,63}\] ")
-"""What `kubectl logs --prefix` puts before each line."""
+"""Matches what `kubectl logs --prefix` puts before each line."""
 _KEY = ("tensorflow", "driver", "gpus", "cuda", "cudnn", "python", "missing_libraries")
 
 
 def read(words: Sequence[str], *, keep: bool, tell: Callable[[int], None] | None = None) -> list[Answer]:
     """The answer of every node in these files and folders, in their order.
 
-    keep: the whole of each report; else of the first of each kind only. tell: called with 1 for each file. A
-    file that holds no report is a node that failed. Raises InputError where a file that was named cannot be
-    read, and where there is nothing to read.
+    keep: keep every report; otherwise only the first of each kind. tell: called with 1 for each file. A file
+    without a report counts as a failed node. Raises InputError if a named file cannot be read, and if there
+    is nothing to read.
     """
     items = list(expand(words))
     if any(item.name.lower().startswith(("http://", "https://")) for item in items):
@@ -51,7 +51,7 @@ def read(words: Sequence[str], *, keep: bool, tell: Callable[[int], None] | None
 
 
 def _renamed(answer: Answer, taken: dict[str, int]) -> Answer:
-    """A further report of a node."""
+    """A further report of a node, under a name of its own."""
     from doctor.values import replace
 
     number = taken[answer.name]
@@ -63,7 +63,7 @@ def _renamed(answer: Answer, taken: dict[str, int]) -> Answer:
 
 
 def _names(paths: Sequence[str]) -> list[str]:
-    """A node's name for each file: its own without ending; where several have the same, the folders that
+    """A node's name for each file: the file's name without its ending; if several are equal, the folders that
     differ."""
     own = [_ENDING.sub("", PurePath(path).name) or path for path in paths]
     if len(set(own)) == len(own):
@@ -104,7 +104,7 @@ def _of_file(item: Input, name: str, *, keep: bool, kinds: set[object]) -> Itera
 
 
 def _of_stream(stream: IO[bytes], name: str, *, keep: bool, kinds: set[object]) -> Iterator[Answer]:
-    """Every report of a file. A line that begins with { may be the first of a report over several lines."""
+    """Every report in a file. A line that begins with { may be the first of a report over several lines."""
     count, first, why = 0, "", ""
     pods: dict[str, str] = {}
     for number, line in enumerate(_lines(stream), 1):
@@ -146,7 +146,7 @@ def _closed(line: bytes) -> bool:
 
 
 def _lines(stream: IO[bytes]) -> Iterator[bytes]:
-    """Lines; of one that is longer than a report may be, the first part, which is then refused."""
+    """The lines of a stream; of a line longer than LARGEST only the first part, which is then refused."""
     while True:
         line = stream.readline(LARGEST + 1)
         if not line:
@@ -164,8 +164,8 @@ def _name(document: dict[str, Any]) -> str:
 
 
 def _answer(name: str, document: dict[str, Any], *, keep: bool, kinds: set[object]) -> Answer:
-    """Keep the whole report where all are kept, or where it is the first of its kind: cures are worked out
-    from it."""
+    """The answer of a report, with the whole report if all are kept or if it is the first of its kind,
+    because the steps are derived from it."""
     answer = answered(name, document, keep=keep)
     if keep:
         return answer
@@ -178,10 +178,10 @@ def _answer(name: str, document: dict[str, Any], *, keep: bool, kinds: set[objec
 
 
 def earlier(path: str, tell: Callable[[int], None] | None = None) -> list[Answer]:
-    """The nodes of an earlier run, from its JSON. Raises InputError where the file is none.
+    """The nodes of an earlier run, from its JSON. Raises InputError if the file is something else.
 
-    It is read line by line as `fleet` writes it, one node a line, and as a whole where a program has laid it
-    out anew.
+    The file is read line by line, as `fleet` writes one node per line; as a whole if a program has
+    reformatted it.
     """
     with opened(Input(path)) as stream:
         head = stream.readline(LARGEST)
@@ -196,7 +196,7 @@ def earlier(path: str, tell: Callable[[int], None] | None = None) -> list[Answer
             if tell is not None:
                 tell(1)
     raise InputError(
-        f"cannot read `{path}`: it ends in the middle", "the run that wrote it may have been interrupted"
+        f"cannot read `{path}`: it is cut off", "the run that wrote it may have been interrupted"
     )
 
 

@@ -1,9 +1,9 @@
-"""What is sent to a node: a shell line that finds a Python, and over standard input the tool itself, which
-runs from memory.
+"""The program that is sent to a node: a shell line that finds a Python, and over standard input the tool
+itself, which runs from memory.
 
-A node needs a POSIX shell and a Python from 3.8, or what the packaging that is installed here asks for
-(`least`); the one file brings one for 3.8. Nothing is written there. It is the same for ssh, Slurm, Ray and a
-pod.
+A node needs a POSIX shell and Python 3.8 or later; later if the `packaging` installed here requires it
+(`least`). The single-file tool contains one for 3.8. Nothing is written on the node. It is the same for ssh,
+Slurm, Ray and a pod.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from doctor.errors import DefectError, UsageError
 from doctor.shell import RefusedError, sh_argument
 
 NO_PYTHON = 97
-"""The exit status of the shell line where there is no Python that would do."""
+"""The exit status of the shell line if there is no suitable Python."""
 LEFT_OUT = (
     "doctor/simulate/",
     "doctor/reproduce/",
@@ -32,7 +32,7 @@ LEFT_OUT = (
     "doctor/logs/prose/weights.bin",
     "compat_tables/licenses/",
 )
-"""What no `check` uses: it would only be sent."""
+"""Parts that `check` never uses, and that are not sent."""
 _PACKAGES = ("doctor", "compat_tables", "packaging")
 _PYTHONS = (
     "python3",
@@ -51,10 +51,10 @@ _OLD = (1980, 1, 1, 0, 0, 0)
 
 
 def script(python: str | None) -> str:
-    """A line for sh that starts the program on standard input in the first Python that will do.
+    """A line for sh that starts the program on standard input in the first suitable Python.
 
-    python: --python, which may be an interpreter or an environment's folder: it runs the tool where no other
-    can. Raises UsageError where it cannot stand in a shell line.
+    python: --python, an interpreter or an environment's folder; it runs the tool if no other Python can.
+    Raises UsageError if a shell line cannot contain it.
     """
     try:
         own = [sh_argument(python), sh_argument(f"{python.rstrip('/')}/bin/python")] if python else []
@@ -71,8 +71,8 @@ def script(python: str | None) -> str:
 
 @lru_cache(maxsize=1)
 def least() -> int:
-    """The lowest Python 3.x that runs what is sent: that of this project, or of the packaging that goes with
-    it."""
+    """The lowest Python 3.x that runs the program: that of this project, or of the `packaging` that is sent
+    with it."""
     from importlib import metadata
 
     try:
@@ -92,11 +92,11 @@ def payload(
     watch: bool = True,
     peers: dict[str, Any] | None = None,
 ) -> bytes:
-    """What goes to the standard input of that line.
+    """The bytes for the standard input of that line.
 
-    argv: of the command to run there. mark: a line that is printed before and after each answer. limit:
-    seconds, after which the node ends it by itself. watch: it also ends when standard input closes. peers:
-    what `doctor.fleet.peers` is to do as well.
+    argv: the arguments of the command to run there. mark: a line that is printed before and after each
+    answer. limit: seconds after which the program ends itself. watch: it also ends when standard input
+    closes. peers: the order for `doctor.fleet.peers`, if that should run too.
     """
     boot = resources.read("doctor.fleet", "_boot.py")
     modules = archive()
@@ -108,7 +108,7 @@ def payload(
 def archive() -> bytes:
     """The modules and tables that `check` needs, as a zip archive; the same sources give the same bytes.
 
-    Raises DefectError where a part is missing.
+    Raises DefectError if a part is missing.
     """
     whole = io.BytesIO()
     with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as file:
@@ -122,7 +122,7 @@ def archive() -> bytes:
 
 
 def _members() -> Iterator[tuple[str, bytes]]:
-    """Every file of the packages, whether they lie in folders or in the one file."""
+    """Every file of the packages, whether they are in folders or in the single-file tool."""
     import importlib
 
     for package in _PACKAGES:

@@ -1,7 +1,8 @@
-"""Asks nodes through Slurm: a step for each, since one dead node ends a step over several. It needs no root.
+"""Asks nodes through Slurm: one step for each, because one dead node would end a step over several. It needs
+no root.
 
-Outside of a job each node gets a small job of its own, that starts at once or not at all; inside of one the
-job's own nodes are asked, beside the steps that run there.
+Outside a job, each node gets a small job of its own that starts at once or not at all. Inside a job, its own
+nodes are asked, beside the steps that run there.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ _UP = {
     "resv",
     "plnd",
 }
-"""States in which a node takes steps (sinfo(1), NODE STATE CODES)."""
+"""States in which a node accepts steps (sinfo(1), NODE STATE CODES)."""
 _GPUS = lazy.compile(r"(?:^|,)gpu(?::[^,:(]{1,64})?:(\d{1,4})")
 _REASONS = (
     (
@@ -72,7 +73,7 @@ _REASONS = (
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What `--slurm` and its options say. nodelist: "" for this job's, or all nodes."""
+    """The options of `--slurm`. nodelist: "" for the nodes of this job, or for all nodes."""
 
     nodelist: str = ""
     partition: str | None = None
@@ -88,8 +89,8 @@ class Wish:
 
 
 class Nodes(NamedTuple):
-    """The nodes that can be asked, and those that Slurm says cannot, all in Slurm's order. name: that of the
-    jobs, "" where the steps belong to a job that is there."""
+    """The nodes that can be asked, and those that cannot, in Slurm's order. name: of the jobs; "" if the
+    steps belong to the present job."""
 
     asked: list[Asked]
     silent: list[Answer]
@@ -97,7 +98,7 @@ class Nodes(NamedTuple):
 
 
 def nodes(wish: Wish, python: str | None, timeout: float, env: Mapping[str, str]) -> Nodes:
-    """The nodes of a wish. Raises UnableError where Slurm is not here or does not answer, UsageError where it
+    """The requested nodes. Raises UnableError if Slurm is not installed or does not answer, UsageError if it
     knows no such nodes."""
     srun = shutil.which("srun")
     if srun is None or shutil.which("sinfo") is None:
@@ -133,7 +134,7 @@ def nodes(wish: Wish, python: str | None, timeout: float, env: Mapping[str, str]
 
 
 def _states(nodelist: str, partition: str | None) -> dict[str, tuple[str, str, str]]:
-    """State, generic resources and reason of each node."""
+    """The state, generic resources and reason of each node."""
     words = ["sinfo", "-h", "-N", "-o", "%N|%T|%G|%E"]  # the reason is anybody's text, and last
     words += ["-n", nodelist] if nodelist else []
     words += ["-p", partition] if partition else []
@@ -154,7 +155,7 @@ def _states(nodelist: str, partition: str | None) -> dict[str, tuple[str, str, s
 def _step(
     srun: str, node: str, gres: str, wish: Wish, name: str, python: str | None, timeout: float
 ) -> tuple[str, ...]:
-    """The step that asks a node. name: of the job, "" inside of one."""
+    """The step that asks a node. name: of the new job, "" inside a job."""
     words = [
         srun,
         f"--nodelist={node}",
@@ -176,7 +177,7 @@ def _step(
 
 
 def why(ran: Ran) -> tuple[str, str] | None:
-    """Status and reason where Slurm, and not the program, failed."""
+    """Status and reason if Slurm failed, rather than the program."""
     rows = [row.strip()[:300] for row in ran.err.splitlines() if row.startswith("srun:")]
     if not rows:
         return None
@@ -190,7 +191,7 @@ def why(ran: Ran) -> tuple[str, str] | None:
 
 @contextmanager
 def cleaned(found: Nodes) -> Iterator[None]:
-    """While the block runs jobs may be started; after it none of them is left, whatever happened."""
+    """While the block runs, jobs may be started; when it ends, none of them is left, whatever happened."""
     try:
         yield
     finally:

@@ -1,8 +1,8 @@
-"""Nodes by ssh: the system's own OpenSSH client with the user's configuration (names, jump hosts, keys,
-agents).
+"""Asks nodes through ssh: the system's own OpenSSH client with the user's configuration (names, jump hosts,
+keys, agents).
 
-It is never asked for a password or to accept a host key: what the user's own `ssh NODE` would ask for is a
-reason.
+ssh never asks for a password or for the acceptance of a host key: if the user's own `ssh NODE` would ask,
+that is the reason for no answer.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _REASONS = (
 
 
 def hosts(text: str) -> list[str]:
-    """The hosts of `--ssh`: HOST,HOST or @FILE with one a line. Raises UsageError for anything but a host,
+    """The hosts of `--ssh`: HOST,HOST or @FILE with one per line. Raises UsageError for anything but a host,
     InputError if the file cannot be read."""
     if text.startswith("@"):
         with opened(Input(text[1:])) as stream:
@@ -83,7 +83,7 @@ def hosts(text: str) -> list[str]:
 
 
 def nodes(names: list[str], python: str | None, timeout: float, config: str | None) -> list[Asked]:
-    """How each host is asked. Raises UnableError if there is no ssh client."""
+    """The command that asks each host. Raises UnableError if there is no ssh client."""
     client = shutil.which("ssh")
     if client is None:
         raise UnableError("there is no ssh client on PATH", "install OpenSSH's client")
@@ -95,7 +95,7 @@ def nodes(names: list[str], python: str | None, timeout: float, config: str | No
 
 
 def why(ran: Ran) -> tuple[str, str] | None:
-    """Status and reason where ssh itself failed: it then ends with 255."""
+    """Status and reason if ssh itself failed: it then ends with 255."""
     if ran.status != 255:
         return None
     rows = [row.strip() for row in ran.err.splitlines() if row.strip()]

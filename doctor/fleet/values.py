@@ -12,23 +12,23 @@ from typing import Any, NamedTuple
 
 NOT_OPEN = "does not open"
 NOT_SEARCHED = "on the disk, where the loader does not look"
-"""What stands in place of a library's file."""
+"""Replaces the file of a library that the loader does not find."""
 LONGEST = 400
 MOST = 2000
-"""Facts of one node that are compared."""
+"""The most facts of one node that are compared."""
 
 LIBRARY_FACTS = ("LibraryLoaded", "LibraryFile", "LibraryNotLoaded")
 
 
 class Fit(NamedTuple):
-    """What the tables say of one part of a node: whether it fits (None: not known), and what it needs."""
+    """The tables' answer about one part of a node: whether it fits (None: not known), and what it needs."""
 
     fits: bool | None
     needs: str
 
 
 class Values(NamedTuple):
-    """facts: value by name. fits: what the tables say, by part (gpu, driver, cuda, cudnn, python,
+    """facts: the values by name. fits: the tables' answers by part (gpu, driver, cuda, cudnn, python,
     platform)."""
 
     facts: dict[str, str]
@@ -36,7 +36,7 @@ class Values(NamedTuple):
 
 
 def values_of(document: dict[str, Any]) -> Values:
-    """The values of one report; whatever has another form than the schema's is left out."""
+    """The values of one report; anything that does not have the schema's form is left out."""
     found: dict[str, str] = {}
     for key, entry in _dict(document.get("facts")).items():
         value = _dict(entry).get("value")
@@ -60,7 +60,7 @@ def values_of(document: dict[str, Any]) -> Values:
 
 
 def _of_record(facts: Any, found: dict[str, str]) -> None:
-    """What only the record of a report holds, its facts one by one."""
+    """The values that only a report's record of single facts holds."""
     mig = []
     libraries: dict[
         str, tuple[int, str]
@@ -101,8 +101,8 @@ def _of_record(facts: Any, found: dict[str, str]) -> None:
 
 
 def _library(kind: str, fact: dict[str, Any]) -> tuple[int, str]:
-    """How certain a statement about a library is (0 is most certain), and its value; "" if there is nothing
-    to compare."""
+    """How certain a fact about a library is (0 is most certain), and its value; "" if there is nothing to
+    compare."""
     if kind == "LibraryLoaded":
         return 0, _text(fact.get("path"))
     if kind == "LibraryFile":

@@ -1,5 +1,5 @@
-"""What is written into an environment besides packages: links for libraries, memory growth; all of it can be
-undone."""
+"""Writes into an environment what it needs besides packages: links for libraries, memory growth. All of it
+can be undone."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from doctor.compat.workarounds import Link
 from doctor.files import write_whole
 
 MEMORY_GROWTH = "tfgpu_doctor_memory_growth.pth"
-"""In site-packages. Python runs the line of a .pth file that starts with `import` at every start (module
-site), so it holds in every shell, notebook and service; a value that is set already wins."""
+"""A .pth file in site-packages. Python runs its line, which starts with `import`, at every start (module
+site), so the setting applies in every shell, notebook and service; a value that is already set wins."""
 MEMORY_GROWTH_LINE = "import os; os.environ.setdefault('TF_FORCE_GPU_ALLOW_GROWTH', 'true')\n"
 
 
 def write_links(site_packages: Path, links: tuple[Link, ...]) -> list[Path]:
-    """Make relative links; returns their paths. Raises OSError, and FileNotFoundError if pip installed no
-    such library."""
+    """Make relative links; returns their paths. Raises OSError; FileNotFoundError if pip installed no such
+    library."""
     made: list[Path] = []
     for link in links:
         target, into = site_packages / link.folder / link.library, site_packages / link.into

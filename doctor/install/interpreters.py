@@ -1,4 +1,4 @@
-"""A Python of a wanted version on this machine, or uv, which brings one."""
+"""Finds a Python of a certain version on this machine, or uv, which can install one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PROBE = "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2], sys
 
 
 def find(version: str) -> str | None:
-    """The path of a 64-bit CPython `version` ("3.12") that can make virtual environments; None where there is
+    """The path of a 64-bit CPython `version` ("3.12") that can make virtual environments; None if there is
     none."""
     own = f"{sys.version_info.major}.{sys.version_info.minor}"
     names = [sys.executable] if version == own and sys.prefix == sys.base_prefix else []
@@ -49,5 +49,5 @@ def _serves(command: list[str], version: str) -> bool:
 
 
 def uv() -> str | None:
-    """uv on PATH."""
+    """The path of uv; None if it is not on PATH."""
     return shutil.which("uv")

@@ -1,4 +1,4 @@
-"""The commands of an installation, in order, as they are shown, logged and run."""
+"""The commands of an installation, in the order in which they are shown, logged and run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from doctor.shell import RefusedError, batch_file, run, sh
 from doctor.values import dataclass
 
 ROUTES = ("pip-and-cuda", "pip-system-cuda", "cpu")
-"""The routes that `install` can carry out; the others need an administrator or another program."""
+"""The routes that `install` supports; the others need an administrator or another program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +27,12 @@ class Action:
 
     @property
     def line(self) -> str:
-        """The command as it can be pasted here."""
+        """The command as a line to paste on this platform."""
         return self.words(os.name == "nt")
 
     def words(self, windows: bool) -> str:
-        """The command for a batch file of cmd, or for sh. Raises RefusedError where no text of it is safe."""
+        """The command for a batch file of cmd, or for sh. Raises RefusedError if it cannot be written
+        safely."""
         command = run(*self.command)
         return batch_file(command) if windows else sh(command)
 
@@ -55,7 +56,7 @@ class Job:
 
     @property
     def site_packages(self) -> Path:
-        """Where its packages lie."""
+        """The folder of its packages."""
         if self.windows:
             return self.env / "Lib" / "site-packages"
         return self.env / "lib" / f"python{self.plan.python}" / "site-packages"
@@ -64,13 +65,13 @@ class Job:
 def make_job(
     plan: Plan, context: PlanContext, env: Path, *, memory_growth: bool = False, installer: str = "auto"
 ) -> Job:
-    """The job of a plan. `installer`: auto (uv where it is on PATH), pip or uv.
+    """The job of a plan. `installer`: auto (uv if it is on PATH), pip or uv.
 
-    Raises UnableError where the plan cannot be carried out from here, or no Python of its version can be had.
+    Raises UnableError if the plan cannot be carried out here, or no Python of its version is available.
     """
     if plan.route not in ROUTES:
         raise UnableError(
-            f"the plan goes through {plan.route}, which `install` cannot carry out", "tfgpu-doctor plan -v"
+            f"the plan uses {plan.route}, which `install` does not support", "tfgpu-doctor plan -v"
         )
     assert plan.python is not None
     try:

@@ -13,7 +13,7 @@ from typing import IO
 from doctor.errors import UnableError
 
 LIMIT = 1 << 16
-"""Bytes that are read from a file that another process holds."""
+"""The most bytes to read from a file that another process holds."""
 
 
 class LockedError(Exception):
@@ -26,10 +26,10 @@ class LockedError(Exception):
 
 @contextlib.contextmanager
 def lock(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file of this user's, made where it is not there, and hold it.
+    """Open a file of this user, creating it if necessary, and lock it.
 
-    The holder may remove the file. Raises LockedError where another process holds it, UnableError where it
-    cannot be opened or locked, is a link, or belongs to somebody else.
+    The holder may remove the file. Raises LockedError if another process holds it, UnableError if it cannot
+    be opened or locked, is a link, or belongs to another user.
     """
     while True:
         try:

@@ -1,5 +1,5 @@
-"""The proof: examines the environment, starts TensorFlow in it, and reports what that shows and what it does
-not."""
+"""The proof of an installation: examines the environment, starts TensorFlow in it, and reports what that
+shows and what it does not."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from doctor.backports import removeprefix
 from doctor.values import dataclass
 
 LIMIT = 900
-"""Seconds for the check, TensorFlow's start in it included."""
+"""Seconds for the check, including TensorFlow's start."""
 OUTSIDE = frozenset(
     (
         "gpu-absent",
@@ -57,9 +57,9 @@ OF_CUDA = frozenset(
 
 @dataclass(frozen=True)
 class Proof:
-    """kind: proved (a GPU registered and computed), consistent (nothing wrong inside; no GPU here to prove it
-    on), broken, or unknown (the check itself did not end well). `sentences` say it; `findings` are
-    check's."""
+    """kind: proved (a GPU registered and computed), consistent (nothing wrong inside, but no GPU here to
+    prove it), broken, or unknown (the check itself failed). sentences: the result in words. findings: those
+    of the check."""
 
     kind: str
     sentences: tuple[str, ...]
@@ -67,7 +67,8 @@ class Proof:
 
 
 def prove(env: Path, *, gpu: bool = True) -> Proof:
-    """Run `check --python ENV --deep` in a process of its own and read what it says. gpu: a GPU is wanted."""
+    """Run `check --python ENV --deep` in a separate process and read its answer. gpu: whether a GPU is
+    wanted."""
     # not through PYTHONPATH: the environment's own Python would inherit it, and import this tool's packages
     package = str(Path(__file__).resolve().parent.parent.parent)
     start = (

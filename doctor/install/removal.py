@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 TEMPORARY = "tfgpu-doctor-"
-"""How the name of a folder begins in which an installer unpacks."""
+"""The beginning of the name of a folder in which an installer unpacks."""
 _MADE = frozenset(
     (
         "bin",
@@ -31,13 +31,13 @@ _MADE = frozenset(
         "Include",
     )
 )
-"""What venv, virtualenv, uv and pip make in an environment's own folder."""
+"""Names of what venv, virtualenv, uv and pip create in an environment's folder."""
 
 
 def foreign(env: Path, since: float | None = None) -> str | None:
-    """A path in the folder of an environment that no installer made; None where there is none.
+    """A path in the folder of an environment that no installer made; None if there is none.
 
-    since: a time in seconds since 1970; a file that changed later is foreign, since the installer had ended
+    since: a time in seconds since 1970; a file that changed later is foreign, because the installer had ended
     by then.
     """
     if env.is_symlink() or not env.is_dir():
@@ -58,7 +58,7 @@ def foreign(env: Path, since: float | None = None) -> str | None:
 
 
 def _data_files(env: Path) -> set[str]:
-    """What packages put into the environment's own folder, by the lists that pip and uv write."""
+    """Files that packages put into the environment's folder, from the lists that pip and uv write."""
     found = set()
     for listed in env.glob("[lL]ib/**/site-packages/*.dist-info/RECORD"):
         missing = contextlib.suppress(OSError, csv.Error)
@@ -79,7 +79,8 @@ def remove(folder: Path) -> None:
 
 
 def clear_temporary(text: str) -> None:
-    """Remove the folder in which an installer unpacked; only one of our name, and a folder of this user."""
+    """Remove the folder in which an installer unpacked; only if it has our kind of name and belongs to this
+    user."""
     path = Path(text)
     with contextlib.suppress(OSError):
         about = os.lstat(path)

@@ -28,13 +28,13 @@ _CONFLICT = lazy.compile(
     r" on|requirements are unsatisfiable"
     r"|no matching distribution found|could not find a version that satisfies|requires a different python"
 )
-"""What pip and uv print when they searched and found nothing that fits."""
+"""Matches what pip and uv print when they find no fitting releases."""
 
 
 def command(path: str, python: str | None, here: str | None) -> list[str]:
-    """The dry run for one file: uv resolves for any Python; pip for one that is on the machine.
+    """The command of the dry run for one file. uv resolves for any Python, pip only for one on the machine.
 
-    Raises UnableError where neither can.
+    Raises UnableError if neither can.
     """
     uv = interpreters.uv()
     if uv is not None:
@@ -71,7 +71,7 @@ def resolved(outcome: Outcome, paths: Sequence[str], *, quiet: bool = False) -> 
 
 
 def _resolved(path: str, python: str | None) -> Finding | None:
-    """A finding where the file does not resolve, or was not resolved; None where it does."""
+    """A finding if the file does not resolve, or could not be resolved; None if it resolves."""
     here = interpreters.find(python) if python else sys.executable
     try:
         done = subprocess.run(command(path, python, here), capture_output=True, text=True, errors="replace",
@@ -99,7 +99,7 @@ def _resolved(path: str, python: str | None) -> Finding | None:
 
 
 def _unresolved(path: str, why: str, hint: str = "", words: Sequence[str] = ()) -> Finding:
-    """No resolver checked the file: only the tables say something about it."""
+    """The finding for a file that no resolver checked, so that only the tables judge it."""
     seen = next((w for w in words if re.search(r"(?i)error|fail|no module", w)), words[-1] if words else why)
     return Finding(
         "undetermined",

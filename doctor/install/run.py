@@ -32,7 +32,8 @@ ctypes.CDLL(None).prctl(1, 9)
 os.getppid() == int(sys.argv[1]) and os.execvp(sys.argv[2], sys.argv[2:])
 """
 DIES_WITH_US = (sys.executable, "-I", "-S", "-c", _PDEATHSIG) if sys.platform == "linux" else ()
-"""Starts a command that the kernel ends with this process (PR_SET_PDEATHSIG of linux/prctl.h, SIGKILL)."""
+"""A program that starts a command and has the kernel kill it with this process (PR_SET_PDEATHSIG of
+linux/prctl.h, SIGKILL)."""
 
 
 class InstallFailedError(UnableError):
@@ -40,7 +41,7 @@ class InstallFailedError(UnableError):
 
 
 class Log:
-    """A log of each step with its time, written at once, and redacted since people share logs."""
+    """A log of each step with its time, written at once, and redacted because people share logs."""
 
     def __init__(self, path: Path) -> None:
         self._at(path, open(path, "w", encoding="utf-8", errors="replace"))  # noqa: SIM115 closed by close()
@@ -52,9 +53,8 @@ class Log:
 
     @classmethod
     def beside(cls, env: Path) -> Log:
-        """A log next to the environment, added to where there is one already; in the folder for temporary
-        files where the environment's folder is still to be made. No link is followed to somebody else's file.
-        Raises OSError."""
+        """A log next to the environment, appended if it exists; in the folder for temporary files if the
+        environment's parent folder does not exist yet. Links are not followed. Raises OSError."""
         log = cls.__new__(cls)
         parent = env.parent
         if parent.is_dir() and not _is_for_all(parent):
@@ -95,8 +95,8 @@ class Log:
 
 
 def _is_for_all(folder: Path) -> bool:
-    """Whether others may put files into a folder, as into /tmp: a name that they can guess is then theirs to
-    take."""
+    """Whether other users may create files in a folder, as in /tmp; they could then take a name that they can
+    guess."""
     return os.name == "posix" and bool(folder.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH))
 
 
@@ -109,12 +109,12 @@ def run(
     quiet: bool = False,
     accept: Callable[[], None] = lambda: None,
 ) -> list[str]:
-    """Make the environment. Returns what was written into it besides packages, a line each.
+    """Make the environment. Returns what was written into it besides packages, one line for each.
 
-    accept: called when all is installed; what it raises undoes the installation as a failure does.
-    Raises InstallFailedError with the installer's own words, UnableError where another installation holds the
-    folder, UsageError where it may not be taken; KeyboardInterrupt passes through. The environment is removed
-    first, and what stood in its place before is put back (keep: both stay).
+    accept: called when everything is installed; an exception from it undoes the installation, as a failure
+    does. Raises InstallFailedError with the installer's own words, UnableError if another installation holds
+    the folder, UsageError if it may not be used; KeyboardInterrupt passes through. Before that, the
+    environment is removed and the earlier folder is put back (keep: both stay).
     """
 
     def tell(sentences: Iterable[str]) -> None:
@@ -233,14 +233,14 @@ def _do(action: Action, log: Log, quiet: bool, target: Target) -> None:
 
 
 def _telling(line: str) -> bool:
-    """Lines of pip and uv that name downloads with their sizes."""
+    """Whether a line of pip or uv names a download with its size."""
     return line.lstrip().startswith(
         ("Downloading ", "Resolved ", "Prepared ", "Installed ", "Installing collected")
     )
 
 
 def _why(tail: list[str], action: Action, code: int) -> tuple[str, str]:
-    """What failed and what to do, from the installer's last output."""
+    """The error with what failed and what to do, from the installer's last output."""
     words = "\n".join(tail)
     low = words.lower()
     errors = [

@@ -11,7 +11,7 @@ from doctor.shell import Path, comment
 
 
 def script(job: Job, *, keep: bool = False, replace: bool = False) -> str:
-    """For sh (Linux, macOS), or a batch file (Windows). keep, replace: as for `run`."""
+    """The job as a script for sh (Linux, macOS) or as a batch file (Windows). keep, replace: as for `run`."""
     return _batch(job, keep, replace) if job.windows else _posix(job, keep, replace)
 
 
@@ -56,7 +56,7 @@ def _posix(job: Job, keep: bool, replace: bool) -> str:
     lines += [] if keep else ["trap - EXIT"]
     lines += [f"rm -rf {aside}"] if replace else []
     lines += [
-        "# proof, where the tool is on PATH; what it finds undoes nothing",
+        "# proof, if the tool is on PATH; its result undoes nothing",
         "if command -v tfgpu-doctor > /dev/null; then",
         f"    tfgpu-doctor check --python {env} --deep || :",
         "fi",
@@ -65,7 +65,8 @@ def _posix(job: Job, keep: bool, replace: bool) -> str:
 
 
 def _batch(job: Job, keep: bool, replace: bool) -> str:
-    """cmd reads a percent sign in a batch file as the start of a variable: each is doubled."""
+    """The job as a batch file. Percent signs are doubled, because cmd reads one as the start of a
+    variable."""
     env, aside = f'"{job.env}"', f'"{job.env}.before"'
     lines = [
         "@echo off",

@@ -17,12 +17,11 @@ UNPACKED_FACTOR = 3.5
 OTHER_PACKAGES = 400
 NVIDIA_PINNED = (3000, 1800)
 NVIDIA_OPEN = (4600, 2900)
-"""On disk and to download: of an extra that pins each package, and of one that leaves ranges open."""
+"""Space on disk and to download, for an extra that pins each package and for one with version ranges."""
 
 
 def needed_mib(plan: Plan) -> tuple[int, int]:
-    """What the environment takes, and what the download takes in the cache, in MiB; estimates on the safe
-    side."""
+    """The space that the environment needs, and the download in the cache, in MiB; cautious estimates."""
     build = plan.candidate.build
     wheel = float(build.data.get("size_mib") or 600)
     unpacked, download = 0, 0
@@ -46,7 +45,7 @@ def nearest_folder(path: Path) -> Path:
 
 
 def cache_folder() -> Path | None:
-    """pip's cache: PIP_CACHE_DIR, else what pip says; None where pip has none."""
+    """The folder of pip's cache: PIP_CACHE_DIR, otherwise what pip says; None if pip has none."""
     named = os.environ.get("PIP_CACHE_DIR")
     if named:
         return Path(named)

@@ -46,7 +46,7 @@ class Target:
 
 
 def is_environment(folder: Path) -> bool:
-    """Whether a folder is a virtual environment or one of conda."""
+    """Whether a folder is a virtual environment or a conda environment."""
     return not folder.is_symlink() and ((folder / "pyvenv.cfg").is_file() or (folder / "conda-meta").is_dir())
 
 

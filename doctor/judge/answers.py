@@ -1,4 +1,5 @@
-"""What several questions of compatibility share: answers that all builds agree on, and what a report denies."""
+"""Helpers for questions of compatibility: answers that all builds agree on, and parts that a report says are
+missing."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Which versions fit: checks each part of a case against its TensorFlow build, from the tables.
 
-In: a `Case`. Out: `Part` rows (what the case has, what the build needs, whether it fits), and findings
-for the misfits. Every case answers the same questions that `plan` asks. If several builds are possible, a
-part fits, or does not, only if all of them agree.
+In: a `Case`. Out: `Part` rows (what the case has, what the build needs, whether it fits), and findings for
+the misfits. Every case answers the same questions that `plan` asks. If several builds are possible, the
+answer counts only if all of them agree.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def _gpu(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
     if case.facts.kind == "report" and others and not case.gpus and case.driver is None:
         yield Part(
             "gpu",
-            "none of NVIDIA",
+            "no NVIDIA GPU",
             "an NVIDIA GPU",
             False,
             (others[0].source,),

@@ -1,5 +1,5 @@
-"""Signs that exclude a cause, or nearly. In: a `Case` and its compatibility. Out: for each code the facts
-that speak against it. One row for each sign."""
+"""Signs that exclude a cause or make it very unlikely. In: a `Case` and its compatibility. Out: for each code
+the facts that speak against it. One row for each sign."""
 
 from __future__ import annotations
 
@@ -122,7 +122,8 @@ def _before_windows_lost_cuda(case: Case) -> Sequence[Fact]:
 
 
 def _before_the_stub(case: Case) -> Sequence[Fact]:
-    """tensorflow-gpu has code up to 2.11 (PyPI), so a request for such a release does not meet its end."""
+    """tensorflow-gpu has code up to 2.11 (PyPI), so a request for such a release does not fail because the
+    package ended."""
     known = case.tensorflow
     try:
         return (
@@ -190,7 +191,7 @@ def _driver_inside(case: Case) -> Sequence[Fact]:
 
 
 def _failed(case: Case) -> Sequence[Fact]:
-    """A program's own message of a failure, beside which no GPU is registered, or that ended the run."""
+    """A program's own message of a failure, if no GPU is registered or the failure ended the run."""
     from doctor.facts import CudaCallFailed
 
     facts = case.facts
@@ -224,7 +225,7 @@ OF_NVIDIA = (
     "model-oom",
     "cudnn-init-oom",
 )
-"""Codes of what concerns an NVIDIA GPU that is there."""
+"""Codes that concern an NVIDIA GPU in the machine."""
 
 
 SIGNS: tuple[tuple[str, Sign, tuple[str, ...]], ...] = (
@@ -261,7 +262,7 @@ FAILURES = (
     "no-gpu-kernel",
     "no-cpu-kernel",
 )
-"""Symptoms of a GPU that a program asked for and could not use."""
+"""Symptoms of a GPU that a program requested but could not use."""
 
 WELL = ("healthy", "benign-messages")
 """Codes for a GPU that works."""

@@ -1,10 +1,10 @@
 """Which causes remain possible, how likely each is, and what would tell them apart.
 
-In: what rules found, what does not fit (compatibility), and what the sentences of a report speak for. Out:
-the causes, ranked, and the alternatives to the verdict. Each sign adds to the logarithm of a cause's odds, as
-in naive Bayesian diagnosis (Shwe et al. 1991, "Probabilistic diagnosis using a reformulation of the
-INTERNIST-1/QMR knowledge base"); how much is learnt from labelled reports (scripts/fit_weights.py) and kept
-as a table (weights.py).
+In: the findings of rules, the parts that do not fit (compatibility), and the causes that a report's sentences
+suggest. Out: the causes, ranked, and the alternatives to the verdict. Each sign adds to the logarithm of a
+cause's odds, as in naive Bayesian diagnosis (Shwe et al. 1991, "Probabilistic diagnosis using a reformulation
+of the INTERNIST-1/QMR knowledge base"); how much is learnt from labelled reports (scripts/fit_weights.py) and
+kept as a table (weights.py).
 """
 
 from __future__ import annotations
@@ -24,20 +24,19 @@ if TYPE_CHECKING:
     from doctor.case import Case
 
 NO_FAULT = ("benign-messages", "healthy", "gpu-renumbered")
-"""Codes that say that nothing has to be mended."""
+"""Codes that say that nothing has to be fixed."""
 MOST = 4
-"""Alternatives that are shown."""
+"""The most alternatives to show."""
 LEAST = 0.05
 """Likelihood below which an alternative is not shown."""
 NOTHING = 0.02
-"""Probability of a cause from sentences that speak for none."""
+"""Probability of a cause that no sentence suggests."""
 ENOUGH = 60
-"""Characters of prose from which on it counts in full."""
+"""From this number of characters on, prose counts in full."""
 
 
 class Sign(NamedTuple):
-    """One thing that speaks for or against a cause: its name in the table of weights, how strongly, and where
-    it stands."""
+    """One sign for or against a cause: its name in the table of weights, its strength, and its place."""
 
     code: str
     name: str
@@ -57,7 +56,7 @@ class Hypothesis:
 
 
 def in_prose(finding: Finding, case: Case) -> bool:
-    """Whether nothing but sentences that somebody wrote speaks for a finding."""
+    """Whether only sentences that somebody wrote support a finding."""
     prose = case.facts.first(Prose)
     return prose is not None and all(source.line in prose.lines for source in finding.evidence)
 
@@ -119,7 +118,7 @@ def _of_parts(parts: Sequence[Part]) -> Iterator[Sign]:
 
 
 def hypotheses(case: Case, findings: Sequence[Finding], parts: Sequence[Part]) -> list[Hypothesis]:
-    """All causes that anything speaks for, the likeliest first."""
+    """All causes with a sign in their favour, the likeliest first."""
     scores: dict[str, float] = {}
     pro: dict[str, dict[Source, None]] = {}
     contra: dict[str, dict[Source, None]] = {}
@@ -142,9 +141,9 @@ def hypotheses(case: Case, findings: Sequence[Finding], parts: Sequence[Part]) -
 def alternatives(
     verdict: Finding, ranked: Sequence[Hypothesis], misfits: Collection[str] = ()
 ) -> tuple[Alternative, ...]:
-    """What else remains possible beside the verdict, with the command that tells it from the verdict.
+    """The other possible causes, each with the command that distinguishes it from the verdict.
 
-    misfits: codes of what does not fit by the tables, which are named however unlikely they are the cause.
+    misfits: codes of parts that do not fit by the tables; these are named even if they are unlikely causes.
     """
     if verdict.confidence == "certain" and verdict.code not in ("undetermined", "benign-messages"):
         return ()

@@ -1,8 +1,7 @@
 """The verdict and the order of the findings, from all that was found: rules, compatibility, sentences.
 
-A rule whose finding a program's own words prove keeps its place. Elsewhere the likeliest cause stands first,
-whether a rule found it, the tables say that two parts do not go together, or the sentences of the report
-speak for it.
+A finding that a program's own words prove keeps its place. Otherwise the likeliest cause comes first, whether
+a rule found it, the tables show a misfit, or the sentences of the report suggest it.
 """
 
 from __future__ import annotations
@@ -22,21 +21,21 @@ from doctor.values import replace
 if TYPE_CHECKING:
     from doctor.case import Case
 
-TOLD = 0.5
-"""Probability from which on a sentence counts more than what the tables say of stated versions."""
+SUGGESTED = 0.5
+"""From this probability on, a sentence counts more than the tables' answer about stated versions."""
 SOUND = 0.8
-"""The same where it says that nothing is wrong."""
+"""The same for a sentence that says that nothing is wrong."""
 LIKELY = 0.6
-"""Likelihood from which on a cause that no rule found is called likely."""
+"""From this likelihood on, a cause that no rule found is called likely."""
 SHORT = 120
-"""Characters of prose up to which it makes a cause no more than possible: a sentence or two without their
-circumstances."""
+"""Up to this number of characters, prose makes a cause only possible: a sentence or two without their
+context."""
 
 
 def ranked(
     findings: Sequence[Finding], case: Case, parts: Sequence[Part]
 ) -> tuple[list[Finding], tuple[Alternative, ...]]:
-    """The findings with the likeliest cause first, and what else remains possible. findings: never empty."""
+    """The findings with the likeliest cause first, and the other possible causes. findings: never empty."""
     order = hypotheses(case, findings, parts)
     kept = [as_said(finding, case) for finding in findings]
     first = kept[0]
@@ -47,7 +46,7 @@ def ranked(
     if code is not None:
         best = next(h for h in order if h.code == code)
     elif open_question(case, findings, parts) and not _agreed(best, first, parts):
-        if best.code == "undetermined" or not _told(best, case):
+        if best.code == "undetermined" or not _suggested(best, case):
             code = decided(case, parts, findings)
         if code is not None:
             best = next(h for h in order if h.code == code)
@@ -55,7 +54,7 @@ def ranked(
             best.code != "undetermined"
             and best.code not in (first.code, *NO_FAULT)
             and _fits(case, parts)
-            and not (_told(best, case, 0.0) or _compared(case))
+            and not (_suggested(best, case, 0.0) or _compared(case))
         ):
             best = next(h for h in order if h.code == first.code)  # all that is stated goes together
     if case.facts.kind == "report" and best.code not in (first.code, "undetermined"):
@@ -83,13 +82,14 @@ def _fits(case: Case, parts: Sequence[Part]) -> bool:
 
 
 def _compared(case: Case) -> bool:
-    """Whether a report says of one run that it gets the GPU and of another that it does not: no part that
-    fits explains that."""
+    """Whether one run in a report gets the GPU and another does not; a part that fits does not explain
+    that."""
     return case.facts.has("works-elsewhere") and case.facts.has(*NO_DEVICE_SEEN)
 
 
-def _told(best: Hypothesis, case: Case, least: float = TOLD) -> bool:
-    """Whether a sentence suggests a cause, apart from sentences that only state versions or an observation."""
+def _suggested(best: Hypothesis, case: Case, least: float = SUGGESTED) -> bool:
+    """Whether a sentence suggests a cause, apart from sentences that only state versions or an
+    observation."""
     least = max(least, SOUND) if best.code in NO_FAULT else least
     several = (likelihood for likelihood in case.facts.of(Likelihood) if likelihood.code == best.code)
     return any(
@@ -98,9 +98,9 @@ def _told(best: Hypothesis, case: Case, least: float = TOLD) -> bool:
 
 
 def as_said(finding: Finding, case: Case) -> Finding:
-    """A finding that only sentences speak for is no more than likely: a person may be wrong, or mean another
-    machine. So is "no fault" beside a person's words, unless these say that it works: people write about
-    trouble, and a registered GPU does not answer every complaint."""
+    """The finding, at most "likely" if only sentences support it: a person may be wrong, or mean another
+    machine. The same holds for "no fault" beside a person's words, unless these say that it works: people
+    write about trouble, and a registered GPU does not answer every complaint."""
     doubted = in_prose(finding, case) or (
         finding.code in NO_FAULT and case.facts.first(Prose) is not None and not case.facts.has("works-said")
     )
@@ -138,10 +138,10 @@ def _finding(best: Hypothesis, case: Case, parts: Sequence[Part]) -> Finding:
     ]
     if misfits:
         why = " ".join(_said(part) for part in misfits)
-        why += "".join(f" Besides, for {part.have}: {_said(part)}" for part in others)
+        why += "".join(f" Also, for {part.have}: {_said(part)}" for part in others)
         rows = tuple(dict.fromkeys(row for part in misfits for row in part.tables))
     else:
-        why = "No program's message names the cause; this is what the sentences of the report speak for."
+        why = "No program's message names the cause; the sentences of the report suggest this one."
         rows = ()
     usual = USUAL.get(best.code)
     no_fault = best.code in NO_FAULT
@@ -159,7 +159,7 @@ def _finding(best: Hypothesis, case: Case, parts: Sequence[Part]) -> Finding:
 
 
 def _cures(code: str, others: Sequence[Part], case: Case) -> Sequence[Step]:
-    """What cures a cause together with a GPU that no kernel of the build serves: another release, with its
+    """The cure for a cause together with a GPU for which the build has no kernel: another release, with its
     libraries."""
     card = next((part.code for part in others if part.part == "gpu" and part.code in USUAL), None)
     return (

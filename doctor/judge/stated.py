@@ -69,7 +69,7 @@ BY_VERSIONS = (
     "gpu-arch-too-old",
     "gpu-arch-too-new",
 )
-"""Codes that rules, too, conclude from stated versions."""
+"""Codes that rules also conclude from stated versions."""
 HIDES = (
     "gpu-absent",
     "container-no-gpu",

@@ -16,7 +16,7 @@ __all__ = ["NotText", "Text", "facts_of", "read", "read_stream"]
 
 OURS = "tfgpu-doctor"
 LARGE = 1 << 20
-"""The largest report, in bytes, that is read whole; of a larger one only the lines that can matter are read.
+"""The largest report, in bytes, that is read whole; of a larger one, only the lines that can matter are read.
 """
 SHORT = 1 << 16
 """Bytes to read first: allocating LARGE takes longer than reading most reports."""

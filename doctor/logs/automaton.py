@@ -50,8 +50,8 @@ class Automaton:
                 waiting.append(after)
 
     def iter(self, text: str, start: int, end: int) -> Iterator[tuple[int, Any]]:
-        """(offset of the last letter, value) of every word that stands between two offsets, in the order of
-        their ends."""
+        """(offset of the last letter, value) of every word between two offsets, in the order of their
+        ends."""
         following, known, shorter = self._next, self._known, self._shorter
         state = 0
         for at in range(start, end):

@@ -1,4 +1,4 @@
-"""Finds many literals in a text in one pass (Aho and Corasick's automaton).
+"""Finds many literals in a text in one pass (the automaton of Aho and Corasick).
 
 In: words, once; then texts of any length. Out: offsets, in time linear in the length of the text.
 """
@@ -28,7 +28,7 @@ CALL = 150
 class Literals:
     """A search for many words at once; each has a number by its position.
 
-    numbers: of each another number, where they are some of the words of another search.
+    numbers: the words' numbers in another search, if they are a part of its words.
     """
 
     def __init__(self, words: Iterable[str], numbers: Sequence[int] | None = None) -> None:
@@ -36,7 +36,7 @@ class Literals:
         self._numbers = numbers
         self._automaton: Automaton | None = None
         self._left = 2 * SHORT
-        """Characters that are still searched for each word on its own, in however many short texts."""
+        """How many more characters of short texts are searched word by word."""
 
     def hits(self, text: str, start: int = 0, end: int | None = None) -> Iterator[Hit]:
         """Every occurrence between two offsets, in the order of their ends."""

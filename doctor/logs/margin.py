@@ -1,8 +1,8 @@
 """Undoes the wrapping of a text by an editor, a mail program or a terminal.
 
 In: a `Text`. Out: the same with each wrapped line whole, by the number of the line in which it begins. A text
-was wrapped where no line of several words passes the margin, and some lines end where the next word had no
-room. Where only a part of a text was wrapped, the margin is not seen; records of a log are then joined by
+was wrapped if no line of several words passes the margin, and some lines end because the next word had no
+room. If only a part of a text was wrapped, the margin is not seen; records of a log are then joined by
 doctor.logs.text.unwrap.
 """
 

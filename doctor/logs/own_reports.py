@@ -96,7 +96,7 @@ _GPU = lazy.compile(
 
 
 def read_own(text: str, name: str) -> Facts | None:
-    """The facts of a report from this tool's `check`; None for any other text. name: of the text."""
+    """The facts of a report from this tool's `check`; None for any other text. name: the text's name."""
     if TOOL not in text:
         return None
     text = text.replace("\r\n", "\n")
@@ -154,8 +154,8 @@ def _of_json(text: str, name: str) -> Facts | None:
 # --- what a simulation says among a program's lines --------------------------------------------------
 
 _BANNER = lazy.compile(
-    rf"{TOOL} simulate: (?:a simulation, there is no such GPU|the simulation is over|leave the shell to"
-    r" end it"
+    rf"{TOOL} simulate: (?:a simulation(?:, there is no such| without a real) GPU|the simulation is over"
+    r"|leave the shell to end it"
     r"|NCCL does not work in this simulation)"
 )
 

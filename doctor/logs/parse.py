@@ -64,7 +64,7 @@ class _Index:
         self.words = Words(Literals(index.words), logged)
         self.near = list(map(frozenset, index.near))
         self.serves: defaultdict[int, int] = defaultdict(int)
-        """The sets of near words that a word is in, a bit a set."""
+        """The sets of near words that contain a word, one bit for each set."""
         for place, several in enumerate(index.near):
             for number in several:
                 self.serves[number] |= 1 << place

@@ -14,7 +14,7 @@ HEAD = 2_000
 LAYERS = 3
 """The most programs that may each have added a prefix."""
 ALL = 0.9
-"""The share of lines with a prefix from which on it counts as one of all lines: some programs split lines."""
+"""From this share of lines on, a prefix counts as one of all lines, because some programs split lines."""
 
 _COLOUR = r"(?:\x1b\[[\d;]{0,12}m)?"
 _PASSED_ON = lazy.compile(

@@ -198,7 +198,7 @@ def _character(escape: re.Match[str]) -> str:
 
 
 MOSTLY = 2 / 3
-"""The share of texts among a JSON document's values from which on they are its content."""
+"""From this share on, the texts among a JSON document's values are its content."""
 
 
 def texts_of(text: str, name: str) -> Text | None:
@@ -229,7 +229,7 @@ def texts_of(text: str, name: str) -> Text | None:
 
 
 def _within(text: str, name: str) -> Text:
-    """A text that stood in one string: its lines are its own, since all of them may stand in one line of the
+    """A text from one string. It has its own line numbers, because all of its lines may be in one line of the
     input."""
     text = peeled(text.replace("\r\n", "\n"))
     inner = name if name == "-" else f"{name} (its text)"

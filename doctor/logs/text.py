@@ -1,8 +1,8 @@
-"""A report as text that can be searched: cleaned lines that still know their place in the input.
+"""A report as searchable text: cleaned lines that know their place in the input.
 
-In: decoded text. Out: `Text`, one string joined from cleaned lines, and for every offset the number of
-the input line that it stands in. One input line may give several cleaned ones (JSON with escaped line
-ends, progress bars with carriage returns) and several input lines one (text wrapped by a terminal).
+In: decoded text. Out: `Text`, one string joined from cleaned lines, and the number of the input line for
+every offset. One input line may become several cleaned lines (JSON with escaped line ends, progress bars with
+carriage returns), and several input lines may become one (text wrapped by a terminal).
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
 LINE_LIMIT = 20_000
-"""Characters of one cleaned line; longer input lines are cut into pieces that overlap by OVERLAP."""
+"""The most characters of one cleaned line; longer input lines are cut into pieces that overlap by OVERLAP."""
 OVERLAP = 500
 STRING = 160
-"""Characters of the longest line that is never a whole text in one string."""
+"""Up to this number of characters, a line is never a whole text in one string."""
 PIECES = 12
-"""Lines over which one wrapped record may go."""
+"""The most lines over which one record may be wrapped."""
 
 _ANSI = lazy.compile(r"\x1b(?:\[[0-?]{0,32}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,512}(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _SPACES = lazy.compile(r"[\n\r\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 _ELEMENT = lazy.compile(r'\s*"(.*)\\n",?\s*')
-"""A line of text as an element of JSON, in a notebook of which a part was pasted."""
+"""A line of text as an element of JSON, in a pasted part of a notebook."""
 _DOCKER = '{"log":"', '\\n","stream":"'
-"""What stands before and after a line in Docker's own log files."""
+"""Matches what surrounds a line in Docker's own log files."""
 _ESCAPE = lazy.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
 _ENDS = ('\\n",', '\\n"')
 _ENTITY = lazy.compile(r"&(?:#\d{1,6}|#x[0-9a-fA-F]{1,5}|[a-zA-Z]{2,8});")
@@ -53,7 +53,7 @@ class Text:
 
     @classmethod
     def plain(cls, name: str, text: str, total: int) -> Text | None:
-        """A text that needs no cleaning, as most do; None for any other."""
+        """A text that needs no cleaning, as most texts; None for any other."""
         if "&" in text or "\\n" in text or not _shown(text.replace("\n", "")):
             return None
         sizes = list(map(len, text.split("\n")))
@@ -75,7 +75,7 @@ class Text:
         return self._numbers[bisect_right(self._starts, offset) - 1] if self._starts else None
 
     def lines(self) -> Iterator[tuple[int, str]]:
-        """(input line number, cleaned line) for every cleaned line; that of a joined line is where it
+        """(input line number, cleaned line) for every cleaned line; a joined line has the number at which it
         begins."""
         lines = self.text.split("\n") if self._numbers else []
         if len(lines) == len(self._numbers):
@@ -93,8 +93,8 @@ def _unescaped(entity: re.Match[str]) -> str:
 
 
 def clean(line: str) -> str:
-    """One line without terminal escapes, control and direction characters, and HTML entities; every space is
-    one."""
+    """One line without terminal escapes, control and direction characters, and HTML entities; every kind of
+    space becomes a plain one."""
     if "\x1b" in line:
         line = _ANSI.sub("", line)
     if "&" in line:
@@ -117,7 +117,7 @@ def _shown(line: str) -> bool:
 
 
 def split(text: str) -> Iterator[tuple[int, str]]:
-    """(number, cleaned line) for every line of decoded text; numbers are those that an editor shows."""
+    """(number, cleaned line) for every line of decoded text, with the numbers that an editor shows."""
     for number, line in enumerate(text.split("\n"), 1):
         if line.endswith(_ENDS) or line.startswith(_DOCKER[0]):
             line = _element(line)
@@ -135,7 +135,7 @@ def split(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _element(line: str) -> str:
-    """The text of a line that is an element of JSON; any other line as it stands."""
+    """The text of a line that is an element of JSON; any other line unchanged."""
     before, after = _DOCKER
     if line.startswith(before) and after in line:
         inside = line[len(before) :].partition(after)[0]
@@ -177,31 +177,31 @@ _BREAK = lazy.compile(r"^\s*(?:$|```|Traceback|File \"|>>>|[-*#|+=]{3}|\[\[|INFO
 
 _PREFIX = lazy.compile(r"\d\d:\d\d:\d\d(?:\.\d{1,9})?: [IWEF]\s*$")
 _FILE = lazy.compile(r"\s*(?:\./)?(?:tensorflow|external|xla)/\S+\.(?:cc|h|inc):\d+\]")
-"""The time and severity of a record alone in their line, and the name of the file that follows them: wrapped
-between words."""
+"""Match the time and severity of a record at the end of a line, and the file name with which the next line
+then begins: the record was wrapped between words."""
 
 LEAST = 50
-"""Characters of a line that may be a full one."""
+"""The least characters of a line that may be full."""
 FULL = 85
-"""Percent of the terminal's width from which on a line is full: some programs indent what they wrap."""
+"""From this percentage of the terminal's width on, a line is full, because some programs indent what they
+wrap."""
 NEIGHBOURS = 8
-"""Records before and after one that tell how wide the terminal was."""
+"""How many records before and after one show how wide the terminal was."""
 WIDTHS = (72, 78, 79, 80, 100, 120, 132)
-"""How wide terminals and editors are unless somebody makes them wider or narrower."""
+"""The default widths of terminals and editors."""
 ALIKE, SEVERAL = 12, 3
-"""So many lines that end within so many characters of each other show the margin at which all were
-wrapped."""
+"""SEVERAL lines that end within ALIKE characters of each other show the margin at which all were wrapped."""
 
 Lines: TypeAlias = "list[tuple[int, str]]"
 
 
 def unwrap(text: Text, limit: int = 400) -> Text | None:
-    """The log records of a text whose lines were wrapped, joined; None where nothing looks wrapped.
+    """The log records of a text whose lines were wrapped, joined; None if nothing looks wrapped.
 
-    A record of TensorFlow is one line. What follows it without a prefix of its own may be its wrapped rest:
-    then the line was as full as the records around it, the next word had no room in it, and something shows
-    that it was a margin at which the line ended. This text serves only to find what the lines alone do not
-    show. At most `limit` records are joined.
+    A record of TensorFlow is one line. A line after it without a prefix may be its wrapped rest: then the
+    line was as full as the records around it, the next word did not fit, and something shows that the line
+    ended at a margin. The joined text is only used to find what the single lines do not show. At most `limit`
+    records are joined.
     """
     lines = list(text.lines())
     records = [
@@ -232,8 +232,8 @@ def unwrap(text: Text, limit: int = 400) -> Text | None:
 
 
 def _wrapped(pieces: Lines, ends: list[int]) -> bool:
-    """Whether a margin is seen: the line breaks off within a sentence, terminals are as wide, or other lines
-    end there too.
+    """Whether there is a margin: the line breaks off within a sentence, it is a usual width of terminals, or
+    other lines end there too.
 
     ends: the lengths of all lines that may have been wrapped, ascending.
     """
@@ -259,11 +259,11 @@ def _joined(text: Text, broken: list[Lines]) -> Text | None:
         widest = max(len(piece) for _, piece in pieces[:-1])
         between_words = _PREFIX.search(pieces[0][1][-40:]) is not None
         for number, piece in pieces:
-            told = piece if len(piece) >= widest and not between_words else piece + " "
+            padded = piece if len(piece) >= widest and not between_words else piece + " "
             starts.append(at)
             numbers.append(number)
-            joined.append(told)
-            at += len(told)
+            joined.append(padded)
+            at += len(padded)
         joined.append("\n")
         at += 1
     return Text(text.name, "".join(joined), text.total, starts, numbers) if joined else None

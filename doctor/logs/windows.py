@@ -22,7 +22,7 @@ HITS = 300
 """The most occurrences of one literal that are read; more add nothing."""
 
 RECORD = 500
-"""Characters of the longest line that counts as a record: a longer one may be a whole report that lost its
+"""The most characters of a line that counts as a record; a longer one may be a whole report that lost its
 line ends."""
 _RECORD = r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[^ \n]{0,12} \[?[IWEF]\]?[: ]"
 PRINTED = lazy.compile(
@@ -33,21 +33,21 @@ PRINTED = lazy.compile(
     r" line \d"
     r"|To enable the following instructions: )"
 )
-"""How a record of a log begins (the prefixes of TensorFlow 0.12 to 2.21, with or without a time; the second
-line of what
-core/platform/cpu_feature_guard.cc prints at each start), and a frame of a traceback."""
+"""Matches the beginning of a record of a log (the prefixes of TensorFlow 0.12 to 2.21, with or without a
+time; the second line of what core/platform/cpu_feature_guard.cc prints at each start), and a frame of a
+traceback."""
 
 Window: TypeAlias = "tuple[int, int]"
-"""Offsets between which a pattern is searched for."""
+"""The offsets between which a pattern is searched."""
 
 
 class Words(NamedTuple):
-    """What is searched for: in a text as a whole, and in those of its lines that are records of a log or
+    """The words to search for: in a whole text, and in those of its lines that are records of a log or
     frames."""
 
     everywhere: Literals
     logged: Literals
-    """Some of the same words, with the same numbers."""
+    """The words that also count in records, with the same numbers."""
 
 
 class Lines:
@@ -59,7 +59,7 @@ class Lines:
     def __init__(self, text: str, lower: str, words: Words) -> None:
         self.text = text
         self.starts = list(accumulate([len(line) + 1 for line in text.split("\n")], initial=0))
-        """Where each line begins, and where one more would."""
+        """The offset of each line, and the offset at which one more would begin."""
         self.lines: defaultdict[int, list[int]] = defaultdict(list)
         """The lines of at most WINDOW characters that hold a word."""
         self.places: defaultdict[int, list[int]] = defaultdict(list)
@@ -70,7 +70,7 @@ class Lines:
         self._sort(chain.from_iterable(self._hits(lower, words)))
 
     def _hits(self, lower: str, words: Words) -> Iterator[Iterable[Hit]]:
-        """What is found in each run of lines that are records, or are none."""
+        """The hits in each run of lines that are all records, or all not."""
         text, starts = self.text, self.starts
         matches, records = PRINTED.match, self._records
         begin, within = 0, False
@@ -102,20 +102,20 @@ class Lines:
                 lines[number].append(line)
 
     def words(self) -> set[int]:
-        """The words that stand in the text."""
+        """The words in the text."""
         return set().union(*self._present.values())
 
     def unlogged(self) -> set[int]:
-        """Those of them that stand elsewhere than in records and frames."""
+        """The words that occur outside records and frames."""
         return set().union(*(words for line, words in self._present.items() if line not in self._records))
 
     def windows(
         self, words: Sequence[int], near: Sequence[frozenset[int]], lines: int, unlogged: bool
     ) -> list[Window]:
-        """The windows of `lines` lines before and after each place of these words, in which one of each set
-        of `near` stands.
+        """The windows of `lines` lines before and after each place of these words that hold a word of each
+        set of `near`.
 
-        words: of those that stand in the text. unlogged: records and frames are passed over.
+        words: some of those in the text. unlogged: skip records and frames.
         """
         short = self._lines_of(words)
         if unlogged and self._records:
@@ -133,7 +133,7 @@ class Lines:
         return found
 
     def _lines_of(self, words: Sequence[int]) -> list[int]:
-        """The short lines in which a word stands, HITS of them for each."""
+        """The short lines with a word, at most HITS for each word."""
         if len(words) == 1:
             return self.lines.get(words[0], [])[:HITS]
         return sorted({line for number in words for line in self.lines.get(number, ())[:HITS]})
@@ -153,7 +153,8 @@ class Lines:
 
 
 def _windows(text: str, places: list[int], lines: int) -> list[Window]:
-    """The windows around the places of a word, HITS at most; a place that the one before shows needs none."""
+    """The windows around the places of a word, at most HITS; a place inside the previous window needs
+    none."""
     found: list[Window] = []
     after = which = 0
     for _ in range(HITS):

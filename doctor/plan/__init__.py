@@ -1,11 +1,12 @@
-"""Plans an installation: which TensorFlow, Python, CUDA, cuDNN and driver go together, by the tables alone.
+"""Plans an installation: which TensorFlow, Python, CUDA, cuDNN and driver work together, from the tables
+alone.
 
-    facts, VersionRequest -> PlanContext -> weigh: every release by every route, judged by doctor.compat -> plans,
-    findings
+    facts, VersionRequest -> PlanContext -> weigh: every release by every route, judged by doctor.compat ->
+    plans, findings
 
 Pure and offline: facts come from doctor.probe or from a description (doctor.plan.described). The best plan is
-the newest TensorFlow that needs the fewest changes; what a change costs stands in
-doctor.plan.candidate.COSTS.
+the newest TensorFlow that needs the fewest changes; doctor.plan.candidate.COSTS holds the cost of each
+change.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Plans for Linux on Arm: NVIDIA's container, and NVIDIA's wheels for Jetson boards.
 
-No wheel of the package index for Arm has CUDA in it.
+The package index has no wheel with CUDA for Arm.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ WHERE = {"sbsa": "Arm servers and workstations", "jetson": "Jetson boards"}
 
 
 def kind_of(context: PlanContext) -> str:
-    """jetson or sbsa: which of NVIDIA's builds the machine takes."""
+    """The kind of NVIDIA build that the machine needs: jetson or sbsa."""
     rows = [
         only_with_arm(context.tables.store, gpu.name, gpu.compute_capability) for gpu in context.case.gpus
     ]
@@ -52,7 +52,9 @@ def arm_candidates(context: PlanContext) -> list[Candidate]:
         if blackwell:
             answers.append(("gpu", Answer("slow", blackwell, (source,))))
         elif not context.capabilities or not row.get("capabilities"):
-            answers.append(("gpu", Answer("unknown", "which GPUs it has code for was not read", (source,))))
+            answers.append(
+                ("gpu", Answer("unknown", "it is not known which GPUs it has code for", (source,)))
+            )
         found.append(
             Candidate(
                 build,
@@ -70,8 +72,8 @@ def arm_candidates(context: PlanContext) -> list[Candidate]:
 
 
 def _with_driver(candidate: Candidate, context: PlanContext) -> Candidate:
-    """The candidate, the driver given up for it where the one here is too old for it or no longer serves a
-    GPU."""
+    """The candidate, marked to give up the driver if the present one is too old for it or no longer supports
+    a GPU."""
     floor = arm_driver(candidate, context)
     if context.driver is None or floor is None:
         return candidate
@@ -94,7 +96,7 @@ def _driver_answers(context: PlanContext, floor: DriverFloor) -> list[Answer]:
 
 
 def arm_driver(candidate: Candidate, context: PlanContext) -> DriverFloor | None:
-    """The lowest driver for a candidate and the GPUs; None for a Jetson, whose JetPack brings it."""
+    """The lowest driver for a candidate and the GPUs; None for a Jetson, whose JetPack contains it."""
     row = candidate.nvidia
     if row is None or row["kind"] == "jetson":
         return None
@@ -135,7 +137,7 @@ def installing(candidate: Candidate, env: str) -> list[Step]:
 
 
 def interpreter(candidate: Candidate, env: str) -> tuple[Word, ...]:
-    """How the Python that the steps lead to is started."""
+    """How the Python that the steps install is started."""
     if candidate.image is None:
         return (Path(make.interpreter(env, "linux")),)
     gpus = (

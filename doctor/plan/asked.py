@@ -1,8 +1,8 @@
 """What a requirement file asks for, line by line, and the reader of one requirement.
 
-Nothing is read from disk, run or evaluated. Every reader takes time that grows with the text alone: patterns
-have one unbounded repeat before what they look for, and a line that is longer than LINE or has more than
-BOUNDS is not read.
+Nothing is read from disk, run or evaluated. Every reader takes time proportional to the text: patterns have
+at most one unbounded repeat before what they look for, and a line that is longer than LINE or has more than
+BOUNDS version bounds is not read.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from doctor.facts import normalised
 from doctor.values import dataclass
 
 LINES = 20_000
-"""Lines of one file that are read."""
+"""The most lines of one file to read."""
 LINE = 20_000
-"""Characters of one line that are read, continuations included."""
+"""The most characters of one line to read, continuations included."""
 BOUNDS = 200
-"""Version bounds of one requirement that are read."""
+"""The most version bounds of one requirement to read."""
 _NAME = lazy.compile(r"([A-Za-z0-9][\w.-]{0,200})\s{0,20}(?:\[([^\]]{0,1000})\])?(.*)", re.DOTALL)
 _BOUND = lazy.compile(r"\s*(===|==|!=|~=|>=|<=|>|<)\s*([\w.*+!-]+)\s*")
 CONCERNS = lazy.compile(
     r"(?i)tensorflow|(?<![a-z])(?:tf-nightly|torch|pytorch|jax|jaxlib|cupy|nvidia|cuda|cudnn|cudatoolkit)(?![a-z])"
 )
-"""Words in a line that affects TensorFlow or the CUDA libraries in its environment."""
+"""Matches words in lines that affect TensorFlow or the CUDA libraries in its environment."""
 
 PLATFORMS = {
     "linux-64": "sys_platform == 'linux' and platform_machine == 'x86_64'",
@@ -43,16 +43,16 @@ PLATFORMS = {
 }
 """conda's names of platforms, as environment markers."""
 NEVER = "os_name == 'none'"
-"""A marker that holds nowhere."""
+"""A marker that is never true."""
 
 
 @dataclass(frozen=True)
 class Asked:
     """One requirement. name: normalised ("tensorflow-gpu"); extras; specifier as pip writes it
-    (">=2.15,<2.17"); marker: an environment marker, not evaluated; manager: pip, conda or docker; group: the
-    optional group that it belongs to (at most one group is installed); file: the file that holds it, if not
-    the file that was read first; address: where it comes from, if not from the package index; word: the
-    requirement as the line writes it; build: of a conda package; shell: whether a shell reads the line."""
+    (">=2.15,<2.17"); marker: an environment marker, not evaluated; manager: pip, conda or docker; group: its
+    optional group (at most one group is installed); file: the file that holds it, if not the file that was
+    read first; address: where it comes from, if not from the package index; word: the requirement as written
+    in the line; build: of a conda package; shell: whether a shell reads the line."""
 
     name: str
     specifier: str
@@ -81,8 +81,8 @@ class Unread:
 
 @dataclass(frozen=True)
 class Service:
-    """A service of a compose file. image: what it starts; dockerfile: the path of the file that its image is
-    built from, "" where none is; gpu: whether it asks for a GPU; file, line, text: where it begins."""
+    """A service of a compose file. image: the image that it starts; dockerfile: the path of the file that its
+    image is built from, "" if none; gpu: whether it requests a GPU; file, line, text: where it begins."""
 
     name: str
     line: int
@@ -95,12 +95,11 @@ class Service:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a file asks for: requirements, and the Python or image that it fixes, each with its line.
+    """The content of a file: requirements, and the Python or image that it fixes, each with its line.
     brings_cuda: whether a command of a Dockerfile's last stage names CUDA, cuDNN or NVIDIA's packages;
-    brings_python: whether one brings another Python than the image's system has. includes: the files that it
-    names with -r, constraints: those that it names with -c. indexes: other package indexes. unread: what
-    could not be judged. locked: an installer's resolver chose every version. services: those of a compose
-    file."""
+    brings_python: whether one installs another Python than that of the image's system. includes: the files
+    after -r; constraints: the files after -c. indexes: other package indexes. unread: lines that could not be
+    judged. locked: an installer's resolver chose every version. services: those of a compose file."""
 
     requirements: tuple[Asked, ...] = ()
     python: Asked | None = None
@@ -116,7 +115,7 @@ class Wanted:
 
 
 def normal(name: str) -> str:
-    """A distribution's name as PEP 503 has it."""
+    """A distribution's normalised name (PEP 503)."""
     return normalised(name)
 
 
@@ -168,7 +167,7 @@ def requirement(text: str, line: int, shown: str = "", manager: str = "pip") -> 
 
 
 def unread(line: int, text: str, why: str = "") -> Unread:
-    """A line that could not be judged, and the reason where the text itself shows it."""
+    """The record of a line that could not be judged, with the reason if the text itself shows it."""
     if not why:
         parts = text.count(",") + 1
         why = (
@@ -199,7 +198,7 @@ def without_comment(line: str) -> str:
 
 
 def logical(lines: Sequence[str], comment: bool = True) -> Iterator[tuple[int, str]]:
-    """Lines joined over trailing backslashes, with the number of the first, comments taken out."""
+    """Lines joined over trailing backslashes, without comments, each with the number of its first line."""
     start, parts = 0, []
     for number, raw in enumerate(lines, 1):
         line = without_comment(raw) if comment else raw

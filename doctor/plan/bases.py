@@ -1,6 +1,6 @@
 """Where the CUDA libraries come from if a line asks for TensorFlow without them.
 
-A Dockerfile's base image says which CUDA and cuDNN are there: the tags of nvidia/cuda are
+A Dockerfile's base image shows which CUDA and cuDNN exist: the tags of nvidia/cuda are
 VERSION[-cudnn[MAJOR]]-FLAVOUR-SYSTEM (the page of that image; from CUDA 12.4 on
 "cudnn" without a number is 9).
 """
@@ -31,7 +31,7 @@ CUDNN_9_UNNUMBERED = (12, 4)
 
 
 def brings_cuda(asked: Sequence[Asked], wanted: Wanted) -> bool:
-    """Whether other lines, the base image or a command of the Dockerfile bring CUDA libraries along."""
+    """Whether other lines, the base image or a command of the Dockerfile install CUDA libraries."""
     of_image = (
         wanted.image is not None
         and (_TAG.search(wanted.image.name) or _COMPLETE.search(wanted.image.name)) is not None
@@ -42,7 +42,7 @@ def brings_cuda(asked: Sequence[Asked], wanted: Wanted) -> bool:
 def libraries_of(
     line: Asked, build: TensorFlowRelease, asked: list[Asked], wanted: Wanted, context: PlanContext, name: str
 ) -> list[Finding]:
-    """What is wrong with where the CUDA libraries of this line's build come from."""
+    """Findings about the source of the CUDA libraries for this line's build."""
     if (
         ("and-cuda" in line.extras and build.extras.get("and-cuda"))
         or not build.gpu
@@ -82,7 +82,7 @@ def _of_official(
     evidence: tuple[Source, ...],
     context: PlanContext,
 ) -> list[Finding]:
-    """A TensorFlow that replaces the image's own, but uses the libraries that the image has for its own."""
+    """Findings about a TensorFlow that replaces the image's own but uses the image's libraries."""
     found = []
     for what, code, answer in (
         ("CUDA", "cuda-version-mismatch", runs_with_cuda(build, official.cuda, context.tables) if official.cuda else None),

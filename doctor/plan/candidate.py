@@ -1,4 +1,4 @@
-"""One release by one route: what it is, and what it costs."""
+"""One release by one route, and its cost."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from doctor.tables import DriverFloor, TensorFlowRelease
 from doctor.values import cached_property, dataclass, field
 
 ROUTES = ("pip-and-cuda", "pip-system-cuda", "conda", "docker", "wsl2", "cpu")
-"""In the order of preference among equals."""
+"""The routes in order of preference among equal plans."""
 
 # What a change costs: less than one is done inside the new environment, one is done without an administrator
 # (or is one command), a demand that is given up costs more, and the driver is touched last.
@@ -35,15 +35,15 @@ COSTS = {
 WSL_PYTHON = "3.12"
 """python3 of Ubuntu 24.04, which the WSL2 plans install (systems.json)."""
 ANOTHER_MINOR = 1.0
-"""From this distance on, a release is another minor release than the requested one."""
+"""From this distance on, a release has another minor version than the requested one."""
 
 
 @dataclass(frozen=True)
 class Candidate:
     """One release by one route. `given_up`: which demands or parts of the machine change for it (python,
-    driver, cuda, cudnn, tensorflow, system); empty where it works as things are. verified: whether the place
-    that an image or conda's packages come from was asked for them when the table was made. nvidia: the row of
-    NVIDIA's own build."""
+    driver, cuda, cudnn, tensorflow, system); empty if it works without changes. verified: whether the
+    registry of an image or channel of conda's packages was checked when the table was made. nvidia: the row
+    of NVIDIA's own build."""
 
     build: TensorFlowRelease
     route: str
@@ -63,7 +63,7 @@ class Candidate:
 
     @cached_property
     def installation(self) -> Installation:
-        """What the installer is asked for, and the links that are made after it."""
+        """The requirements for the installer, and the links to make afterwards."""
         of_pip = self.situation.route == "pip-and-cuda" and self.route != "cpu"
         return Installation(
             self.build, of_pip and self.workarounds.packages is None, self.pins, self.workarounds.links
@@ -71,17 +71,17 @@ class Candidate:
 
     @property
     def links(self) -> tuple[Link, ...]:
-        """The links that it needs."""
+        """The links that the candidate needs."""
         return self.installation.links
 
     @property
     def extra(self) -> bool:
-        """Whether TensorFlow's own extra and-cuda is asked for."""
+        """Whether TensorFlow's own extra and-cuda is installed."""
         return self.installation.extra
 
     @cached_property
     def cost(self) -> float:
-        """How much has to change, the driver counting most; see COSTS."""
+        """How much has to change; a new driver costs most (see COSTS)."""
         cost = sum(COSTS[name] for name in self.given_up) + self.distance
         if "tensorflow" in self.given_up and self.distance < ANOTHER_MINOR:
             cost -= COSTS["tensorflow"] - 1.0  # another patch of the same release

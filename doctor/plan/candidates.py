@@ -25,7 +25,7 @@ class Field:
 
 
 def weigh(context: PlanContext, routes: Collection[str] = ROUTES) -> Field:
-    """Judge the GPU releases by every route of the platform, or by some. Pure, and by the tables alone.
+    """Judge the GPU releases by every route of the platform, or by some, from the tables alone.
 
     Releases that the request allows are tried first; the others only if none of those works without a change.
     """
@@ -64,8 +64,8 @@ def weigh(context: PlanContext, routes: Collection[str] = ROUTES) -> Field:
 
 
 def _distances(builds: list[TensorFlowRelease], allowed: set[str]) -> dict[str, float]:
-    """The distance of each release from the nearest that the request allows; below ANOTHER_MINOR within one
-    minor release."""
+    """The distance of each release from the nearest that the request allows; less than ANOTHER_MINOR within
+    one minor release."""
     wished = [i for i, b in enumerate(builds) if b.version in allowed]
     minors = {minor(version) for version in allowed}
     found = {}
@@ -84,7 +84,7 @@ def _walk(
     away: dict[str, float],
     result: Field,
 ) -> None:
-    """Try builds in order of preference; end at the first that nothing after it can be better than."""
+    """Try builds in order of preference; stop at the first that no later one can beat."""
     platform, side, system, conforming = where
     settled = False  # the newest release that another driver opens is found: an older one is no better
     for build in builds:
@@ -109,7 +109,7 @@ def _walk(
 
 
 def _always_lost(context: PlanContext, route: str, system: bool, conforming: bool) -> set[str]:
-    """What every release gives up on this route: the lowest cost of any release."""
+    """The lowest cost of any release on this route: what every release gives up."""
     lost = {"system"} if system else set()
     if not conforming:
         lost.add("tensorflow")
@@ -134,7 +134,8 @@ def _age(candidate: Candidate) -> tuple[float, ...]:
 
 
 def _targets(context: PlanContext) -> list[tuple[str, str, bool]]:
-    """Platform, the side whose driver counts, and whether it is another system than the present one."""
+    """The platforms to try: each with the side whose driver counts, and whether it is another system than the
+    present one."""
     if context.kind == "macos" or context.windows_on_arm:
         return []  # no driver of today, and none at all
     if context.kind == "windows":
@@ -143,7 +144,7 @@ def _targets(context: PlanContext) -> list[tuple[str, str, bool]]:
 
 
 def _builds(releases: Iterable[TensorFlowRelease], spec: str) -> list[TensorFlowRelease]:
-    """GPU releases of the platform, one a version (tensorflow before tensorflow-gpu), oldest first."""
+    """The GPU releases of the platform, one per version (tensorflow before tensorflow-gpu), oldest first."""
     found: dict[str, TensorFlowRelease] = {}
     for build in releases:
         if build.package not in ("tensorflow", "tensorflow-gpu") or not build.gpu or build.yanked:
@@ -170,7 +171,7 @@ def _routes_of(context: PlanContext, platform: str, system: bool) -> tuple[str, 
 
 
 def _offers(build: TensorFlowRelease, route: str, context: PlanContext, platform: str, side: str) -> bool:
-    """Whether the release can be had by the route at all."""
+    """Whether the route offers the release at all."""
     extra = bool(build.extras.get("and-cuda")) and platform == "linux-x86_64"
     if route in ("pip-and-cuda", "wsl2"):
         return (

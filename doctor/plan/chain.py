@@ -11,8 +11,7 @@ _PRIORITY = ("gpu", "driver", "python", "install", "cuda", "cudnn", "libraries")
 
 
 def shortest_chain(refusals: list[Refusal]) -> list[tuple[str, list[tuple[Refusal, Answer]]]]:
-    """The fewest aspects that together refuse every release, each with those that it refuses: the shortest
-    chain.
+    """The fewest aspects that together refuse every release, each with the releases that it refuses.
 
     For each release only its first route in ROUTES counts, since a refusal on a later route says nothing
     about it.

@@ -1,4 +1,4 @@
-"""compose.yml: which image each service starts, and whether it asks for a GPU.
+"""Reads compose.yml: which image each service starts, and whether it requests a GPU.
 
 Source: the Compose Specification (services: image, build, gpus, runtime,
 deploy.resources.reservations.devices).
@@ -69,17 +69,17 @@ def _asks_for_gpu(path: tuple[str | int, ...], value: str) -> bool:
 def without_gpu(service: Service) -> Finding:
     """The finding for a service that starts TensorFlow with CUDA and asks for no GPU.
 
-    A warning: where Docker's default runtime is nvidia, an image that sets NVIDIA_VISIBLE_DEVICES gets the
-    GPUs unasked.
+    It is a warning, because an image that sets NVIDIA_VISIBLE_DEVICES gets the GPUs without a request if
+    Docker's default runtime is nvidia.
     """
     here = service.image or Asked("", "", service.line, service.text)
     return Finding(
         "container-no-gpu",
         "warning",
         f"the service {service.name} does not ask for a GPU",
-        "Its image is for a GPU, and a container gets none unless it is asked for (`gpus: all`, or a device"
-        " under deploy.resources.reservations). Only where Docker's default runtime is nvidia it may get one"
-        " all the same.",
+        "Its image is for a GPU, but a container gets one only if the service asks for it (`gpus: all`, or a"
+        " device under deploy.resources.reservations). If Docker's default runtime is nvidia, the container"
+        " may get one anyway.",
         (Source(service.file, here.line, here.text),),
         (),
         (

@@ -1,4 +1,4 @@
-"""conda's environment.yml, and its match specifications as pip would write them.
+"""Reads conda's environment.yml, and its match specifications in pip's form.
 
 Source: conda's documentation, "Package match specifications", and the docstring of
 conda.models.match_spec.MatchSpec.
@@ -67,7 +67,7 @@ NOT_READ = "this form of conda's match specification cannot be read here"
 
 
 def _items(lines: Sequence[str]) -> Iterator[tuple[int, str, str, bool]]:
-    """Number, line, the item in it, and whether it is pip's."""
+    """For each item: the line's number, the line, the item, and whether it is pip's."""
     inside, pip_indent = False, -1
     for number, raw in enumerate(lines, 1):
         line = without_comment(raw).rstrip()
@@ -122,7 +122,7 @@ def match_spec(body: str, number: int, line: str) -> Asked | None:
 
 
 def _parts(rest: str) -> tuple[str, str]:
-    """Version and build of what follows a name."""
+    """The version and build in what follows a name."""
     exact = re.fullmatch(r"(==?\s*[^\s=<>!~,]+)\s*=\s*(\S+)", rest)
     if exact:
         return f"=={exact[1].lstrip('= ')}", exact[2]  # with a build the version is exact
@@ -133,7 +133,7 @@ def _parts(rest: str) -> tuple[str, str]:
 
 
 def _specifier(version: str) -> str | None:
-    """conda's version as pip writes it."""
+    """conda's version specification in pip's form."""
     version = version.strip()
     if version in ("", "*"):
         return ""

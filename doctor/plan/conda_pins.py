@@ -1,4 +1,4 @@
-"""conda's lines for CUDA, cuDNN and TensorFlow itself, as far as the tables can judge them."""
+"""Judges conda's lines for CUDA, cuDNN and TensorFlow itself, as far as the tables can."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from doctor.tables import TensorFlowRelease, dotted
 from doctor.tables.versions import driver_at_least, minor
 
 CUDA = ("cudatoolkit", "cuda-toolkit", "cuda", "cuda-version")
-"""Packages whose version is that of CUDA."""
+"""Packages that have CUDA's version."""
 CPU_BUILDS = lazy.compile(r"(?i)\*?(?:cpu|mkl|eigen)")
 TENSORFLOW = lazy.compile(r"tensorflow(?:-gpu|-base)?")
 _OF_GPU = lazy.compile(
@@ -41,8 +41,8 @@ def conda_builds(line: Asked) -> str:
 def judged_pins(
     build: TensorFlowRelease, tensorflow: Asked, asked: Sequence[Asked], context: PlanContext, name: str
 ) -> tuple[list[Finding], list[Unread]]:
-    """The lines for CUDA and cuDNN beside a TensorFlow of pip's: a finding where no release that they allow
-    will do, a line that is not judged where some will."""
+    """The lines for CUDA and cuDNN beside a TensorFlow from pip: a finding if no release that they allow
+    fits; a line that is not judged if only some fit."""
     found, unread = [], []
     here = _source(tensorflow, name)
     for line in asked:
@@ -86,8 +86,8 @@ def judged_pins(
 
 
 def judged_driver(asked: Sequence[Asked], context: PlanContext, name: str) -> Iterator[Finding]:
-    """conda's lines for CUDA, where conda brings TensorFlow too: whether the driver starts that CUDA at
-    all."""
+    """Findings about conda's lines for CUDA, if conda installs TensorFlow too: whether the driver can start
+    that CUDA."""
     for line in asked:
         versions = (
             allowed(line, context) if line.manager == "conda" and line.name in CUDA and line.specifier else []

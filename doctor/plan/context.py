@@ -19,8 +19,8 @@ _REBUILDS = ("centos", "rocky", "alma", "red hat", "redhat", "rhel", "oracle")
 
 @dataclass(frozen=True)
 class PlanContext:
-    """What a plan depends on, read from facts once. `version_request` holds what the user asks for; the rest is the
-    machine's."""
+    """Everything that a plan depends on, read from facts once. `version_request` holds the user's request;
+    the rest describes the machine."""
 
     facts: Facts
     tables: Tables
@@ -33,17 +33,18 @@ class PlanContext:
 
     @cached_property
     def kind(self) -> str:
-        """linux, wsl, windows or macos; linux if nothing shows it."""
+        """The platform: linux, wsl, windows or macos; linux if unknown."""
         return self.case.platform or "linux"
 
     @cached_property
     def platform(self) -> str:
-        """The platform as the tables name it."""
+        """The platform's name in the tables."""
         return self.case.table_platform
 
     @property
     def side(self) -> str:
-        """Whose driver numbers count: linux, windows or wsl (under WSL2 the driver is the Windows one)."""
+        """The platform whose driver numbers count: linux, windows or wsl (under WSL2 the driver is the
+        Windows one)."""
         return self.kind if self.kind in ("windows", "wsl") else "linux"
 
     @cached_property
@@ -53,7 +54,7 @@ class PlanContext:
 
     @cached_property
     def python(self) -> str | None:
-        """The Python that is there ("3.12"): asked for, seen, or the distribution's own."""
+        """The Python ("3.12"): requested, seen, or the distribution's own."""
         if self.version_request.python:
             return minor(self.version_request.python)
         if self.case.python is not None:
@@ -62,8 +63,8 @@ class PlanContext:
 
     @cached_property
     def own_python(self) -> str | None:
-        """The Python that a new environment can be made with as it stands there: seen, or the distribution's
-        own; the one that is asked for where neither is known. None where nothing is."""
+        """The existing Python for a new environment: seen, or the distribution's own; the requested one if
+        neither is known. None if unknown."""
         if self.case.python is not None:
             return minor(self.case.python.version)
         return (self.system or {}).get("python") or self.python
@@ -79,7 +80,7 @@ class PlanContext:
         return self.tables.releases(self.platform)
 
     def judge(self, build: TensorFlowRelease, situation: Situation) -> Judgement:
-        """compat's judgement, kept: several routes ask the same."""
+        """The judgement of doctor.compat, cached because several routes ask the same."""
         key = (build.package, build.version, situation)
         if key not in self._judged:
             self._judged[key] = judge(build, situation, self.tables)
@@ -91,7 +92,7 @@ class PlanContext:
 
     @property
     def python_is_asked(self) -> bool:
-        """Whether the user asked for this Python; otherwise it is just the installed one."""
+        """Whether the user requested this Python; otherwise it is the installed one."""
         return self.version_request.python is not None
 
     @cached_property
@@ -104,28 +105,28 @@ class PlanContext:
 
     @property
     def capabilities(self) -> tuple[str, ...]:
-        """The compute capabilities of the GPUs that are known."""
+        """The known compute capabilities of the GPUs."""
         return self.case.capabilities
 
     @property
     def gpu_absent(self) -> bool:
-        """Whether the machine was looked at and has no NVIDIA GPU."""
+        """Whether the machine was examined and has no NVIDIA GPU."""
         return not self.case.gpus and self.facts.absent("nvidia gpu") is not None
 
     @property
     def for_cpu(self) -> bool:
-        """Whether the plan is for the CPU first: it is asked for, or the machine has no GPU and is not a
+        """Whether the plan for the CPU comes first: it is requested, or the machine has no GPU and is not a
         cluster's login node."""
         return self.version_request.cpu or no_gpu_meant(self.case)
 
     @property
     def driver(self) -> str | None:
-        """The driver's version; only where there is a GPU for it or nobody looked."""
+        """The driver's version; only if there is a GPU for it, or GPUs were not looked for."""
         return self.case.driver.version if self.case.driver else None
 
     @property
     def driver_absent(self) -> bool:
-        """Whether a GPU is there and a driver was looked for and is not."""
+        """Whether there is a GPU, and a driver was looked for and is absent."""
         if self.driver is not None or not self.case.gpus:
             return False
         return any(
@@ -135,38 +136,38 @@ class PlanContext:
 
     @cached_property
     def cuda(self) -> str | None:
-        """A CUDA toolkit outside of every environment: given, or found on the machine."""
+        """The CUDA toolkit outside all environments: requested, or found on the machine."""
         if self.version_request.cuda:
             return self.version_request.cuda
         return self.system_cuda.version if self.system_cuda else None
 
     @cached_property
     def cudnn(self) -> str | None:
-        """A cuDNN outside of every environment: given, or found on the machine."""
+        """The cuDNN outside all environments: requested, or found on the machine."""
         if self.version_request.cudnn:
             return self.version_request.cudnn
         return self.system_cudnn.version if self.system_cudnn else None
 
     @cached_property
     def system_cuda(self) -> CudaVersion | None:
-        """The CUDA that was found on the machine; what pip or conda brought into an environment serves that
-        one alone."""
+        """The CUDA that was found on the machine outside environments; what pip or conda installed serves
+        only its own environment."""
         return best([fact for fact in self.facts.of(CudaVersion) if not self._in_environment(fact)])
 
     @cached_property
     def system_cudnn(self) -> CudnnVersion | None:
-        """The cuDNN that was found on the machine, outside of every environment."""
+        """The cuDNN that was found on the machine outside environments."""
         return best([fact for fact in self.facts.of(CudnnVersion) if not self._in_environment(fact)])
 
     @property
     def cudnn_absent(self) -> bool:
-        """Whether the machine was looked at and has no cuDNN outside of its environments."""
+        """Whether the machine was examined and has no cuDNN outside environments."""
         if self.cudnn is not None:
             return False
         return self.facts.absent("cudnn") is not None or bool(self.facts.of(CudnnVersion))
 
     def _in_environment(self, fact: CudaVersion | CudnnVersion) -> bool:
-        """Whether a library belongs to an environment of pip's or conda's."""
+        """Whether a library belongs to a Python or conda environment."""
         places = [place.replace("\\", "/") for place in (fact.source.where, fact.location or "")]
         if any(
             word in place
@@ -178,7 +179,7 @@ class PlanContext:
 
     @cached_property
     def _conda_prefixes(self) -> frozenset[str]:
-        """The folders of conda environments that something was seen in."""
+        """The folders of conda environments in which a fact was seen."""
         found = (fact.source.where.replace("\\", "/").partition("/conda-meta") for fact in self.facts)
         return frozenset(prefix for prefix, meta, _ in found if meta and prefix)
 
@@ -189,7 +190,7 @@ class PlanContext:
 
     @property
     def windows_on_arm(self) -> bool:
-        """Whether this is Windows on an Arm processor: WSL2 runs Linux for Arm there."""
+        """Whether this is Windows on an Arm processor, where WSL2 runs Linux for Arm."""
         return self.kind == "windows" and any(
             p.machine in ("aarch64", "arm64") for p in self.facts.of(Platform)
         )
@@ -206,7 +207,7 @@ class PlanContext:
 
     @property
     def decisive(self) -> tuple[Hashable, ...]:
-        """Everything that the choice of a release depends on: equal keys get the same release."""
+        """A key of everything that the choice of a release depends on; equal keys get the same release."""
         return (
             *(
                 self.version_request,
@@ -232,7 +233,7 @@ class PlanContext:
         )
 
     def evidence(self, aspect: str) -> Source:
-        """Where the value of one aspect comes from: python, driver, gpu, cuda, cudnn, system, tensorflow."""
+        """The evidence for the value of one aspect: python, driver, gpu, cuda, cudnn, system, tensorflow."""
         version_request = self.version_request
         case = self.case
         if aspect == "tensorflow" and version_request.tensorflow:

@@ -1,4 +1,4 @@
-"""TensorFlow on the CPU: where there is no GPU, where it is asked for, or as the last resort."""
+"""Plans for TensorFlow on the CPU: if there is no GPU, on request, or as the last resort."""
 
 from __future__ import annotations
 

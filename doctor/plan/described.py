@@ -1,4 +1,4 @@
-"""A machine that is described instead of examined: options, or the JSON of an earlier check, as facts."""
+"""Facts of a machine that is described instead of examined, by options or by the JSON of an earlier check."""
 
 from __future__ import annotations
 
@@ -182,8 +182,8 @@ def machine_file(path: str, tables: Tables) -> Facts:
 
 
 def _place(entry: Mapping[str, Any]) -> str | None:
-    """Where a fact of check's JSON was seen, which shows whether a library is the system's or an
-    environment's."""
+    """The place of a fact in check's JSON, which shows whether a library belongs to the system or an
+    environment."""
     evidence = entry.get("evidence")
     first = evidence[0] if isinstance(evidence, list) and evidence else None
     source = first.get("source") if isinstance(first, Mapping) else None
@@ -191,7 +191,7 @@ def _place(entry: Mapping[str, Any]) -> str | None:
 
 
 def from_check(facts: Mapping[str, Any], name: str) -> Facts:
-    """The facts of check's JSON, as far as a plan needs them; what is not of its form is left out."""
+    """The facts in check's JSON that a plan needs; anything of another form is left out."""
 
     def value(key: str) -> Any:
         entry = facts.get(key)

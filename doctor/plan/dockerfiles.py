@@ -1,7 +1,7 @@
-"""A Dockerfile's last stage: its base image, and what its RUN lines have pip, uv and conda install.
+"""Reads a Dockerfile's last stage: its base image, and what its RUN lines install with pip, uv and conda.
 
 Source: Docker's Dockerfile reference (ARG, ENV, FROM, RUN with its shell, exec and here-document forms).
-Nothing is run: variables are those that the file itself sets.
+Nothing is run; variables are only those that the file itself sets.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from doctor.values import dataclass, field, replace
 
 _VARIABLE = lazy.compile(r"\$(?:(\w{1,80})|\{(\w{1,80})(?::?-([^}]{0,200}))?\})")
 _PYTHON = lazy.compile(r"python-?3?\.\d+|python=|\buv\b|conda|mamba|pyenv|deadsnakes|Python-3")
-"""Commands that may bring a Python besides the one of the image's system: python3.9, uv venv, conda
+"""Matches commands that may install another Python than the image's system has: python3.9, uv venv, conda
 create."""
 _HEREDOC = lazy.compile(r"<<-?[\"']?(\w+)[\"']?")
 _PIP = lazy.compile(r"(?:.*/)?pip[\d.]*")
 VALUE = 200
-"""Characters of a variable's value that is put in: values may name one another, and double each time."""
+"""The most characters of a value that is filled in, because values may refer to each other and double each
+time."""
 _CONDA = ("conda", "mamba", "micromamba")
 _INDEX = ("-i", "--index-url", "--extra-index-url", "-f", "--find-links", "--index", "--default-index")
 _WITH_VALUE = (
@@ -65,7 +66,7 @@ _WITH_VALUE = (
 
 @dataclass
 class _Stage:
-    """What one stage has so far."""
+    """The state of one stage so far."""
 
     image: Asked | None = None
     python: Asked | None = None
@@ -79,7 +80,7 @@ class _Stage:
     values: dict[str, str] = field(default_factory=dict)
 
     def heir(self) -> _Stage:
-        """A stage that starts from this one."""
+        """A new stage that starts from this one."""
         return replace(
             self,
             asked=[*self.asked],
@@ -155,14 +156,14 @@ def _instructions(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
 
 
 def _blank(lines: Sequence[str]) -> int:
-    """How many lines of comment and nothing come first."""
+    """The number of comment and empty lines at the beginning."""
     return next(
         (at for at, line in enumerate(lines) if line.strip() and not line.lstrip().startswith("#")), 0
     )
 
 
 def _settings(rest: str) -> list[tuple[str, str]]:
-    """The names and values of an ARG or ENV."""
+    """The names and values in an ARG or ENV."""
     if "=" not in rest:
         key, _, value = rest.partition(" ")
         return [(key, value.strip())]
@@ -174,7 +175,7 @@ def _settings(rest: str) -> list[tuple[str, str]]:
 
 
 def _filled(text: str, values: dict[str, str]) -> str:
-    """The text with the variables that are known put in; the others stay as they are."""
+    """The text with the known variables filled in; the others are unchanged."""
 
     def value(match: re.Match[str]) -> str:
         known = values.get(match[1] or match[2]) or match[3]
@@ -204,7 +205,7 @@ def _from(rest: str, number: int, line: str, stages: dict[str, _Stage]) -> _Stag
 
 
 class _Command:
-    """A RUN with the lines that it stands in."""
+    """A RUN instruction with its lines."""
 
     def __init__(self, text: str, lines: Sequence[str], first: int) -> None:
         self.text, self.lines, self.first = text, lines, first
@@ -212,7 +213,7 @@ class _Command:
         self.shell = not re.match(r"(?:--\S+\s+)*\[", text)
 
     def place(self, word: str) -> tuple[int, str]:
-        """The number and text of the line that holds a word, from the last one found on."""
+        """The number and text of the line that holds a word, searched from the last found line on."""
         for part in (word, re.split(r"[=<>!~\[ ]", word)[0]):  # the versions may stand in a variable
             for at in (*range(self._at, len(self.lines)), *range(self._at)):
                 if part and part in self.lines[at]:
@@ -236,7 +237,7 @@ class _Command:
 
 
 def _split(text: str) -> list[list[str]]:
-    """The commands of a shell line. Raises ValueError where its quotes do not close."""
+    """The commands of a shell line. Raises ValueError if its quotes do not close."""
     reader = shlex.shlex(text.replace("\n", " ; "), posix=True, punctuation_chars=";&|()")
     reader.whitespace_split = True
     reader.commenters = ""

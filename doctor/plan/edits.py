@@ -1,4 +1,4 @@
-"""Fixes as edits of the file: which line replaces which."""
+"""Fixes as edits of a file: which line replaces which."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from doctor.values import replace
 
 
 def replaced(line: Asked, requirement: str | Sequence[str], name: str, why: str = "") -> Step:
-    """The line of a file with other requirements in it. name: the file, where the line does not name its
-    own."""
+    """An edit that puts other requirements into a line. name: the file, if the line does not name its own."""
     requirements = [requirement] if isinstance(requirement, str) else list(requirement)
     text = with_requirements(line, [wanted for wanted in requirements if wanted])
     step = manual(f"{line.file or name}, line {line.line}: {text}", why or f"in place of: {line.text}")
@@ -26,13 +25,13 @@ def replaced(line: Asked, requirement: str | Sequence[str], name: str, why: str 
 
 
 def edited(line: Asked, text: str, name: str) -> Edit:
-    """The line of a file with another text."""
+    """An edit that gives a line another text."""
     return Edit(line.file or name, line.line, line.text, text)
 
 
 def left_out(line: Asked, name: str, why: str) -> Step:
-    """The line of a Dockerfile without its requirement. What is left must still be a command: an `install`
-    that names nothing else has to go by hand, unless it is all that the line holds."""
+    """An edit that removes a requirement from a line of a Dockerfile. The rest must still be a command: an
+    `install` without another name has to be removed by hand, unless it is the whole line."""
     step = manual(f"{line.file or name}, line {line.line}: leave out {line.word}", why)
     rest = with_requirements(line, [])
     installs = re.search(r"\binstall\b(?P<after>[^;&|]{0,2000})", rest)
@@ -58,8 +57,8 @@ def with_requirements(line: Asked, requirements: Sequence[str]) -> str:
 
 
 def locked_again(finding: Finding) -> Finding:
-    """The finding on a lock file, which nobody edits by hand: the fix belongs where the project states its
-    requirements."""
+    """The finding about a lock file with the fix where the project states its requirements, because nobody
+    edits a lock by hand."""
     steps = tuple(
         manual(f"ask for {step.edit.new} where the project states what it requires, and lock again", step.why)
         if step.edit is not None
@@ -70,7 +69,7 @@ def locked_again(finding: Finding) -> Finding:
 
 
 def image_replaced(image: Asked, other: str, name: str, why: str) -> Step:
-    """A Dockerfile's FROM with another image."""
+    """An edit that replaces the image in a Dockerfile's FROM."""
     text = image.text.replace(image.word, other, 1)
     return replace(
         manual(f"{image.file or name}, line {image.line}: {text}", why), edit=edited(image, text, name)
@@ -80,7 +79,7 @@ def image_replaced(image: Asked, other: str, name: str, why: str) -> Step:
 def in_dockerfile(
     findings: Sequence[Finding], judged: Outcome, line: Asked, wanted: Wanted, name: str
 ) -> list[Finding]:
-    """The findings with cures that are lines of the Dockerfile, in place of commands for this machine."""
+    """The findings with fixes as lines of the Dockerfile, instead of commands for this machine."""
     steps = tuple(_lines(judged, line, wanted, name))
     return [
         replace(
@@ -97,7 +96,7 @@ def in_dockerfile(
 
 
 def _host(finding: Finding) -> tuple[Step, ...]:
-    """The administrator's steps: the driver is the host's, whatever the image."""
+    """The administrator's steps, because the driver belongs to the host, whatever the image."""
     return tuple(
         step for step in finding.prescription if step.needs_root and finding.code.startswith("driver")
     )
@@ -142,13 +141,13 @@ def _lines(judged: Outcome, line: Asked, wanted: Wanted, name: str) -> Iterator[
 
 
 def requests_of(plan: Plan) -> list[str]:
-    """What pip is asked for by a plan."""
+    """The requirements for pip in a plan."""
     return plan.candidate.installation.requirements
 
 
 def same_with_cuda(line: Asked, context: PlanContext, name: str) -> tuple[Step, ...]:
-    """The line with the release of `tensorflow` that it allows and that works on this machine, with its
-    CUDA."""
+    """An edit of a line to the release of `tensorflow` that it allows and that works on this machine, with
+    its CUDA."""
     try:
         VersionRequest(line.specifier).allows("2.15.0", context.newest)
     except UsageError:  # a version that is none

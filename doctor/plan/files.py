@@ -1,4 +1,4 @@
-"""Requirement files against a machine: a finding for each line that cannot work there."""
+"""Judges requirement files on a machine: a finding for each line that cannot work there."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ TENSORFLOW = ("tensorflow", "tensorflow-gpu")
 OF_CPU = ("tensorflow-cpu", "tensorflow-intel", "tensorflow-macos", "tensorflow-cpu-aws", "intel-tensorflow",
           "tensorflow-mkl", "tensorflow-eigen")  # fmt: skip
 STUB = "2.12.0"
-"""The last tensorflow-gpu on the package index, a source archive that only fails: pip takes it wherever it is
-allowed."""
+"""The last tensorflow-gpu on the package index, a source archive that always fails; pip takes it whenever a
+line allows it."""
 
 
 def judged_files(
@@ -43,11 +43,11 @@ def judged_files(
     texts: Mapping[str, str],
     included: Mapping[str, Sequence[tuple[str, str | None, bool]]] | None = None,
 ) -> Outcome:
-    """The outcome for the TensorFlow that the files request, in a context; the options win over the files.
+    """The outcome for the TensorFlow that the files request, in a context; options win over files.
 
-    texts: file name to text. included: what each of them takes in with -r or -c: name, text, and whether it
-    constrains only; no text for a file that is not there. Each file's Python (environment.yml,
-    requires-python, FROM python:3.12) counts for it. Raises UsageError where an option cannot be read.
+    texts: file name to text. included: the files that each of them includes with -r or -c: name, text, and
+    whether it only constrains; no text for a missing file. Each file's own Python (environment.yml,
+    requires-python, FROM python:3.12) applies to it. Raises UsageError if an option cannot be read.
     """
     findings: list[Finding] = []
     outcome: Outcome | None = None
@@ -93,7 +93,8 @@ def judged_files(
 def _parts(
     texts: Mapping[str, str], included: Mapping[str, Sequence[tuple[str, str | None, bool]]]
 ) -> Iterator[tuple[str, Wanted]]:
-    """What each file asks for, with what it takes in; each service of a compose file by itself."""
+    """The requirements of each file, with those that it includes; each service of a compose file
+    separately."""
     for name, text in texts.items():
         wanted, more = read(text, name), included.get(name, ())
         if not wanted.services:
@@ -116,20 +117,20 @@ def _parts(
 
 
 def beside(name: str, path: str) -> str:
-    """A path that a file names, as seen from where the file's own name is."""
+    """A path that a file names, relative to that file."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(name.replace("\\", "/")), path))
 
 
 def _taken_in(
     built: Wanted, path: str, files: Sequence[tuple[str, str | None, bool]]
 ) -> list[tuple[str, str | None, bool]]:
-    """Those of the files that a Dockerfile takes in."""
+    """The files that a Dockerfile includes."""
     wanted = {beside(path, more.rpartition("/")[2]) for more in (*built.includes, *built.constraints)}
     return [one for one in files if posixpath.normpath(one[0]) in wanted]
 
 
 def _whole(wanted: Wanted, included: Sequence[tuple[str, str | None, bool]]) -> Wanted:
-    """A file with what it takes in. A constraint asks for nothing by itself."""
+    """A file with the files that it includes. A constraint alone requests nothing."""
     lines, unread_lines, indexes = list(wanted.requirements), list(wanted.unread), list(wanted.indexes)
     asked = {line.name for line in lines}
     for name, text, constrains in included:
@@ -210,8 +211,8 @@ def _file(context: PlanContext, name: str, wanted: Wanted) -> tuple[list[Finding
 def _line(
     line: Asked, asked: list[Asked], wanted: Wanted, context: PlanContext, name: str
 ) -> tuple[list[Finding], Outcome | None, list[Unread]]:
-    """What is wrong with a line that asks for TensorFlow, the plans for it, and what could not be judged
-    beside it."""
+    """The findings about a line that requests TensorFlow, the plans for it, and other lines that could not be
+    judged."""
     releases = _releases(context, line)
     if not releases or (
         line.name == "tensorflow-gpu" and VersionRequest(line.specifier).allows(STUB, context.newest)
@@ -267,8 +268,8 @@ def _line(
 def _extra(
     line: Asked, releases: Sequence[TensorFlowRelease], context: PlanContext, name: str
 ) -> list[Finding]:
-    """That pip can install no release with the extra that a line asks for, where no plan for a GPU says
-    so."""
+    """The finding that pip can install no release with the extra that a line requests, if no plan for a GPU
+    says so."""
     if "and-cuda" not in line.extras or not context.for_cpu:
         return []
     situation = Situation(platform=context.platform, python=context.python, route="pip-and-cuda")
@@ -293,7 +294,7 @@ def _extra(
 
 
 def _one(lines: Sequence[Asked]) -> Asked:
-    """Several lines for one package as pip takes them: all bounds and all extras together."""
+    """One requirement from several lines for a package, as pip combines them: all bounds and all extras."""
     return replace(
         lines[0],
         specifier=",".join(dict.fromkeys(a.specifier for a in lines if a.specifier)),
@@ -311,8 +312,8 @@ def _conda_only(asked: list[Asked]) -> bool:
 
 
 def _python(wanted: Wanted, context: PlanContext, releases: Sequence[TensorFlowRelease]) -> str | None:
-    """The Python that a file asks for: "3.10" of ==3.10.*; of a range the newest that the releases take, if
-    the installed one is not in it. None if nothing is asked for or the installed one fits, "" if no Python
+    """The Python that a file requests: "3.10" for ==3.10.*; for a range that excludes the installed one, the
+    newest that the releases support. None if nothing is requested or the installed one fits, "" if no Python
     fits."""
     if wanted.python is None or context.version_request.python:
         return None
@@ -327,7 +328,7 @@ def _python(wanted: Wanted, context: PlanContext, releases: Sequence[TensorFlowR
 
 
 def _releases(context: PlanContext, line: Asked) -> list[TensorFlowRelease]:
-    """The releases of the very package that the line allows, on this platform, oldest first."""
+    """The releases of the line's package that the line allows, on this platform, oldest first."""
     version_request, newest = VersionRequest(line.specifier), context.newest
     found = [
         r
@@ -341,6 +342,6 @@ def _releases(context: PlanContext, line: Asked) -> list[TensorFlowRelease]:
 
 
 def _taken(judged: Outcome, releases: list[TensorFlowRelease]) -> TensorFlowRelease:
-    """The release that the first plan takes."""
+    """The release in the first plan."""
     version = judged.plans[0].tensorflow if judged.plans else releases[-1].version
     return next((r for r in releases if r.version == version), releases[-1])

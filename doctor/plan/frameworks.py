@@ -1,6 +1,6 @@
 """TensorFlow beside torch, JAX, CuPy and ONNX Runtime: whether pip can install the lines of a file together.
 
-Each of them requires NVIDIA's packages in versions of its own, often in exactly one.
+Each of them requires its own versions of NVIDIA's packages, often exactly one.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from doctor.tables import TensorFlowRelease
 from doctor.values import dataclass, replace
 
 LISTED = 4
-"""Requirements that exclude each other and are named in an explanation."""
+"""The most conflicting requirements that an explanation names."""
 
 
 @dataclass(frozen=True)
 class Together:
-    """What is known of the lines together. excluded: releases of TensorFlow that they allow by themselves,
-    and that the other lines rule out; unread: lines about which the tables know too little."""
+    """The judgement of the lines together. excluded: releases of TensorFlow that its own lines allow and the
+    other lines rule out; unread: lines about which the tables know too little."""
 
     findings: tuple[Finding, ...] = ()
     excluded: tuple[str, ...] = ()
@@ -32,7 +32,8 @@ class Together:
 
 
 def judged_together(tensorflow: Asked, asked: Sequence[Asked], solver: Solver, name: str) -> Together:
-    """The line that asks for TensorFlow and the others, as pip would install them in one environment."""
+    """The judgement of the line that requests TensorFlow with the other lines, as pip would install them in
+    one environment."""
     others = [a for a in asked if a.manager != "conda" and not a.address and a.name != tensorflow.name]
     mates = [a for a in others if a.name in solver.frameworks]
     plain = [a for a in others if a.name not in solver.frameworks and a.specifier]
@@ -61,7 +62,7 @@ def judged_together(tensorflow: Asked, asked: Sequence[Asked], solver: Solver, n
 
 
 def _unknown(mates: Sequence[Asked], solver: Solver, name: str) -> tuple[Unread, ...]:
-    """The frameworks' lines that ask for what the tables do not have."""
+    """The frameworks' lines that request something that the tables lack."""
     found = []
     for line in mates:
         alone = solver.solve([line])
@@ -130,7 +131,7 @@ def _excluding(
 
 
 def _pairs(first: Solution, second: Solution) -> Iterator[tuple[Need, Need]]:
-    """What the two require of the same package, and no version fulfils."""
+    """The pairs of requirements for the same package that no version fulfils."""
     for package, needs in first.needs.items():
         for a in needs:
             clash = next(
@@ -147,8 +148,8 @@ def _says(need: Need, line: Asked) -> str:
 
 
 def _cures(one: Asked, other: Asked, solver: Solver, name: str) -> Iterator[Step]:
-    """The nearest releases that do go together, either line changed or else both, and the way that always
-    works."""
+    """The fixes: the nearest releases that work together, with one line changed or both, and separate
+    environments, which always work."""
     alone = False
     for changed, kept in ((other, one), (one, other)):
         found = solver.solve([kept, replace(changed, specifier="")], apart=True)
@@ -226,7 +227,8 @@ def _no_release(line: Asked, solver: Solver, name: str) -> Finding:
 def _overwritten(
     tensorflow: Asked, mates: Sequence[Asked], plain: Sequence[Asked], solver: Solver, name: str
 ) -> Iterator[Finding]:
-    """Packages for two CUDA majors that lay libraries of the same name into the same folder."""
+    """The finding for packages for two CUDA majors that install libraries of the same name into the same
+    folder."""
     found = solver.solve([tensorflow, *mates, *plain])
     if found is None:
         return
@@ -250,7 +252,7 @@ def _overwritten(
     yield Finding(
         "cudnn-version-mismatch" if any("cudnn" in a for a, _ in pairs) else "cuda-version-mismatch",
         "warning",
-        f"{_listed([tensorflow, *lines])} overwrite libraries of each other",
+        f"{_listed([tensorflow, *lines])} overwrite each other's libraries",
         f"pip installs both without a warning, and the last package wins: {words}, in the same folder, for "
         "different CUDA majors. One of the frameworks then runs with a library that it was not made for.",
         tuple(_source(a, name) for a in (tensorflow, *lines)),
@@ -261,7 +263,7 @@ def _overwritten(
 
 
 def _excluded(tensorflow: Asked, others: Sequence[Asked], solver: Solver) -> tuple[str, ...]:
-    """The releases of TensorFlow that its line allows and the other lines rule out; none where all are."""
+    """The releases of TensorFlow that its line allows and the other lines rule out; none if all are."""
     best = solver.solve([tensorflow, *others])
     free = solver.solve([tensorflow])
     if best is None or free is None or tensorflow.name not in best.releases:

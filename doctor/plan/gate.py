@@ -16,13 +16,13 @@ from doctor.plan.request import Request, included, read_text, requested_context
 from doctor.values import dataclass, replace
 
 ROUNDS = 6
-"""How often files are changed and examined again: a fix may reveal the next fault."""
+"""How often files are changed and examined again, because a fix may reveal the next fault."""
 
 
 @dataclass(frozen=True)
 class Judged:
     """One file and its outcome. name: "" if there is no file and only the options were judged. files: the
-    file itself and those that it takes in."""
+    file itself and those that it includes."""
 
     name: str
     outcome: Outcome
@@ -30,12 +30,12 @@ class Judged:
 
     @property
     def asks(self) -> bool:
-        """Whether a line of the file asks for TensorFlow."""
+        """Whether a line of the file requests TensorFlow."""
         return not any(f.code == "tf-not-installed" for f in self.outcome.findings)
 
     @property
     def result(self) -> str:
-        """ "error", "unexamined" (a line could not be judged), "no-tensorflow" (no line asks for it) or
+        """ "error", "unexamined" (a line could not be judged), "no-tensorflow" (no line requests it) or
         "ok"."""
         if not self.outcome.works:
             return "error"
@@ -46,8 +46,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Gate:
-    """What the files come to. passes_over: a file that asks for no TensorFlow is none of the gate's
-    business."""
+    """The results for all files. passes_over: skip files that do not request TensorFlow."""
 
     context: PlanContext
     files: tuple[Judged, ...]
@@ -55,8 +54,8 @@ class Gate:
 
     @property
     def exit_code(self) -> int:
-        """1 where a file cannot work, 3 where something could not be examined or nothing asks for TensorFlow,
-        else 0."""
+        """1 if a file cannot work, 3 if something could not be examined or nothing requests TensorFlow,
+        otherwise 0."""
         results = {judged.result for judged in self.files}
         if "error" in results:
             return 1
@@ -65,8 +64,8 @@ class Gate:
 
     @property
     def whole(self) -> Outcome:
-        """The outcome of all files in one: the plans are those of the first file that fails, else of the
-        first that asks."""
+        """One outcome for all files: the plans are those of the first file that fails, otherwise of the first
+        that requests TensorFlow."""
         order = sorted(
             self.files, key=lambda j: ("error", "unexamined", "ok", "no-tensorflow").index(j.result)
         )
@@ -96,14 +95,14 @@ def _judged(context: PlanContext, names: Sequence[str], changed: Mapping[str, st
 
 @dataclass(frozen=True)
 class Change:
-    """A file before and after its cures."""
+    """A file before and after its fixes."""
 
     name: str
     before: str
     after: str
 
     def diff(self) -> str:
-        """The unified diff, as `patch -p1` and `git apply` read it."""
+        """The unified diff, for `patch -p1` or `git apply`."""
         old, new = (text.splitlines(keepends=True) for text in (self.before, self.after))
         rows = difflib.unified_diff(old, new, f"a/{self.name}", f"b/{self.name}")
         return "".join(
@@ -112,8 +111,8 @@ class Change:
 
 
 def cured(request: Request, before: Gate) -> list[Change]:
-    """The files with the lines that cure what is wrong in them. Not kept: a change that leaves as many
-    faults, and a change of a file that is not UTF-8.
+    """The files with fixed lines. Changes that do not reduce the faults, and changes of files that are not
+    UTF-8, are dropped.
 
     Raises InputError.
     """
@@ -141,8 +140,8 @@ def _faults(files: Sequence[Judged]) -> tuple[int, int]:
 
 
 def _edits(files: Sequence[Judged]) -> list[Edit]:
-    """The first cure of each line, the last lines first, so that a line that goes moves none that is still to
-    be changed. Only files that were read are changed."""
+    """The first fix of each line, the last lines first, so that a removed line does not move those still to
+    change. Only files that were read are changed."""
     chosen: dict[tuple[str, int], Edit] = {}
     for judged in files:
         for finding in judged.outcome.findings:
@@ -153,15 +152,15 @@ def _edits(files: Sequence[Judged]) -> list[Edit]:
 
 
 def edits_of(finding: Finding) -> list[Edit]:
-    """The lines of files that cure a finding."""
+    """The edits that fix a finding."""
     if finding.severity == "info":
         return []
     return [step.edit for step in finding.prescription if step.edit is not None]
 
 
 def _with(text: str, edit: Edit) -> str:
-    """The text with one line changed; as it was where the line is not what the cure was made for, such as one
-    that goes on in the next."""
+    """The text with one line changed; unchanged if the line is not the one that the fix was made for, such as
+    one that continues in the next."""
     lines = text.splitlines(keepends=True)
     if edit.line > len(lines):
         return text

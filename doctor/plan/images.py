@@ -1,4 +1,4 @@
-"""A Dockerfile's base image: the machine that its tag describes, and the TensorFlow that is in it."""
+"""Judges a Dockerfile's base image: the machine that its tag describes, and its TensorFlow."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _OF_THE_HOST = (Gpu, GpuMemory, DriverVersion, DriverCuda, Absent)
 
 
 def context_in(image: Asked, context: PlanContext, name: str) -> PlanContext:
-    """What decides inside the image: the GPU and the driver are the machine's, the system is the image's."""
+    """The context inside the image: the GPU and the driver are the machine's, the system is the image's."""
     source = Source(image.file or name, image.line, image.text)
     host = context.facts.first(Platform)
     system = (
@@ -84,8 +84,8 @@ def context_in(image: Asked, context: PlanContext, name: str) -> PlanContext:
 
 
 def release_in(image: Asked, context: PlanContext) -> TensorFlowRelease | None:
-    """The release that an official image holds, with CUDA unless the CPU is asked for; None for other images
-    and tags that name none."""
+    """The release in an official image, with CUDA unless the CPU is requested; None for other images, and for
+    tags that name no release."""
     match = OFFICIAL.search(image.name)
     version = _VERSION.match(match["tag"] or "") if match else None
     if match is None or version is None or not (context.version_request.cpu or "-gpu" in match["tag"]):
@@ -109,7 +109,7 @@ def request_of(image: Asked, context: PlanContext, name: str) -> VersionRequest 
 
 
 def judged_image(image: Asked, context: PlanContext, name: str) -> tuple[list[Finding], list[Unread]]:
-    """What is wrong with the TensorFlow that the image itself holds, if no RUN installs another."""
+    """The findings about the image's own TensorFlow, if no RUN installs another."""
     match = OFFICIAL.search(image.name)
     here = Source(image.file or name, image.line, image.text)
     if match is None:

@@ -1,8 +1,8 @@
 """Lock files: exact versions, as an installer's own resolver chose them.
 
-A lock holds packages of other platforms, too: a package counts where a way from what the project asks for
-leads to it whose markers hold on the machine. Sources: the files that uv 0.9, Poetry 2, conda-lock 3 and pixi
-0.50 write, PEP 751.
+A lock also holds packages of other platforms: a package counts if a path leads to it from the project's
+requirements whose markers hold on the machine. Sources: the files that uv 0.9, Poetry 2, conda-lock 3 and
+pixi 0.50 write, PEP 751.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from doctor.plan.yaml_lines import entries
 from doctor.values import dataclass, field
 
 LINES = 200_000
-"""Lines of a lock that are read: each package may have hundreds of files."""
+"""The most lines of a lock to read; each package may have hundreds of files."""
 WAYS = 6
-"""Ways to one package that are distinguished; with more, it counts everywhere."""
+"""The most paths to one package that are distinguished; with more, the package always counts."""
 LONGEST_WAY = 30
-"""Markers on one way; with more, the package counts everywhere."""
+"""The most markers on one path; with more, the package always counts."""
 NAMESAKES = 30
-"""Releases of one package that are distinguished by the ways to them; the others count everywhere."""
+"""The most releases of one package that are distinguished by the paths to them; the others always count."""
 _STRING = r"\"((?:[^\"\\]|\\.){0,4000})\""
 _FIELD = lazy.compile(rf"([\w-]{{1,80}})\s{{0,9}}=\s{{0,9}}(?:{_STRING}|\[([^\[\]]{{0,2000}})\])")
 _KEY = lazy.compile(r"([\w.\"-]{1,200})\s{0,9}=\s{0,9}(.*)")
 _OF_EXTRA = lazy.compile(r"extra\s{0,9}==\s{0,9}(?:\"[^\"]{0,200}\"|'[^']{0,200}')")
 _HERE = ("virtual", "editable", "directory")
-"""Sources of a project's own packages in uv.lock, and of folders beside it."""
+"""Kinds of source in uv.lock for the project's own packages and folders beside it."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class _Edge:
 
 @dataclass
 class _Package:
-    """A [[package]]. source: an address that it comes from, or one of _HERE; registry: the index that it
+    """A [[package]]. source: the address that it comes from, or one of _HERE; registry: the index that it
     comes from."""
 
     line: int
@@ -65,7 +65,7 @@ class _Package:
 
 
 def toml_lock(lines: Sequence[str]) -> Wanted:
-    """uv.lock, poetry.lock and pylock.toml."""
+    """Read uv.lock, poetry.lock or pylock.toml."""
     packages, python = _read(lines)
     roots = [p for p in packages if p.is_project]
     _reach(packages, roots)
@@ -106,7 +106,7 @@ def toml_lock(lines: Sequence[str]) -> Wanted:
 
 
 def _read(lines: Sequence[str]) -> tuple[list[_Package], Asked | None]:
-    """The packages of a lock, and the Python that it is for."""
+    """The packages of a lock, and its Python."""
     packages: list[_Package] = []
     python: Asked | None = None
     table, opened = "", ""
@@ -145,7 +145,7 @@ def _spec(text: str) -> str:
 
 
 def _set(package: _Package, table: str, name: str, value: str, number: int) -> None:
-    """One key of a package."""
+    """Set one key of a package."""
     string = re.match(_STRING, value)
     if table == "package" and name == "name" and string:
         package.name = normalised(string[1])
@@ -166,7 +166,7 @@ def _set(package: _Package, table: str, name: str, value: str, number: int) -> N
 
 
 def _edge(package: _Package, table: str, key: str, value: str) -> None:
-    """The requirements in a line."""
+    """Add the requirements in a line."""
     if table == "package.dependencies":  # Poetry: name = "spec" or {version, markers, extras}
         given = _fields(value)
         # what an extra brings is locked only where somebody asks for the extra
@@ -197,8 +197,8 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def _reach(packages: Sequence[_Package], roots: Sequence[_Package]) -> None:
-    """Fill in the ways to each package: the markers that all have to hold. No roots: what nothing requires is
-    one."""
+    """Fill in the paths to each package, as markers that must all hold. Without roots, every package that
+    nothing requires is one."""
     by_name: dict[str, list[_Package]] = {}
     for package in packages:
         by_name.setdefault(package.name, []).append(package)
@@ -249,15 +249,15 @@ def _reach(packages: Sequence[_Package], roots: Sequence[_Package]) -> None:
 
 
 def _either(ways: Sequence[frozenset[str]]) -> str:
-    """The marker that holds where one of the ways does; "" for always. A package that nothing leads to counts
-    always."""
+    """The marker that holds if one of the paths does; "" for always. A package without a path always
+    counts."""
     if not ways or frozenset() in ways:
         return ""
     return " or ".join("(" + " and ".join(f"({marker})" for marker in sorted(way)) + ")" for way in ways)
 
 
 def conda_lock(lines: Sequence[str]) -> Wanted:
-    """conda-lock.yml: packages of conda and pip, platform by platform."""
+    """Read conda-lock.yml: packages of conda and pip, platform by platform."""
     found: dict[int, dict[str, tuple[str, int, str]]] = {}
     for entry in entries(lines):
         if len(entry.path) == 3 and entry.path[0] == "package" and isinstance(entry.path[1], int):
@@ -284,7 +284,7 @@ def conda_lock(lines: Sequence[str]) -> Wanted:
 
 
 def pixi_lock(lines: Sequence[str]) -> Wanted:
-    """pixi.lock: each environment by itself, since one or another of them is in use."""
+    """Read pixi.lock: each environment separately, because any of them may be in use."""
     asked = []
     for entry in entries(lines):
         path = entry.path
@@ -304,7 +304,7 @@ def pixi_lock(lines: Sequence[str]) -> Wanted:
 
 
 def explicit(lines: Sequence[str]) -> Wanted:
-    """conda's list of addresses, after @EXPLICIT."""
+    """Read conda's list of addresses after @EXPLICIT."""
     asked = []
     for number, line in enumerate(lines, 1):
         address = line.strip().partition("#")[0]
@@ -316,7 +316,7 @@ def explicit(lines: Sequence[str]) -> Wanted:
 
 
 def _conda_file(address: str) -> tuple[str, str, str] | None:
-    """Name, version and build of a conda package's file (conda's documentation, "Package naming
+    """The name, version and build of a conda package's file (conda's documentation, "Package naming
     conventions")."""
     file = address.rpartition("/")[2]
     stem = removesuffix(removesuffix(file, ".conda"), ".tar.bz2")
@@ -325,7 +325,7 @@ def _conda_file(address: str) -> tuple[str, str, str] | None:
 
 
 def _python_file(address: str) -> tuple[str, str, str] | None:
-    """Name and version of a wheel or source archive."""
+    """The name and version of a wheel or source archive."""
     file = re.split(r"[#?]", address, maxsplit=1)[0].rpartition("/")[2]
     stem = removesuffix(removesuffix(file, ".whl"), ".tar.gz")
     parts = stem.split("-") if file.endswith(".whl") else stem.rsplit("-", 1)
@@ -352,7 +352,7 @@ def _locked(
 
 
 def _with_python(asked: Sequence[Asked]) -> Wanted:
-    """The lines, with conda's own Python, which is the one of the environment."""
+    """The lines, with conda's Python as that of the environment."""
     pythons = [line for line in asked if line.name == "python" and line.manager == "conda"]
     minors = {".".join(line.specifier[2:].split(".")[:2]) for line in pythons}
     python = None

@@ -1,5 +1,5 @@
-"""Other lines of a requirement file that conflict with TensorFlow: what it requires itself, what breaks it
-unbounded, and CUDA or cuDNN beside it."""
+"""Finds other lines of a requirement file that conflict with TensorFlow: with its own requirements, packages
+that break it without a bound, and CUDA or cuDNN beside it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from doctor.tables.versions import dotted
 def neighbours(
     build: TensorFlowRelease, line: Asked, asked: Sequence[Asked], context: PlanContext, name: str
 ) -> list[Finding]:
-    """A finding for each of the other lines that does not go with the build that a line asks for."""
+    """A finding for each other line that does not fit the build that a line requests."""
     found: list[Finding] = []
     own = stated(build, line)
     here = Source(line.file or name, line.line, line.text)
@@ -51,7 +51,7 @@ def examined_names(outcome: Outcome, asked: Sequence[Asked], solver: Solver) -> 
 
 
 def stated(build: TensorFlowRelease, line: Asked) -> dict[str, str]:
-    """What the build requires by its METADATA, those of its extra where the line asks for that."""
+    """The requirements in the build's METADATA, with those of its extra if the line requests it."""
     own: dict[str, str] = {}
     for text in build.requires:
         one = requirement(text, 0)
@@ -84,15 +84,15 @@ def _excluded(
         " in its METADATA. pip refuses both together.",
         evidence,
         (build.ref,),
-        (replaced(other, f"{other.name}{stated}", name, "what this TensorFlow takes"),),
+        (replaced(other, f"{other.name}{stated}", name, "what this TensorFlow accepts"),),
     )
 
 
 def _unbounded(
     build: TensorFlowRelease, asked: Sequence[Asked], here: Source, name: str, context: PlanContext
 ) -> list[Finding]:
-    """Packages whose newest releases break the build, that its METADATA does not bound: pip takes the
-    newest."""
+    """Findings for packages whose newest releases break the build, without a bound in its METADATA: pip takes
+    the newest."""
     found = []
     for bound in companions(build, context.tables):
         package = re.split(r"[<>=!~]", bound.requirement)[0]
@@ -129,4 +129,5 @@ def _unbounded(
 
 
 NUMPY_2_PYTHON = (3, 9)
-"""NumPy 2 takes Python 3.9 and later (Requires-Python of 2.0.0): below that pip takes NumPy 1 by itself."""
+"""The lowest Python of NumPy 2 (Requires-Python of 2.0.0); on an older Python, pip installs NumPy 1
+anyway."""

@@ -28,7 +28,8 @@ CHANGES = {
 
 
 def obstacles(context: PlanContext, field: Field, chosen: list[Candidate]) -> list[Finding]:
-    """The findings, most urgent first. An error means: not on this machine as it is."""
+    """The findings, the most urgent first. An error means that the request cannot work on this machine as it
+    is."""
     free = [c for c in field.candidates if not c.given_up]
     found: list[Finding] = []
     if not free:
@@ -41,7 +42,7 @@ def obstacles(context: PlanContext, field: Field, chosen: list[Candidate]) -> li
 
 
 def gpu_absent(context: PlanContext) -> Finding:
-    """That the machine was looked at and has no GPU, and what the plans are then."""
+    """The finding that the machine was examined and has no GPU, and what the plans then are."""
     first = "The first plan computes on the CPU, the others" if context.for_cpu else "The plans"
     return Finding(
         "gpu-absent",
@@ -116,7 +117,7 @@ def _refused(
 
 
 def driver_unfit(context: PlanContext, candidate: Candidate, commands: tuple[Step, ...]) -> Finding:
-    """That the driver here does not go with a candidate, which is otherwise the best one."""
+    """The finding that the present driver does not fit a candidate that is otherwise the best one."""
     answer = dict(candidate.judgement.answers)["driver"]
     code, title = named("driver", candidate.build, answer, context)
     text = f"{answer.reason[0].upper()}{answer.reason[1:]}."
@@ -133,7 +134,7 @@ def driver_unfit(context: PlanContext, candidate: Candidate, commands: tuple[Ste
 
 
 def named(aspect: str, build: TensorFlowRelease, answer: Answer, context: PlanContext) -> tuple[str, str]:
-    """Code and title for a refusal."""
+    """The code and title for a refusal."""
     gpu = ", ".join(
         dict.fromkeys(g.name or f"compute capability {g.compute_capability}" for g in context.case.gpus)
     )
@@ -173,7 +174,7 @@ def named(aspect: str, build: TensorFlowRelease, answer: Answer, context: PlanCo
 
 
 def _no(name: str) -> str:
-    """The name for a negative sentence: "no TensorFlow 2.15"."""
+    """The name in a negative sentence: "no TensorFlow 2.15"."""
     return f"no {removeprefix(name, 'any ')}"
 
 

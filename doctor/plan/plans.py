@@ -24,8 +24,8 @@ LIMIT = 8
 @dataclass(frozen=True)
 class Plan:
     """One way to TensorFlow on a GPU. `changes`: what must change on the machine, smallest first; empty
-    strings and None where a value is not known. driver_last: the last driver branch that serves every GPU
-    ("470"), "" where the newest does. `candidate` is its source."""
+    strings and None if a value is not known. driver_last: the last driver branch that supports every GPU
+    ("470"), "" if the newest does. candidate: the candidate behind the plan."""
 
     candidate: Candidate
     tensorflow: str
@@ -56,19 +56,19 @@ class Outcome:
 
     @property
     def works(self) -> bool:
-        """Whether the request can be met on this machine as it is."""
+        """Whether the request can work on this machine as it is."""
         return not any(finding.severity == "error" for finding in self.findings)
 
     @property
     def unexamined(self) -> tuple[Finding, ...]:
-        """What the answer leaves open: lines of a file that could not be judged, or a file that asks for no
+        """Open points: lines of a file that could not be judged, or a file that does not request
         TensorFlow."""
         open_ = ("undetermined", "tf-not-installed")
         return tuple(f for f in self.findings if f.code in open_ and f.severity == "warning")
 
 
 def make_plans(context: PlanContext, env: str = ENV) -> Outcome:
-    """Weigh everything for a context. Pure."""
+    """The obstacles and plans for a context."""
     last = cpu_candidate(context)
     if context.version_request.cpu:
         return Outcome(context, cpu_obstacles(context, last), (_plan(last, context, env),) if last else ())
@@ -87,7 +87,8 @@ def make_plans(context: PlanContext, env: str = ENV) -> Outcome:
 
 
 def _for_arm(context: PlanContext, last: Candidate | None, env: str) -> Outcome:
-    """NVIDIA's own builds, since no wheel of the package index for Arm has CUDA in it; then the CPU."""
+    """The plans for Arm: NVIDIA's own builds, because the package index has no wheel with CUDA for Arm; then
+    the CPU."""
     chosen = [] if context.for_cpu else arm_candidates(context)
     plans = [_plan(candidate, context, env) for candidate in chosen]
     if last is not None:
@@ -100,7 +101,7 @@ def _for_arm(context: PlanContext, last: Candidate | None, env: str) -> Outcome:
 
 
 def _chosen(field: Field, version_request: str) -> list[Candidate]:
-    """The best for each route and set of changes; a costlier one only if it is a newer release."""
+    """The best candidate for each route and set of changes; a costlier one only if it is a newer release."""
     kept: list[Candidate] = []
     for candidate in _sure(field):
         lost = _lost(candidate)
@@ -121,17 +122,17 @@ def _chosen(field: Field, version_request: str) -> list[Candidate]:
 
 
 def foremost(field: Field) -> Candidate | None:
-    """The candidate of the first plan; None where there is none with CUDA."""
+    """The candidate of the first plan; None if there is none with CUDA."""
     return next(iter(_sure(field)), None)
 
 
 def _sure(field: Field) -> list[Candidate]:
-    """Those whose build has code for the GPU by the tables, if there are any; the cheapest first."""
+    """The candidates whose build has code for the GPU by the tables, if there are any; the cheapest first."""
     return [c for c in field.candidates if not _doubtful(c)] or field.candidates
 
 
 def _lost(candidate: Candidate) -> frozenset[str]:
-    """What is given up, without the system: using an image is another way, not a loss."""
+    """What is given up, except for the system: using an image is another way, not a loss."""
     return candidate.given_up - {"container"}
 
 

@@ -1,6 +1,6 @@
-"""pyproject.toml, pixi.toml and Pipfile as lines.
+"""Reads pyproject.toml, pixi.toml and Pipfile line by line.
 
-Read line by line rather than through a TOML parser: every finding has to name the line.
+A TOML parser would lose the lines, and every finding has to name its line.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class _Reader:
             self.python = Asked("python", pinned, number, line, word=value.strip())
             return
         if self._table == "project" and name == "dynamic" and "dependencies" in value:
-            self.unread.append(Unread(number, line, "the dependencies of this project stand elsewhere"))
+            self.unread.append(Unread(number, line, "the dependencies of this project are stated elsewhere"))
         if self._table.startswith("tool.uv.sources"):
             self.sources[normalised(name)] = value
         if name == "url" and re.match(r"tool\.(?:uv\.index|poetry\.source)|source", self._table):
@@ -124,8 +124,7 @@ class _Reader:
                 self.unread.append(unread(number, line))
 
     def _pixi(self, table: re.Match[str], name: str, value: str, number: int, line: str) -> None:
-        """A line of pixi's: a version as conda or pip write it, or a table with the version, extras, and
-        build in it."""
+        """A line of pixi: a version as conda or pip write it, or a table with version, extras and build."""
         given = {
             key: double or single
             for key, double, single in re.findall(

@@ -1,4 +1,4 @@
-"""Why a plan is as it is: what the tables say for its release, and what rules out each newer one."""
+"""The reasons for a plan: what the tables say for its release, and what rules out each newer one."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 Reason: TypeAlias = "tuple[str, tuple[str, ...]]"
 """A sentence, and the rows that say so."""
 NEWER_LIMIT = 2
-"""At most so many reasons against newer releases are given; they hold for nearly all of them."""
+"""The most reasons against newer releases to give; few reasons cover nearly all of them."""
 
 
 def reasons(candidate: Candidate, context: PlanContext, floor: object) -> list[Reason]:
-    """For the candidate. floor: the row of the driver that it needs."""
+    """The reasons for the candidate. floor: the row of the driver that it needs."""
     found: list[Reason] = []
     build = candidate.build
     if candidate.route == "cpu":
@@ -55,7 +55,7 @@ def reasons(candidate: Candidate, context: PlanContext, floor: object) -> list[R
 
 
 def _c_library(candidate: Candidate, context: PlanContext) -> list[Reason]:
-    """What is unknown if the tables lack the distribution."""
+    """The reason that names what is unknown because the tables lack the distribution."""
     os, build = context.case.os, candidate.build
     floor = build.glibc_by_python.get(candidate.python or "", build.glibc)
     if (
@@ -75,7 +75,7 @@ def _c_library(candidate: Candidate, context: PlanContext) -> list[Reason]:
 
 
 def _driver(context: PlanContext, floor: object, given: list[str]) -> list[Reason]:
-    """Which driver it has to be, if the installed one is not known or not enough."""
+    """The reason that names the required driver, if the installed one is unknown or too old."""
     found: list[Reason] = []
     if isinstance(floor, DriverFloor) and not any(
         f"driver {floor.driver} or newer" in reason for reason in given
@@ -87,7 +87,7 @@ def _driver(context: PlanContext, floor: object, given: list[str]) -> list[Reaso
             found.append(
                 (
                     (
-                        f"later driver branches than R{row.last_driver} do not serve compute capability"
+                        f"driver branches after R{row.last_driver} do not support compute capability"
                         f" {capability}"
                     ),
                     (row.ref,),
@@ -97,7 +97,7 @@ def _driver(context: PlanContext, floor: object, given: list[str]) -> list[Reaso
 
 
 def against_newer(candidate: Candidate, refusals: list[Refusal]) -> list[Reason]:
-    """Why no newer release is taken by the same route, the reason that holds for most of them first."""
+    """The reasons against newer releases on the same route, the most frequent first."""
     mine = order(candidate.build.version)
     newer = [r for r in refusals if r.route == candidate.route and order(r.build.version) > mine]
     if candidate.another_python:  # the installed Python is no obstacle if another one is used

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from doctor.case import Case
 
 BY_PIP = ("pip-and-cuda", "pip-system-cuda", "wsl2")
-"""The routes that are weighed first: what costs less than conda or a container cannot be behind one of
-these."""
+"""The routes that are weighed first; if one of them costs less than conda or a container, those need not be
+weighed."""
 
 
 def context_of(case: Case) -> PlanContext:

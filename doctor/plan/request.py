@@ -1,4 +1,4 @@
-"""The request of `plan`, from any caller: takes files and names, returns plans."""
+"""Answers a request for plans from any caller: takes files and names, returns plans."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ NO_GPU = "none"
 
 
 class Request(NamedTuple):
-    """The options of `plan`; "" and None: not given.
+    """The options of `plan`; "" and None mean "not given".
 
-    gpu: names, PCI ids or compute capabilities, several of them with commas. machine: a file with the JSON of
-    a check. requirements: files.
+    gpu: names, PCI ids or compute capabilities, separated by commas. machine: a file with the JSON of a
+    check. requirements: files.
     """
 
     tensorflow: str = ""
@@ -47,7 +47,8 @@ class Request(NamedTuple):
 
 
 def answered(request: Request, texts: Mapping[str, str] | None = None) -> Outcome:
-    """The plans for a request. texts: further files by name and content; what they take in is not read.
+    """The plans for a request. texts: further files as name and content; files that they include are not
+    read.
 
     Raises UsageError and InputError.
     """
@@ -107,9 +108,9 @@ def machine_facts(request: Request, tables: Tables) -> Facts:
 
 
 INCLUDED_LIMIT = 50
-"""Files that a requirement file may include, directly or not."""
+"""The most files that a requirement file may include, directly or indirectly."""
 SIZE_LIMIT = 4 << 20
-"""Bytes of a requirement file with all files that it includes."""
+"""The most bytes of a requirement file with all files that it includes."""
 
 
 def included(
@@ -117,9 +118,9 @@ def included(
 ) -> list[tuple[str, str | None, bool]]:
     """What a file includes with -r and -c, as pip reads it: paths are relative to the file that names them.
 
-    Each with its text and whether it constrains only. Addresses are not followed. A path in a Dockerfile is
-    one in its image: the file of that name beside the Dockerfile is taken for it; None for its text where
-    there is none. changed: files whose text is another than the one on disk. Raises InputError.
+    Each has its text, and whether it only constrains. Addresses are not followed. A path in a Dockerfile is
+    inside its image; the file with that name beside the Dockerfile is used for it, with None as the text if
+    there is none. changed: files with another text than on disk. Raises InputError.
     """
     from doctor.plan.requirements import read
 

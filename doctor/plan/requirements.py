@@ -1,5 +1,5 @@
-"""Requirement files as lines: requirements.txt here; pyproject.toml, environment.yml, Dockerfiles, compose
-files and locks beside it."""
+"""Reads requirement files line by line: requirements.txt here; other modules read pyproject.toml,
+environment.yml, Dockerfiles, compose files and locks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _INDEX = lazy.compile(r"(?:-[if]\s*|--(?:index-url|extra-index-url|find-links)[\
 
 
 def read(text: str, name: str) -> Wanted:
-    """By the file's name (_READERS)."""
+    """Read a file with the reader for its name (_READERS)."""
     base = re.split(r"[\\/]", name)[-1].lower()
     reader, most = next((reader, most) for pattern, reader, most in _READERS if re.fullmatch(pattern, base))
     lines = text.splitlines()
@@ -43,7 +43,7 @@ def read(text: str, name: str) -> Wanted:
 
 
 def requirements(lines: list[str]) -> Wanted:
-    """requirements.txt."""
+    """Read requirements.txt."""
     asked: list[Asked] = []
     unreadable: list[Unread] = []
     indexes: list[Asked] = []
@@ -92,7 +92,7 @@ _READERS: tuple[tuple[str, Callable[[list[str]], Wanted] | None, int], ...] = (
     (r"setup\.(?:py|cfg)|.*\.(?:lock|json|py|ipynb|cfg|ini|sh)", None, LINES),
     (r".*", requirements, LINES),
 )
-"""The reader of a file by its name, the first that fits, and how many lines it reads; None: no such file is
-read."""
+"""The readers by patterns of file names (the first that fits), and how many lines each reads; None: the kind
+of file is not supported."""
 
 __all__ = ["Asked", "Unread", "Wanted", "read", "requirement"]

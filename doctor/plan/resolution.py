@@ -1,10 +1,10 @@
 """Whether the lines of a file can be installed together, as far as the tables hold what their packages
 require.
 
-A search over the releases of TensorFlow and of the frameworks in the tables, the newest first, with the
-requirements that their METADATA states; every other package counts with the bounds that it is given. No
-network. What the search says cannot be is not possible for pip either; what it says can be may still fail for
-packages that the tables lack.
+It searches the releases of TensorFlow and of the frameworks in the tables, the newest first, with the
+requirements in their METADATA; for every other package only the bounds count. It needs no network. If the
+search finds nothing, pip cannot either; if it finds a solution, pip may still fail because of packages that
+the tables lack.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from doctor.tables.versions import minor
 from doctor.values import cached_property, dataclass, field, replace
 
 TRIES = 3000
-"""Releases that one search tries at most."""
+"""The most releases that one search tries."""
 EXTRA = "and-cuda"
 
 
@@ -42,8 +42,8 @@ class Need:
 
 @dataclass
 class Solution:
-    """releases: what is installed of the packages in the tables; needs: by package, all that is required of
-    it; unknown: requirements of packages in the tables for which the tables have no release."""
+    """releases: the installed releases of packages in the tables; needs: by package, all requirements for it;
+    unknown: requirements for packages in the tables that no release in the tables fulfils."""
 
     releases: dict[str, TensorFlowRelease | Framework] = field(default_factory=dict)
     needs: dict[str, tuple[Need, ...]] = field(default_factory=dict)
@@ -51,12 +51,12 @@ class Solution:
     unknown: tuple[Need, ...] = ()
 
     def copy(self) -> Solution:
-        """Another one with the same content."""
+        """A copy."""
         return Solution(dict(self.releases), dict(self.needs), dict(self.extras), self.unknown)
 
 
 class Solver:
-    """Searches for one machine. tensorflow: the packages that are TensorFlow."""
+    """Searches for one machine. tensorflow: TensorFlow's distributions."""
 
     def __init__(
         self, context: PlanContext, tensorflow: Sequence[str] = ("tensorflow", "tensorflow-gpu")
@@ -69,7 +69,7 @@ class Solver:
 
     @cached_property
     def frameworks(self) -> Mapping[str, tuple[Framework, ...]]:
-        """The frameworks' releases that take the Python, newest first, by package."""
+        """The frameworks' releases that support the Python, newest first, by package."""
         found: dict[str, list[Framework]] = {}
         for row in self.context.tables.frameworks():
             found.setdefault(row.package, [])
@@ -81,7 +81,7 @@ class Solver:
         }
 
     def releases(self, name: str) -> Sequence[TensorFlowRelease | Framework] | None:
-        """Every final release of a package that takes the Python, newest first; None where the tables lack
+        """Every final release of a package that supports the Python, newest first; None if the tables lack
         the package."""
         if name in self._tensorflow:
             rows = [
@@ -105,10 +105,10 @@ class Solver:
             return True
 
     def solve(self, lines: Iterable[Asked], *, apart: bool = False) -> Solution | None:
-        """A way to install the lines together, or None where there is none.
+        """A way to install the lines together, or None if there is none.
 
-        apart: only one in which no two of NVIDIA's packages lay the same library into the same folder.
-        Raises TooManyTriesError.
+        apart: only a solution in which no two of NVIDIA's packages install the same library into the same
+        folder. Raises TooManyTriesError.
         """
         self._tries = 0
         needs = [Need(line.name, line.specifier, line.extras) for line in lines]
@@ -166,7 +166,7 @@ class Solver:
         return isinstance(row, Framework) or bool(row.extras.get(EXTRA))
 
     def _of(self, row: TensorFlowRelease | Framework, extras: frozenset[str]) -> tuple[Need, ...]:
-        """What a release requires with some of its extras."""
+        """The requirements of a release with some of its extras."""
         key = (row.package, row.version, extras)
         if key not in self._stated:
             lines = list(row.requires)
@@ -189,8 +189,8 @@ class Solver:
         return any(self.shared(name, other, found) for other in found.needs if other.startswith("nvidia-"))
 
     def shared(self, one: str, other: str, found: Solution) -> tuple[str, ...]:
-        """The libraries that two of NVIDIA's packages lay into the same folder: the later one overwrites the
-        earlier's."""
+        """The libraries that two of NVIDIA's packages install into the same folder, where the later
+        overwrites the earlier."""
         first, second = self._wheel(one, found), self._wheel(other, found)
         if (
             one == other
@@ -203,8 +203,8 @@ class Solver:
         return tuple(sorted(set(first.libraries) & set(second.libraries)))
 
     def _wheel(self, name: str, found: Solution) -> NvidiaWheel | None:
-        """The newest wheel of a package that what is required of it allows; of all where the tables have
-        none."""
+        """The newest wheel of a package that the requirements allow; the newest of all if the tables have
+        none of these."""
         bound = ",".join(
             dict.fromkeys(need.specifier for need in found.needs.get(name, ()) if need.specifier)
         )
@@ -223,8 +223,8 @@ class Solver:
 
 
 def counts(marker: str, context: PlanContext, unknown: bool = True) -> bool:
-    """Whether a marker holds on the machine. unknown: the answer for one on the Python where no Python is
-    known."""
+    """Whether a marker holds on the machine. unknown: the answer for a marker about the Python if no Python
+    is known."""
     if not marker:
         return True
     from packaging.markers import InvalidMarker, Marker, UndefinedEnvironmentName
@@ -252,7 +252,7 @@ def counts(marker: str, context: PlanContext, unknown: bool = True) -> bool:
 
 
 def holds(version: str, specifier: str) -> bool:
-    """Whether a version fulfils a specifier; True where that cannot be read."""
+    """Whether a version fulfils a specifier; True if that cannot be read."""
     key = (version, specifier)
     if key not in _HELD:
         if len(_HELD) > 50_000:
@@ -268,5 +268,5 @@ _HELD: dict[tuple[str, str], bool] = {}
 
 
 def pinned(line: Asked, version: str) -> Asked:
-    """The line with one release in place of its versions."""
+    """The line with one release instead of its versions."""
     return replace(line, specifier=f"=={version}")

@@ -37,7 +37,7 @@ def steps(candidate: Candidate, context: PlanContext, env: str = ENV) -> list[St
 
 
 def installing(candidate: Candidate, context: PlanContext, env: str = ENV) -> list[Step]:
-    """All steps but the final check: what `check` advises if a new environment is the fix."""
+    """All steps except the final check; `check` prescribes these if a new environment is the fix."""
     if candidate.nvidia is not None:
         return [*driver_steps(candidate, context), *arm.installing(candidate, env)]
     if candidate.route == "docker":
@@ -61,7 +61,7 @@ def installing(candidate: Candidate, context: PlanContext, env: str = ENV) -> li
 
 
 def interpreter(candidate: Candidate, context: PlanContext, env: str = ENV) -> tuple[Word, ...]:
-    """How the Python that the steps lead to is started."""
+    """How the Python that the steps install is started."""
     if candidate.nvidia is not None:
         return arm.interpreter(candidate, env)
     if candidate.route == "docker":
@@ -75,13 +75,13 @@ def _kind(candidate: Candidate, context: PlanContext) -> str:
 
 
 def _settings(candidate: Candidate) -> list[Step]:
-    """What the program has to set for the GPUs of the plan."""
+    """Steps for the settings that the program needs on the GPUs of the plan."""
     gpu = dict(candidate.judgement.answers).get("gpu")
     return setting_steps(gpu) if gpu is not None and candidate.route != "cpu" else []
 
 
 def environment_steps(candidate: Candidate, context: PlanContext, env: str = ENV) -> list[Step]:
-    """The steps that make the environment with pip or uv: no administrator, no reboot."""
+    """The steps that make the environment with pip or uv, without an administrator or a restart."""
     kind = _kind(candidate, context)
     python = candidate.python or WSL_PYTHON
     family = driver.family(context.case.os.name) if context.case.os else ""
@@ -110,10 +110,12 @@ def _found_by_the_loader(candidate: Candidate, context: PlanContext) -> list[Ste
         else ""
     )
     if context.kind == "windows":
-        text, how = f"Put the bin folders of {which} on PATH{at}", "where they are not"
+        text, how = f"Put the bin folders of {which} on PATH{at}", "if they are not there yet"
     else:
         text = f"Let the loader find {which}{at}"
-        how = "their library folders in ldconfig's cache or on LD_LIBRARY_PATH; on a cluster: module load"
+        how = (
+            "put their library folders into ldconfig's cache or on LD_LIBRARY_PATH; on a cluster: module load"
+        )
     return [manual(text, f"{how}; the proof names each library that is not found", platform=context.kind)]
 
 
@@ -131,18 +133,18 @@ def on_machine(candidate: Candidate, context: PlanContext) -> bool:
 
 WHEELS_OF_TODAY = (2, 28)
 """The glibc that the newest wheels of NumPy, h5py and others need (their files' tags: manylinux_2_27 and
-2_28). On an older one the newest release is a source archive to pip, and building it fails where there is no
+2_28). With an older glibc, pip takes the newest release as a source archive, and building it fails without a
 compiler."""
 ALL_WHEELS = "2.10.0"
-"""From this TensorFlow on every package that it requires has a wheel, but for those of SOURCE_ONLY."""
+"""From this TensorFlow on, every package that it requires has a wheel, except those of SOURCE_ONLY."""
 SOURCE_ONLY = {("2.12", "3.8"): "jax"}
 """Requirements of a minor release that have only a source archive for a Python. jax is plain Python; its
 wheels begin with 0.4.16, which needs Python 3.9 (its files on the package index)."""
 
 
 def install_options(candidate: Candidate, context: PlanContext, *, uv: bool) -> tuple[str, ...]:
-    """Further options of the installer: on an old C library, to take an older release with a
-    wheel rather than the newest as source."""
+    """Further options of the installer; on an old C library, they prefer an older release with a wheel to the
+    newest as source."""
     if (
         context.glibc is None
         or candidate.route in ("wsl2", "docker")
@@ -158,7 +160,7 @@ def install_options(candidate: Candidate, context: PlanContext, *, uv: bool) -> 
 
 
 def driver_steps(candidate: Candidate, context: PlanContext) -> list[Step]:
-    """The steps to the driver that the candidate needs; none if it is installed."""
+    """The steps that install the driver that the candidate needs; none if it is installed."""
     if "driver" not in candidate.given_up:
         return []
     kind = "windows" if context.kind == "windows" else context.kind
@@ -233,7 +235,7 @@ def _what(candidate: Candidate) -> str:
 
 
 def _notes(candidate: Candidate) -> str:
-    """Why each pin is there, those of CUDA itself left out."""
+    """The reason for each pin, except those of CUDA itself."""
     named = candidate.workarounds.packages.requirements if candidate.workarounds.packages else ()
     return "".join(
         f"; {pin.requirement}: {pin.why}" for pin in candidate.pins if pin.requirement not in named

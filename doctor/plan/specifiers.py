@@ -17,7 +17,7 @@ _PART = lazy.compile(r"(===|==|~=|!=|>=|<=|>|<)([^,]+)")
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """From `low` to `high`, None where it is open; closed at an end where that end belongs to it."""
+    """A range of versions from `low` to `high`; None: without a bound. Each end may belong to it or not."""
 
     low: Version | None = None
     high: Version | None = None
@@ -26,18 +26,18 @@ class Range:
 
     @property
     def empty(self) -> bool:
-        """Whether no version lies in it."""
+        """Whether the range holds no version."""
         if self.low is None or self.high is None or self.low < self.high:
             return False
         return not (self.low == self.high and self.low_closed and self.high_closed)
 
     @property
     def pin(self) -> Version | None:
-        """The version where there is but one."""
+        """The version, if the range holds only one."""
         return self.low if self.low is not None and self.low == self.high and not self.empty else None
 
     def within(self, other: Range) -> Range:
-        """What both have in common."""
+        """The intersection of two ranges."""
         low, low_closed = max(((r.low, r.low_closed) for r in (self, other) if r.low is not None),
                               key=lambda end: (end[0], not end[1]), default=(None, True))  # fmt: skip
         high, high_closed = min(((r.high, r.high_closed) for r in (self, other) if r.high is not None),
@@ -46,7 +46,7 @@ class Range:
 
 
 def range_of(specifier: str) -> Range | None:
-    """The range of a specifier (">=1.23,<2"), its exclusions left out; None where it cannot be read."""
+    """The range of a specifier (">=1.23,<2"), its exclusions left out; None if it cannot be read."""
     found = Range()
     for operator, bound in _PART.findall(specifier.replace(" ", "")):
         part = _range(operator, bound)
@@ -75,7 +75,7 @@ def _range(operator: str, bound: str) -> Range | None:
 
 @functools.lru_cache(8192)
 def satisfiable(specifier: str) -> bool:
-    """Whether some version fulfils all parts of a specifier; True where it cannot be read."""
+    """Whether some version fulfils all parts of a specifier; True if it cannot be read."""
     whole = range_of(specifier)
     if whole is None:
         return True
@@ -88,7 +88,7 @@ def satisfiable(specifier: str) -> bool:
 
 
 def together(one: str, other: str) -> bool:
-    """Whether some version fulfils both specifiers; True where one of them cannot be read."""
+    """Whether some version fulfils both specifiers; True if one of them cannot be read."""
     return satisfiable(",".join(part for part in (one, other) if part))
 
 

@@ -1,4 +1,4 @@
-"""One release tried on one route: what would have to change for it, or why it does not work."""
+"""Tries one release on one route: what would have to change for it, or why it does not work."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from doctor.tables.versions import minor
 from doctor.values import replace
 
 WSL_GPUS = (6, 0)
-"""The lowest compute capability that WSL2 serves (CUDA on WSL User Guide 11.4.4, section 2.1, WSL 2 System
+"""The lowest compute capability that WSL2 supports (CUDA on WSL User Guide 11.4.4, section 2.1, WSL 2 System
 Requirements: Pascal and later)."""
 
 
@@ -43,7 +43,7 @@ def try_route(
 ) -> tuple[Candidate | None, Refusal | None]:
     """The candidate with what has to change for it; or None, and why it does not work.
 
-    settled: no other driver is considered any more.
+    settled: do not consider another driver.
     """
     base, recipe = _situation(build, route, context, platform, side)
     here = None if route in ("docker", "wsl2") else context.python
@@ -127,8 +127,8 @@ def try_route(
 def _by_driver(
     build: TensorFlowRelease, situation: Situation, judged: Judgement, context: PlanContext
 ) -> str:
-    """Whether the GPU is refused only because the driver cannot compile the PTX for it: "" for no;
-    "with-driver" if the driver is refused anyway, "alone" if this is the only reason."""
+    """Whether the GPU is refused only because the driver cannot compile its PTX: "" for no; "with-driver" if
+    the driver is refused anyway; "alone" if this is the only reason."""
     if situation.driver is None or "gpu" not in judged or judged["gpu"].verdict != "no":
         return ""
     if context.judge(build, replace(situation, driver=None, route=None))["gpu"].verdict == "no":
@@ -179,7 +179,7 @@ def _python_refusals(
 
 
 def _of_names(build: TensorFlowRelease, situation: Situation, answer: Answer, tables: Tables) -> Answer:
-    """What is known about a build's CUDA if the names that it opens were not read."""
+    """The answer about a build's CUDA if the names that it opens were not read."""
     if answer.verdict != "unknown" or situation.cuda is None:
         return answer
     if build.cuda is None:
@@ -210,7 +210,7 @@ def _judged(
 def _python(
     build: TensorFlowRelease, here: str | None, base: Situation, context: PlanContext, route: str
 ) -> str | None:
-    """The Python to take: the installed one if it fits, else the newest available one that fits."""
+    """The Python for the plan: the installed one if it fits, otherwise the newest available one that fits."""
     last_resort = sorted(build.pythons, key=dotted, reverse=True)
     if route == "wsl2":  # the Python of the distribution that wsl --install brings
         last_resort.sort(key=lambda p: p != WSL_PYTHON)

@@ -1,4 +1,4 @@
-"""Lines of a file that nothing here can judge: they are named, since an "ok" would be false."""
+"""Names the lines of a file that cannot be judged here, because an "ok" would be false."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _OWN_INDEX = (
     ("nightly", CONCERNS),
 )
 MOST = 20
-"""How many findings for lines that were not judged are made."""
+"""The most findings for lines that were not judged."""
 SHOWN = 120
-"""Characters of such a line that are shown."""
+"""The most characters of such a line to show."""
 NAMED = 8
-"""Other lines that a message names."""
+"""The most other lines that a message names."""
 
 
 def unexamined(asked: Sequence[Asked], wanted: Wanted, solver: Solver) -> list[Unread]:
@@ -99,8 +99,8 @@ def _finding(line: Unread, name: str) -> Finding:
 def others(
     asked: Sequence[Asked], wanted: Wanted, examined: Collection[str], context: PlanContext, name: str
 ) -> list[Finding]:
-    """The remaining lines: what plain Python packages require among themselves is the installer's own
-    business."""
+    """The finding that names the remaining lines: conflicts among plain Python packages are left to the
+    installer."""
     lines = [a for a in asked if a.name not in examined]
     indexes = [a for a in wanted.indexes if not any(host in a.address for host, _ in _OWN_INDEX)]
     if not lines and not indexes:

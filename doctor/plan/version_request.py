@@ -1,4 +1,4 @@
-"""What the user asks for: a TensorFlow, a Python, a CUDA and a cuDNN."""
+"""The requested versions: of TensorFlow, Python, CUDA and cuDNN."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _PART = lazy.compile(r"(===|==|!=|~=|>=|<=|>|<)\s*(\d[\w.]*?)(\.\*)?")
 
 @dataclass(frozen=True, slots=True)
 class VersionRequest:
-    """What the user asks for. None and empty: nothing.
+    """The requested versions. None and empty mean "any".
 
-    tensorflow: "2.15", "==2.15.1", ">=2.16,<2.19", "~=2.15", "latest". python: "3.12". cuda, cudnn: what is
-    installed and has to be used. cpu: no GPU is wanted. source: where the TensorFlow is asked for
-    ("--tensorflow", "requirements.txt"); python_source: the Python's, where it is not an option.
+    tensorflow: "2.15", "==2.15.1", ">=2.16,<2.19", "~=2.15", "latest". python: "3.12". cuda, cudnn: installed
+    versions that must be used. cpu: no GPU is wanted. source: where the TensorFlow is requested
+    ("--tensorflow", "requirements.txt"); python_source: the same for the Python, if it is not an option.
     """
 
     tensorflow: str = ""
@@ -60,7 +60,7 @@ class VersionRequest:
 
 
 def _prefix(version: str, asked: str) -> bool:
-    """Whether "2.15.1" is a "2.15"; a pre-release only where all of it is asked."""
+    """Whether "2.15.1" is a "2.15"; a pre-release only if the request names it in full."""
     if version == asked:
         return True
     if asked.count(".") > 1:
@@ -86,7 +86,7 @@ def _holds(version: str, operator: str, bound: str, wild: bool) -> bool:
 
 
 def newest_final(tables: Tables) -> str:
-    """The newest release proper of any platform."""
+    """The newest final release on any platform."""
     rows = (row for row in tables.store.all("tensorflow") if row["package"] == "tensorflow")
     newest: str = max({row["version"] for row in rows if is_final(row["version"])}, key=order)
     return newest

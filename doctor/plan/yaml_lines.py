@@ -1,5 +1,5 @@
-"""YAML as programs write it, line by line, so that every value keeps its line: block style, with flow style
-as plain text."""
+"""Reads YAML as programs write it, line by line, so that every value keeps its line: block style, with flow
+style as plain text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from doctor.backports import removeprefix
 from doctor.plan.asked import without_comment
 
 DEPTH = 40
-"""Levels that are read; deeper ones are left out."""
+"""The most levels to read; deeper ones are left out."""
 _KEY = lazy.compile(
     r"(\"[^\"]{0,500}\"|'[^']{0,500}'|[^\s\"'#{\[&*!|>-][^#]{0,499}?|-[^\s:][^#:]{0,200}):(?:\s(.*))?$",
     re.DOTALL,
@@ -21,7 +21,8 @@ _SCALAR = lazy.compile(r"[|>][+-]?\d?[+-]?$")
 
 
 class Entry(NamedTuple):
-    """One value. path: keys, and for an item of a list its line. value: "" where the value stands below."""
+    """One value. path: its keys, and for an item of a list its line. value: "" if the value is in the lines
+    below."""
 
     line: int
     text: str

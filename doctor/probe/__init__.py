@@ -2,18 +2,17 @@
 TensorFlow.
 
 `examine` runs the probes below, each guarded and timed; one that crashes, lacks permission or takes too long
-becomes an Unreadable fact, and the others go on. Only files, the environment and, on a live machine, two
-small processes of its own (one that asks the driver, one that asks the target Python for its sys.path) are
-used.
+becomes an Unreadable fact, and the others go on. It uses only files, the environment and, on a live machine,
+two small child processes (one asks the driver, one asks the target Python for its sys.path).
 
-What a fact's `Absent.what` may be: "nvidia gpu", "nvidia kernel module", "nvidia driver", "libcuda", "nvml",
-"device nodes", "cuda", "cudnn", "tensorflow", "python".
+The values of `Absent.what`: "nvidia gpu", "nvidia kernel module", "nvidia driver", "libcuda", "nvml", "device
+nodes", "cuda", "cudnn", "tensorflow", "python".
 
 The kinds of Symptom that the probes make (detail keys in brackets; the same name as in doctor.logs.signatures
 where a log says the same):
 
     simulated-gpu                  a simulated GPU of this tool is in use [simulation]
-    simulated-libraries            it stood in for the environment's own CUDA libraries [missing, asked]
+    simulated-libraries it replaced the environment's own CUDA libraries [missing, asked]
     secure-boot-enabled            Secure Boot is on: an unsigned kernel module is refused
     driver-module-not-loaded       nvidia.ko is built for the running kernel and is not loaded
     driver-module-for-other-kernel nvidia.ko is built only for other kernels [running, built]
@@ -71,7 +70,7 @@ where a log says the same):
     cudnn-part-broken              a part of cuDNN is missing or cannot be loaded [path, library, problem]
     msvc-runtime                   the Visual C++ runtime is missing or too old [dll]
 
-The deep check (doctor.probe.deep) adds what TensorFlow's log says, as doctor.logs names it, and
+The deep check (doctor.probe.deep) adds the symptoms in TensorFlow's log, with the names of doctor.logs, and
 
     deep-import-failed             `import tensorflow` raised [error]
     deep-crashed                   TensorFlow's process was killed [stage, signal]
@@ -128,7 +127,7 @@ T = TypeVar("T")
 
 @dataclass
 class Examination:
-    """What `look` found: the facts, how long each probe took (seconds), and the environment for a deep
+    """The result of `look`: the facts, how long each probe took (seconds), and the environment for a deep
     check."""
 
     facts: Facts
@@ -140,7 +139,7 @@ class Examination:
 def examine(machine: Machine, python: str | None = None, tables: Tables | None = None) -> Facts:
     """The facts of a machine. `python`: an interpreter or an environment's folder; by default the one in use.
 
-    Raises NoPythonError where `python` is not there.
+    Raises NoPythonError if `python` does not exist.
     """
     return look(machine, python, tables).facts
 
@@ -298,7 +297,7 @@ ORDER = (
 
 
 def _opens(resolution: object) -> bool:
-    """Whether a library was found, or a file of its name that is broken."""
+    """Whether a library was found, or a broken file with its name."""
     return getattr(resolution, "path", None) is not None or getattr(resolution, "cause", "absent") != "absent"
 
 

@@ -1,11 +1,11 @@
 # ruff: noqa
 # mypy: ignore-errors
 # A program of its own over ctypes and untyped bindings, which no module imports.
-"""Run as a program of its own: asks NVML and libcuda, prints one JSON line for each between cookies.
+"""Runs as a separate program: asks NVML and libcuda, and prints one JSON line for each between cookies.
 
-A driver that hangs or crashes takes this process with it, not the doctor. NVML and libcuda are asked in two
-threads, so that the answer of one is out even where the other hangs. argv[1] is the cookie, the rest are
-folders for sys.path.
+A driver that hangs or crashes affects this process, not the doctor. NVML and libcuda are asked in two
+threads, so that one answers even if the other hangs. argv[1] is the cookie, the rest are folders for
+sys.path.
 """
 
 import ctypes
@@ -26,7 +26,7 @@ def say(part, answer):
 
 
 def mapped(*names):
-    """The files that are mapped into this process and whose names begin so."""
+    """The files mapped into this process whose names begin with these."""
     try:
         with open("/proc/self/maps") as maps:
             paths = {line.split(None, 5)[5].strip() for line in maps if "/" in line}
@@ -128,7 +128,7 @@ def mig_devices(call, handle):
 
 
 def process_name(pid):
-    """The name of a process of the user's own (of anyone for root), else None."""
+    """The name of a process of this user (of anyone for root), otherwise None."""
     try:
         if os.getuid() not in (0, os.stat("/proc/%d" % pid).st_uid):
             return None

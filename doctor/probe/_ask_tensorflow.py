@@ -78,8 +78,8 @@ def devices_of_2():
 
 
 def examine(index, op, expected, compute):
-    """Run one operation and say whether all its values are the expected one. compute: returns the values and
-    the name of their device."""
+    """Run one operation and report whether all its values equal the expected one. compute: returns the values
+    and the name of their device."""
     begin = time.time()
     try:
         values, device = compute()

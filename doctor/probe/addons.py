@@ -1,4 +1,4 @@
-"""Add-ons that hold code compiled against one TensorFlow release, beside another one.
+"""Finds add-ons that were compiled against another TensorFlow release than the installed one.
 
 An add-on states the releases that it was made for in its METADATA (Requires-Dist). tensorflow-text has the
 minor number of its TensorFlow (its README, "A Note about Compatibility with TensorFlow").
@@ -23,7 +23,7 @@ COMPILED = (
     "tensorflow-recommenders-addons",
     "tensorflow-recommenders-addons-gpu",
 )
-"""Their wheels hold ops that are linked to libtensorflow_framework."""
+"""Add-ons whose wheels hold ops linked to libtensorflow_framework."""
 SAME_MINOR = ("tensorflow-text",)
 METADATA_LIMIT = 1 << 16
 

@@ -13,7 +13,7 @@ BUILD_INFO = "python/platform/build_info.py"
 
 
 def build_of(machine: Machine, core: str) -> TensorFlowBuild | None:
-    """build_info.py, read as text. What it states by release: doctor.tables' notes on build_info."""
+    """The facts in build_info.py, read as text. doctor.tables describes what it states in each release."""
     path = f"{core}/{BUILD_INFO}"
     text = machine.text(path)
     if text is None:
@@ -34,7 +34,7 @@ def build_of(machine: Machine, core: str) -> TensorFlowBuild | None:
 
 
 def build_info(text: str) -> dict[str, object]:
-    """The literals that a build_info.py assigns, of every release since 1.4; {} where it cannot be parsed."""
+    """The literals that a build_info.py assigns, of every release since 1.4; {} if it cannot be parsed."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -62,7 +62,7 @@ def build_info(text: str) -> dict[str, object]:
 
 
 def without_metadata(machine: Machine, location: str, core: str) -> list[Fact]:
-    """A TensorFlow that no package manager lists; its header states the version."""
+    """The facts about a TensorFlow that no package manager lists; its header states the version."""
     path = f"{core}/include/tensorflow/core/public/version.h"
     text = machine.text(path) or ""
     parts = [re.search(rf"#define TF_{part}_VERSION (\d+)", text) for part in ("MAJOR", "MINOR", "PATCH")]

@@ -56,7 +56,7 @@ SAME_AS_LOGGED = {
     "NVML_ERROR_UNKNOWN": "nvml-unknown-error",
     "NVML_ERROR_GPU_IS_LOST": "gpu-lost",
 }
-"""Errors of cuda.h and nvml.h that a log shows as text: the signature that matches the text."""
+"""Errors of cuda.h and nvml.h that logs show as text, with the signature that matches the text."""
 SMI_PLACES = (
     "/usr/bin/nvidia-smi",
     "/usr/lib/wsl/lib/nvidia-smi",
@@ -76,11 +76,11 @@ SMI_FIELDS = (
     "memory.free",
 )
 ANSWER_LIMIT = 256
-"""Devices and processes taken from an answer at most."""
+"""The most devices and processes to take from an answer."""
 
 
 def ask(machine: Machine) -> Iterator[Fact]:
-    """Facts from NVML and libcuda; from nvidia-smi where NVML has none."""
+    """Facts from NVML and libcuda; from nvidia-smi if NVML gives none."""
     cookie = os.urandom(16).hex()
     argv = [sys.executable, "-I", "-B", "-c", script("_ask_driver.py"), cookie, *(p for p in sys.path if p)]
     ran = machine.run("driver", argv, LIMIT)
@@ -252,7 +252,7 @@ def _cuda(answer: Any) -> Iterator[Fact]:
 
 
 def bus(text: str | None) -> str | None:
-    """A PCI address in sysfs' form: 00000000:01:00.0 and 0000:01:00.0 are the same device."""
+    """A PCI address in the form of sysfs: 00000000:01:00.0 and 0000:01:00.0 are the same device."""
     match = re.fullmatch(
         r"(?:[0-9a-f]{0,4}([0-9a-f]{4}):)?([0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f])", (text or "").lower()
     )

@@ -1,5 +1,5 @@
-"""Whether these files belong to a container, and to which runtime. What only the host has does not count as
-the container's own.
+"""Whether these files belong to a container, and to which runtime. The host's own parts do not count as the
+container's.
 
 /proc/modules, /sys/bus and the kernel's log of a container are the host's: a container has what its runtime
 passed in, device nodes and the driver's libraries. Sources: systemd, "The Container Interface"
@@ -28,7 +28,7 @@ FILES = (
     ("/var/lib/snapd/hostfs/usr", "snap"),
 )
 STATED = ("/run/host/container-manager", "/run/systemd/container")
-"""Files that hold the name of the container's manager."""
+"""Files with the name of the container's manager."""
 NAMES = {
     "docker": "docker",
     "podman": "podman",
@@ -39,7 +39,8 @@ NAMES = {
     "singularity": "singularity",
     "apptainer": "singularity",
 }
-"""The name that a manager gives itself, and our kind for it. WSL names itself too, but is not a container."""
+"""The names that managers give themselves, and our kind for each. WSL names itself too, but is not a
+container."""
 GROUPS = (
     ("kubepods", "kubernetes"),
     ("docker", "docker"),
@@ -50,7 +51,7 @@ GROUPS = (
 
 
 def kinds(machine: Machine) -> Iterator[tuple[str, Source]]:
-    """The kinds of container that this is, each with its evidence; empty if it is not a container."""
+    """The kinds of this container, each with its evidence; empty if it is not a container."""
     if machine.system == "linux" and not root_is_a_disk(machine):
         for path, name in FILES:
             if machine.exists(path):
@@ -81,7 +82,7 @@ def inside(machine: Machine) -> bool:
 
 
 KERNELS = ("/boot/vmlinu[xz]*", "/lib/modules/*", "/usr/lib/modules/*")
-"""What every system that boots by itself has; containers and WSL distributions run on another system's
+"""Files that every system with its own kernel has; containers and WSL distributions run on another system's
 kernel."""
 
 
@@ -94,8 +95,8 @@ def at_rest(machine: Machine) -> bool:
 
 
 def driver_from_host(machine: Machine) -> Mapping[str, str]:
-    """Why the driver's libraries cannot be looked for in these files: an image at rest is given them by
-    whoever starts it. {} where they can be; else a place and the reason, as Machine.noting has them."""
+    """Why these files cannot show the driver's libraries: an image gets them when it is started. {} if they
+    can; otherwise a place and the reason, as from Machine.noting."""
     if not at_rest(machine) or not (inside(machine) or not any(map(machine.glob, KERNELS))):
         return {}
     return {HOSTS_DRIVER: "this image is not running; its host adds the driver's libraries when it starts it"}
@@ -109,8 +110,8 @@ def _text(machine: Machine, path: str) -> str:
 
 
 def root_is_a_disk(machine: Machine) -> bool:
-    """Whether "/" is a whole disk or partition: then /.dockerenv is only left over from the image it was made
-    of.
+    """Whether "/" is a whole disk or partition: then /.dockerenv is only a remnant of the image that it was
+    made from.
 
     A container's root is an overlay or another file system's folder (proc(5), mountinfo: fields 4, 5 and 10).
     """

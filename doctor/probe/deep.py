@@ -40,11 +40,11 @@ QUIETED = ("TF_CPP_MIN_LOG_LEVEL", "TF_CPP_MIN_VLOG_LEVEL", "TF_CPP_MAX_VLOG_LEV
 """Variables that hide or flood TensorFlow's messages; they are unset for this run."""
 COUNT_LIMIT = 64
 KNOWN_BETTER = (OperatingSystem, Platform, PythonVersion, TensorFlowVersion)
-"""Facts that a log only implies and that the static probes have read."""
+"""Types of facts that a log only implies and that the static probes have read."""
 
 
 def examine(machine: Machine, environment: Environment, static: Facts, limit: float) -> Iterator[Fact]:
-    """Facts from a run of TensorFlow. `limit`: seconds; `static`: what the other probes found."""
+    """Facts from a run of TensorFlow. limit: seconds; static: the facts of the other probes."""
     assert environment.executable is not None
     if static.absent("tensorflow") is not None:
         return
@@ -92,7 +92,7 @@ def _ended(ran: Ran, stages: list[dict[str, Any]], limit: float) -> Iterator[Fac
 
 
 def logged(text: str, name: str = LOG) -> Iterator[Fact]:
-    """What TensorFlow printed, as the reader of reports understands it. name: what evidence calls it."""
+    """The facts in what TensorFlow printed, from the reader of reports. name: its name in evidence."""
     if not text.strip():
         return
     from doctor import logs
@@ -183,8 +183,7 @@ def _operation(entry: Mapping[str, Any], *, simulated: bool) -> Iterator[Fact]:
 
 
 def _disagreements(machine: Machine, static: Facts, stages: list[dict[str, Any]]) -> Iterator[Fact]:
-    """Libraries that TensorFlow mapped from another place than predicted, or although they were predicted to
-    fail."""
+    """Libraries that TensorFlow mapped from another place than predicted, or that were predicted to fail."""
     files = next((_texts(s.get("files")) for s in stages if s.get("stage") == "mapped"), [])
     really = {soname(machine, path): path for path in files}
     predicted = {fact.name: fact.path for fact in static.of(LibraryLoaded) if fact.path}

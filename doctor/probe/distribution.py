@@ -7,8 +7,8 @@ from doctor.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """An installed distribution: normalised name, version, its info folder and the folder that it was found
-    in."""
+    """An installed distribution: its normalised name, version and info folder, and the folder in which it was
+    found."""
 
     name: str
     version: str | None

@@ -1,9 +1,9 @@
-"""CUDA and cuDNN on Windows: which DLL each name would open, and what else lies on the disk.
+"""CUDA and cuDNN on Windows: which DLL each name would open, and which others are on the disk.
 
-Windows looks into the program's folder, System32, the Windows folder, the current folder, then PATH
-(Microsoft, "Dynamic-link library search order", standard order for unpackaged apps); the registry may put the
-current folder elsewhere. TensorFlow opens libraries by name alone. Nothing is loaded. An unknown PATH is not
-an empty one: nothing that it may hold is then reported missing.
+Windows searches the program's folder, System32, the Windows folder, the current folder, then PATH (Microsoft,
+"Dynamic-link library search order", standard order for unpackaged apps); the registry may put the current
+folder elsewhere. TensorFlow opens libraries by name alone. Nothing is loaded. An unknown PATH is not an empty
+one: a DLL that it may hold is then not reported missing.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def examine(
 
 
 def _called(search: Search, name: str, places: list[str]) -> Fact:
-    """What LoadLibrary(name) would do."""
+    """The facts about what LoadLibrary(name) would do."""
     found = search.find(name)
     if not found:
         if search.unseen:
@@ -178,7 +178,8 @@ def _called(search: Search, name: str, places: list[str]) -> Fact:
 
 
 def _runtime(search: Search, version: str) -> Iterator[Fact]:
-    """The Visual C++ run time; from 2.1 on msvcp140_1.dll too (build_info's msvcp_dll_names)."""
+    """Whether the Visual C++ runtime is complete; from 2.1 on with msvcp140_1.dll (build_info's
+    msvcp_dll_names)."""
     names = RUNTIME if re.match(r"1\.|2\.0", version) else (*RUNTIME, *RUNTIME_SINCE_2_1)
     lacks = [name for name in names if not search.find(name)]
     if (
@@ -189,7 +190,7 @@ def _runtime(search: Search, version: str) -> Iterator[Fact]:
 
 
 def _files(machine: Machine, search: Search, homes: list[str], more: list[str]) -> Iterator[Fact]:
-    """CUDA's DLLs on the disk and the versions of the toolkits that they lie in."""
+    """CUDA's DLLs on the disk, and the versions of their toolkits."""
     unseen: dict[str, str] = {}
     places = [
         *search.folders,
@@ -241,7 +242,7 @@ def _homes(machine: Machine, search: Search) -> list[str]:
 def _cudnn(
     search: Search, environment: Environment, installed: Installed, version: TensorFlowVersion | None
 ) -> Iterator[Fact]:
-    """The version of the very cuDNN that would be opened, and zlibwapi.dll, which cuDNN 8.3 to 8.9 load
+    """The version of the cuDNN that would be opened, and zlibwapi.dll, which cuDNN 8.3 to 8.9 load
     themselves."""
     opened = [path for major in ("8", "9", "7") for path in search.find(f"cudnn64_{major}.dll")][:1]
     if version is None or not opened:

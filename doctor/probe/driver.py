@@ -1,8 +1,8 @@
 """The NVIDIA driver as files show it: kernel modules, device nodes, user-space libraries, Secure Boot, kernel
 log.
 
-Nothing is loaded. The version of a library file is read from its name (NVIDIA's driver installs libcuda.so.1
-as a link to libcuda.so.VERSION) or, where it has none, from the file's own text.
+Nothing is loaded. The version of a library is read from its file name (NVIDIA's driver installs libcuda.so.1
+as a link to libcuda.so.VERSION) or, if that has none, from text in the file.
 """
 
 from __future__ import annotations
@@ -42,13 +42,14 @@ CAPABILITIES = "/proc/driver/nvidia/capabilities"
 SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 CONTROL, UVM = "/dev/nvidiactl", "/dev/nvidia-uvm"
 MODPROBE = "/usr/bin/nvidia-modprobe"
-"""Loads the modules and makes the nodes when a program first asks for them (it is setuid root)."""
+"""The program that loads the modules and creates the nodes when a program first needs them (it is setuid
+root)."""
 WSL_LIBRARIES = f"{WSL}/lib"
 
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """What other probes need from the driver: versions, and the files that would be opened."""
+    """The driver's data for other probes: versions, and the files that would be opened."""
 
     kernel: str | None
     user: str | None
@@ -123,7 +124,8 @@ def _modules(machine: Machine) -> dict[str, str] | None:
 
 
 def _has_a_module(machine: Machine) -> bool:
-    """Whether the GPU's driver is the module named nvidia: not behind WSL2's device, not on a Tegra board."""
+    """Whether the GPU's driver is a module named nvidia, as it is not with WSL2's device or on a Tegra
+    board."""
     return not in_wsl(machine) and not behind_dxg(machine) and tegra(machine) is None
 
 
@@ -175,8 +177,8 @@ def _gpus_of_the_module(machine: Machine) -> Iterator[Fact]:
 
 
 def _divided(machine: Machine) -> Iterator[Fact]:
-    """GPUs with MIG instances (MIG User Guide, "Device Nodes and Capabilities"); on a running machine NVML
-    tells.
+    """GPUs with MIG instances (MIG User Guide, "Device Nodes and Capabilities"); on a running machine, NVML
+    says more.
 
     A GPU without an instance may be in MIG mode or not: its folder mig is there and empty in both cases.
     """
@@ -193,8 +195,8 @@ def _divided(machine: Machine) -> Iterator[Fact]:
 
 
 def _built_for_others(machine: Machine) -> Iterator[Fact]:
-    """A module that is on disk: for the running kernel (then it does not load) or only for others (a kernel
-    update)."""
+    """The symptom for a module on the disk that is not loaded: it was built for the running kernel, or only
+    for others (a kernel update)."""
     release = (machine.text("/proc/sys/kernel/osrelease", 256) or "").strip()
     places = (
         "updates/dkms",
@@ -248,7 +250,7 @@ def user_side(
 ) -> tuple[list[Fact], Driver]:
     """The driver's user-space libraries that a process here would open, and their version.
 
-    of_kernel: what could not be read on the kernel's side, and why.
+    of_kernel: what could not be read about the kernel, and why.
     """
     facts: list[Fact] = []
     resolved: dict[str, Resolution] = {}
@@ -330,7 +332,7 @@ def user_side(
 def _of_the_module(
     machine: Machine, real: str, name: str, kernel: DriverVersion | None, version: str
 ) -> list[Fact]:
-    """The library of the kernel module's very version, where a link beside it leads to another one."""
+    """The library with the kernel module's version, if a link beside it leads to another one."""
     if kernel is None or version == kernel.version:
         return []
     beside = f"{posixpath.dirname(real)}/{name.partition('.so')[0]}.so.{kernel.version}"
@@ -339,7 +341,7 @@ def _of_the_module(
 
 
 def _wsl(machine: Machine, libcuda: Resolution) -> list[Fact]:
-    """What goes wrong in WSL2: no Windows driver, or a Linux driver's libcuda before Windows' one.
+    """Faults in WSL2: no Windows driver, or a Linux driver's libcuda before that of Windows.
 
     A container on WSL2 has no /usr/lib/wsl/lib: its runtime puts Windows' libcuda (libcuda.so.1.1) among its
     own libraries.
@@ -351,7 +353,7 @@ def _wsl(machine: Machine, libcuda: Resolution) -> list[Fact]:
         if real.startswith(WSL) or file_version(real, "libcuda.so.1") is None:
             return []
         source = Source(
-            libcuda.path, None, f"{real} would be opened, which is not a library of the Windows driver"
+            libcuda.path, None, f"{real} would be opened, but it is not a library of the Windows driver"
         )
         return [Symptom(source, "wsl-linux-driver", (("path", real),))]
     if theirs is not None:
@@ -367,7 +369,8 @@ def _wsl(machine: Machine, libcuda: Resolution) -> list[Fact]:
 def file_version(path: str, name: str) -> str | None:
     """A driver library's version, from its real file's name: libcuda.so.535.129.03 is 535.129.03.
 
-    The libcuda.so.1.1 of WSL2 and of Jetson boards states none: a driver's version begins with three digits.
+    The libcuda.so.1.1 of WSL2 and of Jetson boards has no version in its name: a driver's version begins with
+    three digits.
     """
     stem = name.partition(".so")[0] + ".so."
     tail = posixpath.basename(path).partition(stem)[2]
@@ -375,10 +378,10 @@ def file_version(path: str, name: str) -> str | None:
 
 
 def is_compat(path: str) -> bool:
-    """Whether a libcuda lies in a forward-compatibility package's folder (/usr/local/cuda/compat)."""
+    """Whether a libcuda is in the folder of a forward-compatibility package (/usr/local/cuda/compat)."""
     return "/compat/" in path
 
 
 def is_stub(path: str) -> bool:
-    """Whether it is the toolkit's stub for linking, which only returns CUDA_ERROR_STUB_LIBRARY."""
+    """Whether a libcuda is the toolkit's stub for linking, which only returns CUDA_ERROR_STUB_LIBRARY."""
     return "/stubs/" in path

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 HEADER_SIZE = {32: 52, 64: 64}
 TABLE_LIMIT = 1 << 20
-"""Bytes of a dynamic section that are read: that of the largest TensorFlow stays below 2 KiB."""
+"""The most bytes of a dynamic section to read; that of the largest TensorFlow has less than 2 KiB."""
 STRING_LIMIT = 1 << 16
-"""Bytes of one string, such as a RUNPATH: those of TensorFlow have up to 2 KiB."""
+"""The most bytes of one string, such as a RUNPATH; those of TensorFlow have up to 2 KiB."""
 
 PT_LOAD, PT_DYNAMIC, PT_INTERP = 1, 2, 3
 DT_NEEDED, DT_STRTAB, DT_SYMTAB, DT_STRSZ, DT_SONAME, DT_RPATH, DT_RUNPATH = 1, 5, 6, 10, 14, 15, 29
@@ -50,8 +50,7 @@ MACHINES = {
 class NotElf(ValueError):  # noqa: N818
     """The loader cannot use the file as ELF; the text is the loader's own message.
 
-    `header` holds class and processor where they could be read: the loader looks at them before anything
-    else.
+    `header` holds class and processor if they could be read; the loader examines them first.
     """
 
     def __init__(self, reason: str, header: Elf | None = None) -> None:
@@ -61,7 +60,7 @@ class NotElf(ValueError):  # noqa: N818
 
 @dataclass(frozen=True, slots=True)
 class Symbols:
-    """Where a 64-bit file keeps its dynamic symbols: offsets in the file of table, names, GNU hash table and
+    """The places of a 64-bit file's dynamic symbols: the offsets of table, names, GNU hash table and
     versions."""
 
     table: int
@@ -76,9 +75,9 @@ class Elf:
 
     bits: 32 or 64. machine: the processor ("x86_64"); kind: e_type (2 program, 3 shared object). needed,
     rpath, runpath: DT_NEEDED, DT_RPATH, DT_RUNPATH (None if absent, each split at colons). wants: symbol
-    versions wanted of other libraries: ((library, version, weak) ...); gives: versions defined here.
-    missing_bytes: how many bytes of the loadable segments lie beyond the end of the file (a truncated file).
-    interpreter: the program's loader (PT_INTERP). symbols: None where there is no GNU hash table.
+    versions required from other libraries: ((library, version, weak) ...); gives: versions defined here.
+    missing_bytes: how many bytes of the loadable segments are beyond the end of the file (a truncated file).
+    interpreter: the program's loader (PT_INTERP). symbols: None if there is no GNU hash table.
     """
 
     bits: int
@@ -97,7 +96,7 @@ class Elf:
 
 
 def of(machine: Machine, path: str) -> Elf:
-    """The loader's view of a file of a machine. Raises NotElf, and OSError where it cannot be opened."""
+    """What the loader reads of a file of a machine. Raises NotElf, and OSError if it cannot be opened."""
     with machine.open(path) as file:
         return parse(file)
 
@@ -235,8 +234,8 @@ def _with_dynamic(
 def _chain(
     file: BinaryIO, start: int | None, shape: str, limit: int
 ) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """The records of a linked list, with their offsets: the last field of each is the way to the next, 0 at
-    the end."""
+    """The records of a linked list, with their offsets: the last field of each is the distance to the next, 0
+    at the end."""
     size = struct.calcsize(shape)
     at = start
     for _ in range(limit):
@@ -251,7 +250,7 @@ def _chain(
 
 
 def bytes_at(file: BinaryIO, offset: int, size: int) -> bytes:
-    """Bytes at an offset; fewer where the file ends before."""
+    """Bytes at an offset; fewer if the file ends earlier."""
     if not 0 <= offset < 1 << 62:
         return b""
     file.seek(offset)

@@ -1,4 +1,4 @@
-"""NVSwitch machines: CUDA starts there only when the fabric manager of the driver's very version runs.
+"""NVSwitch machines, on which CUDA starts only while a fabric manager of the driver's exact version runs.
 
 Source: NVIDIA Fabric Manager User Guide, "Starting Fabric Manager" and "Driver and Fabric Manager versions";
 PCI ids of class 0680 in the pci.ids list (GA100 and GH100 NVSwitch, Volta's NVSwitch).
@@ -34,7 +34,7 @@ PACKAGE = lazy.compile(
 
 
 def switches(machine: Machine) -> list[str]:
-    """The bus addresses of NVSwitches. May raise OSError where the bus cannot be looked at."""
+    """The bus addresses of NVSwitches. Raises OSError if the bus cannot be read."""
     found = []
     for bus in machine.names(DEVICES):
         folder = f"{DEVICES}/{bus}"
@@ -45,8 +45,7 @@ def switches(machine: Machine) -> list[str]:
 
 
 def manager(machine: Machine, driver: str | None) -> Iterator[Symptom]:
-    """What is wrong with the fabric manager of a machine with NVSwitches; empty for a machine without
-    it."""
+    """The faults of the fabric manager on a machine with NVSwitches; empty for other machines."""
     found = switches(machine)
     if not found:
         return
@@ -72,7 +71,7 @@ def manager(machine: Machine, driver: str | None) -> Iterator[Symptom]:
 
 
 def _installed(machine: Machine) -> str | None:
-    """The version of its Debian package, which is the driver's; None where that is not known."""
+    """The version of its Debian package, which is the driver's; None if that is not known."""
     try:
         match = PACKAGE.search(machine.text(STATUS, 4 << 20) or "")
     except OSError:

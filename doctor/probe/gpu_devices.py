@@ -1,5 +1,4 @@
-"""The kinds of GPU device of NVIDIA that a Linux may have: on the PCI bus, behind WSL2's /dev/dxg, in a Tegra
-chip.
+"""The kinds of NVIDIA GPU on Linux: on the PCI bus, behind WSL2's /dev/dxg, in a Tegra chip.
 
 Only the first is a PCI device. Every probe that asks "is there a GPU" or "is this module, node or library
 expected" asks here. Sources: Linux, drivers/hv/dxgkrnl (Microsoft's WSL2 kernel) and
@@ -17,7 +16,7 @@ from doctor.values import dataclass
 DXG = "/dev/dxg"
 WSL = "/usr/lib/wsl"
 TEGRA_NODES = ("/dev/nvhost-gpu", "/dev/nvgpu/igpu0/power", "/dev/nvhost-ctrl-gpu")
-"""Nodes of the Tegra GPU's driver nvgpu: JetPack 4 and 5, JetPack 6."""
+"""Device nodes of the Tegra GPU's driver nvgpu: JetPack 4 and 5, JetPack 6."""
 CHIPS = {
     "tegra210": ("Jetson Nano or TX1", "5.3"),
     "tegra186": ("Jetson TX2", "6.2"),
@@ -30,7 +29,7 @@ CHIPS = {
 
 @dataclass(frozen=True, slots=True)
 class Tegra:
-    """A Tegra board: the file that shows it, what that says, and the GPU's name and compute capability where
+    """A Tegra board: the file that shows it, the text in it, and the GPU's name and compute capability if
     known."""
 
     where: str
@@ -40,7 +39,7 @@ class Tegra:
 
 
 def in_wsl(machine: Machine) -> bool:
-    """Whether the kernel is that of WSL, also for a container that runs on it."""
+    """Whether the kernel is that of WSL; also True in a container on it."""
     return (
         machine.system == "linux"
         and "microsoft" in (machine.text("/proc/sys/kernel/osrelease", 256) or "").lower()
@@ -48,12 +47,12 @@ def in_wsl(machine: Machine) -> bool:
 
 
 def behind_dxg(machine: Machine) -> bool:
-    """Whether the GPU of Windows is passed in: WSL2's device, in WSL2 itself or in a container on it."""
+    """Whether there is WSL2's device for the GPU of Windows, in WSL2 itself or in a container on it."""
     return machine.system == "linux" and machine.exists(DXG)
 
 
 def tegra(machine: Machine) -> Tegra | None:
-    """The Tegra board that this is, as its release file or the device tree says; None where it is none."""
+    """The Tegra board, from its release file or the device tree; None if this is none."""
     if machine.system != "linux" or machine.processor not in ("aarch64", ""):
         return None
     release = machine.text("/etc/nv_tegra_release", 1024)
@@ -84,7 +83,7 @@ def tegra(machine: Machine) -> Tegra | None:
 
 
 def _by_model(model: str) -> tuple[str | None, str | None]:
-    """Name and compute capability by the words of the device tree's model."""
+    """The GPU's name and compute capability, from the model in the device tree."""
     words = re.findall(r"nano|tx1|tx2|xavier|orin|thor", model.lower())
     last = words[-1] if words else ""
     last = (
@@ -94,12 +93,12 @@ def _by_model(model: str) -> tuple[str | None, str | None]:
 
 
 def tegra_nodes(machine: Machine) -> list[str]:
-    """The device nodes of a Tegra GPU that are there."""
+    """The existing device nodes of a Tegra GPU."""
     return [path for path in TEGRA_NODES if machine.exists(path)]
 
 
 def driver_installed(machine: Machine) -> bool:
-    """Whether libcuda of a driver's package lies in one of the folders that distributions use."""
+    """Whether one of the folders that distributions use holds a driver package's libcuda."""
     return any(
         machine.glob(f"{folder}/libcuda.so.1")
         for folder in ("/usr/lib/*-linux-gnu", "/usr/lib64", "/usr/lib")
@@ -107,7 +106,7 @@ def driver_installed(machine: Machine) -> bool:
 
 
 def nvidia_nodes(machine: Machine) -> list[str]:
-    """The nodes of single GPUs that NVIDIA's PCI driver has made, or that a runtime has passed in."""
+    """The nodes of single GPUs that NVIDIA's PCI driver created, or that a container runtime passed in."""
     listed = [path for path in machine.glob("/dev/nvidia[0-9]*") if re.fullmatch(r"/dev/nvidia\d{1,4}", path)]
     # a simulation answers for the node and does not list it
     return listed or [path for path in ("/dev/nvidia0",) if machine.exists(path)]

@@ -1,5 +1,5 @@
-"""GPUs as the kernel shows them: on the PCI bus, read from sysfs without a driver, and those that are on
-no bus.
+"""GPUs as the kernel shows them: on the PCI bus, read from sysfs without a driver, and GPUs that are on no
+bus.
 
 Layout: the kernel's Documentation/ABI/testing/sysfs-bus-pci; classes: the PCI Code and ID Assignment
 Specification (base class 03h, display controller).
@@ -39,8 +39,7 @@ class Display:
 
 
 def displays(machine: Machine) -> tuple[Display, ...]:
-    """The display controllers of all vendors. Raises FileNotFoundError where there is no PCI bus to look
-    at."""
+    """The display controllers of all vendors. Raises FileNotFoundError if there is no PCI bus."""
     if not machine.is_dir(DEVICES):
         raise FileNotFoundError(f"{DEVICES} is not there")
     found = []
@@ -157,12 +156,12 @@ def _on_no_bus(machine: Machine) -> Iterator[Gpu]:
 
 
 def _by_its_node(machine: Machine) -> Iterator[Gpu]:
-    """A GPU that a container or virtual machine shows on no bus; facts with more detail replace it, if
-    there is that."""
+    """A GPU whose node exists in a container or virtual machine without a bus; facts with more detail replace
+    it."""
     for path in nvidia_nodes(machine)[:1]:
         yield Gpu(Source(path, None, "a device node of NVIDIA's driver"))
 
 
 def _power(machine: Machine, bus_id: str) -> str:
-    """The power state of a PCI device ("D0" ... "D3cold"), "" where the kernel does not say."""
+    """The power state of a PCI device ("D0" ... "D3cold"); "" if the kernel does not show it."""
     return (machine.text(f"{DEVICES}/{bus_id}/power_state", 64) or "").strip()

@@ -1,5 +1,5 @@
-"""Values of a Windows registry hive, read from its file: enough to learn the variables of a machine that
-is not running.
+"""Reads values of a Windows registry hive from its file: enough for the variables of a machine that is not
+running.
 
 Format: Windows registry file format specification (M. Suhanov), sections on the base block, cells, key nodes,
 values.
@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 BINS = 4096
-"""Where the cells' offsets count from: behind the base block."""
+"""The offset from which the cells' offsets count, after the base block."""
 KEYS_LIMIT = 4096
 VALUES_LIMIT = 512
 DATA_LIMIT = 16344
-"""Bytes of a value that one cell holds; PATH may have 2047 characters."""
+"""The most bytes of a value in one cell; PATH may have 2047 characters."""
 TEXT = (1, 2)
 """REG_SZ and REG_EXPAND_SZ."""
 NUMBER = 4
@@ -29,9 +29,9 @@ class NotHiveError(ValueError):
 
 
 def values(file: BinaryIO, *path: str) -> dict[str, str | int]:
-    """The texts and numbers of a key, by their names in lower case; {} where there is no such key.
+    """The strings and numbers of a key, by their names in lower case; {} if there is no such key.
 
-    Raises NotHiveError, and OSError where the file cannot be read.
+    Raises NotHiveError, and OSError if the file cannot be read.
     """
     try:
         return _values(file, path)
@@ -40,7 +40,7 @@ def values(file: BinaryIO, *path: str) -> dict[str, str | int]:
 
 
 def names(file: BinaryIO, *path: str) -> list[str]:
-    """The names of the keys below a key, in lower case; [] where there is no such key. Raises as `values`
+    """The names of the keys below a key, in lower case; [] if there is no such key. Raises as `values`
     does."""
     try:
         node = _node(file, path)
@@ -60,7 +60,7 @@ def _values(file: BinaryIO, path: tuple[str, ...]) -> dict[str, str | int]:
     for at in struct.unpack_from(f"<{min(count, VALUES_LIMIT)}I", _cell(file, listed)):
         value = _cell(file, at)
         if value[:2] != b"vk":
-            raise NotHiveError("a value is none")
+            raise NotHiveError("a value's cell holds something else")
         size, place, kind = struct.unpack_from("<III", value, 4)
         data = value[8:12][: size & 7] if size >> 31 else _cell(file, place)[: min(size, DATA_LIMIT)]
         name = _name(value, 2, 20, 16, ASCII_VALUE)
@@ -72,11 +72,11 @@ def _values(file: BinaryIO, path: tuple[str, ...]) -> dict[str, str | int]:
 
 
 def _node(file: BinaryIO, path: tuple[str, ...]) -> bytes | None:
-    """The cell of a key; None where it is not there."""
+    """The cell of a key; None if there is none."""
     file.seek(0)
     base = file.read(BINS)
     if base[:4] != b"regf" or len(base) < 48:
-        raise NotHiveError("no registry hive")
+        raise NotHiveError("not a registry hive")
     (at,) = struct.unpack_from("<I", base, 36)
     node = _cell(file, at)
     for name in path:
@@ -107,7 +107,7 @@ def _name(cell: bytes, length_at: int, text_at: int, flags_at: int, ascii_flag: 
 def _keys(file: BinaryIO, node: bytes) -> Iterator[bytes]:
     """The keys below a key."""
     if node[:2] != b"nk":
-        raise NotHiveError("a key is none")
+        raise NotHiveError("a key's cell holds something else")
     count, _, listed = struct.unpack_from("<III", node, 20)
     if not count:
         return

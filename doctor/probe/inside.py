@@ -2,17 +2,18 @@
 its root.
 
 Every function takes `root`, the host's folder that stands for the machine's "/", and `path`, a path below it
-with forward slashes. Links are followed as the machine itself would follow them, absolute ones from the
-root, and only files of the regular kind are opened. "/" is this machine itself: the kernel resolves its
-paths as for any program.
+with forward slashes. Links are followed as the machine itself would follow them, absolute ones from the root,
+and only regular files are opened. "/" is this machine itself, where the kernel resolves paths as for any
+program.
 
 Linux resolves a path inside a root itself (openat2(2), RESOLVE_IN_ROOT, Linux 5.6). Elsewhere a path is
-walked folder by folder, each opened without following links (O_NOFOLLOW), so that a tree that changes while
-it is read leads nowhere either. Windows has no handles of folders in Python: there the walk is by name.
+walked folder by folder, each opened without following links (O_NOFOLLOW), so that a tree that changes
+meanwhile cannot lead out of the root either. Python on Windows has no folder handles; there the walk goes by
+names.
 
-All functions raise OSError: FileNotFoundError and NotADirectoryError where nothing is there (`ABSENT`),
-anything else where it could not be looked at: too many links (ELOOP), no permission, not a regular file, a
-name that no file can have.
+All functions raise OSError: FileNotFoundError and NotADirectoryError if nothing is there (`ABSENT`), anything
+else if it could not be examined: too many links (ELOOP), no permission, not a regular file, a name that no
+file can have.
 """
 
 # ruff: noqa: PTH118, PTH208 (descriptors, and names that pathlib would tidy)
@@ -32,11 +33,11 @@ if TYPE_CHECKING:
     import ctypes
 
 ABSENT = (errno.ENOENT, errno.ENOTDIR)
-"""Errors that say that nothing is there; any other says that it could not be looked at."""
+"""Errors that mean that nothing is there; any other means that it could not be examined."""
 LINKS_LIMIT = 40
-"""As in Linux: more symbolic links than this in one path are a loop (path_resolution(7))."""
+"""More symbolic links than this in one path count as a loop, as in Linux (path_resolution(7))."""
 PARTS_LIMIT = 4096
-"""Names in one path, those of links on the way included: PATH_MAX of Linux holds no more."""
+"""The most names in one path, including those of links on the way; PATH_MAX of Linux allows no more."""
 
 _CLOSED = getattr(os, "O_CLOEXEC", 0)
 _FILE = (
@@ -57,14 +58,14 @@ _RESOLVE_IN_ROOT = 0x10
 _JUNCTION = 0xA0000003
 """IO_REPARSE_TAG_MOUNT_POINT (winnt.h)."""
 _AGAIN = 8
-"""Tries where the kernel gives up because something was renamed meanwhile (EAGAIN)."""
+"""How often to try if the kernel gives up because something was renamed meanwhile (EAGAIN)."""
 
 T = TypeVar("T")
 
 
 def open_inside(root: str, path: str) -> BinaryIO:
-    """A regular file, opened for reading; anything else is refused before it is opened, since a pipe would
-    keep us waiting."""
+    """A regular file, opened for reading; anything else is refused before it is opened, because a pipe would
+    block."""
     _regular(status_inside(root, path), path)
     handle = _opened(root, path, _FILE)
     try:
@@ -76,7 +77,7 @@ def open_inside(root: str, path: str) -> BinaryIO:
 
 
 def status_inside(root: str, path: str, *, follow: bool = True) -> os.stat_result:
-    """What stat(2) says of a path; of a link itself where `follow` is False."""
+    """The result of stat(2) for a path; for a link itself if `follow` is False."""
     if root == "/":
         return _named(os.stat, path, path, follow_symlinks=follow)  # type: ignore[no-any-return]
     if _kernel_resolves():
@@ -104,7 +105,7 @@ def names_inside(root: str, path: str) -> list[str]:
 
 
 def link_inside(root: str, path: str) -> str:
-    """What a symbolic link holds; EINVAL where there is none."""
+    """The target of a symbolic link; EINVAL if it is not a link."""
     if root == "/":
         return _named(os.readlink, path, path)  # type: ignore[no-any-return]
     with _walked(root, path, follow=False) as (folder, name, _):
@@ -113,10 +114,9 @@ def link_inside(root: str, path: str) -> str:
 
 
 def real_inside(root: str, path: str) -> str:
-    """The path with its links followed as far as they lead; what is behind a name that is not there stays as
-    it is.
+    """The path with its links followed as far as possible; the rest after a missing name is unchanged.
 
-    Only a name comes out. A path with too many links comes back as it is: whatever opens it is refused.
+    This gives only a name. A path with too many links is returned unchanged; opening it will fail.
     """
     if root == "/":
         return str(_named(os.path.realpath, path, path))
@@ -133,7 +133,7 @@ def may_inside(path: str, mode: int) -> bool:
 
 
 def open_device(path: str) -> int:
-    """A character device of this machine for reading without waiting, as a descriptor."""
+    """A descriptor of a character device of this machine, for reading without waiting."""
     handle = os.open(path, _FILE)
     if not stat.S_ISCHR(os.fstat(handle).st_mode):
         os.close(handle)
@@ -142,7 +142,7 @@ def open_device(path: str) -> int:
 
 
 def _regular(status: os.stat_result, path: str) -> None:
-    """Raises OSError for anything but a regular file."""
+    """Raise OSError for anything but a regular file."""
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     if not stat.S_ISREG(status.st_mode):
@@ -150,7 +150,7 @@ def _regular(status: os.stat_result, path: str) -> None:
 
 
 def _named(call: Callable[..., Any], path: str, *arguments: object, **more: object) -> Any:
-    """The call's result; its OSError names the path as the machine knows it, and a NUL in a name is one,
+    """The call's result. Its OSError names the path as the machine knows it; a NUL in a name raises OSError,
     too."""
     try:
         return call(*arguments, **more)
@@ -162,7 +162,7 @@ def _named(call: Callable[..., Any], path: str, *arguments: object, **more: obje
 
 
 def _opened(root: str, path: str, flags: int) -> int:
-    """A descriptor of what a path leads to; nothing is opened that the flags would wait for."""
+    """A descriptor of what a path leads to; never one whose opening could block."""
     if root == "/":
         return int(_named(os.open, path, path, flags))
     if _kernel_resolves():
@@ -176,7 +176,7 @@ def _opened(root: str, path: str, flags: int) -> int:
 
 
 class _Kernel(NamedTuple):
-    """The C library's way to a system call, and the type of openat2's argument `struct open_how`."""
+    """The C library's function for system calls, and the type of openat2's argument `struct open_how`."""
 
     library: Any
     how: type[ctypes.Structure]
@@ -184,7 +184,7 @@ class _Kernel(NamedTuple):
 
 @functools.lru_cache(maxsize=None)
 def _kernel() -> _Kernel | None:
-    """None if this is not Linux, or Python has no ctypes."""
+    """The kernel's interface; None if this is not Linux, or Python has no ctypes."""
     if not sys.platform.startswith("linux"):
         return None
     try:
@@ -200,8 +200,8 @@ def _kernel() -> _Kernel | None:
 
 @functools.lru_cache(maxsize=None)
 def _kernel_resolves() -> bool:
-    """Whether openat2 works here: an old kernel has none, and a container's filter of system calls may
-    refuse it."""
+    """Whether openat2 works here: old kernels lack it, and a container's filter of system calls may refuse
+    it."""
     if _kernel() is None:
         return False
     try:
@@ -239,8 +239,8 @@ def _openat2(root: str, path: str, flags: int) -> int:
 
 
 class _Place(NamedTuple):
-    """Where a walk ended: the folder (a descriptor, or its path on a host without them), a name in it that
-    is not to be followed, and all names from the root on."""
+    """The end of a walk: the folder (a descriptor, or its path on a host without them), the name in it, which
+    must not be followed, and all names from the root on."""
 
     folder: int | str | None
     name: str
@@ -258,16 +258,15 @@ def _lstat(folder: int | str | None, name: str, path: str) -> os.stat_result:
 
 
 def _is_link(status: os.stat_result) -> bool:
-    """A symbolic link, or a junction of Windows."""
+    """Whether it is a symbolic link, or a junction of Windows."""
     return stat.S_ISLNK(status.st_mode) or getattr(status, "st_reparse_tag", 0) == _JUNCTION
 
 
 @contextlib.contextmanager
 def _walked(root: str, path: str, *, follow: bool = True, lenient: bool = False) -> Iterator[_Place]:
-    """Go a path from the root on, with every link followed; the last name's, too, where `follow` says so.
+    """Walk a path from the root, following every link; that of the last name only with `follow`.
 
-    lenient: names alone are wanted: folders are not held open, and what lies behind a name that is not there
-    is kept.
+    lenient: only the names are needed: folders are not held open, and the rest after a missing name is kept.
     """
     by_handle = _BY_HANDLE and not lenient
     folders: list[int | str | None] = [os.open(root, _STEP) if by_handle else root]

@@ -1,7 +1,8 @@
 """The Python environment in use: which interpreter, and where it looks for packages.
 
-Found in the order VIRTUAL_ENV, CONDA_PREFIX, python3 and python on PATH, our own. Asked through a script that
-it runs (_ask_python.py); read from its files where nothing may be run (another root) or it does not answer.
+It is searched in the order VIRTUAL_ENV, CONDA_PREFIX, python3 and python on PATH, our own. It is asked
+through a script (_ask_python.py), or read from its files if nothing may be run (another root) or it does not
+answer.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ LIMIT = 15.0
 """Seconds for the interpreter to answer: a cold start over a network file system takes several."""
 _VERSION = lazy.compile(r"\d+\.\d+\.\d+(?:[abcr]\d+)?\Z")
 PATH_LIMIT = 200
-"""Folders of sys.path that are looked into."""
+"""The most folders of sys.path to examine."""
 IN_ENVIRONMENT = ("bin/python", "bin/python3", "python.exe", "Scripts/python.exe")
 
 
 class NoPythonError(ValueError):
-    """The interpreter or environment that was asked for is not there."""
+    """The requested interpreter or environment does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class Environment:
 
     path: the folders that it searches for packages, in order; before: PYTHONPATH and the current folder,
     which come first; prefix: the environment's folder; program: the real program file, whose RPATH counts;
-    problem: why the environment is not known as it is: what `path` lacks may be there all the same.
+    problem: why the environment is only partly known, so that `path` may lack folders.
     """
 
     executable: str | None
@@ -54,8 +55,8 @@ class Environment:
 
 
 def find(machine: Machine, wanted: str | None = None) -> tuple[str | None, str, str | None]:
-    """(interpreter, how it was found, environment's folder). Raises NoPythonError where `wanted` is not
-    there."""
+    """(interpreter, how it was found, environment's folder). Raises NoPythonError if `wanted` does not
+    exist."""
     if wanted is not None:
         wanted = _whole_path(machine, wanted)
         with machine.noting() as unseen:
@@ -101,7 +102,7 @@ def find(machine: Machine, wanted: str | None = None) -> tuple[str | None, str, 
 
 
 def _whole_path(machine: Machine, wanted: str) -> str:
-    """A path from the root: files that start programs name an environment by that, and never as it was typed
+    """An absolute path, because files that start programs name environments by absolute paths, not as typed
     here."""
     if machine.system == "windows" or wanted.startswith("/") or "/" not in wanted.rstrip("/"):
         return wanted
@@ -109,7 +110,7 @@ def _whole_path(machine: Machine, wanted: str) -> str:
 
 
 def examine(machine: Machine, wanted: str | None = None) -> Environment:
-    """The environment in use with the facts about it. Raises NoPythonError as `find` does."""
+    """The environment in use, with the facts about it. Raises NoPythonError as `find` does."""
     with machine.noting() as unseen:
         executable, found_by, folder = find(machine, wanted)
     if executable is None and folder is None:
@@ -140,8 +141,8 @@ def _doubted(environment: Environment, problem: Unreadable) -> Environment:
 
 
 def _passed_over(machine: Machine, folder: str | None, unseen: Mapping[str, str]) -> Unreadable | None:
-    """The environment that is in use by its variable and could not be looked at, so that another one was
-    taken."""
+    """The facts about an environment whose variable says that it is in use, but which could not be examined,
+    so that another one was used."""
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         named = machine.env.get(variable)
         if named and named == folder:
@@ -202,7 +203,7 @@ def _answered(machine: Machine, executable: str, found_by: str, answer: dict[str
 
 
 def _read(machine: Machine, executable: str | None, found_by: str, folder: str | None) -> Environment:
-    """The environment as its files show it."""
+    """The environment, read from its files."""
     prefix = folder or "/usr"
     if executable is not None and (real := behind_shim(machine, executable)) != executable:
         executable, prefix = real, environment_of(machine, real) or prefix

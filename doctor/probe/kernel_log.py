@@ -1,4 +1,4 @@
-"""What the kernel's log says of the NVIDIA driver since the system was started, and modules that were not
+"""Messages about the NVIDIA driver in the kernel's log since the system's start, and modules that were not
 built.
 
 Messages: NVIDIA, "Xid Errors" and the driver's own texts (NVRM); the kernel's kernel/module/signing.c and
@@ -18,7 +18,7 @@ from doctor.probe.machine import KMSG, Machine
 
 LOGS = ("/var/log/kern.log", "/var/log/syslog", "/var/log/messages", "/var/log/dmesg")
 TAIL = 512 << 10
-"""Bytes of a kernel log that are read from its end."""
+"""How many bytes to read from the end of a kernel log."""
 BOOT = lazy.compile(r"(?:kernel|\[ *0\.0+\]).{0,40}? Linux version \d")
 """The kernel's first message."""
 XID = lazy.compile(r"NVRM: Xid \(PCI:([0-9a-fA-F:.]{1,20})\): (\d{1,4})(.{0,400})")
@@ -42,7 +42,7 @@ DAY = 86400.0
 
 
 def messages(machine: Machine, *, loaded: bool) -> Iterator[Fact]:
-    """What the log says, each kind of message once. loaded: whether the module runs, so that none was
+    """The facts in the log, each kind of message once. loaded: whether the module runs, so that none was
     refused."""
     seen: set[str] = set()
     start = _started(machine)
@@ -65,7 +65,7 @@ def messages(machine: Machine, *, loaded: bool) -> Iterator[Fact]:
 
 
 def _since_boot(text: str, start: float | None) -> list[str]:
-    """The lines of a log that are of this boot: behind the kernel's last first message, none dated before the
+    """The lines of a log from this boot: after the kernel's last first message, and not dated before the
     start."""
     lines = text.splitlines()
     at = next((n for n in range(len(lines) - 1, -1, -1) if BOOT.search(lines[n])), 0)
@@ -74,7 +74,7 @@ def _since_boot(text: str, start: float | None) -> list[str]:
 
 
 def _started(machine: Machine) -> float | None:
-    """When the kernel was started, in seconds since 1970 (proc(5), /proc/stat: btime)."""
+    """The time of the kernel's start, in seconds since 1970 (proc(5), /proc/stat: btime)."""
     try:
         match = re.search(r"^btime (\d{1,12})$", machine.text("/proc/stat") or "", re.MULTILINE)
     except OSError:

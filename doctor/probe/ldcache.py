@@ -1,8 +1,8 @@
-"""/etc/ld.so.cache, read in pure Python: which file the system's loader has noted for a library name.
+"""Reads /etc/ld.so.cache in pure Python: which file the system's loader has recorded for a library name.
 
 Format: glibc, sysdeps/generic/dl-cache.h (struct cache_file, cache_file_new, file_entry_new, the extension
-section for glibc-hwcaps). Both the format of today ("glibc-ld.so.cache1.1" at the start) and the older one,
-in which it follows an "ld.so-1.7.0" table, are read.
+section for glibc-hwcaps). It reads both the current format ("glibc-ld.so.cache1.1" at the start) and the
+older one, in which that follows an "ld.so-1.7.0" table.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ NEW_MAGIC = b"glibc-ld.so.cache1.1"
 NEW_HEADER = 48
 ENTRY = struct.Struct("<iIIIQ")
 HWCAP_EXTENSION = 1 << 62
-"""Set in an entry's hwcap where its low 32 bits count into the glibc-hwcaps strings
+"""The flag in an entry's hwcap if its low 32 bits are an index of the glibc-hwcaps strings
 (DL_CACHE_HWCAP_EXTENSION)."""
 FLAGS = {"x86_64": 0x0303, "aarch64": 0x0A03, "ppc64le": 0x0503, "riscv": 0x1003}
 """FLAG_ELF_LIBC6 with the flag of the processor's 64-bit ABI (dl-cache.h, elf/cache.c)."""
 
 
 class NotCache(ValueError):  # noqa: N818
-    """The file is not an ld.so cache that we can read."""
+    """The file is not a readable ld.so cache."""
 
 
 @dataclass(frozen=True, slots=True)

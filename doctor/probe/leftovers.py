@@ -1,4 +1,4 @@
-"""What gets in the way of TensorFlow: remains of one that was half removed, and files with its name."""
+"""Finds obstacles to TensorFlow's import: remains of an incomplete removal, and files with its name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from doctor.probe.machine import Machine
 
 
 def leftovers(machine: Machine, environment: Environment, location: str | None) -> Iterator[Fact]:
-    """Remains of a half removed TensorFlow: a module folder without __init__.py, pip's ~ensorflow folders."""
+    """Remains of an incompletely removed TensorFlow: a module folder without __init__.py, pip's ~ensorflow
+    folders."""
     for folder in environment.path:
         for name in machine.names_seen(folder):
             path = f"{folder}/{name}"

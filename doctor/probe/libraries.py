@@ -1,7 +1,8 @@
-"""CUDA and cuDNN as TensorFlow finds them: what its dlopen calls would open, and what else is on the disk.
+"""CUDA and cuDNN as TensorFlow finds them: the files that its dlopen calls would open, and others on the
+disk.
 
-doctor.probe.loader simulates the calls with TensorFlow's own library as the caller, since its RUNPATH counts.
-Nothing is loaded.
+doctor.probe.loader simulates the calls with TensorFlow's own library as the caller, because its RUNPATH
+counts. Nothing is loaded.
 """
 
 from __future__ import annotations
@@ -37,13 +38,13 @@ from doctor.tables import Tables
 from doctor.values import dataclass
 
 OF_THE_SYSTEM = (LIBRARY_PATH, CACHE, CONFIGURED, DEFAULT_STEP)
-"""Steps of the search that serve every program alike."""
+"""Steps of the search that are the same for every program."""
 OF_CUDA = ("libcudart", "libcublas", "libcudnn", "libcufft", "libcurand", "libcusolver", "libcusparse")
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One library that TensorFlow opens and what would come of it."""
+    """One library that TensorFlow opens, and the result."""
 
     name: str
     needed: bool
@@ -120,9 +121,9 @@ def unserved(
 def _import(
     machine: Machine, loader: Loader, installed: Installed, result: list[Fact]
 ) -> tuple[Loaded | None, tuple[str, ...]]:
-    """Simulate `import tensorflow` and say why it would fail. Returns the object whose dlopen calls follow,
-    and the CUDA libraries that TensorFlow's own files are linked to, as those of NVIDIA and of distributions
-    are."""
+    """Simulate `import tensorflow` and report why it would fail. Returns the object whose dlopen calls
+    follow, and the CUDA libraries that TensorFlow's own files are linked to (in the builds of NVIDIA and of
+    distributions)."""
     core = installed.core or ""
     linked: list[str] = []
     for name in (*EXTENSIONS, *FRAMEWORKS):
@@ -173,7 +174,7 @@ def _linked_to_cuda(loader: Loader, path: str, core: str) -> list[str]:
 
 
 def _linked(path: str, outcome: Resolution) -> Iterator[Fact]:
-    """The glibc that is too old, as the symptom that the log reader uses for it."""
+    """The symptom, as in logs, for a glibc that is too old."""
     if "GLIBC_" in outcome.error and "not found" in outcome.error:
         needs = outcome.error.partition("`")[2].partition("'")[0]
         detail = (("library", "libc.so.6"), ("needs", needs), ("by", outcome.culprit or path))
@@ -204,8 +205,8 @@ def _said(machine: Machine, outcome: Outcome, needs: Wanted, caller: Loaded | No
 
 
 def _driver(machine: Machine, loader: Loader, caller: Loaded) -> Iterator[Fact]:
-    """The driver's library as TensorFlow opens it, where another program might not: its RUNPATH names the
-    folder, as those of Nix's builds do, or nix-ld does."""
+    """The driver's library as TensorFlow opens it, if other programs might not: its RUNPATH names the folder,
+    as in Nix's builds, or nix-ld does."""
     for name in ("libcuda.so.1", NVML):
         found = loader.open(name, caller)
         if found.path is not None and found.via not in OF_THE_SYSTEM:
@@ -223,7 +224,7 @@ def _files(
     searched: set[str],
     machine: Machine,
 ) -> Iterator[Fact]:
-    """Every CUDA library on the disk: whether it is opened, hidden by another, or outside of the search."""
+    """Every CUDA library on the disk: whether it is opened, hidden by another, or outside the search."""
     decided = {o.name: o.resolution.path for o in outcomes if o.resolution.path}
     for found in files:
         folder = machine.resolve(posixpath.dirname(found.path))
@@ -249,11 +250,11 @@ def _files(
 
 
 def _parts_of_cudnn(machine: Machine, outcomes: list[Outcome], loader: Loader) -> Iterator[Fact]:
-    """cuDNN 8 and 9 are in parts that libcudnn opens when they are first used: a fault of one shows only
-    then.
+    """Faults in the parts of cuDNN 8 and 9, which libcudnn opens when they are first used, so that a fault
+    shows only then.
 
-    A part that is not there, is damaged, or needs a library of the system that is not there (libz.so.1 in
-    small images). Names: the files in NVIDIA's cuDNN 8 and 9 packages.
+    A part may be missing or damaged, or need a missing system library (libz.so.1 in small images). Names: the
+    files in NVIDIA's cuDNN 8 and 9 packages.
     """
     for outcome in outcomes:
         path = outcome.resolution.path

@@ -1,13 +1,13 @@
 """glibc's dynamic loader, simulated on files: which file a library name would open, and why.
 
 Takes a machine, the environment variables of the process and its program; returns `Resolution`s. Nothing is
-loaded. The order is that of glibc (elf/dl-load.c, _dl_map_object): what is loaded already under that name;
-DT_RPATH of the caller, of those that loaded it and of the program (only where the caller has no DT_RUNPATH);
+loaded. The order is that of glibc (elf/dl-load.c, _dl_map_object): what is already loaded under that name;
+DT_RPATH of the caller, of those that loaded it and of the program (only if the caller has no DT_RUNPATH);
 LD_LIBRARY_PATH; DT_RUNPATH of the caller; /etc/ld.so.cache; the loader's built-in folders. A file of another
 processor or class is skipped silently (open_verify); any other unusable file ends the search with an error.
 
-What dlopen opens must also find its symbols (doctor.probe.symbols). Not simulated: symbols that have a
-version, LD_AUDIT, setuid; of LD_PRELOAD only that a symbol may come from there.
+What dlopen opens must also find its symbols (doctor.probe.symbols). Not simulated: versioned symbols,
+LD_AUDIT, setuid. LD_PRELOAD counts only as a possible source of symbols.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ OF_DRIVER = ("libcuda.so.1", "libnvidia-ml.so.1")
 ALWAYS_THERE = lazy.compile(
     r"(lib(c|m|dl|rt|pthread|util|gcc_s|stdc\+\+|resolv)\.so\.\d+|ld-linux.*\.so\.\d|linux-vdso.*)$"
 )
-"""Libraries of the C and C++ run time. Any running Python has them, even if a record leaves them out."""
+"""Libraries of the C and C++ runtime. Any running Python has them, even if a record leaves them out."""
 
 
 class Loader:
@@ -75,7 +75,7 @@ class Loader:
     # --- what a caller asks -----------------------------------------------------------------------
 
     def load(self, path: str) -> Resolution:
-        """Load a file by its path, with what it needs, as the import of an extension module does."""
+        """Load a file by its path, with its dependencies, as the import of an extension module does."""
         header = self._header(path)
         if not isinstance(header, elf.Elf):
             if isinstance(header, OSError):
@@ -90,7 +90,7 @@ class Loader:
         )
 
     def open(self, name: str, caller: Loaded | None = None) -> Resolution:
-        """What dlopen(name) called from `caller` (by default the program) would do; what it loads stays
+        """The result of dlopen(name) called from `caller` (by default the program); what it loads stays
         loaded."""
         known = self._known(name)
         if known is not None:
@@ -112,7 +112,7 @@ class Loader:
         return list(self._folders(caller or self.program))
 
     def header(self, path: str) -> elf.Elf | None:
-        """A file's header; None where it has none that can be used, or is not there."""
+        """A file's header; None if it is unusable or missing."""
         header = self._header(path)
         return header if isinstance(header, elf.Elf) else None
 
@@ -121,7 +121,7 @@ class Loader:
     def _search(
         self, name: str, caller: Loaded | None
     ) -> tuple[Candidate, elf.Elf, tuple[Candidate, ...], tuple[Candidate, ...]]:
-        """The file that the search ends at, its header, the files skipped before it, and those after it.
+        """The file at which the search ends, its header, the files skipped before it, and those after it.
         Raises Refused."""
         chosen: tuple[Candidate, elf.Elf] | None = None
         passed: list[Candidate] = []
@@ -207,7 +207,7 @@ class Loader:
                 yield folder, DEFAULT_STEP
 
     def _expanded(self, owner: Loaded, folders: tuple[str, ...], via: str) -> Iterator[tuple[str, str]]:
-        """Folders of an RPATH or RUNPATH with $ORIGIN, $LIB and $PLATFORM put in (ld.so(8))."""
+        """Folders of an RPATH or RUNPATH with $ORIGIN, $LIB and $PLATFORM replaced (ld.so(8))."""
         origin = posixpath.dirname(owner.path)
         multiarch = any("-linux-gnu" in folder for folder in self.default_folders)
         lib = f"lib/{self.processor}-linux-gnu" if multiarch else "lib64"
@@ -260,7 +260,7 @@ class Loader:
     ) -> Resolution:
         """Add an object and its dependencies to the process; on failure the process is as it was.
 
-        bind: whether each must find its symbols, too (RTLD_NOW)."""
+        bind: whether each must also find its symbols (RTLD_NOW)."""
         before = len(self.objects)
         entry.names.add(name)
         self.objects.append(entry)
@@ -275,7 +275,7 @@ class Loader:
         return Resolution(name, entry.path, found.via, shadowed=shadowed)
 
     def _load_needed(self, first: Loaded, *, strict: bool) -> None:
-        """The dependencies of an object, breadth first (elf/dl-deps.c). Raises Refused where one fails."""
+        """The dependencies of an object, breadth first (elf/dl-deps.c). Raises Refused if one fails."""
         queue = [first]
         while queue:
             entry = queue.pop(0)
@@ -319,7 +319,7 @@ class Loader:
                 )
 
     def _bind(self, added: list[Loaded]) -> None:
-        """Raise Refused where an object needs a symbol that none in the process has."""
+        """Raise Refused if an object needs a symbol that no object in the process has."""
         scope = [(other.path, other.header) for other in (*reversed(self.objects), *self.preloaded)]
         for entry in reversed(added):  # the dependencies are relocated first (elf/dl-open.c)
             name = symbols.unresolved(self.machine, entry.path, entry.header, scope)
@@ -335,8 +335,8 @@ class Loader:
     # --- reading ----------------------------------------------------------------------------------
 
     def _header(self, path: str) -> elf.Elf | str | OSError | None:
-        """A file's header, the loader's complaint about it, why it cannot be looked at, or None where it is
-        not there."""
+        """A file's header, the loader's complaint about it, why it cannot be examined, or None if it does not
+        exist."""
         if path not in self._headers:
             result: elf.Elf | str | OSError | None
             try:
@@ -356,7 +356,7 @@ class Loader:
         return self._headers[path]
 
     def foreign(self, header: elf.Elf) -> str:
-        """Why the loader passes a file over: another class or processor; "" where it does not."""
+        """Why the loader skips a file: another class or processor; "" if it does not."""
         if header.bits != self.bits:
             return f"wrong ELF class: {header.bits}-bit"
         if self.processor and header.machine != self.processor:
@@ -364,8 +364,8 @@ class Loader:
         return ""
 
     def _preloaded(self, value: str) -> list[Loaded]:
-        """Libraries that LD_PRELOAD names by path, and so may give symbols; what it finds by name is left
-        out."""
+        """Libraries that LD_PRELOAD names by path, and that may therefore provide symbols; those that it
+        names without a path are left out."""
         headers = ((path, self._header(path)) for path in re.split("[: ]", value) if path.startswith("/"))
         return [Loaded(path, header) for path, header in headers if isinstance(header, elf.Elf)]
 
@@ -379,14 +379,14 @@ def _numbers(version: str) -> tuple[int, int] | None:
 
 
 def glibc_version(loader: Loader) -> tuple[int, int] | None:
-    """The glibc's version as (2, 36): the highest GLIBC_2.x that its libc.so.6 defines; None where there is
+    """The glibc's version as (2, 36): the highest GLIBC_2.x that its libc.so.6 defines; None if there is
     none."""
     found, _ = glibc_file(loader)
     return found
 
 
 def glibc_file(loader: Loader) -> tuple[tuple[int, int] | None, str]:
-    """As `glibc_version`, with the path of the libc.so.6 that was read ("" where there is none)."""
+    """As `glibc_version`, with the path of the libc.so.6 that was read ("" if there is none)."""
     for folder in loader.default_folders:
         path = posixpath.join(folder, "libc.so.6")
         header = loader._header(path)

@@ -1,5 +1,5 @@
-"""Where glibc's loader looks besides the folders that objects name: LD_LIBRARY_PATH, its cache, its built-in
-folders.
+"""The places that glibc's loader searches besides the folders that objects name: LD_LIBRARY_PATH, its cache,
+its built-in folders.
 
 Sources: ld.so(8), ldconfig(8); glibc, elf/dl-load.c (system_dirs, fillin_rpath); nix-ld's README.
 """
@@ -20,19 +20,19 @@ CACHE = "/etc/ld.so.cache"
 LIBRARY_PATH, OF_NIX_LD = "LD_LIBRARY_PATH", "nix-ld's library path"
 CONFIGURED = "/etc/ld.so.conf (there is no ld.so.cache)"
 CONF_LIMIT = 100
-"""Files of ld.so.conf that are read at most."""
+"""The most files of ld.so.conf to read."""
 INTERPRETER_LIMIT = 4 << 20
-"""Bytes of ld.so that are looked through; it has 240 kB."""
+"""The most bytes of ld.so to search; it has 240 kB."""
 DEFAULT_FOLDERS = lazy.compile(rb"(?:/(?:usr/)?lib[^\0/]*(?:/[^\0/]+)*/\0){2,}")
-"""`system_dirs` inside ld.so: NUL-terminated folder names in a row (elf/dl-load.c)."""
+"""Matches `system_dirs` inside ld.so: consecutive NUL-terminated folder names (elf/dl-load.c)."""
 NIX_LD = "/run/current-system/sw/share/nix-ld/lib"
-"""Where nix-ld looks if NIX_LD_LIBRARY_PATH names nothing."""
+"""The folder that nix-ld searches if NIX_LD_LIBRARY_PATH is not set."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """The loader's cache by library name; `via` is where the entries come from, `problem` what kept it from
-    being read."""
+    """The loader's cache by library name; via: where the entries come from; problem: why it could not be
+    read."""
 
     entries: Mapping[str, list[ldcache.Entry]]
     via: str = CACHE
@@ -43,8 +43,8 @@ def library_path(machine: Machine, env: Mapping[str, str], interpreter: str | No
     """LD_LIBRARY_PATH's folders, each with the step's name: split at ":" and ";", an empty one being the
     current folder.
 
-    On NixOS a program of another system, whose interpreter is not in Nix's store, is started by nix-ld, which
-    puts folders of its own before them. interpreter: None where no program is known.
+    On NixOS, nix-ld starts programs of other systems, whose interpreter is not in Nix's store, and puts its
+    own folders first. interpreter: None if no program is known.
     """
     value = env.get("LD_LIBRARY_PATH", "")
     named = [(folder, LIBRARY_PATH) for folder in re.split("[:;]", value)] if value else []
@@ -55,10 +55,10 @@ def library_path(machine: Machine, env: Mapping[str, str], interpreter: str | No
 
 
 def cache(machine: Machine, processor: str) -> Cache:
-    """The cache; in files of another machine that hold none, what ldconfig would put into it.
+    """The cache; for another machine's files without one, what ldconfig would put into it.
 
-    A machine without a cache that runs has none. Files that were copied from one lack it where it was not
-    copied, and every distribution writes it anew at the next installation of a package.
+    A running machine may have no cache. In files that were copied from a machine it may be missing because it
+    was not copied, and every distribution rewrites it at the next installation of a package.
     """
     try:
         data = machine.read(CACHE)
@@ -80,7 +80,7 @@ def _by_name(data: bytes) -> Mapping[str, list[ldcache.Entry]]:
 
 
 def _configured(machine: Machine, processor: str) -> dict[str, list[ldcache.Entry]]:
-    """The libraries in the folders that ld.so.conf names, the first of a name winning."""
+    """The libraries in the folders that ld.so.conf names; of equal names the first."""
     by_name: dict[str, list[ldcache.Entry]] = {}
     for folder in dict.fromkeys(_conf_folders(machine, "/etc/ld.so.conf", [CONF_LIMIT])):
         for name in machine.names_seen(folder):
@@ -111,7 +111,8 @@ def _conf_folders(machine: Machine, path: str, left: list[int]) -> Iterator[str]
 
 
 def default_folders(machine: Machine, interpreter: str, processor: str) -> list[str]:
-    """The loader's built-in folders, from the loader's own file; else those of the file system's kind."""
+    """The loader's built-in folders, from the loader's own file; otherwise the usual ones for this kind of
+    system."""
     try:
         data = machine.read(interpreter, INTERPRETER_LIMIT) or b""
     except OSError:
@@ -126,7 +127,7 @@ def default_folders(machine: Machine, interpreter: str, processor: str) -> list[
 
 @functools.lru_cache(maxsize=2)
 def _built_in(data: bytes) -> tuple[str, ...]:
-    """The folders in the bytes of ld.so; () where it names none."""
+    """The folders in the bytes of ld.so; () if it names none."""
     match = DEFAULT_FOLDERS.search(data)
     found = match.group().rstrip(b"\0").split(b"\0") if match else []
     return tuple(folder.decode("utf-8", "replace").rstrip("/") for folder in found)

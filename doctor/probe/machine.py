@@ -1,9 +1,9 @@
 """The machine under examination: its files, its environment, and how a program is run on it.
 
 A live machine is read from "/" and programs may be run. Any other root (a chroot, a container's file system,
-a mounted disk, a recorded machine) is only read: nothing of it is run or loaded. A recorded machine holds the
-file RECORD at its top with what files cannot tell: its environment variables, its platform, and what its
-programs answered when it was recorded.
+a mounted disk, a recorded machine) is only read; nothing in it is run or loaded. A recorded machine has the
+file RECORD at its top with what other files cannot show: its environment variables, its platform, and what
+its programs answered when it was recorded.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ from doctor.values import dataclass, field
 
 RECORD = ".tfgpu-doctor.json"
 READ_LIMIT = 4 << 20
-"""Bytes of a file that is read whole: the largest that we need, a loader's cache, is far below."""
+"""The most bytes of a file that is read whole; the largest that is needed, a loader's cache, is far
+smaller."""
 PIECE = 1 << 16
 """Bytes read at once: /proc/sys refuses a large buffer with ENOMEM."""
 KMSG = "/dev/kmsg"
@@ -41,10 +42,10 @@ T = TypeVar("T")
 class Machine:
     """One machine: `root` is the host's folder that stands for its "/", `env` its environment variables.
 
-    system: linux, windows or macos; `processor` as in `uname -m`. `cwd` is the folder that a program would
-    start in, None where that is not known. `recorded` maps the name of a question to the answer of a recorded
-    machine, `denied` lists the devices that its user might not open. `origins`: the files that set the
-    variables, where they are known. `account`: who uses another machine's environment, where its files tell.
+    system: linux, windows or macos; `processor` as in `uname -m`. `cwd` is the folder in which a program
+    would start, None if unknown. `recorded` maps the name of a question to the answer of a recorded machine,
+    `denied` lists the devices that its user could not open. `origins`: the files that set the variables, if
+    known. `account`: the user of another machine's environment, if its files show it.
     """
 
     root: str
@@ -62,7 +63,7 @@ class Machine:
 
     @classmethod
     def here(cls) -> Machine:
-        """This machine, as it is."""
+        """This machine."""
         system = {"win32": "windows", "darwin": "macos"}.get(sys.platform, "linux")
         if hasattr(os, "uname"):
             processor = os.uname().machine.lower()
@@ -119,19 +120,19 @@ class Machine:
 
     @property
     def live(self) -> bool:
-        """Whether programs may be run on it."""
+        """Whether programs may be run on the machine."""
         return self.runner is not None
 
     # --- files: paths are the machine's own, absolute ---------------------------------------------
 
     def _inside(self, path: str) -> str:
-        """The path as doctor.probe.inside takes it: for another Windows without its drive and backslashes."""
+        """The path in the form of doctor.probe.inside: for another Windows without drive and backslashes."""
         if self.root == "/" or self.system != "windows":
             return path
         return path.replace("\\", "/").split(":", 1)[-1]
 
     def _look(self, function: Callable[..., T], path: str, **more: Any) -> T:
-        """Read something from the machine. Note what prevents it; OSError goes on to the caller."""
+        """Read something from the machine. Note what prevents it, and pass OSError on."""
         try:
             return function(self.root, self._inside(path), **more)
         except OSError as problem:
@@ -175,7 +176,7 @@ class Machine:
             return None
 
     def exists(self, path: str) -> bool:
-        """Whether there is such a file or folder that may be looked at."""
+        """Whether there is such a file or folder, and it may be examined."""
         return self.status(path) is not None
 
     def is_dir(self, path: str) -> bool:
@@ -188,9 +189,9 @@ class Machine:
         return self._look(inside.open_inside, path)
 
     def read(self, path: str, head: int | None = None) -> bytes | None:
-        """The bytes of a file, None where it is not there; only the first `head` where so many are enough.
+        """The bytes of a file, None if it does not exist; only the first `head` bytes if given.
 
-        Raises OSError where it may not be read, or is larger than READ_LIMIT and wanted whole.
+        Raises OSError if it may not be read, or if it is larger than READ_LIMIT and `head` is not given.
         """
         try:
             with self.open(path) as file:
@@ -216,7 +217,7 @@ class Machine:
         return None if data is None else data.decode("utf-8", "replace")
 
     def tail(self, path: str, size: int) -> str | None:
-        """The last `size` bytes of a file as text, None where it is not there."""
+        """The last `size` bytes of a file as text, None if it does not exist."""
         try:
             with self.open(path) as file:
                 file.seek(0, os.SEEK_END)
@@ -226,7 +227,7 @@ class Machine:
             return None
 
     def kernel_messages(self, size: int) -> str | None:
-        """The kernel's own buffer of messages, the last `size` bytes; None on another machine than this one.
+        """The last `size` bytes of the kernel's own message buffer; None for any other machine than this one.
 
         Raises OSError where this user may not read it (kernel.dmesg_restrict).
         """
@@ -247,15 +248,14 @@ class Machine:
         return b"\n".join(kept)[-size:].decode("utf-8", "replace")
 
     def names(self, path: str) -> list[str]:
-        """The names in a folder, sorted; [] where it is not there; raises OSError where it may not be
-        read."""
+        """The names in a folder, sorted; [] if it does not exist. Raises OSError if it may not be read."""
         try:
             return self._look(inside.names_inside, path)
         except (FileNotFoundError, NotADirectoryError):
             return []
 
     def names_seen(self, path: str) -> list[str]:
-        """As `names`; [] also where it may not be read, which is noted."""
+        """As `names`, but also [] if the folder may not be read, which is noted."""
         try:
             return self.names(path)
         except OSError:
@@ -281,11 +281,11 @@ class Machine:
         return [path for path in found if self.status(path, follow=False) is not None]
 
     def may_open(self, path: str) -> bool:
-        """Whether this user may read and write a device; a record lists the others under "denied".
+        """Whether this user may read and write a device; a record lists under "denied" those that its user
+        may not.
 
-        Of another machine's files the mode counts where the device belongs to a group that has a name there,
-        or is closed to all but its owner and /dev/null is not: a copy of files that lost its owners says
-        nothing.
+        For another machine's files the mode counts if the device belongs to a group with a name there, or if
+        only its owner may open it while /dev/null is open to all: a copy that lost its owners shows nothing.
         """
         if self.live:
             return inside.may_inside(path, os.R_OK | os.W_OK)
@@ -302,7 +302,7 @@ class Machine:
         return bool(status.st_mode & (0o020 if status.st_gid in who.groups else 0o002))
 
     def group_of(self, path: str) -> str:
-        """The group whose members may open a device, "" where there is none or its name is not known."""
+        """The group whose members may open a device; "" if there is none or its name is unknown."""
         status = self.status(path)
         if status is None or status.st_mode & 0o060 != 0o060:
             return ""
@@ -316,8 +316,8 @@ class Machine:
             return ""
 
     def may_read(self, path: str) -> bool:
-        """Whether anybody but an administrator may read a file of another machine; of this one the attempt
-        tells."""
+        """Whether anybody but an administrator may read a file of another machine; on this machine the
+        attempt shows it."""
         if self.live or (self.account is not None and self.account.uid == 0):
             return True
         status = self.status(path)
@@ -335,9 +335,9 @@ class Machine:
     def run(
         self, question: str, argv: Sequence[str], timeout: float, env: Mapping[str, str] | None = None
     ) -> Ran | None:
-        """Run a program; `question` is the name under which a recorded machine keeps the answer.
+        """Run a program; a recorded machine keeps the answer under the name `question`.
 
-        None where nothing may be run on this machine and nothing was recorded.
+        None if nothing may be run on this machine and no answer was recorded.
         """
         if question in self.recorded:
             kept = self.recorded[question]

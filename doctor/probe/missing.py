@@ -1,4 +1,5 @@
-"""Nothing was found: is it absent, or could we not look? Probes report an absence through `missing` only."""
+"""Distinguishes "absent" from "could not look" when nothing was found. Probes report an absence only through
+`missing`."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from doctor.facts import Absent, Source, Unreadable
 def missing(source: Source, what: str, unseen: Mapping[str, str]) -> Absent | Unreadable:
     """Absent; or Unreadable, if one of the places could not be read.
 
-    source: where the probe looked. unseen: paths and reasons, as Machine.noting collects them.
+    source: the place that the probe examined. unseen: paths and reasons, as Machine.noting collects them.
     """
     for path, reason in unseen.items():
         more = f", nor at {len(unseen) - 1} other places" if len(unseen) > 1 else ""

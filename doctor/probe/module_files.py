@@ -1,9 +1,9 @@
 """Environment modules of computing centres: which modulefiles set a path to CUDA's libraries, and what loads
 them.
 
-Read without Lmod or Tcl: paths that a modulefile prepends, appends and sets, with its own variables put in.
-Sources: modulefile(4); Lmod documentation, "Lua Modulefile Functions" and "How Lmod finds its modulefiles";
-EasyBuild, "Module naming schemes"; Spack, "Modules".
+They are read without Lmod or Tcl: paths that a modulefile prepends, appends and sets, with its own variables
+filled in. Sources: modulefile(4); Lmod documentation, "Lua Modulefile Functions" and "How Lmod finds its
+modulefiles"; EasyBuild, "Module naming schemes"; Spack, "Modules".
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ LISTS = (
     "/etc/lmod/modulespath", "/usr/share/lmod/lmod/init/.modulespath", "/etc/environment-modules/modulespath",
     "/usr/share/modules/init/.modulespath", "/usr/share/Modules/init/.modulespath",
 )  # fmt: skip
-"""Files that list the folders of modulefiles, one a line."""
+"""Files that list the folders of modulefiles, one per line."""
 NAMED = lazy.compile(r"(?:cuda|cudatoolkit|cudnn|nvhpc|nvidia|tensorflow|py-tensorflow)", re.IGNORECASE)
 DEPTH = 4
 FOLDERS_LIMIT = 400
@@ -76,8 +76,8 @@ _TCL = lazy.compile(
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A modulefile: its name as `module load` takes it, its path, what it prepends, sets, and which modules
-    it loads."""
+    """A modulefile: its name for `module load`, its path, what it prepends and sets, and which modules it
+    loads."""
 
     name: str
     path: str
@@ -86,13 +86,12 @@ class Module:
     loads: tuple[str, ...]
 
     def folders(self, variable: str = "LD_LIBRARY_PATH") -> tuple[str, ...]:
-        """The folders that it puts on a path."""
+        """The folders that the module adds to a path."""
         return tuple(value for name, value in self.paths if name == variable)
 
 
 def modules(machine: Machine, more: Iterable[str] = ()) -> list[Module]:
-    """The modulefiles whose names have to do with CUDA, newest name last in each folder. more: further
-    roots."""
+    """The modulefiles with names about CUDA, the newest last in each folder. more: further roots."""
     roots: dict[str, None] = {}
     listed = [line.strip() for path in LISTS for line in (_text(machine, path)).splitlines()]
     variable = machine.env.get("MODULEPATH", "").split(":")
@@ -111,8 +110,7 @@ def modules(machine: Machine, more: Iterable[str] = ()) -> list[Module]:
 
 
 def loaded(known: Iterable[Module], names: Iterable[str], env: Mapping[str, str]) -> dict[str, str]:
-    """The environment after `module load` of these names; a name without a version means the last one there
-    is."""
+    """The environment after `module load` of these names; a name without a version means the last one."""
     result = dict(env)
     by_name = {module.name: module for module in known}
     waiting = list(names)
@@ -137,7 +135,7 @@ def loaded(known: Iterable[Module], names: Iterable[str], env: Mapping[str, str]
 def _files(
     machine: Machine, root: str, below: str, left: list[int], depth: int = 0
 ) -> Iterator[tuple[str, str]]:
-    """(name, path) of modulefiles below a root; names that have nothing to do with CUDA only where they are
+    """(name, path) of modulefiles below a root; folders with names that are not about CUDA only if they are
     categories."""
     left[0] -= 1
     if depth > DEPTH or left[0] < 0:
@@ -211,7 +209,7 @@ def _lua_words(text: str) -> list[str]:
 
 
 def _lua_value(text: str, known: Mapping[str, str]) -> str:
-    """The value of a Lua expression of strings, names, `..` and pathJoin; "" if it is not known."""
+    """The value of a Lua expression of strings, names, `..` and pathJoin; "" if unknown."""
     joined = re.fullmatch(r"pathJoin\s*\((.*?)\)?", text, re.DOTALL)
     if joined:
         return "/".join(_lua_value(word, known).rstrip("/") for word in _lua_words(joined[1]))

@@ -1,4 +1,4 @@
-"""What a simulated GPU hides: whether the environment's own CUDA libraries would open without the
+"""Whether the environment's own CUDA libraries, which a simulated GPU hides, would open without the
 simulation."""
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ _DRIVER = ("libcuda.so", "libnvidia-ml.so")
 def examine(
     machine: Machine, environment: Environment, caller: str | None, names: tuple[str, ...]
 ) -> Iterator[Fact]:
-    """A symptom with the libraries that would not open, where a simulation is in force; nothing where there
-    is none.
+    """A symptom with the libraries that would not open, if a simulation is running; otherwise nothing.
 
     caller: the path of TensorFlow's own library, whose RUNPATH counts. names: what TensorFlow needs.
     """

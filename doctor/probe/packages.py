@@ -1,5 +1,5 @@
-"""What is installed in an environment, read from its files: every TensorFlow distribution, what it was built
-for, the packages that decide whether it works, leftovers, and files that shadow it. Nothing is imported.
+"""The contents of an environment, read from its files: every TensorFlow distribution, what it was built for,
+the packages that decide whether it works, leftovers, and files that shadow it. Nothing is imported.
 
 A distribution's name and version are those of its *.dist-info or *.egg-info folder (PyPA, "Recording
 installed projects"); a conda package's those of its file in conda-meta.
@@ -55,8 +55,7 @@ TELLING = lazy.compile(
     r"pip|keras.*|tf-keras|numpy|protobuf|h5py|ml-dtypes|typing-extensions|absl-py|wrapt|gast|grpcio|flatbuffers|astunparse"
     r"|opt-einsum|six|termcolor|tensorboard|tensorflow-.*|tensorrt.*|nvidia-.*|cuda-.*|cupy.*|torch|jax|jaxlib|jax-cuda.*"
 )
-"""Packages that are named in a report: those that TensorFlow needs and those that bring NVIDIA's
-libraries."""
+"""Packages that reports list: those that TensorFlow needs and those with NVIDIA's libraries."""
 CONDA_TELLING = lazy.compile(
     r"tensorflow.*|_tflow_select|keras.*|numpy|protobuf|h5py|cudatoolkit|cuda.*|cudnn|libcu.*|libnv.*|nccl|python|ml_dtypes"
 )
@@ -84,12 +83,12 @@ EXTENSIONS = (
 )
 """What `import tensorflow` loads; in recent 2.x releases the extension needs libtensorflow_cc."""
 MODULE_FOLDERS = ("tensorflow", "tensorflow_core")
-"""The module's folder; in 1.15 to 2.1 all but a few files lie in tensorflow_core."""
+"""The module's folder; in 1.15 to 2.1 nearly all files are in tensorflow_core."""
 
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """What the library probe needs: where TensorFlow lies, which release, and all distributions."""
+    """The data for the library probe: TensorFlow's folder and release, and all distributions."""
 
     distributions: tuple[Distribution, ...] = ()
     tensorflow: Distribution | None = None
@@ -100,7 +99,7 @@ class Installed:
 
 
 def distributions(machine: Machine, folders: tuple[str, ...]) -> tuple[tuple[Distribution, ...], list[Fact]]:
-    """Every distribution in the folders, the first of a name winning as in an import; and what could not be
+    """Every distribution in the folders, the first of each name as in an import; and what could not be
     read."""
     found: dict[str, Distribution] = {}
     facts: list[Fact] = []
@@ -206,9 +205,8 @@ def _module(machine: Machine, folders: tuple[str, ...]) -> tuple[str | None, str
 
 
 def _of_other_makers(machine: Machine, installed: tuple[Distribution, ...]) -> Iterator[Fact]:
-    """What makes this TensorFlow use another vendor's GPU: Apple's and Microsoft's plugins, AMD's build
-    beside AMD's
-    kernel driver (/dev/kfd)."""
+    """Symptoms for packages that make this TensorFlow use another vendor's GPU: Apple's and Microsoft's
+    plugins, AMD's build beside AMD's kernel driver (/dev/kfd)."""
     here = {"macos": ("tensorflow-metal",), "windows": DIRECTML}.get(machine.system, ())
     if machine.exists("/dev/dxg"):
         here = DIRECTML
@@ -224,12 +222,12 @@ def _of_other_makers(machine: Machine, installed: tuple[Distribution, ...]) -> I
 
 
 def native(machine: Machine, core: str) -> bool:
-    """Whether one of TensorFlow's own libraries lies in its folder."""
+    """Whether TensorFlow's folder holds one of its own libraries."""
     return any(machine.exists(f"{core}/{name}") for name in (*EXTENSIONS, *FRAMEWORKS))
 
 
 def _owner(machine: Machine, mine: list[Distribution], location: str | None) -> Distribution | None:
-    """Which of several distributions wrote the files: the one whose RECORD has the hash of build_info.py on
+    """The distribution that wrote the files: the one whose RECORD has the hash of the build_info.py on
     disk."""
     if location is None:
         return mine[0] if len(mine) == 1 else None
@@ -256,7 +254,7 @@ def _owner(machine: Machine, mine: list[Distribution], location: str | None) -> 
 
 
 def _empty(machine: Machine, entry: Distribution, beside: list[Distribution]) -> bool:
-    """Whether a distribution only brings another one along, as tensorflow 2.11 to 2.18.0 on Windows, 2.13 to
+    """Whether a distribution only requires another one, as tensorflow 2.11 to 2.18.0 on Windows, 2.13 to
     2.15 on
     macOS and 2.10 to 2.17 on Arm do: it holds no file of the module, and requires one beside it that does."""
     record = machine.text(f"{entry.info}/RECORD", RECORD_LIMIT)
@@ -278,7 +276,7 @@ def _metadata_version(machine: Machine, entry: Distribution) -> str | None:
 
 
 def _installer(machine: Machine, entry: Distribution) -> str:
-    """pip, uv, conda ...: what the distribution says that it was installed by."""
+    """The installer (pip, uv, conda ...) that the distribution states."""
     return (machine.text(f"{entry.info}/INSTALLER", 64) or "").strip()
 
 
@@ -338,8 +336,8 @@ def _conda(machine: Machine, prefix: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _dependencies(machine: Machine, owner: Distribution) -> Iterator[Fact]:
-    """What TensorFlow's METADATA states that it needs, of the packages that break it, and its extra
-    and-cuda's pins."""
+    """TensorFlow's requirements in its METADATA for packages that can break it, and the pins of its extra
+    and-cuda."""
     text = machine.text(f"{owner.info}/METADATA", METADATA_LIMIT) or ""
     for number, line in enumerate(text.splitlines(), 1):
         if line == "":

@@ -1,5 +1,5 @@
 """The few fields of a Windows DLL that decide whether it loads: processor, imported DLLs, whether it is
-whole.
+complete.
 
 Layout: Microsoft, "PE Format" (MS-DOS stub, COFF header, optional header, section table, import directory).
 """
@@ -17,12 +17,12 @@ NAME_LIMIT = 260
 
 
 class NotPe(ValueError):  # noqa: N818
-    """Windows could not load the file as a DLL; the text says why."""
+    """Windows could not load the file as a DLL; the text gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pe:
-    """A DLL's processor, the DLLs that it imports, and how many bytes of its sections lie beyond its end."""
+    """A DLL's processor, the DLLs that it imports, and how many bytes of its sections are beyond its end."""
 
     machine: str
     imports: tuple[str, ...] = ()
@@ -30,7 +30,7 @@ class Pe:
 
 
 def parse(file: BinaryIO) -> Pe:
-    """What an open file's headers say. Raises NotPe."""
+    """The headers of an open file. Raises NotPe."""
     size = file.seek(0, 2)
     head = _at(file, 0, 64)
     if len(head) < 64:

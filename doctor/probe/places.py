@@ -1,4 +1,4 @@
-"""CUDA libraries on the disk, wherever people put them: wheels, conda, toolkits, system folders,
+"""Finds CUDA libraries on the disk, wherever people put them: wheels, conda, toolkits, system folders,
 LD_LIBRARY_PATH.
 
 Each place is one folder that is listed, not walked, so the search takes milliseconds.
@@ -69,8 +69,7 @@ HOMES = (
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A library file: the name that the loader would have to ask for, its path, the real file, version,
-    fault."""
+    """A library file: the name by which the loader would find it, its path, the real file, version, fault."""
 
     name: str
     path: str
@@ -80,7 +79,7 @@ class Found:
 
 
 def toolkits(machine: Machine) -> list[str]:
-    """Folders of CUDA toolkits, each real one once."""
+    """The folders of CUDA toolkits, each real folder once."""
     found: dict[str, str] = {}
     named = [machine.env[name] for name in HOMES if machine.env.get(name, "").startswith("/")]
     for path in (*named, *(path for pattern in TOOLKITS for path in machine.glob(pattern))):
@@ -90,7 +89,7 @@ def toolkits(machine: Machine) -> list[str]:
 
 
 def folders(machine: Machine, environment: Environment, loader: Loader) -> list[str]:
-    """The folders to list, each real one once, in an order in which the likelier come first."""
+    """The folders to list, each real folder once, the likelier ones first."""
     listed: list[str] = []
     tensorrt: list[str] = []
     for base in environment.path:
@@ -112,8 +111,7 @@ def folders(machine: Machine, environment: Environment, loader: Loader) -> list[
 
 
 def on_disk(machine: Machine, environment: Environment, loader: Loader) -> list[Found]:
-    """CUDA libraries, one entry for each real file, under the SONAME that it answers to where such a file is
-    there."""
+    """CUDA libraries, one entry for each real file, under its SONAME if a file with that name exists."""
     found: dict[str, Found] = {}
     for folder in folders(machine, environment, loader):
         seen = machine.names_seen(folder)
@@ -139,7 +137,7 @@ def on_disk(machine: Machine, environment: Environment, loader: Loader) -> list[
 
 
 def _soname(machine: Machine, path: str, loader: Loader) -> tuple[str | None, str]:
-    """DT_SONAME and what is wrong with a file."""
+    """A file's DT_SONAME, and its fault."""
     try:
         header = elf.of(machine, path)
     except elf.NotElf as problem:
@@ -154,6 +152,6 @@ def _soname(machine: Machine, path: str, loader: Loader) -> tuple[str | None, st
 
 
 def _version(real: str) -> str | None:
-    """The version in a real file's name, where it says more than the SONAME: libcudart.so.12.5.82."""
+    """The version in a real file's name, if it is longer than in the SONAME: libcudart.so.12.5.82."""
     tail = posixpath.basename(real).partition(".so.")[2]
     return tail if tail.count(".") >= 2 else None

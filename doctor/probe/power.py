@@ -1,7 +1,7 @@
-"""Laptops that switch their NVIDIA GPU off to save power, and the program that does it, as files show.
+"""Laptops that switch their NVIDIA GPU off to save power, and the program that does it, from files.
 
 A GPU that merely sleeps (runtime D3 under NVIDIA's own driver, DynOff of vgaswitcheroo) wakes when it is used
-and is not meant. Sources: nvidia-prime (prime-select), SUSEPrime, bbswitch, supergfxctl, EnvyControl and
+and does not count. Sources: nvidia-prime (prime-select), SUSEPrime, bbswitch, supergfxctl, EnvyControl and
 system76-power, each program's own settings; Linux, Documentation/gpu/vga-switcheroo.rst and
 Documentation/ABI/testing/sysfs-bus-pci.
 """
@@ -28,12 +28,12 @@ RULES = ("/etc/udev/rules.d", "/usr/lib/udev/rules.d", "/lib/udev/rules.d")
 REMOVES = lazy.compile(
     r'^(?=.*ATTRS?\{vendor\}=="0x10de")(?=.*ATTRS?\{class\}=="0x03)(?=.*ATTR\{remove\}="1").*$', re.MULTILINE
 )
-"""A udev rule that takes every display controller of NVIDIA off the bus."""
+"""Matches a udev rule that removes every NVIDIA display controller from the bus."""
 
 
 def switched_off(machine: Machine, sleeping: str | None) -> Iterator[Symptom]:
-    """What keeps the GPU off, each as a symptom. The caller asks only where no NVIDIA GPU is bound to
-    NVIDIA's driver.
+    """A symptom for each program that keeps the GPU off. Only called if no NVIDIA GPU is bound to NVIDIA's
+    driver.
 
     sleeping: the bus address of a GPU without a driver whose power state is D3cold.
     """

@@ -26,11 +26,11 @@ PROGRAMS = (
     "/root/*/bin/python3*",
     "/nix/store/*-glibc-*/lib/libc.so.6",
 )
-"""Files that every Linux has some of, and that are of its own processor."""
+"""Programs for the system's own processor; every Linux has some of them."""
 WINDOWS_PROGRAMS = tuple(
     f"/Windows/System32/{name}" for name in ("kernel32.dll", "ntdll.dll", "ntoskrnl.exe")
 )
-"""Files that every Windows has, and that are of its own processor."""
+"""Programs for the system's own processor; every Windows has them."""
 PROCESSORS = {62: "x86_64", 183: "aarch64", 21: "ppc64le"}
 """e_machine in an ELF header (System V gABI and its supplements)."""
 

@@ -1,6 +1,6 @@
 """Files in a project's folder that set variables for whoever works there: direnv's, Nix's shells, pixi's.
 
-Only literal values are read; what Nix would compute is unknown. Sources: direnv(1); nixpkgs manual,
+Only literal values are read; values that Nix would compute stay unknown. Sources: direnv(1); nixpkgs manual,
 pkgs.mkShell and addDriverRunpath; pixi's manifest, the table activation.
 """
 
@@ -14,7 +14,7 @@ from doctor import lazy
 from doctor.probe.start_files import SIZE, UNKNOWN, StartFiles
 
 LEVELS = 4
-"""As far above its environment as a project's folder lies: .pixi/envs/default is three below it."""
+"""How far above its environment a project's folder may be: .pixi/envs/default is three levels below it."""
 NIX = ("shell.nix", "flake.nix", "default.nix", "devenv.nix")
 PIXI = (("pixi.toml", "activation.env"), ("pyproject.toml", "tool.pixi.activation.env"))
 READ = {".envrc", *NIX, *dict(PIXI)}
@@ -32,7 +32,7 @@ _HOOK = lazy.compile(
 
 
 def follow(files: StartFiles, prefix: str) -> None:
-    """Set what the files in the folders above an environment set, the outermost first."""
+    """Set the variables that files in the folders above an environment set, the outermost first."""
     for folder in reversed(list(_above(prefix))):
         for name in sorted(READ & set(files.machine.names_seen(folder))):
             path = f"{folder}/{name}"
@@ -50,7 +50,8 @@ def follow(files: StartFiles, prefix: str) -> None:
 
 
 def _above(prefix: str) -> Iterator[str]:
-    """The folders above an environment that may be its project's: no home folder itself, and no top one."""
+    """The folders above an environment that may be its project's: neither a home folder nor a top-level
+    one."""
     folder = posixpath.dirname(prefix)
     for _ in range(LEVELS):
         if folder.count("/") < 2 or re.fullmatch(r"/home/[^/]+|/root|/usr/local|/opt/[^/]+", folder):

@@ -1,12 +1,9 @@
-"""Where a Python looks for packages, derived from its files as Python does at its start.
+"""The folders in which a Python looks for packages, derived from its files as Python does at its start.
 
 In: a machine, the environment's folder and the interpreter. Out: its version and the folders of its sys.path
-for
-packages. Followed are CPython's getpath and site (pyvenv.cfg with include-system-site-packages,
-ENABLE_USER_SITE, .pth
-files, platlibdir), what Debian and Fedora change in them (dist-packages; /usr/local beside /usr), and
-setuptools'
-editable installations.
+for packages. It follows CPython's getpath and site (pyvenv.cfg with include-system-site-packages,
+ENABLE_USER_SITE, .pth files, platlibdir), Debian's and Fedora's changes (dist-packages; /usr/local beside
+/usr), and setuptools' editable installations.
 """
 
 from __future__ import annotations
@@ -20,11 +17,11 @@ from doctor.probe.machine import Machine
 from doctor.values import dataclass
 
 LIMIT = 200
-"""Folders of a path, and .pth files of a folder, that are looked at."""
+"""The most folders of a path, and .pth files of a folder, to examine."""
 SHIMS = "/.pyenv/shims/"
 WALK = 3000
 DEPTH = 7
-"""As deep as /home/NAME/.cache/pypoetry/virtualenvs/ENVIRONMENT, and one more."""
+"""The depth of the search: one more than /home/NAME/.cache/pypoetry/virtualenvs/ENVIRONMENT."""
 OF_THE_SYSTEM = frozenset(
     (
         "bin",
@@ -64,14 +61,13 @@ NEVER = frozenset(
         "dlls",
     )
 )
-"""Folders in which no environment is looked for."""
+"""Folders that are not searched for environments."""
 
 
 @dataclass(frozen=True, slots=True)
 class PythonPaths:
-    """What `paths` found: the version as its files state it, where that stands, the folders, whether it is a
-    venv, and the folder
-    of the interpreter that a venv was made of."""
+    """The result of `paths`: the version in its files and its place, the folders, whether it is a venv, and
+    the folder of the interpreter from which a venv was made."""
 
     version: str | None
     stated_by: str
@@ -121,9 +117,9 @@ def environment_of(machine: Machine, executable: str) -> str | None:
 
 
 def environments(machine: Machine) -> Iterator[str]:
-    """Folders of a root that hold a Python, the nearer to the top first, the system's own last.
+    """The folders of a root that hold a Python, those nearer to the top first, the system's own last.
 
-    Searches folders outside of the system's own, to a depth of DEPTH, and at most WALK of them.
+    Searches folders outside the system's own, to a depth of DEPTH, and at most WALK of them.
     """
     windows = machine.system == "windows"
     top = "C:" if windows else ""
@@ -149,7 +145,7 @@ def environments(machine: Machine) -> Iterator[str]:
 
 def behind_shim(machine: Machine, executable: str) -> str:
     """The interpreter that pyenv's stand-in on PATH would start (pyenv, "Choosing the Python version"); other
-    programs as they are."""
+    programs are returned unchanged."""
     if SHIMS not in executable:
         return executable
     root, _, name = executable.partition("/shims/")
@@ -167,7 +163,7 @@ def behind_shim(machine: Machine, executable: str) -> str:
 
 
 def site_folders(machine: Machine, prefix: str, version: str | None) -> list[str]:
-    """The site-packages (Debian: dist-packages) folders of a prefix, of its newest Python where none is
+    """The site-packages (Debian: dist-packages) folders of a prefix, of its newest Python if none is
     named."""
     minor = ".".join((version or "").split(".")[:2])
     if not minor:
@@ -217,8 +213,8 @@ def _settings(machine: Machine, prefix: str) -> dict[str, str]:
 
 
 def _version_of(machine: Machine, prefix: str, executable: str | None) -> str | None:
-    """A Python's version: conda-meta states it whole, the real file's name or a folder's gives major and
-    minor."""
+    """A Python's version: conda-meta states it in full, the name of the real file or of a folder gives major
+    and minor."""
     for name in machine.names_seen(f"{prefix}/conda-meta"):
         match = re.match(r"python-(\d+\.\d+\.\d+)-", name)
         if match:
@@ -244,7 +240,7 @@ def _version_of(machine: Machine, prefix: str, executable: str | None) -> str | 
 
 
 def _user_site(machine: Machine, prefix: str, version: str | None, sites: Sequence[str]) -> list[str]:
-    """The user's own site-packages, where this Python looks into it (site.ENABLE_USER_SITE).
+    """The user's own site-packages, if this Python searches it (site.ENABLE_USER_SITE).
 
     sites: the package folders of the Python itself.
     """
@@ -285,8 +281,8 @@ def _from_pth(machine: Machine, folder: str) -> Iterator[str]:
 
 
 def _editable(machine: Machine, path: str) -> Iterator[str]:
-    """The folders of the packages that one of setuptools' finders maps by name, where the name is the
-    folder's."""
+    """The folders of packages in a mapping of one of setuptools' finders, if package and folder have the same
+    name."""
     match = re.search(
         r"^MAPPING\b[^=\n]{0,80}=\s{0,9}(\{[^}]{0,20000}\})", machine.text(path, 1 << 18) or "", re.MULTILINE
     )

@@ -1,8 +1,7 @@
-"""A machine's facts as data, so that they can be diagnosed elsewhere: `check --save FILE`, `check --from
-FILE`, and as a block of letters in the Markdown of `check`, which `explain` reads back.
+"""A machine's facts as data, to diagnose them elsewhere: `check --save FILE`, `check --from FILE`, and a
+block of letters in the Markdown of `check`, which `explain` reads back.
 
-The record holds every fact with its source; what is read back is equal to what was written (a test holds it
-to that).
+The record holds every fact with its source; reading it gives the same facts (a test checks this).
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ FACTS_LIMIT = 20_000
 
 
 class NotRecordError(ValueError):
-    """The file is not a record of a machine; the text says why."""
+    """The file is not a record of a machine; the text gives the reason."""
 
 
 def to_record(facts: Facts, version: str, date: str) -> dict[str, Any]:
-    """Plain data of a machine's facts. `date` is the day of the recording, `version` the tool's."""
+    """A machine's facts as plain data. `date` is the day of the recording, `version` the tool's."""
     return {
         "kind": KIND,
         "schema": SCHEMA,
@@ -95,7 +94,7 @@ def _read(entry: Any) -> Fact | None:
                 raise NotRecordError(f"{entry.get('fact')}.version is not a version: {str(value)[:40]!r}")
             if name == "compute_capability" and value and not re.fullmatch(r"\d{1,2}\.\d", str(value)):
                 raise NotRecordError(
-                    f"{entry.get('fact')}.compute_capability is not one: {str(value)[:40]!r}"
+                    f"{entry.get('fact')}.compute_capability is not a compute capability: {str(value)[:40]!r}"
                 )
             values[name] = value
     try:
@@ -109,7 +108,7 @@ _BLOCK = lazy.compile(BEGIN + r"\s([A-Za-z0-9+/=\s]{1,400000})" + END)
 
 
 def packed(record: dict[str, Any]) -> list[str]:
-    """A record as lines of letters, which survive being pasted into a form; compressed to a seventh."""
+    """A record as lines of letters, which survive pasting into a form; compressed to a seventh."""
     import base64
     import zlib
 
@@ -119,7 +118,7 @@ def packed(record: dict[str, Any]) -> list[str]:
 
 
 def unpacked(text: str) -> Facts | None:
-    """The facts of the first block in a text that is whole; None where there is none."""
+    """The facts of the first complete block in a text; None if there is none."""
     import base64
     import zlib
 
@@ -153,7 +152,7 @@ _TYPES: dict[str, type] = {"str": str, "int": int, "bool": bool, "float": float,
 
 
 def _fits(value: Any, annotation: str) -> bool:
-    """Whether a value is what a field's annotation ("str | None", "tuple[tuple[str, str], ...]") says."""
+    """Whether a value has the type of a field's annotation ("str | None", "tuple[tuple[str, str], ...]")."""
     if annotation.startswith("tuple["):
         pairs = "tuple[tuple[" in annotation
         inner = int if annotation.startswith("tuple[int") else str
@@ -165,7 +164,7 @@ def _fits(value: Any, annotation: str) -> bool:
 
 
 def as_text(record: dict[str, Any]) -> str:
-    """The text of a record's file; one fact a line, so that two can be compared."""
+    """The text of a record's file, with one fact per line, so that files can be compared."""
     lines = [json.dumps(fact, ensure_ascii=False) for fact in record["facts"]]
     head = {key: value for key, value in record.items() if key != "facts"}
     return (
@@ -177,7 +176,7 @@ def as_text(record: dict[str, Any]) -> str:
 
 
 def load(path: str) -> Facts:
-    """Read a record. Raises NotRecordError, and OSError where the file cannot be read."""
+    """Read a record. Raises NotRecordError, and OSError if the file cannot be read."""
     with open(path, "rb") as file:
         data = file.read(SIZE_LIMIT + 1)
     if len(data) > SIZE_LIMIT:

@@ -1,4 +1,4 @@
-"""The form of what is kept of a recorded machine: each value has the type that the readers of it rely on."""
+"""Checks the file of a recorded machine: each value must have the type on which its readers rely."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 
 def checked(record: Any) -> dict[str, Any]:
-    """The record as it is. Raises ValueError, naming the key, where a value is of another type than a
-    recorder writes."""
+    """The record, unchanged. Raises ValueError, naming the key, if a value has another type than a recorder
+    writes."""
     if not isinstance(record, dict):
         raise ValueError("an object is expected")
     for key in ("system", "processor", "cwd", "name"):
@@ -17,7 +17,7 @@ def checked(record: Any) -> dict[str, Any]:
         _is(record, key, dict, "an object")
     for name, value in (record.get("env") or {}).items():
         if not isinstance(value, (str, int, float)):
-            raise ValueError(f"`env.{name}` is not a text")
+            raise ValueError(f"`env.{name}` is not text")
     _is(record, "denied", list, "a list")
     if not all(isinstance(path, str) for path in record.get("denied") or ()):
         raise ValueError("`denied` is not a list of paths")

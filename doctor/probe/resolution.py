@@ -22,10 +22,10 @@ class Candidate:
 class Resolution:
     """The result of dlopen for a name.
 
-    path: the file that would be opened, None where the call would fail; via: by which step of the search.
-    error: the loader's own words; cause: "absent" or "broken", "unknown" where a place could not be looked at
-    (`unseen`: paths and reasons); culprit: the file or name to blame.
-    shadowed: further files of that name behind the one that decides.
+    path: the file that would be opened, None if the call would fail; via: the step of the search that found
+    it. error: the loader's own words; cause: "absent" or "broken", "unknown" if a place could not be examined
+    (`unseen`: paths and reasons); culprit: the file or name to blame. shadowed: further files of that name
+    after the decisive one.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Resolution:
 @dataclass
 class Loaded:
     """A library or program in the process: its path, its header, the object that loaded it, and the names by
-    which it was asked for."""
+    which it was requested."""
 
     path: str
     header: Elf
@@ -64,7 +64,7 @@ class Loaded:
 
 
 class Refused(Exception):  # noqa: N818
-    """The call fails; carries what a Resolution says of it."""
+    """The call fails; holds the data for its Resolution."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class Refused(Exception):  # noqa: N818
 
 
 def reason(problem: OSError) -> str:
-    """Why a file could not be looked at, in words."""
+    """Why a file could not be examined, in words."""
     return problem.strerror or str(problem)
 
 
@@ -96,5 +96,5 @@ def refused(name: str, refusal: Refused, via: str, shadowed: tuple[Candidate, ..
 
 
 def with_skipped(result: Resolution, skipped: tuple[Candidate, ...]) -> Resolution:
-    """A resolution with the files that the search passed over before."""
+    """A resolution with the files that the search skipped before."""
     return replace(result, skipped=(*skipped, *result.skipped))

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
 OUTPUT_LIMIT = 4 << 20
-"""Bytes kept of each output of a program."""
+"""The most bytes kept of each output of a program."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What a program did: exit status (None where it ran out of time or could not start), output, and why
-    not."""
+    """The result of a program: exit status (None if it ran out of time or could not start), output, and the
+    reason of a failure."""
 
     status: int | None
     out: str = ""
@@ -47,9 +47,9 @@ def run_program(
 
     feed: its standard input, which stays open until the program ends; None: no input.
 
-    It is killed at either limit, and whatever it started with it (doctor.processes). A process that cannot
-    be killed (a driver that hangs in the kernel) is left behind after another second. Never raises for what
-    the program does.
+    At either limit it is killed, with everything that it started (doctor.processes). A process that cannot be
+    killed (a driver that hangs in the kernel) is left behind after another second. Nothing that the program
+    does raises an error.
     """
     import subprocess
     import threading
@@ -129,8 +129,8 @@ def run_program(
 
 
 def end_children() -> None:
-    """Kill what `run_program` has running in other threads: where the user breaks off, nothing is left
-    behind."""
+    """Kill the programs that `run_program` runs in other threads, so that nothing is left behind if the user
+    interrupts."""
     for process in list(_running):
         processes.kill(process)
         processes.release(process)

@@ -1,6 +1,6 @@
-"""Scripts that run in another process: their source, and their output, which is JSON between cookies.
+"""Scripts that run in another process: their source, and their output as JSON between cookies.
 
-Other output of a site package, a driver or a library does no harm, since only the script knows the cookie.
+Other output of a site package, a driver or a library does no harm, because only the script knows the cookie.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Shell files that set environment variables, read without a shell: profile, activate.d, .bashrc, job
 scripts.
 
-What is read: assignments, export, unset, source, if with tests of files and strings, for over names and
-patterns, `module load` and `module use`. Functions, case and loops with while are passed over; what a command
-would print is unknown, except where it asks a Python for the folder of one of NVIDIA's packages, as
-TensorFlow's installation guide of 2.11 to 2.14 does. Source: POSIX, Shell Command Language, 2.6 and 2.9.
+It understands assignments, export, unset, source, if with tests of files and strings, for over names and
+patterns, `module load` and `module use`. Functions, case and while loops are skipped. What a command would
+print is unknown, unless it asks a Python for the folder of one of NVIDIA's packages, as in TensorFlow's
+installation guide of 2.11 to 2.14. Source: POSIX, Shell Command Language, 2.6 and 2.9.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
 SIZE = 64 << 10
-"""Bytes of a file that are read."""
+"""The most bytes of a file to read."""
 DEPTH = 8
-"""Files that source one another at most."""
+"""The most files that source each other in a chain."""
 TURNS = 50
-"""Turns of a loop at most."""
+"""The most turns of a loop."""
 STEPS = 5000
-"""Statements that are followed at most, in all files of one reading."""
+"""The most statements to follow, in all files together."""
 UNKNOWN = "\0"
-"""Stands for what only a run of the command would tell."""
+"""Stands for a value that only running the command would show."""
 _NAME = lazy.compile(r"[A-Za-z_]\w*")
 _ASSIGNED = lazy.compile(r"([A-Za-z_]\w*)(\+?)=(.*)", re.DOTALL)
 _PACKAGE = lazy.compile(r"import nvidia(?:\.(\w{1,60}))?.{0,400}?__(?:file|path)__", re.DOTALL)
@@ -40,15 +40,15 @@ _WORD = lazy.compile(
 )
 _COMMAND = lazy.compile(r"\$\((?:[^()]|\([^()]*(?:\([^()]*\)[^()]*)*\))*\)|`[^`]*`")
 Statement: TypeAlias = "tuple[int, str, str]"
-"""Line, text, and the operator that leads to it: "" or && or ||."""
+"""A statement: line, text, and the operator before it: "" or && or ||."""
 
 
 class StartFiles:
     """The state while reading shell files. `env` is the resulting environment, `origins` where each value was
     set.
 
-    modules: what `module load` names, in order; module_paths: what `module use` names.
-    site: the folders in which the Python that is meant has its packages.
+    modules: the names after `module load`, in order; module_paths: those after `module use`. site: the
+    package folders of the Python in question.
     """
 
     def __init__(self, machine: Machine, env: Mapping[str, str], site: Sequence[str] = ()) -> None:
@@ -62,7 +62,7 @@ class StartFiles:
         self._where = ""
 
     def source(self, path: str) -> bool:
-        """Follow a file; False where it is not there or cannot be read."""
+        """Follow a file; False if it does not exist or cannot be read."""
         if self._depth >= DEPTH:
             return False
         try:
@@ -85,14 +85,13 @@ class StartFiles:
             self._depth -= 1
 
     def filled(self, text: str) -> str:
-        """A value with the variables put in that are known by now."""
+        """A value with the variables that are known so far filled in."""
         return self._filled(text)
 
     def set(self, name: str, value: str, where: str, line: int | None = None) -> None:
-        """Set a variable, as a file does at a line; of a list of folders the parts that are not known are
-        left out.
+        """Set a variable, as a file does at a line; unknown parts of a list of folders are left out.
 
-        The line itself is not kept: others of its variables may be secrets.
+        The line itself is not kept, because other variables in it may be secrets.
         """
         if UNKNOWN in value:
             if not name.endswith("PATH"):
@@ -153,8 +152,7 @@ class StartFiles:
             self._run(list(body))
 
     def _matching(self, word: str) -> list[str]:
-        """The paths that a pattern stands for; a pattern with more than two parts to look through is passed
-        over."""
+        """The paths that match a pattern; a pattern with wildcards in more than two parts is skipped."""
         if not word.startswith("/") or not re.search(r"[*?\[]", word):
             return word.split()
         return (
@@ -162,7 +160,7 @@ class StartFiles:
         )
 
     def _simple(self, line: int, text: str) -> bool:
-        """One command; False where it is a test that fails."""
+        """Follow one command; False if it is a test that fails."""
         words = _words(text)
         if not words:
             return True
@@ -208,7 +206,7 @@ class StartFiles:
     # --- words ------------------------------------------------------------------------------------
 
     def _true(self, text: str) -> bool:
-        """Whether a test holds. A command, and a test that is not understood, count as successful."""
+        """Whether a test succeeds. Commands, and tests that are not understood, count as successful."""
         text = text.strip()
         if text.endswith("then"):
             text = text[: -len("then")].rstrip().rstrip(";")
@@ -244,7 +242,7 @@ class StartFiles:
         return True
 
     def _expanded(self, word: str) -> str:
-        """A word with its variables put in and its quotes taken off."""
+        """A word with its variables filled in and without its quotes."""
         result = []
         for piece in re.split(r"('[^']*')", word):
             if piece.startswith("'") and piece.endswith("'") and len(piece) > 1:
@@ -271,7 +269,7 @@ class StartFiles:
         return _VARIABLE.sub(value, text)
 
     def _printed(self, match: re.Match[str]) -> str:
-        """What a command would print: the folder of a package of NVIDIA's where it asks for that, else
+        """The output of a command: the folder of an NVIDIA package if the command asks for that, otherwise
         unknown."""
         text = match[0]
         package = _PACKAGE.search(text)
@@ -321,7 +319,7 @@ def _statements(text: str) -> Iterator[Statement]:
 
 
 def _end(statements: Sequence[Statement], at: int, first: str) -> int:
-    """The place behind the end of a loop, a case or a function that begins before `at`."""
+    """The position after the end of a loop, a case or a function that begins before `at`."""
     opening, closing = {
         "case": (("case",), "esac"),
         "for": (("for", "while", "until", "select"), "done"),

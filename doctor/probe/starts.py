@@ -1,4 +1,4 @@
-"""The ways in which a program of a Python environment may be started, and the environment variables of each.
+"""The ways to start a program of a Python environment, and the environment variables of each.
 
 Variables do not belong to a machine but to a process: a login shell has those of /etc/environment and the
 profile, an activated environment those of activate.d and of its project, a service those of its unit, a
@@ -32,7 +32,7 @@ RUN_BY = {
     "tcsh": (".tcshrc", ".cshrc"),
     "csh": (".cshrc",),
 }
-"""Files in the home folder that other shells than bash read at their start (zsh(1), fish(1), tcsh(1))."""
+"""Files in the home folder that shells other than bash read at their start (zsh(1), fish(1), tcsh(1))."""
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 UNITS = (
     "/etc/systemd/system",
@@ -65,17 +65,15 @@ EDITORS = (
 )
 SCHEDULED = lazy.compile(r"^#(?:SBATCH|PBS|BSUB|\$ )", re.MULTILINE)
 MATTERS = ("LD_LIBRARY_PATH", "LD_PRELOAD", "CUDA_VISIBLE_DEVICES")
-"""Variables for which a notebook's specification is looked at; the others change nothing of what is
-judged."""
+"""The variables in a notebook's specification that matter; the others do not affect the judgement."""
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """One way to start a program: its kind, a name for people, its variables, and the files that those come
-    from.
+    """One way to start a program: its kind, a name for people, its variables, and the files that set them.
 
-    kind: process, container, login, activation, service, notebook, editor, job or modules. names: of the
-    modules to load.
+    kind: process, container, login, activation, service, notebook, editor, job or modules. names: the modules
+    to load.
     """
 
     kind: str
@@ -85,12 +83,12 @@ class Start:
     names: tuple[str, ...] = ()
 
     def origin(self, variable: str) -> Source | None:
-        """The file that sets a variable last."""
+        """The last file that sets a variable."""
         return self.origins.get(variable)
 
 
 def first_process(machine: Machine) -> dict[str, str]:
-    """The variables of a container's first process; {} for a host, and where they cannot be read."""
+    """The variables of a container's first process; {} for a host, and if they cannot be read."""
     try:
         data = machine.read("/proc/1/environ", SIZE) or b""
     except OSError:
@@ -100,7 +98,7 @@ def first_process(machine: Machine) -> dict[str, str]:
 
 
 def first_program(machine: Machine) -> str:
-    """The program of a container's first process; "" where that cannot be read."""
+    """The program of a container's first process; "" if that cannot be read."""
     try:
         return (machine.read("/proc/1/cmdline", SIZE) or b"").partition(b"\0")[0].decode("utf-8", "replace")
     except OSError:
@@ -108,12 +106,13 @@ def first_program(machine: Machine) -> str:
 
 
 def is_python(program: str, prefix: str) -> bool:
-    """Whether a program is an environment's own, or the Python that its PATH gives."""
+    """Whether a program belongs to an environment, or is the Python that its PATH leads to."""
     return program.startswith(f"{prefix}/bin/") or re.fullmatch(r"python[\d.]*", program) is not None
 
 
 def base(machine: Machine, prefix: str | None = None, site: tuple[str, ...] = ()) -> Start:
-    """What a program has without any activation: of a container its own, of a host the login shell's."""
+    """The variables of a program without any activation: the container's own, or on a host those of the login
+    shell."""
     own = first_process(machine)
     if own and (own.get("container") or containers.inside(machine)):
         source = Source("/proc/1/environ")
@@ -163,7 +162,7 @@ def _login(machine: Machine, prefix: str | None, site: tuple[str, ...]) -> Start
 
 
 def _shell_of(machine: Machine, home: str) -> str:
-    """The login shell of the person with a home folder, as passwd(5) has it; "" where it is not stated."""
+    """The login shell of the person with a home folder, as passwd(5) has it; "" if it is not stated."""
     for fields in _rows(machine, "/etc/passwd", 7):
         if fields[5] == home:
             return posixpath.basename(fields[6])
@@ -174,8 +173,8 @@ def _shell_of(machine: Machine, home: str) -> str:
 
 
 def home_of(machine: Machine, prefix: str | None) -> str:
-    """The home folder of the person who uses an environment: on a live machine the one of this process, else
-    the one that the environment lies in, else the only one that there is."""
+    """The home folder of an environment's user: on a live machine that of this process, otherwise the one
+    that holds the environment, otherwise the only one."""
     if machine.live and machine.env.get("HOME", "").startswith("/"):
         return machine.env["HOME"].rstrip("/") or "/"
     match = re.match(r"/home/[^/]+", prefix or "")
@@ -186,7 +185,7 @@ def home_of(machine: Machine, prefix: str | None) -> str:
 
 
 def account_of(machine: Machine, prefix: str | None) -> Account | None:
-    """The account of the person who uses an environment; None where passwd and group do not tell."""
+    """The account of an environment's user; None if passwd and group do not show it."""
     home = home_of(machine, prefix)
     if not (prefix or "").startswith(f"{home}/"):
         return None  # a shared place: anybody may use it
@@ -239,8 +238,8 @@ def activated(machine: Machine, start: Start, prefix: str, site: tuple[str, ...]
 
 
 def explicit(machine: Machine, prefix: str, site: tuple[str, ...]) -> Iterator[Start]:
-    """The starts that name this environment's Python themselves: services, notebooks' kernels, editors,
-    jobs."""
+    """The ways to start that name this environment's Python explicitly: services, notebooks' kernels,
+    editors, jobs."""
     yield from _services(machine, prefix)
     login = base(machine, prefix, site)
     whole = activated(machine, login, prefix, site)
@@ -338,7 +337,7 @@ def _editors(machine: Machine, prefix: str, login: Start) -> Iterator[Start]:
 
 
 def _jobs(machine: Machine, prefix: str, site: tuple[str, ...], login: Start) -> Iterator[Start]:
-    """Scripts for a scheduler: what they export, activate and load."""
+    """Jobs of a scheduler: what their scripts export, activate and load."""
     home = home_of(machine, prefix)
     known: list[Module] | None = None
     scripts = dict.fromkeys(path for pattern in JOBS for path in machine.glob(pattern.format(home=home)))

@@ -1,10 +1,9 @@
 """Symbols that a library needs and that nothing in the process defines, so that dlopen fails.
 
 TensorFlow opens its libraries with RTLD_NOW (tsl/platform/default/load_library.cc, LoadDynamicLibrary), so
-that every symbol is looked up at once, whatever the library's own flags say of lazy binding. Only symbols
-without a version are looked at, and a library that answers for none of them costs two small reads: NVIDIA's
-libraries and glibc's give their symbols versions, by which the loader judges before it looks at names
-(elf/dl-version.c).
+every symbol is looked up at once, whatever the library's own flags say about lazy binding. Only symbols
+without a version are examined, and a library that provides none of them costs two small reads: NVIDIA's
+libraries and glibc's give their symbols versions, which the loader compares before names (elf/dl-version.c).
 
 Layout: System V gABI, "Symbol Table"; the hash table is GNU's (elf/dl-lookup.c, do_lookup_x).
 """
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 SYMBOL = struct.Struct("<IBBHQQ")
 SYMBOLS_LIMIT = 1 << 16
-"""Undefined symbols that are looked at: those of TensorFlow's CUDA libraries have below two thousand."""
+"""The most undefined symbols to examine; TensorFlow's CUDA libraries have fewer than two thousand."""
 NAME_LIMIT = 4096
 GLOBAL, UNDEFINED, UNVERSIONED = 1, 0, 1
 
@@ -30,7 +29,7 @@ GLOBAL, UNDEFINED, UNVERSIONED = 1, 0, 1
 def unresolved(machine: Machine, path: str, header: Elf, scope: Sequence[tuple[str, Elf]]) -> str | None:
     """The first symbol without a version that a library needs and that nothing in `scope` defines.
 
-    scope: path and header of everything in the process, the library and what it needs among them. None also
+    scope: path and header of everything in the process, including the library and its dependencies. None also
     if that is not known: no GNU hash table, or a file that cannot be read.
     """
     try:
@@ -45,7 +44,8 @@ def unresolved(machine: Machine, path: str, header: Elf, scope: Sequence[tuple[s
 
 
 def _undefined(file: BinaryIO, header: Elf) -> list[bytes]:
-    """Names of the undefined, strong symbols without a version. They stand before those in the hash table."""
+    """The names of the undefined, strong symbols without a version. They come before those in the hash
+    table."""
     where = header.symbols
     if where is None:
         return []
@@ -65,7 +65,7 @@ def _undefined(file: BinaryIO, header: Elf) -> list[bytes]:
 
 
 def _defines(machine: Machine, path: str, header: Elf, name: bytes) -> bool:
-    """Whether a library or program gives a symbol to others. Raises ValueError if that is not known."""
+    """Whether a library or program provides a symbol for others. Raises ValueError if that is not known."""
     where = header.symbols
     if where is None:
         raise ValueError(f"{path} has no hash table")

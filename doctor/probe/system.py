@@ -1,5 +1,5 @@
-"""The surroundings: operating system, kernel, glibc, CPU, container, WSL, scheduler, notebook service,
-environment.
+"""The environment of a program: operating system, kernel, glibc, CPU, container, WSL, scheduler, notebook
+service.
 
 All of it comes from files and environment variables; nothing is run.
 """
@@ -99,7 +99,7 @@ def _macos(machine: Machine) -> Iterator[Fact]:
 
 
 def glibc(machine: Machine, version: tuple[int, int] | None, path: str) -> Iterator[Fact]:
-    """The C library, as its libc.so.6 states it; musl is named, since no TensorFlow wheel runs on it."""
+    """The C library's version, from its libc.so.6; a symptom for musl, on which no TensorFlow wheel runs."""
     if machine.system != "linux":
         return
     if version is not None:
@@ -127,7 +127,7 @@ def cpu(machine: Machine) -> Iterator[Fact]:
 
 
 def surroundings(machine: Machine) -> Iterator[Fact]:
-    """Container, scheduler, notebook service, and the simulated GPU where one is in use."""
+    """The container, scheduler and notebook service, and the simulated GPU if one is in use."""
     seen: set[str] = set()
 
     def kind(name: str, source: Source) -> Iterator[Fact]:
@@ -155,7 +155,7 @@ def surroundings(machine: Machine) -> Iterator[Fact]:
 
 
 def _jetson(machine: Machine) -> Iterator[Fact]:
-    """An NVIDIA Jetson: its GPU is not a PCI device, and its TensorFlow comes from NVIDIA."""
+    """The symptom for an NVIDIA Jetson: its GPU is not a PCI device, and its TensorFlow comes from NVIDIA."""
     board = tegra(machine)
     if board is not None:
         source = Source(board.where, 1, board.text)
@@ -164,7 +164,7 @@ def _jetson(machine: Machine) -> Iterator[Fact]:
 
 
 def variables(machine: Machine) -> Iterator[Fact]:
-    """The environment variables that decide something here."""
+    """The environment variables that affect TensorFlow or the GPU."""
     for name in sorted(machine.env):
         if decides(name) if name.upper() != "PATH" else machine.system == "windows":
             value = machine.env[name]

@@ -1,6 +1,7 @@
-"""Which CUDA and which cuDNN are installed, and where: from toolkits, file names, wheels and conda packages.
+"""The installed CUDA and cuDNN versions and their places, from toolkits, file names, wheels and conda
+packages.
 
-What TensorFlow would open stands first.
+The ones that TensorFlow would open come first.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ RUNTIME = lazy.compile(r"nvidia-cuda-runtime(?:-cu\d+)?")
 CUDNN = lazy.compile(r"nvidia-cudnn(?:-cu\d+)?")
 HEADER_LIMIT = 2 << 20
 CUDNN_HEADERS = ("cudnn_version.h", "cudnn.h")
-"""Where cuDNN states its version: the second up to cuDNN 7."""
+"""The headers with cuDNN's version; the second one up to cuDNN 7."""
 PLACES = "wheels, conda, /usr/local/cuda*, system folders"
 
 
@@ -38,13 +39,11 @@ def versions(
     unseen: Mapping[str, str],
     opened_cudnn: str | None,
 ) -> list[Fact]:
-    """CudaVersion and CudnnVersion facts, one for each place; Absent, or Unreadable, where there is none at
-    all.
+    """CudaVersion and CudnnVersion facts, one for each place; Absent, or Unreadable, if there is none at all.
 
-    opened, searched: real folders from which TensorFlow would take a library, and those that the loader
-    searches;
-    unseen: places that could not be looked at, with the reason; opened_cudnn: the libcudnn that would be
-    opened.
+    opened, searched: the real folders from which TensorFlow would load a library, and those that the loader
+    searches; unseen: places that could not be examined, with the reason; opened_cudnn: the libcudnn that
+    would be opened.
     """
     cuda = [*_wheels(installed.distributions, RUNTIME, "cuda_runtime", CudaVersion)]
     cuda += of_conda(environment, installed, ("cudatoolkit", "cuda-cudart", "cuda-version"), CudaVersion)
@@ -107,7 +106,8 @@ def of_conda(
 
 
 def _toolkit(machine: Machine, home: str) -> Iterator[CudaVersion]:
-    """A toolkit's own statement: version.json (11.1 on), version.txt (to 10.x), cuda.h, nvcc's package."""
+    """The version that a toolkit states: in version.json (from 11.1), version.txt (to 10.x), cuda.h, or
+    nvcc's package."""
     text = machine.text(f"{home}/version.json")
     if text is not None:
         try:
@@ -135,10 +135,9 @@ def _toolkit(machine: Machine, home: str) -> Iterator[CudaVersion]:
 def _of_opened(
     machine: Machine, path: str | None, known: list[CudaVersion | CudnnVersion]
 ) -> list[CudaVersion | CudnnVersion]:
-    """The version of the very libcudnn that would be opened, with its path as location: by the name of the
-    real file,
-    else by the package that owns its folder, else by the header beside it. Nothing where none of them
-    tells."""
+    """The version of the libcudnn that would be opened, with its path as location: from the name of the real
+    file, otherwise the package that owns its folder, otherwise the header beside it. Nothing if none of them
+    shows it."""
     if path is None:
         return []
     real = machine.resolve(path)
@@ -164,7 +163,7 @@ def _of_opened(
 
 
 def header_version(text: str) -> str | None:
-    """MAJOR.MINOR.PATCHLEVEL as one of cuDNN's headers defines them; None where it does not."""
+    """MAJOR.MINOR.PATCHLEVEL in one of cuDNN's headers; None if it does not define them."""
     parts = [re.search(rf"#define\s+CUDNN_{part}\s+(\d+)", text) for part in ("MAJOR", "MINOR", "PATCHLEVEL")]
     return ".".join(match[1] for match in parts if match) if all(parts) else None
 
@@ -176,7 +175,7 @@ def _from_files(
     kind: type[CudaVersion] | type[CudnnVersion],
     known: list[CudaVersion | CudnnVersion],
 ) -> Iterator[CudaVersion | CudnnVersion]:
-    """Libraries in places that nothing above accounts for; the version is that of the file's name."""
+    """Libraries in places that the other functions do not cover; the version comes from the file's name."""
     places = {machine.resolve(fact.location or "") for fact in known}
     seen: set[tuple[str, str]] = set()
     for found in files:

@@ -1,9 +1,9 @@
-"""Which libraries the installed TensorFlow build opens.
+"""The libraries that the installed TensorFlow build opens.
 
 The build itself counts first: what its files are linked to, then what its build_info.py states. The row of
-its release counts where the build is the wheel that the row was read from; a release that the table does not
-know (a nightly) is taken to open what the newest known release of no higher version opens. The facts say
-which of these it was.
+its release counts if the build is the wheel from which the row was read; a release that is not in the table
+(a nightly) is assumed to open the same libraries as the newest known release that is not newer. The facts say
+which of these applied.
 """
 
 from __future__ import annotations
@@ -22,21 +22,23 @@ PLATFORMS = {
     ("macos", "x86_64"): "macos-x86_64",
 }
 NVML = "libnvidia-ml.so.1"
-"""A build that opens it (2.21.0 is the first) lists no GPU without it, and says nothing (seen on 2.21.0)."""
+"""NVML's library. A build that opens it (2.21.0 is the first) lists no GPU without it, and prints no message
+(seen on 2.21.0)."""
 DRIVER = ("libcuda.so.1", "nvcuda.dll")
-"""The driver's own library, which the driver's probe looks for."""
+"""The driver's own library, for which the driver's probe searches."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The libraries that a build opens: (name, needed for a GPU) and the words that say how that is known."""
+    """The libraries that a build opens: (name, needed for a GPU), and a phrase that says how this is
+    known."""
 
     names: tuple[tuple[str, bool], ...] = ()
     known_by: str = ""
 
 
 def platform_of(system: str, processor: str) -> str:
-    """The table's name of a platform."""
+    """The name of a platform in the table."""
     return PLATFORMS.get((system, processor), f"{system}-{processor}")
 
 
@@ -48,8 +50,8 @@ def wanted(
     build: TensorFlowBuild | None,
     linked: tuple[str, ...] = (),
 ) -> Wanted:
-    """What this build opens; nothing for a build without CUDA. linked: CUDA libraries that its own files
-    need."""
+    """The libraries that this build opens; none for a build without CUDA. linked: CUDA libraries that its own
+    files need."""
     if build is not None and build.gpu is False:
         return Wanted()
     opened = Wanted() if version is None else _opened(tables, version, package, platform, build)
@@ -65,7 +67,7 @@ def wanted(
 def _opened(
     tables: Tables, version: str, package: str | None, platform: str, build: TensorFlowBuild | None
 ) -> Wanted:
-    """What a build opens by name."""
+    """The libraries that a build opens by name."""
     exact = tables.tensorflow(version, package, platform)
     stated = build or TensorFlowBuild(Source(""))
     if exact is not None and own_builds.of_wheel(
@@ -97,7 +99,8 @@ def _of(row: TensorFlowRelease, known_by: str) -> Wanted:
 
 
 def _nearest(tables: Tables, version: str, platform: str) -> TensorFlowRelease | None:
-    """The newest GPU release of no higher version; of several packages, the one named tensorflow."""
+    """The newest GPU release that is not newer than this version; of several packages, the one named
+    tensorflow."""
     plain = re.match(r"\d+(\.\d+)*", version)
     if plain is None:
         return None

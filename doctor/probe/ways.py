@@ -1,8 +1,8 @@
-"""Which way of starting the program is examined, and what the other ways would change.
+"""Chooses the way of starting the program that is examined, and finds what the other ways would change.
 
-On a live machine that is this very process; in another root the first of these that is stated: a service,
-notebook, editor or job that names the Python, the container's first process, else the activated environment
-of the person who uses it.
+On a live machine that is this process. In another root it is the first of these that exists: a service,
+notebook, editor or job that names the Python; the container's first process; the activated environment of its
+user.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ SOFTWARE = (
     "/home/*/spack/opt/spack/*/*/cuda-*",
     "/home/*/spack/opt/spack/*/*/cudnn-*",
 )
-"""Where EasyBuild and Spack install what their modules are for."""
+"""The folders in which EasyBuild and Spack install the software of their modules."""
 
 
 @dataclass
@@ -60,10 +60,9 @@ class Ways:
     """The ways to start the program of one machine. `machine` has the variables of the one that is judged
     first.
 
-    candidates: the usual ways, any of which may be meant; `machine`'s comes first; () for a
-    process whose variables are known.
-    plain: without any activation, None where that is the same or not known.
-    unseen: the files that set variables and could not be read, and why.
+    candidates: the usual ways; any of them may be meant; `machine`'s comes first; () for a process whose
+    variables are known. plain: the way without any activation, None if that is the same or unknown. unseen:
+    the files that set variables and could not be read, and why.
     """
 
     machine: Machine
@@ -102,8 +101,8 @@ class Ways:
         return cls(_under(machine, candidates[0]), candidates, plain, candidates[0], unseen)
 
     def better(self, facts: Sequence[Fact], environment: Environment, installed: Installed) -> Machine | None:
-        """The machine as another usual way has it, where the first one fails to find a library and that one
-        does not."""
+        """The machine with the variables of another usual way, if the first way does not find a library and
+        that one does."""
         names = _needed(facts)
         if not _failing(facts) or _broken(facts):
             return None
@@ -114,7 +113,7 @@ class Ways:
         return None
 
     def explained(self, facts: list[Fact], environment: Environment, installed: Installed) -> list[Fact]:
-        """The facts, with what other ways of starting would change."""
+        """The facts, with symptoms for what other ways of starting would change."""
         failing = _failing(facts)
         if self.machine.system != "linux" or not _needed(facts) or _broken(facts):
             return facts
@@ -165,7 +164,8 @@ class Ways:
     def _only_so(
         self, chosen: Start, facts: Sequence[Fact], environment: Environment, installed: Installed
     ) -> Iterator[Fact]:
-        """Where the libraries are found by what an activation, a notebook, a service or a job sets alone."""
+        """The symptom that the libraries are found only because of what an activation, a notebook, a service
+        or a job sets."""
         folders = chosen.env.get("LD_LIBRARY_PATH")
         if not folders or not any(
             isinstance(f, LibraryLoaded) and "LD_LIBRARY_PATH" in f.source.text for f in facts
@@ -188,7 +188,7 @@ class Ways:
 
 
 def _in_doubt(fact: Fact, unseen: Mapping[str, str]) -> Fact:
-    """A library that is not found is in doubt where a file could not be read that may name its folder."""
+    """The fact about a missing library, in doubt if a file that may name its folder could not be read."""
     what = fact.what if isinstance(fact, Absent) and fact.what in ("cuda", "cudnn") else ""
     if isinstance(fact, LibraryNotLoaded) and fact.cause == "absent":
         what = "libraries"
@@ -252,7 +252,7 @@ def _symptom(kind: str, start: Start, missing: tuple[str, ...]) -> Symptom:
 
 
 def _with_files(machine: Machine, facts: list[Fact], folders: Sequence[str]) -> list[Fact]:
-    """The facts with the libraries that lie where modules, EasyBuild and Spack put them."""
+    """The facts with the libraries in the folders of modules, EasyBuild and Spack."""
     places = [
         *folders,
         *(

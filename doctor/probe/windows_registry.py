@@ -1,4 +1,4 @@
-"""What the registry's files say about a Windows machine: PATH of a new process, the NVIDIA GPUs and their
+"""Facts from the registry's files of a Windows machine: PATH of a new process, the NVIDIA GPUs and their
 driver."""
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ DISPLAY = "{4d36e968-e325-11ce-bfc1-08002be10318}"
 """The class of display adapters."""
 SESSION = ("Control", "Session Manager")
 NOWHERE = 0xFFFFFFFF
-"""CWDIllegalInDllSearch: the current folder is never looked into (Microsoft, KB 2264107)."""
+"""The value of CWDIllegalInDllSearch with which the current folder is never searched (Microsoft, KB
+2264107)."""
 
 
 def search_path(machine: Machine, prefix: str | None) -> tuple[list[str] | None, str]:
-    """PATH's folders, None where it is not known, and where it was read. prefix: the Python environment's
-    folder, which
-    tells whose PATH it is."""
+    """PATH's folders (None if unknown), and where PATH was read. prefix: the Python environment's folder,
+    which shows whose PATH it is."""
     stated = next((value for name, value in machine.env.items() if name.upper() == "PATH"), None)
     if stated is not None:
         return _folders(stated, machine.env), "PATH"
@@ -47,9 +47,9 @@ def search_path(machine: Machine, prefix: str | None) -> tuple[list[str] | None,
 
 
 def current_folder_in_search(machine: Machine) -> int | None:
-    """Where the current folder stands in the search for a DLL: 1 behind the program's, 4 behind Windows'
-    folders, as it is where nothing is set, None nowhere (Microsoft, "Dynamic-link library search order",
-    SafeDllSearchMode)."""
+    """The position of the current folder in the search for a DLL: 1 after the program's folder, 4 after
+    Windows' folders (the default), None if it is not searched (Microsoft, "Dynamic-link library search
+    order", SafeDllSearchMode)."""
     if machine.live:
         said = _running(*SESSION)
     else:
@@ -61,7 +61,7 @@ def current_folder_in_search(machine: Machine) -> int | None:
 
 
 def _running(*key: str) -> dict[str, str | int]:
-    """The values of a key of the running Windows' set of keys, by their names in lower case; {} where it has
+    """The values of a key in the running Windows' control set, by their names in lower case; {} if it has
     none."""
     try:
         import winreg
@@ -83,9 +83,8 @@ def _running(*key: str) -> dict[str, str | int]:
 
 
 def gpus(machine: Machine, tables: Tables) -> Iterator[Fact]:
-    """The NVIDIA display adapters that Windows knows, and the version of their driver; of another root only,
-    since a
-    running Windows lets nobody read the file."""
+    """The NVIDIA display adapters that Windows knows, and the version of their driver; only for another root,
+    because nobody may read the file of a running Windows."""
     control = _control(machine)
     if control is None:
         return
@@ -117,7 +116,7 @@ def gpus(machine: Machine, tables: Tables) -> Iterator[Fact]:
 
 
 def _control(machine: Machine) -> str | None:
-    """The name of the set of keys that Windows used last."""
+    """The name of the control set that Windows used last."""
     number = (_read(machine, SYSTEM, "Select") or {}).get("current")
     return f"ControlSet{number:03}" if isinstance(number, int) else None
 
@@ -131,7 +130,7 @@ def _names(machine: Machine, path: str, *key: str) -> list[str]:
 
 
 def _profile(machine: Machine, prefix: str | None) -> str | None:
-    """The folder of the user whose environment it is; of the only user where that does not tell."""
+    """The profile folder of the environment's user; of the only user if the path does not show it."""
     owner = re.match(r"(?:[A-Za-z]:)?[\\/]Users[\\/]([^\\/]+)", prefix or "", re.IGNORECASE)
     if owner:
         return f"C:\\Users\\{owner[1]}"

@@ -1,7 +1,8 @@
-"""Redacts names, places and secrets in a text, and keeps what shows the fault.
+"""Redacts names, places and secrets in a text, and keeps the parts that show the fault.
 
-User and host names, home folders, addresses (`network`), secrets (`secret`), environment variables beyond
-those that decide (`variables`), UUIDs. Equal values get equal placeholders, different values different ones.
+It redacts user and host names, home folders, addresses (`network`), secrets (`secret`), environment variables
+except those that matter (`variables`), and UUIDs. Equal values get equal placeholders, different values
+different ones.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ HOME = lazy.compile(
     r" settings)[\\/]{1,4}|\\{2,4}[\w.-]{1,60}[\\/]{1,4}Users[\\/]{1,4})"
     rf"(?P<name>{_WORD}(?:[ ]{_WORD}){{1,3}}(?=[\\/])|{_WORD})"
 )
-"""A home folder; a name with spaces in it ends where the next folder begins."""
+"""Matches a home folder; a name with spaces ends where the next folder begins."""
 PUBLIC = {
     "user",
     "public",
@@ -170,7 +171,7 @@ COMMON = PUBLIC | {
     "your",
     "yourname",
 }
-"""Words that mean something else too often to be taken for a name."""
+"""Words that are too often not a name."""
 UUID = lazy.compile(
     r"(?<![\w-])(?P<kind>GPU-|MIG-(?:GPU-)?)?(?P<id>[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12})"
     r"(?![\w-])"
@@ -178,14 +179,14 @@ UUID = lazy.compile(
 )
 """A GPU's UUID, whole or as far as CUDA_VISIBLE_DEVICES needs it."""
 SHORTEST_NAME = 3
-"""A shorter user or host name occurs in too many words to be replaced outside of paths."""
+"""Shorter user or host names occur in too many words to be replaced outside paths."""
 LONG_NAME = 6
-"""A name of this length is also replaced inside a word (my_venv_alexandra)."""
+"""Names of at least this length are also replaced inside words (my_venv_alexandra)."""
 MOST_NAMES = 50
 
 
 def _node() -> str:
-    """This machine's name, as platform.node() has it, without the time that importing platform takes."""
+    """This machine's name, as platform.node() gives it; importing platform would take longer."""
     if hasattr(os, "uname"):
         return os.uname().nodename
     import platform
@@ -196,7 +197,7 @@ def _node() -> str:
 class Redactor:
     """Replaces names in one machine's or one report's texts.
 
-    `user`, `host`, `home` are this machine's, "" where not known; `learn` adds those that a report names.
+    `user`, `host`, `home` are this machine's, "" if unknown; `learn` adds the names in a report.
     """
 
     def __init__(self, user: str = "", host: str = "", home: str = "") -> None:
@@ -210,7 +211,7 @@ class Redactor:
 
     @classmethod
     def of(cls, env: Mapping[str, str]) -> Redactor:
-        """The redactor of the machine that this runs on."""
+        """The redactor for this machine."""
         user = env.get("USER") or env.get("LOGNAME") or env.get("USERNAME") or ""
         return cls(user, _node(), env.get("HOME") or env.get("USERPROFILE") or "")
 
@@ -248,7 +249,7 @@ class Redactor:
         self._names = re.compile("|".join(ways)) if ways else None
 
     def __call__(self, text: str) -> str:
-        """The text without them."""
+        """The redacted text."""
         if self._home is not None:
             text = self._home.sub("~", text)
         text = _impersonal(text)
@@ -259,8 +260,7 @@ class Redactor:
         return text
 
     def tree(self, value: Any) -> Any:
-        """A JSON value with every string in it redacted, what its key says of it included; keys stay as they
-        are."""
+        """A JSON value with every string redacted, also by the meaning of its key; keys are unchanged."""
         if isinstance(value, str):
             return self(value)
         if isinstance(value, list):
@@ -293,7 +293,7 @@ class Redactor:
 
 @lru_cache(maxsize=4096)
 def _impersonal(text: str) -> str:
-    """The part that does not depend on the machine; many reports get the same advice."""
+    """The redaction that does not depend on the machine, cached because many reports get the same advice."""
     text = without_addresses(without_secrets(without_config(text)))
     return HOME.sub(_home, text) if _may_hold_a_home(text) else text
 

@@ -1,7 +1,7 @@
 """Redacts addresses, hosts and user@host; public servers and the shape of an address stay.
 
-A number of four parts is a version as often as an address (cuDNN 8.9.7.29, curand 10.3.5.147): it is taken
-for an address only in a place or a range where no version stands.
+A number of four parts may be a version or an address (cuDNN 8.9.7.29, curand 10.3.5.147): it counts as an
+address only in places and ranges where versions do not occur.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ AT = lazy.compile(
     r"(?<![\w.@:%+-])(?P<user>[A-Za-z_][\w.+-]{0,63})@(?P<host>[A-Za-z][\w-]{0,62}(?:\.[A-Za-z0-9][\w-]{0,62}){0,8})"
     r"(?![\w@])"
 )
-"""user@host of a shell prompt, of ssh, of an e-mail address, of a Kerberos principal."""
+"""Matches user@host in a shell prompt, in ssh, in an e-mail address, in a Kerberos principal."""
 _NO_HOST = lazy.compile(
     r"(?i)main|master|latest|stable|dev|develop|nightly|head|[A-Z]+(?:_[A-Z]+)*_[\d.]+|lib[\w.-]+|.*\.so[.\d]*"
 )
@@ -137,7 +137,7 @@ NAMED = lazy.compile(
     r" on host"
     r"|ssh(?: -\w{1,20}){0,9})[ \t]{0,4}\"?)(?P<host>[A-Za-z0-9][\w.-]{1,252}[A-Za-z0-9])"
 )
-"""TensorFlow's diagnosis names the machine (cuda_diagnostics.cc), and so do some variables."""
+"""Matches the machine's name in TensorFlow's diagnosis (cuda_diagnostics.cc) and in some variables."""
 
 _V4 = r"(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?:25[0-5]|2[0-4]\d|1?\d?\d)){3}"
 _RANGES = r"(?:192\.168|169\.254|172\.(?:1[6-9]|2\d|3[01]))\.\d{1,3}\.\d{1,3}"
@@ -157,7 +157,8 @@ _MAC = lazy.compile(r"(?i)(?<![\w:.-])[0-9a-f]{2}(?P<by>[:-])(?:[0-9a-f]{2}(?P=b
 _MEMBER = lazy.compile(
     r"(?P<lead>->\s{0,2}|[\"'\[,{]\s{0,2}[\"']?)(?P<host>[A-Za-z][\w-]{0,62}(?:\.[\w-]{1,62}){0,8})(?=:\d{4,5}(?!\d))"
 )
-"""host:port in a list, as a cluster's members stand in TF_CONFIG and in what TensorFlow prints of it."""
+"""Matches host:port in a list, like the members of a cluster in TF_CONFIG and in TensorFlow's output about
+it."""
 _FILE = lazy.compile(r"\.(?:py|pyx|cc|cu|cpp|c|h|hpp|cuh|log|txt|sh|ipynb|json|toml|ya?ml)$", re.IGNORECASE)
 
 
@@ -202,7 +203,7 @@ def stripped_urls(text: str) -> str:
 
 
 def _url(match: re.Match[str], *, hosts: bool = False) -> str:
-    """An address without user, password and token, and without a private host unless `hosts`."""
+    """A URL without user, password and token; with `hosts`, private hosts are kept."""
     scheme, rest = match["scheme"], match["rest"]
     authority, slash, path = rest.partition("/")
     if "@" in authority:

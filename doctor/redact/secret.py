@@ -1,7 +1,7 @@
-"""Redacts passwords, tokens and keys: by their shape, and by the word beside them.
+"""Redacts passwords, tokens and keys, by their shape or by the word beside them.
 
-The work on a text grows with its length only: each repeat is bounded, and a name is looked at once, at its
-beginning.
+The time is proportional to the length of the text: each repeat is bounded, and each name is examined once, at
+its beginning.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from doctor import lazy
 
 REMOVED = "REDACTED"
 
-_SHAPES = (  # literals, one of which must be in the text; the shape
+_SHAPES = (  # literals (one must be in the text); the shape
     (("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), r"\bgh[pousr]_[A-Za-z0-9]{16,255}"),
     (("github_pat_",), r"\bgithub_pat_\w{16,255}"),
     (("hf_", "api_org_"), r"\b(?:hf|api_org)_[A-Za-z0-9]{16,255}"),
@@ -40,7 +40,7 @@ _PEM_LINE = lazy.compile(
     r"(?m)^(?=[^\n]{0,75}[a-z])(?=[^\n]{0,75}[A-Z])(?=[^\n]{0,75}\d)[A-Za-z0-9+/]{64,76}={0,2}$"
 )
 _WANDB = lazy.compile(r"(?<![\w/.-])[0-9a-f]{40}(?!\w)")
-"""A key of Weights & Biases has the shape of a Git commit: only beside its name is it taken for one."""
+"""Matches a key of Weights & Biases beside its name; alone, it has the shape of a Git commit."""
 
 _QUOTED = (
     r"\"(?:[^\"\\\n]|\\.){0,4000}\"?|'(?:[^'\\\n]|\\.){0,4000}'?|\\+[\"'][^\"'\\\n]{0,4000}(?:\\+[\"'])?"
@@ -98,7 +98,7 @@ _HINTS = (
     "signature",
     "_sid",
 )
-"""One of these is in every name of a secret, in small letters."""
+"""Every name of a secret holds one of these, in lower case."""
 _BY_LITERAL = tuple((literal, number) for number, (literals, _) in enumerate(_SHAPES) for literal in literals)
 
 _STRONG = {
@@ -145,8 +145,7 @@ _KINDS_OF_KEY = {
     "luks",
 }
 _IN_CAPITALS = {"token", "key", "auth", "pass", "pw", "pat", "sas", "sig", "signature", "sid"}
-"""Words that make a secret of a variable in capitals (TF_AUTH); in small letters they are words of programs,
-too."""
+"""Words that mark a variable in capitals as a secret (TF_AUTH); in lower case they also occur in programs."""
 _OF_A_MODEL = {
     "pad",
     "eos",
@@ -178,7 +177,7 @@ _NO_SECRET = lazy.compile(
 
 @lru_cache(maxsize=4096)
 def secrecy(name: str) -> str:
-    """Whether a value of this name is a secret: "strong" (yes), "weak" (where it looks like one) or ""
+    """Whether a value with this name is a secret: "strong" (yes), "weak" (if it looks like one) or ""
     (no)."""
     words = [word.lower() for word in re.findall(r"[A-Z]{1,60}(?![a-z])|[A-Z]?[a-z]{1,60}", name)]
     if name in ("PWD", "OLDPWD"):
@@ -201,7 +200,7 @@ def _compiled(shape: str) -> re.Pattern[str]:
 
 
 def without_secrets(text: str) -> str:
-    """The text with REDACTED in the place of each secret; the rest stays as it is."""
+    """The text with REDACTED in place of each secret; the rest is unchanged."""
     for number in sorted({number for literal, number in _BY_LITERAL if literal in text}):
         text = _compiled(_SHAPES[number][1]).sub(REMOVED, text)
     if len(text) >= 64 and (" " not in text or "\n" in text):
@@ -233,8 +232,8 @@ def _phrase(match: re.Match[str]) -> str:
 
 
 def _assigned(text: str) -> str:
-    """The text without the values that a name makes secrets; what is given to another name may hold such a
-    name."""
+    """The text without the values that their names mark as secrets; the value of another name may itself hold
+    such a name."""
     parts, at = [], 0
     for match in _ASSIGNED.finditer(text):
         if match.start() < at or text[match.start() - 1 : match.start()] == "$":
@@ -263,8 +262,7 @@ def _named(match: re.Match[str], sure: str) -> str:
 
 
 def _removed(value: str, sure: str, after: str) -> str:
-    """What is left of a value, where its name makes it a secret; quotes stay. `after` is the character behind
-    it."""
+    """The rest of a value whose name marks it as a secret; quotes stay. `after` is the next character."""
     if not sure or _NO_SECRET.fullmatch(value):
         return value
     lead = re.match(r"\\*[\"']?", value)

@@ -1,5 +1,5 @@
-"""The environment variables that affect the GPU or the choice of TensorFlow, and what is kept of their
-values.
+"""The environment variables that affect the GPU or the choice of TensorFlow, and the parts of their values
+that are kept.
 
 Only variables listed here are read from an environment. Sources: CUDA C++ Programming Guide, "CUDA
 Environment Variables"; NVIDIA Container Toolkit, "Specialized Configurations"; NCCL, "Environment Variables";
@@ -32,7 +32,7 @@ _WORDS = lazy.compile(
     r"|SLURM_(?:JOB|STEP)?_?(?:GPUS|PARTITION)\w*|GPU_DEVICE_ORDINAL|PYTHONNOUSERSITE|CONDA_DEFAULT_ENV|LOADEDMODULES"
     r"|SINGULARITY_NV|APPTAINER_NV|SNAP_NAME"
 )
-"""Their values are words, numbers, flags and lists of these."""
+"""Matches a value of words, numbers, flags and lists of these."""
 _PATHS = lazy.compile(
     r"CUDA_(?:HOME|PATH(?:_V\d+_\d+)?|ROOT|DIR|(?:BIN|LIB|INC)_PATH|TOOLKIT_(?:ROOT(?:_DIR)?|PATH)|CACHE_PATH|MPS_PIPE_DIRECTORY"
     r"|MPS_LOG_DIRECTORY)|CUDNN_(?:PATH|HOME|DIR|ROOT|INCLUDE_DIR|LIBRARY|LIB_DIR)|LD_LIBRARY_PATH|LD_PRELOAD|PYTHONPATH"
@@ -44,12 +44,12 @@ _LONGEST_WORD = 80
 
 
 def decides(name: str) -> bool:
-    """Whether the variable decides something here, so that its value is looked at."""
+    """Whether the variable affects TensorFlow or the GPU, so that its value is read."""
     return name == CONFIG or (bool(_WORDS.fullmatch(name) or _PATHS.fullmatch(name)) and not secrecy(name))
 
 
 def kept(name: str, value: str, hide: Callable[[str], str]) -> str:
-    """What a text for sharing says of a variable's value; `hide` takes names and secrets out of a text."""
+    """A variable's value for a text that is shared; `hide` removes names and secrets from a text."""
     if name == CONFIG:
         return config(value)
     if not decides(name):
@@ -63,7 +63,7 @@ def kept(name: str, value: str, hide: Callable[[str], str]) -> str:
 
 
 def config(value: str) -> str:
-    """TF_CONFIG with its structure and ports, and without its hosts; REDACTED where it is not JSON."""
+    """TF_CONFIG with its structure and ports but without its hosts; REDACTED if it is not JSON."""
     try:
         return json.dumps(_structure(json.loads(value), 0))
     except (ValueError, RecursionError):
@@ -112,8 +112,8 @@ _IN_TEXT = lazy.compile(r"\bTF_CONFIG(?P<by>\\{0,3}[\"']?\]?\s{0,4}[=:]\s{0,4})(
 
 
 def without_config(text: str) -> str:
-    """A text in which each TF_CONFIG has lost its hosts; where it cannot be read, the rest of its line is
-    gone."""
+    """A text with the hosts removed from each TF_CONFIG; if one cannot be read, the rest of its line is
+    removed."""
     if CONFIG not in text:
         return text
     parts, at = [], 0

@@ -1,1 +1,1 @@
-"""What to do: commands for a platform, code for a TensorFlow release."""
+"""Remedies: commands for a platform, code for a TensorFlow release."""

@@ -1,5 +1,5 @@
-"""Programs in other languages bring a TensorFlow library of their own and cannot use what is installed for
-Python.
+"""Steps for programs in other languages, which bring their own TensorFlow library and cannot use what is
+installed for Python.
 
 R is the exception: its packages run the TensorFlow of a Python environment (through reticulate).
 """
@@ -27,7 +27,7 @@ NAMES = {
     "julia": "TensorFlow.jl",
     "rust": "TensorFlow for Rust",
 }
-"""The bindings, by the language that the symptom `binding` or the table of bindings names."""
+"""The bindings by language, as in the symptom `binding` and the table of bindings."""
 
 _GPU_BUILD = {
     "node": shell(
@@ -55,9 +55,9 @@ _GPU_BUILD = {
         "Switch the feature tensorflow_gpu of the crate on: its build then fetches the library with CUDA"
     ),
 }
-"""How each is had with CUDA, as its own documents say: the READMEs of tensorflow/tfjs (tfjs-node),
-SciSharp/TensorFlow.NET and tensorflow/java, tensorflow-sys/build.rs of tensorflow/rust, tensorflow.org's
-page "Install TensorFlow for C" for what Go links, and deps/build.jl of malmaud/TensorFlow.jl."""
+"""How to install each binding with CUDA, from its own documents: the READMEs of tensorflow/tfjs (tfjs-node),
+SciSharp/TensorFlow.NET and tensorflow/java, tensorflow-sys/build.rs of tensorflow/rust, tensorflow.org's page
+"Install TensorFlow for C" for what Go links, and deps/build.jl of malmaud/TensorFlow.jl."""
 _LIBRARIES = (
     "cuda-missing",
     "cuda-version-mismatch",
@@ -67,14 +67,14 @@ _LIBRARIES = (
 )
 _BUILDS = ("tf-cpu-only", "tf-windows-native", "tf-not-installed")
 _OF_PYTHON = lazy.compile(r"\b(?:python[\d.]*|pip3?|conda) |^Start Ubuntu from")
-"""In an instruction that concerns a Python environment, or makes one."""
+"""Matches words in an instruction that concerns or creates a Python environment."""
 _PYTHONS = lazy.compile(r"(?:.*[\\/])?(?:python[\d.]*|py|pip3?|uv|conda)(?:\.exe)?")
-"""Programs that concern a Python environment, or make one."""
+"""Programs that use or create a Python environment."""
 
 
 def reworded(finding: Finding, case: Case) -> Finding:
-    """The finding with steps for the binding of the case; as it is where that is Python, or where nothing
-    else is known."""
+    """The finding with steps for the binding of the case; unchanged for Python, or if no other binding is
+    known."""
     language = _language(case)
     if language is None:
         return finding
@@ -91,7 +91,7 @@ def reworded(finding: Finding, case: Case) -> Finding:
 
 
 def _of_python(step: Step) -> bool:
-    """Whether a step concerns a Python environment or makes one."""
+    """Whether a step uses or creates a Python environment."""
     if step.command is None:
         return bool(_OF_PYTHON.search(step.text))
     if step.command in (UV_INSTALL, UV_INSTALL_WINDOWS):
@@ -107,7 +107,7 @@ def _runs_python(command: Command) -> bool:
 
 
 def _in_r(finding: Finding) -> Finding:
-    """The finding with what connects its commands to R's Python."""
+    """The finding with steps that connect its commands to R's Python."""
     commands = [s for s in finding.prescription if s.command is not None and _of_python(s)]
     if not commands:
         return finding
@@ -136,7 +136,7 @@ def _in_r(finding: Finding) -> Finding:
 
 
 def _language(case: Case) -> str | None:
-    """The language whose binding a report is about; a traceback of Python says that it is Python's."""
+    """The language of the binding that a report is about; a Python traceback shows that it is Python."""
     facts = case.facts
     named = facts.symptoms("binding")
     if facts.kind != "report" or facts.has("traceback"):
@@ -149,7 +149,7 @@ def _language(case: Case) -> str | None:
 
 
 def _instead(code: str, language: str, case: Case) -> list[Step]:
-    """What stands in place of the steps for Python."""
+    """The steps that replace those for Python."""
     if code in _BUILDS:
         return [_GPU_BUILD[language]]
     if code == "undetermined":

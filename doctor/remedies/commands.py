@@ -1,4 +1,4 @@
-"""Commands to paste, right for the platform and for what can be installed there.
+"""Commands to paste, correct for the platform and for what can be installed there.
 
 In: a `Case` (what is known of the case) and the tables. Out: steps. Pins come from the tables; a command
 that needs an administrator says so and is never run by the tool.
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 ELSEWHERE = lazy.compile(r"; found by (?!PATH$|\$)|--python$")
-"""How doctor.probe.interpreter came upon a Python that no shell starts by its name."""
+"""The ways in which doctor.probe.interpreter found a Python that no shell starts by its name."""
 
 
 def python_command(case: Case) -> tuple[Word, ...]:
-    """How Python is started on the platform of the case; the interpreter itself where neither PATH nor an
+    """How Python is started on the platform of the case; the interpreter itself if neither PATH nor an
     activated environment leads to it."""
     python = case.python
     if python is not None and python.executable and ELSEWHERE.search(python.source.text):
@@ -35,12 +35,12 @@ def python_command(case: Case) -> tuple[Word, ...]:
 
 
 def run_python(case: Case, line: str, python: Sequence[Word] = ()) -> Command:
-    """A command that runs one line of Python. python: how it starts, where it is not the one of the case."""
+    """A command that runs one line of Python. python: how to start it, if it is not that of the case."""
     return run(*(python or python_command(case)), "-c", line)
 
 
 def pip(case: Case, *arguments: Word) -> Command:
-    """A command of the pip of the Python in use."""
+    """A command with pip in the Python in use."""
     return run(*python_command(case), "-m", "pip", *arguments)
 
 
@@ -63,15 +63,15 @@ def convolution(case: Case) -> Command:
 
 
 def linux_family(case: Case) -> str:
-    """apt, dnf, zypper or pacman for the distribution of the case; empty where it is not known."""
+    """apt, dnf, zypper or pacman for the distribution of the case; empty if it is not known."""
     return driver.family(case.os.name) if case.os else ""
 
 
 def driver_install(case: Case, release: TensorFlowRelease | None = None) -> list[Step]:
     """How to install or upgrade the NVIDIA driver; needs an administrator and a restart.
 
-    release: what has to run on it, by default the build in use; neither known, the newest driver that serves
-    the GPUs.
+    release: the TensorFlow that must run on it, by default the build in use; if neither is known, the newest
+    driver that supports the GPUs.
     """
     from doctor import compat
     from doctor.tables import DriverFloor
@@ -97,19 +97,20 @@ def driver_install(case: Case, release: TensorFlowRelease | None = None) -> list
 
 
 def present(case: Case) -> str:
-    """The TensorFlow in use as pip is asked for it: with its version where that is known."""
+    """The TensorFlow in use as a requirement for pip, with its version if known."""
     return case.build.requirement if case.build is not None else "tensorflow"
 
 
 def growth_variable(case: Case, version: str | None, why: str) -> list[Step]:
-    """Memory growth from outside; nothing for a release that does not read the variable."""
+    """The step that sets memory growth by an environment variable; none for a release that does not read
+    it."""
     if not code.has_growth_variable(version):
         return []
     return [shell(Export("TF_FORCE_GPU_ALLOW_GROWTH", "true"), why)]
 
 
 def reload_driver() -> list[Step]:
-    """Make kernel module and libraries the same version again."""
+    """Steps that give the kernel module and the libraries the same version again."""
     return [
         shell(
             run("sudo", "reboot"),
@@ -119,7 +120,7 @@ def reload_driver() -> list[Step]:
         ),
         shell(
             sequence(run("cat", "/proc/driver/nvidia/version"), run("nvidia-smi")),
-            "both must show one and the same version",
+            "both must show the same version",
             platform="linux",
         ),
     ]
@@ -129,7 +130,7 @@ PIP_FOLDERS = (
     "import glob, site, os; "
     "print(':'.join(glob.glob(os.path.join(site.getsitepackages()[0], 'nvidia', '*', 'lib'))))"
 )
-"""Prints the folders of pip's NVIDIA packages as a list for the loader."""
+"""Code that prints the folders of pip's NVIDIA packages as a list for the loader."""
 
 
 def minor(version: str) -> str | None:
@@ -139,8 +140,8 @@ def minor(version: str) -> str | None:
 
 
 def loader_path_without(word: str, *, whole: bool = False) -> Export:
-    """The command that takes the folders with a word in their names off the loader's path, for this shell;
-    of that very name where it is the whole one."""
+    """The command that removes folders from the loader's path in this shell: those with a word in their
+    names, or with exactly this name if it is a whole path."""
     each = piped(
         run("printf", "%s", Literal('"$LD_LIBRARY_PATH"')),
         run("tr", ":", Literal("'\\n'")),
@@ -151,8 +152,8 @@ def loader_path_without(word: str, *, whole: bool = False) -> Export:
 
 
 def off_the_path(case: Case, word: str, why: str = "", *, whole: bool = True) -> list[Step]:
-    """How folders are taken off the loader's path: for this shell, and in the file that sets it, where
-    that was seen."""
+    """Steps that remove folders from the loader's path: in this shell, and in the file that sets it, if that
+    is known."""
     why = why or f"{word} is searched first; for this shell"
     steps = [shell(loader_path_without(word, whole=whole), why, platform="linux")]
     variable = case.env.get("LD_LIBRARY_PATH")
@@ -166,8 +167,7 @@ def off_the_path(case: Case, word: str, why: str = "", *, whole: bool = True) ->
 
 
 def tell_more(case: Case) -> list[Step]:
-    """What to run and send where a report does not hold enough: what it does not show yet, and nothing
-    that it shows."""
+    """Steps that show what a report lacks, and nothing that it already shows."""
     from doctor.facts import Fact, GpuRegistered, LibraryLoaded, LibraryNotLoaded, TensorFlowBuild
 
     facts = case.facts
@@ -175,14 +175,19 @@ def tell_more(case: Case) -> list[Step]:
     if case.driver is None or not case.gpus:
         lacking = [what for what, known in (("driver", case.driver), ("GPUs", case.gpus)) if not known]
         missing.append(shell(run("nvidia-smi"), f"shows the {' and the '.join(lacking)}"))
-    told, built = case.tensorflow, facts.of(TensorFlowBuild) or case.build is not None
-    if told is None or not built:
+    tensorflow, built = case.tensorflow, facts.of(TensorFlowBuild) or case.build is not None
+    if tensorflow is None or not built:
         asked = [
-            a for a, known in (("tf.__version__", told), ("tf.test.is_built_with_cuda()", built)) if not known
+            a
+            for a, known in (("tf.__version__", tensorflow), ("tf.test.is_built_with_cuda()", built))
+            if not known
         ]
         why = [
             w
-            for w, known in (("which TensorFlow this is", told), ("whether it is built for CUDA", built))
+            for w, known in (
+                ("which TensorFlow this is", tensorflow),
+                ("whether it is built for CUDA", built),
+            )
             if not known
         ]
         line = f"import tensorflow as tf; print({', '.join(asked)})"
@@ -196,7 +201,7 @@ def tell_more(case: Case) -> list[Step]:
         return missing
     everything = shell(
         run("tfgpu-doctor", "check", "--format", "markdown"),
-        "looks at everything that decides, and makes a report to paste",
+        "examines everything that matters, and makes a report to paste",
     )
     return [everything, *missing]
 

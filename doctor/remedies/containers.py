@@ -1,5 +1,4 @@
-"""How a container gets the host's GPU, in the words of the runtime that started it; nothing is installed
-inside.
+"""Steps that give a container the host's GPU, for the runtime that started it; nothing is installed inside.
 
 Sources: NVIDIA Container Toolkit documentation, "Installing", "Support for Container Device Interface",
 "Specialized Configurations"; Apptainer user guide, "GPU Support"; Kubernetes, "Schedule GPUs"; LXD
@@ -24,12 +23,13 @@ NODES = ("/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia-uvm")
 
 
 def runtime(case: Case) -> str:
-    """Which runtime's words serve a case: singularity, kubernetes, podman, snap, lxc, nspawn or docker."""
+    """The container runtime of a case: singularity, kubernetes, podman, snap, lxc, nspawn or docker."""
     return next((kind for kind in _ORDER if kind in case.environments), "docker")
 
 
 def give_gpu(case: Case) -> tuple[list[Step], Command]:
-    """What the person who starts the container does, and the command that shows whether it has the GPU."""
+    """The steps for the person who starts the container, and the command that shows whether it has the
+    GPU."""
     kind = runtime(case)
     if kind == "singularity":
         step = manual(
@@ -71,7 +71,7 @@ def give_gpu(case: Case) -> tuple[list[Step], Command]:
         steps = [
             shell(
                 run("sudo", "snap", "connect", f"{name}:opengl"),
-                "lets the snap have the host's driver and its devices",
+                "gives the snap access to the host's driver and its devices",
                 platform="linux",
                 root=True,
             ),
@@ -98,8 +98,8 @@ def give_gpu(case: Case) -> tuple[list[Step], Command]:
         steps = [
             shell(
                 run("sudo", "nvidia-ctk", "cdi", "generate", "--output=/etc/cdi/nvidia.yaml"),
-                "on the host, with nvidia-container-toolkit: describes the GPUs; again after each driver"
-                " update",
+                "on the host, with nvidia-container-toolkit: writes a description of the GPUs; repeat it"
+                " after each driver update",
                 platform="linux",
                 root=True,
             ),
@@ -139,7 +139,7 @@ def give_gpu(case: Case) -> tuple[list[Step], Command]:
 
 
 def compute_libraries(case: Case) -> list[Step]:
-    """How a container that has the GPU's device nodes also gets the driver's compute libraries."""
+    """Steps that give a container with the GPU's device nodes the driver's compute libraries."""
     if runtime(case) != "docker":
         return give_gpu(case)[0]
     options = ("--gpus", "all", "-e", "NVIDIA_DRIVER_CAPABILITIES=compute,utility")
@@ -148,13 +148,13 @@ def compute_libraries(case: Case) -> list[Step]:
 
 
 def device_nodes(case: Case) -> list[Step]:
-    """How a running container gets all nodes that CUDA needs."""
+    """Steps that give a container all device nodes that CUDA needs."""
     if runtime(case) != "docker":
         return give_gpu(case)[0]
     named = " ".join(f"--device {node}" for node in NODES)
     return [
         manual(
-            f"Start the container again with --gpus all, or with every device named ({named}); on the host, "
-            "sudo nvidia-modprobe -u -c=0 makes those that are not there"
+            f"Start the container again with --gpus all, or with every device named ({named}); on the host,"
+            " sudo nvidia-modprobe -u -c=0 creates those that are missing"
         )
     ]

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Cure:
-    """What to do, and what the program then runs on.
+    """Steps, and the TensorFlow on which the program then runs.
 
-    version: the TensorFlow release; None where it is not known. python: how that Python is started; () for
-    the one of the case.
+    version: the TensorFlow release; None if unknown. python: how its Python is started; () for that of the
+    case.
     """
 
     steps: tuple[Step, ...]
@@ -35,11 +35,11 @@ class Cure:
         return commands.run_python(case, code.convolution(self.version), self.python)
 
     def after(self, *steps: Step) -> Cure:
-        """The same with steps before it."""
+        """The same cure with other steps before."""
         return replace(self, steps=(*steps, *self.steps))
 
     def then(self, *steps: Step) -> Cure:
-        """The same with further steps."""
+        """The same cure with further steps."""
         return replace(self, steps=(*self.steps, *(s for s in steps if s not in self.steps)))
 
 
@@ -49,7 +49,7 @@ def python_of(env: str, kind: str) -> tuple[Word, ...]:
 
 
 class Later:
-    """A cure that is worked out where a finding takes it: a rule that finds nothing has no use for one."""
+    """A cure that is derived only when a finding uses it, because most rules find nothing."""
 
     def __init__(self, make: Callable[[Case], Cure], case: Case) -> None:
         self._make = make
@@ -63,9 +63,9 @@ class Later:
         return iter(self._cure.steps)
 
     def lists_gpus(self) -> Command:
-        """As Cure.lists_gpus."""
+        """See Cure.lists_gpus."""
         return self._cure.lists_gpus(self._case)
 
     def convolves(self) -> Command:
-        """As Cure.convolves."""
+        """See Cure.convolves."""
         return self._cure.convolves(self._case)

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
 @remembered
 def libraries_for_build(case: Case) -> Cure:
-    """CUDA and cuDNN for the TensorFlow in use; another TensorFlow where that one cannot use these GPUs at
-    all."""
+    """CUDA and cuDNN for the TensorFlow in use; another TensorFlow if that one cannot use these GPUs."""
     serving = _serving(case)
     if not serving:
         return another_build(case)
@@ -46,13 +45,12 @@ def libraries_for_build(case: Case) -> Cure:
 
 
 def _serving(case: Case) -> list[TensorFlowRelease]:
-    """The builds that can be meant, of the platform of the case, and that its GPUs can use."""
+    """The possible builds for the platform of the case that its GPUs can use."""
     return [b for b in case.builds if b.platform == case.table_platform and usable(case, b)]
 
 
 def _version(case: Case, serving: list[TensorFlowRelease]) -> str | None:
-    """The release in use; where it is not known and all that can be meant speak TensorFlow 1, one of
-    these."""
+    """The release in use; if it is unknown and all possible builds are TensorFlow 1, one of these."""
     if case.build is not None:
         return case.build.version
     return serving[-1].version if all(build.version.startswith("1.") for build in serving) else None
@@ -60,8 +58,8 @@ def _version(case: Case, serving: list[TensorFlowRelease]) -> str | None:
 
 @remembered
 def cudnn_for_build(case: Case) -> Cure:
-    """The cuDNN that the TensorFlow in use was made for; another TensorFlow where that one cannot use
-    these GPUs at all."""
+    """The cuDNN that the TensorFlow in use was made for; another TensorFlow if that one cannot use these
+    GPUs."""
     serving = _serving(case)
     if not serving:
         return another_build(case)
@@ -70,7 +68,8 @@ def cudnn_for_build(case: Case) -> Cure:
 
 
 def _move(case: Case, build: TensorFlowRelease) -> list[Step]:
-    """A release with pip's libraries, as a way round installing an old CUDA; only from TensorFlow 2 to 2."""
+    """A release with pip's libraries, instead of installing an old CUDA; only from one TensorFlow 2 to
+    another."""
     best = recommendation(case)
     release = best.build if best is not None else None
     if (
@@ -136,7 +135,8 @@ def another_build(case: Case, *, own: bool = False, words: str = "") -> Cure:
     """The TensorFlow that the plan for the case recommends, with its libraries; on Windows the last one with
     CUDA there.
 
-    own: in an environment of its own even where the Python of the case would do. words: said first.
+    own: use a separate environment even if the Python of the case would do. words: put before the
+    explanation.
     """
     if case.platform == "macos":
         return Cure(
@@ -173,8 +173,8 @@ def another_build(case: Case, *, own: bool = False, words: str = "") -> Cure:
 
 
 def _on_windows(case: Case, words: str) -> Cure:
-    """Through WSL2, as the plan has it, or the last release with CUDA for Windows itself. words: said
-    first."""
+    """TensorFlow through WSL2, as in the plan, or the last release with CUDA for Windows itself. words: put
+    before the explanation."""
     best = recommendation(case)
     under_wsl = best is not None and best.route == "wsl2"
     inside = python_of(environments.ENV, "wsl")
@@ -218,15 +218,15 @@ def better_code(case: Case) -> Cure:
         return Cure(
             (
                 manual(
-                    f"The released TensorFlow {build.version} has machine code for this GPU: see which one is"
-                    " imported here",
-                    "what runs is another build or environment than the one expected",
+                    f"The released TensorFlow {build.version} has machine code for this GPU: check which one"
+                    " is imported here",
+                    "the build or environment that runs is not the expected one",
                 ),
                 shell(
                     commands.run_python(
                         case, "import tensorflow as tf; print(tf.__file__, tf.sysconfig.get_build_info())"
                     ),
-                    "shows where it lies and for which compute capabilities it was built",
+                    "shows its folder and the compute capabilities that it was built for",
                 ),
             ),
             build.version,
@@ -243,8 +243,8 @@ def better_code(case: Case) -> Cure:
         ),
         shell(
             Export("CUDA_CACHE_MAXSIZE", "4294967296"),
-            "room for all that the driver compiles, so that later starts find it (CUDA C++ Programming Guide,"
-            " CUDA Environment Variables)",
+            "room for everything that the driver compiles, so that later starts find it (CUDA C++"
+            " Programming Guide, CUDA Environment Variables)",
         ),
         *(setting_steps(answer) if answer is not None else []),
         *_container(case),
@@ -253,7 +253,7 @@ def better_code(case: Case) -> Cure:
 
 
 def _container(case: Case) -> list[Step]:
-    """NVIDIA's container, as another way."""
+    """NVIDIA's container, as an alternative."""
     if case.container or case.platform not in (None, "linux", "wsl"):
         return []
     found = nvidia_builds(case.tables.store, case.table_platform, "sbsa", case.capabilities)
@@ -270,7 +270,7 @@ def _container(case: Case) -> list[Step]:
 
 
 def planned(case: Case, best: Candidate) -> Cure:
-    """What the plan of a candidate does, in an environment of its own."""
+    """The steps of a candidate's plan, in a separate environment."""
     from doctor.plan.recommended import context_of
     from doctor.plan.routes import installing, interpreter
 
@@ -279,8 +279,8 @@ def planned(case: Case, best: Candidate) -> Cure:
 
 
 def of_conda(case: Case, release: TensorFlowRelease) -> Cure | None:
-    """A release with its CUDA in a conda environment, as the plan makes it; None where conda has not what
-    it needs."""
+    """A release with its CUDA in a conda environment, as the plan makes it; None if conda does not have the
+    packages."""
     from doctor.plan.recommended import context_of
     from doctor.plan.trial import try_route
 
@@ -294,13 +294,13 @@ def of_conda(case: Case, release: TensorFlowRelease) -> Cure | None:
 
 
 def _why(case: Case, release: TensorFlowRelease) -> str:
-    """Why a release: what it has for the GPUs of the case, as the tables have it."""
+    """The reason for a release: the code that it has for the GPUs of the case, by the tables."""
     from doctor import compat
 
-    told = case.capabilities or case.driver is not None or case.python is not None
+    known = case.capabilities or case.driver is not None or case.python is not None
     newest = (
         "the newest release that works here with the fewest changes"
-        if told
+        if known
         else "the newest release with a known combination of versions (nothing is known about this machine)"
     )
     why = f"TensorFlow {release.version}, {newest}"
@@ -318,7 +318,7 @@ def _why(case: Case, release: TensorFlowRelease) -> str:
 
 
 def recommendation(case: Case) -> Candidate | None:
-    """What `tfgpu-doctor plan` recommends for the case: a prescription names the same release."""
+    """The recommendation of `tfgpu-doctor plan` for the case; prescriptions name the same release."""
     from doctor.plan.recommended import recommended
 
     return recommended(case)
@@ -326,8 +326,8 @@ def recommendation(case: Case) -> Candidate | None:
 
 @remembered
 def fitting(case: Case, *, python: bool = True, driver: bool = True) -> TensorFlowRelease | None:
-    """The newest GPU release for the platform and GPUs of the case, and for its Python and its driver
-    where they are known."""
+    """The newest GPU release for the platform and GPUs of the case, and for its Python and its driver if they
+    are known."""
     from doctor import compat
 
     change: dict[str, object] = {}
@@ -343,7 +343,7 @@ def fitting(case: Case, *, python: bool = True, driver: bool = True) -> TensorFl
 
 
 def driver_for(case: Case, release: TensorFlowRelease) -> list[Step]:
-    """A newer driver, where the one of the case is known to be too old for the release."""
+    """The steps for a newer driver, if that of the case is known to be too old for the release."""
     if case.driver is None or on_driver(case, release):
         return []
     first, *others = commands.driver_install(case, release)

@@ -1,5 +1,4 @@
-"""How the NVIDIA driver comes onto a system. Everything here needs an administrator, and nothing of it is
-ever run.
+"""Steps that install the NVIDIA driver. All of them need an administrator; the tool never runs them.
 
 Sources of the commands: NVIDIA Driver Installation Guide 620, Kernel Modules, table "Open GPU kernel module
 installation" (dnf); NVIDIA/yum-packaging-nvidia-driver, guides for RHEL 7 and 8 (the streams XXX-dkms stay
@@ -23,8 +22,8 @@ def install(
     """Steps that install or change the driver.
 
     kind: linux, wsl or windows. name: the distribution; manager: apt, dnf, zypper, pacman or "". minimum: the
-    lowest driver that will do; last: the last branch that serves the GPU ("470"); own: the branch of the
-    distribution's own package where it stays with one.
+    lowest driver that will do; last: the last branch that supports the GPU ("470"); own: the branch of the
+    distribution's own package, if it stays with one.
     """
     wanted = _wanted(minimum, last)
     if kind in ("windows", "wsl"):
@@ -66,7 +65,7 @@ def _wanted(minimum: str, last: str) -> str:
 
 
 def _command(name: str, manager: str, minimum: str, last: str, own: str) -> tuple[Line | str, str]:
-    """The command and why it is right for this distribution; a sentence where it has to be done by hand."""
+    """The command, and why it is right for this distribution; a sentence if it has to be done by hand."""
     debian = any(word in name for word in DEBIAN)
     if last and (found := _of_branch(name, manager, last, debian)):
         return found
@@ -74,8 +73,8 @@ def _command(name: str, manager: str, minimum: str, last: str, own: str) -> tupl
         return (
             run("sudo", "apt", "install", "cuda-drivers"),
             (
-                "from NVIDIA's repository for the distribution (add it first): its own driver is of branch"
-                f" {own}, too old"
+                "from NVIDIA's repository for the distribution (add it first); the distribution's own"
+                f" driver, branch {own}, is too old"
             ),
         )
     if manager == "dnf" and "fedora" not in name:
@@ -114,7 +113,7 @@ def _release(name: str) -> int | None:
 
 
 def _red_hat(release: int | None) -> tuple[Line, str]:
-    """The newest driver on Red Hat's system and its kin."""
+    """The newest driver on Red Hat's system and its derivatives."""
     where = "installs the driver (from NVIDIA's repository for the distribution; for GPUs from Turing on)"
     if release is not None and release <= 7:  # Amazon Linux 2 as well
         return (
@@ -133,8 +132,8 @@ def _red_hat(release: int | None) -> tuple[Line, str]:
 
 
 def _of_branch(name: str, manager: str, last: str, debian: bool) -> tuple[Line | str, str] | None:
-    """The last branch that serves a GPU; None where what the distribution installs by itself is that or
-    older."""
+    """Steps for the last branch that supports a GPU; None if the distribution's own package is of that branch
+    or older."""
     why = f"the last branch for this GPU is R{last}"
     if manager == "pacman":
         return f"Build and install nvidia-{last}xx-dkms from the AUR, with headers for the kernel in use", why
@@ -172,8 +171,7 @@ OPEN_MODULES = "from the flavour with open kernel modules, which GPUs from Black
 
 
 def open_modules(name: str, manager: str, branch: str) -> Step:
-    """How the driver's open kernel modules come onto a system. branch: of the driver that is there
-    ("570")."""
+    """Steps that install the driver's open kernel modules. branch: of the installed driver ("570")."""
     low = name.lower()
     if manager == "apt" and not any(word in low for word in DEBIAN) and branch:
         line: Line = run("sudo", "apt", "install", f"nvidia-driver-{branch}-open")
@@ -196,7 +194,8 @@ def open_modules(name: str, manager: str, branch: str) -> Step:
 
 
 def build_module(tool: str, name: str, manager: str, release: str, headers: bool) -> list[Step]:
-    """How the module is built anew for the running kernel. headers: whether the kernel's headers are there.
+    """Steps that rebuild the module for the running kernel. headers: whether the kernel's headers are
+    installed.
 
     tool: dkms or akmods; release: the running kernel's ("6.8.0-45-generic").
     """
@@ -219,7 +218,7 @@ def build_module(tool: str, name: str, manager: str, release: str, headers: bool
 
 
 def without_nouveau(manager: str) -> Step:
-    """How nouveau is kept from taking the GPU, also at an early start of the system."""
+    """Steps that keep nouveau from taking the GPU, also early in the system's start."""
     image = {"dnf": ("dracut", "--force"), "zypper": ("dracut", "--force"), "pacman": ("mkinitcpio", "-P")}
     blacklist = run("sudo", "tee", "/etc/modprobe.d/blacklist-nouveau.conf")
     line = sequence(
@@ -230,8 +229,8 @@ def without_nouveau(manager: str) -> Step:
 
 
 def enrol_key(key: str) -> list[Step]:
-    """How Secure Boot comes to accept the module: the key that signed it becomes one of the machine's
-    owner's."""
+    """Steps that make Secure Boot accept the module: the key that signed it becomes one of the machine
+    owner's keys."""
     make = run("sudo", "kmodgenca", "-a") if "akmods" in key else None
     enrol = run("sudo", "mokutil", "--import", key or "/var/lib/shim-signed/mok/MOK.der")
     where = "asks for a password, to be typed again in the blue menu (Enroll MOK) of the next start"
@@ -245,7 +244,7 @@ def enrol_key(key: str) -> list[Step]:
 
 
 def family(name: str) -> str:
-    """apt, dnf, zypper or pacman for a distribution's name; empty where it is not known."""
+    """apt, dnf, zypper or pacman for a distribution's name; empty if unknown."""
     low = name.lower()
     for words, manager in (
         (

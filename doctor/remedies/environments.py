@@ -1,8 +1,7 @@
-"""How an environment of its own with TensorFlow is made: the commands of pip, uv, conda and docker, in one
-place.
+"""Steps that create an environment with TensorFlow: the commands of pip, uv, conda and docker, in one place.
 
-`plan` prints them and `install` runs them. Paths are relative to where the person stands; every command is
-one line.
+`plan` prints them and `install` runs them. Paths are relative to the current folder; every command is one
+line.
 """
 
 from __future__ import annotations
@@ -14,13 +13,13 @@ from doctor.shell import Command, Literal, Path, Word, run
 from doctor.tables import dotted
 
 UV_PYTHONS = "3.8"
-"""The oldest Python that uv brings (docs.astral.sh/uv, "Python versions"); older ones come from conda."""
+"""The oldest Python that uv installs (docs.astral.sh/uv, "Python versions"); older ones come from conda."""
 ENV = "tf-gpu"
 """The environment's folder, or its name in conda."""
 UV_INSTALL = Literal(
     'curl -LsSf https://astral.sh/uv/install.sh | sh && export PATH="$HOME/.local/bin:$PATH"'
 )
-"""uv's installer puts it into ~/.local/bin, which the current shell may not search (docs.astral.sh/uv,
+"""The command that installs uv into ~/.local/bin, which the current shell may not search (docs.astral.sh/uv,
 "Installation")."""
 UV_INSTALL_WINDOWS = Literal(
     'powershell -ExecutionPolicy ByPass -c "irm https://astral.sh/uv/install.ps1 | iex"'
@@ -33,9 +32,9 @@ def interpreter(env: str, kind: str) -> str:
 
 
 def venv(env: str, python: str, kind: str, *, family: str = "", here: bool = True) -> list[Step]:
-    """A virtual environment with a Python that is on the machine."""
+    """Steps for a virtual environment with a Python that is on the machine."""
     start = ("py", f"-{python}") if kind == "windows" else (f"python{python}" if here else "python3",)
-    why = "an environment of its own: nothing that is installed changes"
+    why = "a separate environment: nothing that is already installed changes"
     if family == "apt":
         why += f" (where venv is missing: sudo apt install python{python}-venv)"
     pip = run(Path(interpreter(env, kind)), "-m", "pip", "install", "--upgrade", "pip")
@@ -46,16 +45,19 @@ def venv(env: str, python: str, kind: str, *, family: str = "", here: bool = Tru
 
 
 def uv_venv(env: str, python: str, kind: str) -> list[Step]:
-    """A virtual environment with another Python, which uv fetches; the system's Python stays as it is."""
+    """Steps for a virtual environment with another Python, which uv downloads; the system's Python is
+    unchanged."""
     get = UV_INSTALL_WINDOWS if kind == "windows" else UV_INSTALL
     found = (
-        "then go on in a new terminal, which finds it" if kind == "windows" else "and lets this shell find it"
+        "then continue in a new terminal, which finds it"
+        if kind == "windows"
+        else "and lets this shell find it"
     )
     return [
-        shell(get, f"installs uv for this user, where it is not there yet, {found}", platform=kind),
+        shell(get, f"installs uv for this user if it is missing, {found}", platform=kind),
         shell(
             run("uv", "venv", "--python", python, Path(env)),
-            f"an environment of its own with Python {python}; the system's stays as it is",
+            f"a separate environment with Python {python}; the system's Python stays as it is",
             platform=kind,
         ),
     ]
@@ -70,18 +72,18 @@ def pip_install(
     uv: bool = False,
     options: Sequence[str] = (),
 ) -> Step:
-    """Packages into a virtual environment. options: of pip's, or uv's, install."""
+    """The step that installs packages into a virtual environment. options: for the installer's `install`."""
     python = Path(interpreter(env, kind))
     start = ("uv", "pip", "install", "--python", python) if uv else (python, "-m", "pip", "install")
     return shell(run(*start, *options, *requirements), why, platform=kind)
 
 
 def link_command(python: Sequence[Word], libraries: Sequence[tuple[str, str]], into: str) -> Command:
-    """Symbolic links in the folder `into` of a Python's site-packages, by relative paths, that let the loader
-    find libraries of pip's; each a name and its folder under site-packages. python: how that Python is
-    started.
+    """The command that makes relative symbolic links in the folder `into` of a Python's site-packages, so
+    that the loader finds pip's libraries; libraries: each a path under site-packages. python: how that Python
+    is started.
 
-    The Python itself says where its packages lie, so that the line is right in every environment and shell.
+    The Python itself finds its site-packages, so that the line works in every environment and shell.
     """
     up = "/".join([".."] * (into.count("/") + 1))
     named = " ".join(f"{folder}/{library}" for library, folder in libraries)
@@ -96,7 +98,7 @@ def link_command(python: Sequence[Word], libraries: Sequence[tuple[str, str]], i
 def conda_create(
     name: str, python: str, kind: str, packages: Sequence[str] = (), channel: str = "", note: str = ""
 ) -> Step:
-    """A conda environment. note: what else has to be known."""
+    """The step that creates a conda environment. note: further information."""
     via = ("-c", channel) if channel else ()
     create = run("conda", "create", "-y", "-n", name, *via, f"python={python}", *packages)
     return shell(create, f"an environment of its own with Python {python}"
@@ -111,15 +113,15 @@ def conda_python(name: str) -> tuple[str, ...]:
 def conda_pip(
     name: str, requirements: Sequence[str], kind: str, why: str, *, options: Sequence[str] = ()
 ) -> Step:
-    """pip inside a conda environment. options: of pip's install."""
+    """The step that runs pip inside a conda environment. options: of pip's install."""
     return shell(
         run(*conda_python(name), "-m", "pip", "install", *options, *requirements), why, platform=kind
     )
 
 
 def conda_library_path(name: str, kind: str) -> list[Step]:
-    """The environment's own library folder for TensorFlow, set whenever it is activated; Windows needs
-    nothing."""
+    """The step that sets the environment's own library folder for TensorFlow at each activation; none for
+    Windows."""
     if kind == "windows":
         return []
     script = (
@@ -139,21 +141,22 @@ def conda_library_path(name: str, kind: str) -> list[Step]:
 def with_python(
     env: str, python: str, kind: str, requirements: Sequence[str], why: str
 ) -> tuple[list[Step], tuple[Word, ...]]:
-    """Packages in an environment with a Python that need not be on the machine, and how that Python is
-    started: from uv, or from conda where it is older than all that uv has."""
+    """Steps for packages in an environment with a Python that need not be on the machine, and how that Python
+    is started: from uv, or from conda if uv has no Python that old."""
     if dotted(python) >= dotted(UV_PYTHONS):
         made = [*uv_venv(env, python, kind), pip_install(env, requirements, kind, why, uv=True)]
         return made, (Path(interpreter(env, kind)),)
     note = (
-        f"; uv has none before {UV_PYTHONS}, conda has (where it is not installed: conda-forge.org/download)"
+        f"; uv has no Python before {UV_PYTHONS}, conda has (if it is not installed:"
+        " conda-forge.org/download)"
     )
     create = conda_create(env, python, kind, note=note)
     return [create, conda_pip(env, requirements, kind, why)], conda_python(env)
 
 
 def docker_run(image: str, python_line: str, note: str = "", *, integrated: bool = False) -> list[Step]:
-    """An image, with the host's GPUs. note: what else has to be known of it. integrated: the GPU is a
-    Jetson's own."""
+    """Steps that start an image with the host's GPUs. note: further information. integrated: the GPU is that
+    of a Jetson."""
     gpus = ("--runtime", "nvidia") if integrated else ("--gpus", "all")
     return [
         shell(
@@ -189,7 +192,7 @@ def docker_run(image: str, python_line: str, note: str = "", *, integrated: bool
 
 
 def wsl_install() -> list[Step]:
-    """WSL2 with Ubuntu."""
+    """Steps that install WSL2 with Ubuntu."""
     return [
         shell(
             run("wsl", "--install", "-d", "Ubuntu-24.04"),
@@ -198,8 +201,8 @@ def wsl_install() -> list[Step]:
             root=True,
         ),
         manual(
-            "Start Ubuntu from the Start menu, name a user, and go on in its shell; install no NVIDIA driver"
-            " in it",
+            "Start Ubuntu from the Start menu, create a user, and continue in its shell; install no NVIDIA"
+            " driver in it",
             "WSL2 uses the driver of Windows",
             platform="windows",
         ),

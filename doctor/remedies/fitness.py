@@ -1,4 +1,4 @@
-"""What is known of a case, as a question to the tables, and whether a build can use its GPUs."""
+"""The situation of a case for questions to the tables, and whether a build can use its GPUs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @remembered
 def situation(case: Case, /, **change: object) -> compat.Situation:
-    """What is known of the case, as a question to the tables; `change` replaces fields."""
+    """The situation of the case for questions to the tables; `change` replaces fields."""
     from doctor import compat
 
     base = compat.Situation(
@@ -31,7 +31,7 @@ def situation(case: Case, /, **change: object) -> compat.Situation:
 
 
 def usable(case: Case, build: TensorFlowRelease) -> bool:
-    """Whether nothing that is known forbids this build on the GPUs of the case and their newest driver."""
+    """Whether no known fact rules out this build on the GPUs of the case and their newest driver."""
     if not build.gpu:
         return False
     here = situation(case, python=None, driver=None)
@@ -54,7 +54,7 @@ def _usable(tables: Tables, version: str, package: str, platform: str, here: com
 
 
 def no_gpu_meant(case: Case) -> bool:
-    """Whether the machine was looked at and has no GPU, and is not a cluster's login node."""
+    """Whether the machine was examined and has no GPU, and is not a cluster's login node."""
     absent = not case.gpus and case.facts.absent("nvidia gpu") is not None
     return absent and "slurm" not in case.environments
 
@@ -73,9 +73,10 @@ def on_driver(case: Case, build: TensorFlowRelease) -> bool:
 def installation(
     case: Case, build: TensorFlowRelease, *, python: str = "", bare: bool = False
 ) -> Installation:
-    """As the case installs a build: with CUDA and cuDNN where pip can bring them, else TensorFlow alone.
+    """How to install a build in the case: with CUDA and cuDNN if pip can install them, otherwise TensorFlow
+    alone.
 
-    python: of an environment to be made ("3.11"). bare: without the libraries in any case.
+    python: of a new environment ("3.11"). bare: always without the libraries.
     """
     from doctor.remedies.installation import without_libraries
 
@@ -84,9 +85,9 @@ def installation(
 
 
 def brought(case: Case, build: TensorFlowRelease, python: str = "") -> Installation | None:
-    """A build with CUDA and cuDNN from pip; None where pip cannot bring them.
+    """A build with CUDA and cuDNN from pip; None if pip cannot install them.
 
-    python: the one named ("3.11"), by default that of the case, or the newest with a wheel.
+    python: the Python ("3.11"), by default that of the case, or the newest with a wheel.
     """
     from doctor.remedies.installation import with_libraries
 

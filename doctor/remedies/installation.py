@@ -1,6 +1,6 @@
-"""One TensorFlow release as an installer is asked for it, and what has to be done besides.
+"""The requirements for one TensorFlow release, and what else has to be done.
 
-For check, explain, plan and install alike, so that none prescribes what another calls broken. In: a build, a
+check, explain, plan and install all use it, so that none prescribes what another calls broken. In: a build, a
 `Situation` and the tables. Out: an `Installation`; doctor.remedies.environments makes its commands.
 """
 
@@ -19,8 +19,7 @@ from doctor.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """extra: with TensorFlow's own extra and-cuda. pins: what is asked for besides. links: made
-    afterwards."""
+    """extra: with TensorFlow's own extra and-cuda. pins: further requirements. links: made afterwards."""
 
     build: TensorFlowRelease
     extra: bool = False
@@ -29,28 +28,29 @@ class Installation:
 
     @property
     def requirements(self) -> list[str]:
-        """What pip is asked for: TensorFlow first, then the pins."""
+        """The requirements for pip: TensorFlow first, then the pins."""
         return [requirement(self.build, extra=self.extra), *(pin.requirement for pin in self.pins)]
 
     @property
     def brings_libraries(self) -> bool:
-        """Whether CUDA and cuDNN come with it."""
+        """Whether it installs CUDA and cuDNN."""
         return self.extra or any(pin.requirement.startswith("nvidia-") for pin in self.pins)
 
 
 def without_libraries(build: TensorFlowRelease, tables: Tables) -> Installation:
-    """TensorFlow alone: for a CPU, or for CUDA libraries that come from elsewhere."""
+    """The installation of TensorFlow alone: for a CPU, or for CUDA libraries from elsewhere."""
     return Installation(build, pins=companions(build, tables))
 
 
 def with_workarounds(build: TensorFlowRelease, workarounds: Workarounds, tables: Tables) -> Installation:
-    """With CUDA and cuDNN from pip, as the workarounds have it."""
+    """The installation with CUDA and cuDNN from pip, with these workarounds."""
     pins = (*workarounds.pins, *companions(build, tables))
     return Installation(build, workarounds.packages is None, pins, workarounds.links)
 
 
 def with_libraries(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Installation | None:
-    """With CUDA and cuDNN from pip, for the situation's Python and GPUs; None where pip cannot bring them."""
+    """The installation with CUDA and cuDNN from pip, for the situation's Python and GPUs; None if pip cannot
+    install them."""
     if situation.platform != "linux-x86_64" or build.platform != situation.platform or not build.gpu:
         return None
     workarounds = for_pip_libraries(build, situation, tables)
@@ -89,7 +89,7 @@ def link_steps(installation: Installation, interpreter: Sequence[Word], kind: st
 
 
 def setting_steps(answer: Answer) -> list[Step]:
-    """Settings that a program needs for a build on a GPU, from the traps behind an answer of
+    """Steps for the settings that a program needs for a build on a GPU, from the traps behind an answer of
     doctor.compat."""
     settings = [
         row.data["setting"] for row in answer.rows if isinstance(row, Trap) and row.data.get("setting")

@@ -1,5 +1,5 @@
-"""The CUDA and cuDNN that a TensorFlow build opens, brought to where the case is: pip, conda, an image, a
-module, by hand."""
+"""Steps that install the CUDA and cuDNN that a TensorFlow build opens: by pip, conda, an image, a module, or
+by hand."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ ARCHIVES = "developer.nvidia.com/cuda-toolkit-archive, developer.nvidia.com/rdp/
 
 
 def steps(case: Case, build: TensorFlowRelease) -> list[Step]:
-    """The libraries for a build that is installed, in the way that the surroundings of the case allow."""
+    """Steps that install the libraries for an installed build, in the way that fits the environment of the
+    case."""
     if build.extras.get("and-cuda"):
         return with_pip(case, build)
     if not build.cuda:
@@ -30,8 +31,8 @@ def steps(case: Case, build: TensorFlowRelease) -> list[Step]:
     if case.environments & {"colab", "kaggle"}:
         return [
             manual(
-                "Take out the command that installs this TensorFlow, restart the runtime, and use the one"
-                " that is preinstalled",
+                "Remove the command that installs this TensorFlow, restart the runtime, and use the"
+                " preinstalled one",
                 f"that one fits the CUDA of the machine, which stays as it is; {_wants(case, build)}",
             )
         ]
@@ -51,7 +52,7 @@ def steps(case: Case, build: TensorFlowRelease) -> list[Step]:
 
 
 def cudnn(case: Case, build: TensorFlowRelease) -> list[Step]:
-    """cuDNN alone for a build whose CUDA is there."""
+    """Steps that install only cuDNN, for a build whose CUDA is installed."""
     pin = next(
         ((name, spec) for name, spec in build.extras.get("and-cuda", {}).items() if "cudnn" in name), None
     )
@@ -79,10 +80,10 @@ def cudnn(case: Case, build: TensorFlowRelease) -> list[Step]:
 
 
 def by_name(case: Case, build: TensorFlowRelease) -> list[Step]:
-    """NVIDIA's packages from pip for a build without an extra, and the links to them: nothing needs an
-    administrator.
+    """Steps for NVIDIA's packages from pip and links to them, for a build without an extra; no administrator
+    is needed.
 
-    Nothing where the builds that can be meant differ in what they need, or no package holds it.
+    None if the possible builds differ in what they need, or no package holds it.
     """
     if case.platform not in (None, "linux", "wsl"):
         return []
@@ -101,18 +102,18 @@ def by_name(case: Case, build: TensorFlowRelease) -> list[Step]:
 
 
 def links(case: Case, build: TensorFlowRelease) -> list[Step]:
-    """The links that let a build that is installed find pip's libraries."""
+    """The step for the links that let an installed build find pip's libraries."""
     found = brought(case, build)
     return link_steps(found, commands.python_command(case)) if found is not None else []
 
 
 def _install(case: Case, requirements: list[str], why: str) -> Step:
-    """pip of the Python in use."""
+    """The step that installs requirements with pip in the Python in use."""
     return shell(commands.pip(case, "install", *requirements), why)
 
 
 def with_build(case: Case, build: TensorFlowRelease, why: str) -> list[Step]:
-    """The build itself into the Python of the case, and its libraries."""
+    """Steps that install the build into the Python of the case, with its libraries."""
     if build.extras.get("and-cuda") or brought(case, build) is not None:
         return with_pip(case, build, why)
     if case.container and (found := image(case, build)):
@@ -126,12 +127,12 @@ def with_build(case: Case, build: TensorFlowRelease, why: str) -> list[Step]:
 
 
 def on_cpu(case: Case, build: TensorFlowRelease, why: str) -> list[Step]:
-    """The build into the Python of the case, to compute on the CPU."""
+    """Steps that install the build into the Python of the case, to compute on the CPU."""
     return [_install(case, installation(case, build, bare=True).requirements, why)]
 
 
 def with_pip(case: Case, build: TensorFlowRelease, why: str = "") -> list[Step]:
-    """pip's TensorFlow with NVIDIA's libraries, with the pins and links that make it work."""
+    """Steps for pip's TensorFlow with NVIDIA's libraries, with the pins and links that make it work."""
     found = brought(case, build)
     if found is None:
         lost = f"pip cannot install the extra and-cuda of {build.version} here"
@@ -140,24 +141,24 @@ def with_pip(case: Case, build: TensorFlowRelease, why: str = "") -> list[Step]:
             wanted = installation(case, build, bare=True).requirements
             install = _install(case, wanted, f"{why}; without it: {lost}" if why else lost)
             return [install, *toolkit(case, build, known=True)]
-        why, found, build = f"{lost}; that of {other.build.version} it can", other, other.build
+        why, found, build = f"{lost}; it can install that of {other.build.version}", other, other.build
     brings = (
         f"brings TensorFlow {build.version} with its CUDA {build.cuda or ''} and cuDNN {build.cudnn or ''}"
         " libraries".replace("  ", " ")
     )
     if case.container and case.facts.kind == "report":
         brings += (
-            "; put it into the recipe of the image (RUN in a Dockerfile, %post in a definition file): what a"
-            " container is given while it runs goes with it"
+            "; put it into the recipe of the image (RUN in a Dockerfile, %post in a definition file): what"
+            " is installed in a running container is lost when it ends"
         )
-    told = [pin for pin in found.pins if why and not pin.requirement.startswith("nvidia-cu")]
-    why += "".join(f"; {pin.requirement}: {pin.why}" for pin in told)
+    explained = [pin for pin in found.pins if why and not pin.requirement.startswith("nvidia-cu")]
+    why += "".join(f"; {pin.requirement}: {pin.why}" for pin in explained)
     step = _install(case, found.requirements, f"{why}; {brings}" if why else brings)
     return [step, *link_steps(found, commands.python_command(case))]
 
 
 def _patched(case: Case, build: TensorFlowRelease) -> Installation | None:
-    """The newest release of the same minor whose libraries pip can bring, and that works here."""
+    """The newest release of the same minor version whose libraries pip can install, and that works here."""
     for other in reversed(case.tables.releases(build.platform, build.package)):
         if commands.minor(other.version) != commands.minor(build.version):
             continue
@@ -168,8 +169,8 @@ def _patched(case: Case, build: TensorFlowRelease) -> Installation | None:
 
 
 def pip_package(case: Case, soname: str) -> str | None:
-    """What pip is asked for to bring one library: the version that the build in use pins, else the last
-    that holds it; None where no package has it."""
+    """The requirement with which pip installs one library: the version that the build in use pins, otherwise
+    the last that holds it; None if no package has it."""
     build = case.build
     row = case.tables.pip_library(
         soname, build.cuda.split(".")[0] if build is not None and build.cuda else None
@@ -196,7 +197,7 @@ def conda_row(case: Case, build: TensorFlowRelease) -> dict[str, str] | None:
 
 
 def conda(case: Case, build: TensorFlowRelease, *, known: bool = False) -> list[Step]:
-    """CUDA and cuDNN from conda: into the environment in use, or with the build into one of its own where
+    """Steps for CUDA and cuDNN from conda: into the environment in use, or with the build into a new one if
     there is none."""
     row = conda_row(case, build)
     if row is None:
@@ -229,7 +230,7 @@ def conda(case: Case, build: TensorFlowRelease, *, known: bool = False) -> list[
 
 
 def image(case: Case, build: TensorFlowRelease) -> list[Step]:
-    """The official image of a build, for a case in a container."""
+    """The steps for the official image of a build, for a case in a container."""
     row = next((r for r in case.tables.store.all("images") if r["version"] == build.version), None)
     if row is None or case.platform == "windows":
         return []
@@ -248,8 +249,8 @@ def image(case: Case, build: TensorFlowRelease) -> list[Step]:
 
 
 def toolkit(case: Case, build: TensorFlowRelease, *, other: bool = False, known: bool = False) -> list[Step]:
-    """The toolkit and cuDNN from NVIDIA. other: another way stands before this one. known: the build is
-    the cure's own."""
+    """Steps that install the toolkit and cuDNN from NVIDIA. other: another way comes before this one. known:
+    the build is the cure's own."""
     if not build.cuda:
         return []
     folder = (
@@ -271,8 +272,8 @@ def _module(build: TensorFlowRelease) -> Step:
 
 
 def _wants(case: Case, build: TensorFlowRelease, known: bool = False) -> str:
-    """What the build was made for: named by its version where that is known, else by the releases that can
-    be meant."""
+    """A sentence about what the build was made for; it names its version if known, otherwise the possible
+    releases."""
     made_for = f"made for CUDA {build.cuda}" + (f" and cuDNN {build.cudnn}" if build.cudnn else "")
     from doctor.tables import dotted
 

@@ -1,5 +1,5 @@
 """Named snippets: code for one setting, where it goes, the environment variables that do the same, and
-what to know."""
+notes."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ SESSION = (
     "Where the session is made, in place of tf.Session(); with Keras, before the first layer or model. One"
     " session's options hold for the process: the first one decides."
 )
-ANYWHERE = "Anywhere in the program: around the ops that it concerns."
-FIRST = "Right after `import tensorflow`, before the first op; it concerns the ops that follow."
+ANYWHERE = "Anywhere in the program: around the ops that it applies to."
+FIRST = "Right after `import tensorflow`, before the first op; it applies to the ops that follow."
 AROUND_MODEL = "Before the model is built: build and compile it inside the scope, call fit outside."
 TOP = "At the very top of the program, before `import tensorflow`."
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a snippet is for.
+    """The options of a snippet.
 
-    tensorflow: the release, None where unknown. gpus: TensorFlow's numbers, None where not said. memory_mib
-    or fraction (0 to 1) of the GPU's memory; count: logical GPUs; workers: "host:port"; index: this worker's
+    tensorflow: the release, None if unknown. gpus: TensorFlow's numbers, None if not said. memory_mib or
+    fraction (0 to 1) of the GPU's memory; count: logical GPUs; workers: "host:port"; index: this worker's
     place.
     """
 
@@ -64,8 +64,8 @@ def _where(wish: Wish, otherwise: str = BEFORE_ANY_OP) -> str:
 
 
 ONE_GROWTH = (
-    "Growth must be the same for every GPU that the process sees: TensorFlow refuses to start with "
-    "`Memory growth cannot differ between GPU devices`. It excludes a memory limit on the same GPU."
+    "Growth must be the same for every GPU that the process sees: TensorFlow refuses to start with `Memory"
+    " growth cannot differ between GPU devices`. It cannot be combined with a memory limit on the same GPU."
 )
 RENUMBERED = (
     "Numbers in code are TensorFlow's, which count only what CUDA_VISIBLE_DEVICES leaves; `tfgpu-doctor"
@@ -107,7 +107,7 @@ def _limit(wish: Wish) -> Snippet:
             "(`tfgpu-doctor snippet memory-fraction`)."
         )
     else:
-        notes.append("It excludes memory growth on the same GPU.")
+        notes.append("It cannot be combined with memory growth on the same GPU.")
     title = f"take at most {mib} MiB of GPU memory"
     return Snippet(
         "memory-limit",
@@ -198,7 +198,7 @@ def _placement(wish: Wish) -> Snippet:
     gpu = (wish.gpus or (0,))[0]
     return Snippet(
         "device-placement",
-        f"say by hand what runs on the CPU and what on GPU {gpu}",
+        f"choose what runs on the CPU and what on GPU {gpu}",
         code.device_placement(wish.tensorflow, gpu),
         ANYWHERE,
         (
@@ -213,7 +213,7 @@ def _placement(wish: Wish) -> Snippet:
 
 def _several(wish: Wish) -> Snippet:
     notes = [
-        "keras.utils.multi_gpu_model was removed with TensorFlow 2.4; MirroredStrategy does its work.",
+        "keras.utils.multi_gpu_model was removed with TensorFlow 2.4; MirroredStrategy replaces it.",
         (
             "The global batch is divided among the GPUs: make it larger with their number, and the learning"
             " rate with it."
@@ -230,7 +230,7 @@ def _several(wish: Wish) -> Snippet:
         "train one model on several GPUs of this machine",
         code.multi_gpu(wish.tensorflow, wish.gpus or ()),
         AROUND_MODEL,
-        (*notes, *(["With the variables leave the list of devices away."] if variables else [])),
+        (*notes, *(["If you set the variables, leave out the list of devices."] if variables else [])),
         variables,
     )
 
@@ -248,15 +248,14 @@ def _workers(wish: Wish) -> Snippet:
             "both are still there in 1.15."
             if kind == "1"
             else (
-                "neither name is in TensorFlow 2 but under tf.compat.v1; the strategy starts the servers"
-                " itself."
+                "TensorFlow 2 has both names only under tf.compat.v1; the strategy starts the servers itself."
             )
         ),
     ]
     if kind == "keras-3":
         notes.append(
             "model.fit of Keras 3 does not know this strategy (2.21.0 was tried: `Attempt to convert a value"
-            " (PerReplica...`): write the loop with strategy.run, or take Keras 2 with the package tf-keras"
+            " (PerReplica...`): write the loop with strategy.run, or use Keras 2 with the package tf-keras"
             " and TF_USE_LEGACY_KERAS=1, whose fit does (tried with 2.21.0 and two workers)."
         )
     return Snippet(
@@ -288,7 +287,7 @@ def _environment(wish: Wish) -> Snippet:
         "environment",
         "the settings that environment variables make",
         f"import os\n{lines}\nimport tensorflow as tf",
-        TOP + " Better in the shell, where nothing can come before it.",
+        TOP + " It is better to set them in the shell, before anything can use the GPU.",
         (
             (
                 "CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER are read once, when the driver starts in the"

@@ -1,5 +1,4 @@
-"""How to start a program so that it finds its libraries, by activation, module, unit or
-kernel.
+"""Steps that start a program so that it finds its libraries: by activation, module, unit or kernel.
 
 In: the details of the symptoms start-would-serve and start-needed (doctor.probe.ways). Out: steps.
 """
@@ -18,7 +17,7 @@ NAMED = {
 
 
 def enter(start: Symptom) -> list[Step]:
-    """How to start the program in the way that works."""
+    """Steps that start the program in the way that works."""
     kind, name, file, value = (start.get(key) for key in ("kind", "name", "file", "value"))
     given = _give_to(start, value)
     if given:
@@ -61,8 +60,8 @@ def enter(start: Symptom) -> list[Step]:
 
 
 def _give_to(start: Symptom, value: str) -> list[Step]:
-    """How to give the failing way of starting the path of the working one, if it has a file of its own to
-    hold it."""
+    """Steps that give the failing way of starting the path of the working one, if it has its own file for
+    that."""
     of, kind, file = (start.get(key) for key in ("of", "of_kind", "of_file"))
     if kind == "service":
         unit = file.rpartition("/")[2]
@@ -98,7 +97,7 @@ def _give_to(start: Symptom, value: str) -> list[Step]:
 
 
 def note(start: Symptom) -> str:
-    """The sentence of a machine that works in one way of starting only."""
+    """A sentence for a machine on which the program works only if started in one way."""
     return (
         f" This holds for {start.get('name')}, where {start.get('file')} sets the loader's path: a program"
         f" that is started in another way does not find {start.get('missing')}."

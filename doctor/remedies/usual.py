@@ -1,7 +1,7 @@
 """The usual cure of each cause, and the command that shows whether it is the cause.
 
-In: a `Case` and a finding code. Out: steps and the telling command. A rule that knows more of
-a case prescribes more exactly; a cause that rests on sentences or versions alone gets its steps from here.
+In: a `Case` and a finding code. Out: steps and the telling command. A rule that knows more about a case gives
+more exact steps; a cause that rests only on sentences or versions gets its steps from here.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ USUAL: dict[str, Usual] = {
     "gpu-bad-state": Usual(
         text(
             "End the programs that use the GPU and reload nvidia_uvm, or restart the machine",
-            "Where it comes back: look at the kernel log for Xid errors, and at temperature and power",
+            "If it comes back: check the kernel log for Xid errors, and temperature and power",
         ),
         KERNEL_LOG,
         "lines with NVRM: Xid",
@@ -218,7 +218,7 @@ USUAL: dict[str, Usual] = {
     ),
     "python-dependency-conflict": Usual(
         lambda case: [
-            shell(commands.pip(case, "check"), "names the packages that contradict one another"),
+            shell(commands.pip(case, "check"), "names the packages that contradict each other"),
             manual("Install the versions that this TensorFlow asks for, into an environment of its own"),
         ],
         "python3 -m pip check",

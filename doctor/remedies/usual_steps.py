@@ -38,7 +38,7 @@ def then(cure: Callable[[Case], Cure]) -> Steps:
 
 
 def for_the_gpu(case: Case) -> Sequence[Step]:
-    """Another build; which one depends on the GPU, so where none is known the first step finds it."""
+    """Steps for another build. Which one depends on the GPU; if that is unknown, the first step finds it."""
     if case.capabilities:
         return cures.another_build(case).steps
     return [

@@ -17,9 +17,9 @@ __all__ = ["Options", "around", "emit", "rendered"]
 
 
 def emit(diagnoses: Iterable[Diagnosis], args: argparse.Namespace) -> int:
-    """Print diagnoses in the format that was asked for; returns 1 where one holds an error, else 0.
+    """Print diagnoses in the requested format; returns 1 if one holds an error, otherwise 0.
 
-    Reads from `args`: format, output, color, verbose, quiet. Raises UnableError where --output cannot be
+    Reads from `args`: format, output, color, verbose, quiet. Raises UnableError if --output cannot be
     written.
     """
     from doctor.render.output import destination
@@ -38,7 +38,8 @@ def emit(diagnoses: Iterable[Diagnosis], args: argparse.Namespace) -> int:
 
 
 def rendered(diagnosis: Diagnosis, options: Options) -> str:
-    """One diagnosis as text in one format, ending in a line end; only a terminal or a pipe shows names."""
+    """One diagnosis as text in one format, ending in a line end. Names are redacted unless it goes to a
+    terminal or a pipe."""
     from doctor.render.sharing import shared
     from doctor.tables import Tables
 
@@ -74,7 +75,7 @@ def rendered(diagnosis: Diagnosis, options: Options) -> str:
 
 
 def _traced(diagnosis: Diagnosis, tables: Tables) -> str:
-    """How the verdict came about, one row a line; rules without anything to read share the last line."""
+    """How the verdict came about, one row per line; rules without any fact to read share the last line."""
     from doctor.printable import line
     from doctor.trace import NOT_CONSIDERED, trace
 
@@ -91,7 +92,7 @@ def _traced(diagnosis: Diagnosis, tables: Tables) -> str:
 
 
 def around(options: Options) -> tuple[str, str, str]:
-    """What stands before, between and after the diagnoses of one answer."""
+    """The text before, between and after the diagnoses of one answer."""
     if options.format == "html":
         from doctor.render.html import HEAD, TAIL
 

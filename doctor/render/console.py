@@ -9,8 +9,8 @@ if TYPE_CHECKING:
 
 
 def console_for(out: TextIO, color: str, width: int) -> Console:
-    """A console over a stream; `color` is --color's value. In a pipe or file it is at least `width`
-    columns wide, so that no table is cut short there."""
+    """A console over a stream; `color` is --color's value. In a pipe or file it is at least `width` columns
+    wide, so that tables are not truncated."""
     from rich.console import Console
 
     forced = {"always": True, "never": False}.get(color)
@@ -27,7 +27,7 @@ def console_for(out: TextIO, color: str, width: int) -> Console:
 
 
 def safe(text: str) -> str:
-    """Text for a console: safe to show, and no markup of rich's."""
+    """Text for a console, safe to show and without rich's markup."""
     from rich.markup import escape
 
     from doctor.printable import block

@@ -1,5 +1,5 @@
-"""What every answer for people says, whatever its format: facts with labels, noise, what could not be
-looked at."""
+"""The content of every answer for people, whatever its format: facts with labels, noise, what could not be
+examined."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ LABELS = {
     "env": "Environment variables",
     "registered_gpus": "GPUs that TensorFlow registered",
 }
-"""The fact keys of the JSON, as people read them."""
+"""The labels of the fact keys in the JSON."""
 
 SYSTEMS = {"linux": "Linux", "windows": "Windows", "wsl": "WSL", "macos": "macOS"}
 SURENESS = {"certain": "certain", "likely": "likely", "possible": "possible, not proven"}
 
 
-class Told(NamedTuple):
+class KnownFact(NamedTuple):
     """One fact for people: its label, its value, and the places where it was seen."""
 
     key: str
@@ -46,21 +46,21 @@ class Told(NamedTuple):
 
 
 class Harmless(NamedTuple):
-    """Lines that alarm people and mean nothing: what they mean, and where they stand."""
+    """Harmless lines that alarm people: their meaning, and their places."""
 
     meaning: str
     sources: tuple[Source, ...]
 
 
-def facts_told(diagnosis: Diagnosis, tables: Tables) -> list[Told]:
-    """The facts that the JSON holds, in words, in its order."""
+def known_facts(diagnosis: Diagnosis, tables: Tables) -> list[KnownFact]:
+    """The facts in the JSON, in words and in its order."""
     from doctor.case import Case
     from doctor.render.document import facts_document
 
     result = []
     for key, entry in facts_document(Case(diagnosis.facts, tables)).items():
         sources = tuple(Source(e["source"], e["line"], e["text"]) for e in entry["evidence"])
-        result.append(Told(key, LABELS.get(key, key), _value(key, entry["value"]), sources))
+        result.append(KnownFact(key, LABELS.get(key, key), _value(key, entry["value"]), sources))
     return result
 
 
@@ -98,7 +98,7 @@ PARTS = {
 
 
 def goes_together(diagnosis: Diagnosis) -> list[tuple[str, str, str, str]]:
-    """What goes together: (part, has, needs, fits), of the parts that are known."""
+    """The table "What goes together": (part, has, needs, fits) for the known parts."""
     fits = {True: "yes", False: "no", None: "not known"}
     return [
         (
@@ -113,7 +113,7 @@ def goes_together(diagnosis: Diagnosis) -> list[tuple[str, str, str, str]]:
 
 
 def remains(diagnosis: Diagnosis) -> list[str]:
-    """What else remains possible, each in a line with the command that tells it."""
+    """The other possible causes, each in a line with the command that checks it."""
     return [
         f"{other.code} ({round(100 * other.likelihood)} %): `{other.test}`"
         + (f" shows it: {other.shows}" if other.shows else "")
@@ -122,7 +122,7 @@ def remains(diagnosis: Diagnosis) -> list[str]:
 
 
 def harmless(diagnosis: Diagnosis) -> list[Harmless]:
-    """The noise by meaning, in the order in which it was seen; no line that proves a finding is noise."""
+    """The noise by meaning, in the order in which it was seen; lines that prove a finding are no noise."""
     telling = {s for f in diagnosis.findings if f.code != "benign-messages" for s in f.evidence}
     groups: dict[str, list[Source]] = {}
     for noise in diagnosis.facts.of(Noise):
@@ -132,17 +132,17 @@ def harmless(diagnosis: Diagnosis) -> list[Harmless]:
 
 
 def not_examined(facts: Facts) -> list[Unreadable]:
-    """What could not be looked at, with the reason."""
+    """The facts that could not be examined, with the reasons."""
     return facts.of(Unreadable)
 
 
 def not_there(facts: Facts) -> list[Absent]:
-    """What was looked for and is not there."""
+    """The facts that something was looked for and is absent."""
     return facts.of(Absent)
 
 
 def place(source: Source) -> str:
-    """`file:line` as editors and terminals understand it; only the name where lines mean nothing."""
+    """`file:line` as editors and terminals understand it; only the name if there are no lines."""
     from doctor.printable import line
 
     if source.where == "-":
@@ -159,7 +159,7 @@ _PREFIX = r"""^(?:
 
 
 def message(text: str) -> str:
-    """What a log line says, without the time, thread and source file that a logger puts before it."""
+    """A log line without the time, thread and source file before its message."""
     import re
 
     text = text.strip()
@@ -181,7 +181,7 @@ def line_list(sources: Iterable[Source], limit: int = 8) -> str:
 
 
 def conditions(step: Step) -> str:
-    """What a step asks for besides: the platform, an administrator."""
+    """The conditions of a step: the platform, an administrator."""
     parts = []
     if step.platform:
         parts.append(f"on {SYSTEMS.get(step.platform, step.platform)}")

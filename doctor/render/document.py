@@ -1,6 +1,6 @@
-"""A diagnosis as plain data: what JSON prints, and what the other formats take their values from.
+"""A diagnosis as plain data, which JSON prints and from which the other formats take their values.
 
-The keys are promised (schema 1, doctor/render/schema.json).
+The keys are stable (schema 1, doctor/render/schema.json).
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from doctor.tables import Tables
 
 
 def evidence(sources: Iterable[Source]) -> list[dict[str, Any]]:
-    """Sources as the schema has them."""
+    """Sources in the form of the schema."""
     return [{"source": s.where, "line": s.line, "text": s.text} for s in sources]
 
 
-def _told(value: Any, *facts: Fact | None) -> dict[str, Any]:
+def _entry(value: Any, *facts: Fact | None) -> dict[str, Any]:
     return {"value": value, "evidence": evidence(dict.fromkeys(f.source for f in facts if f is not None))}
 
 
 def facts_document(case: Case) -> dict[str, Any]:
-    """The facts of a case under the promised keys; a key is absent where nothing is known."""
+    """The facts of a case under the keys of the schema; a key is absent if nothing is known."""
     result: dict[str, Any] = {}
     tensorflow = case.tensorflow
     if tensorflow is not None:
-        result["tensorflow"] = _told(tensorflow.version, tensorflow)
+        result["tensorflow"] = _entry(tensorflow.version, tensorflow)
         if tensorflow.package:
-            result["tensorflow_package"] = _told(tensorflow.package, tensorflow)
+            result["tensorflow_package"] = _entry(tensorflow.package, tensorflow)
     keras = next((p for p in case.facts.of(Package) if p.name == "keras" and p.version), None)
     if keras is not None:
-        result["keras"] = _told(keras.version, keras)
+        result["keras"] = _entry(keras.version, keras)
     for key, fact in (
         ("python", case.python),
         ("cuda", case.cuda),
@@ -43,7 +43,7 @@ def facts_document(case: Case) -> dict[str, Any]:
         ("driver_cuda", case.driver_cuda),
     ):
         if fact is not None:
-            result[key] = _told(fact.version, fact)
+            result[key] = _entry(fact.version, fact)
     if case.gpus:
         values = []
         for gpu in case.gpus:
@@ -54,38 +54,38 @@ def facts_document(case: Case) -> dict[str, Any]:
                 ("pci_id", gpu.pci_id),
             )
             values.append({key: value for key, value in pairs if value is not None})
-        result["gpus"] = _told(values, *case.gpus)
+        result["gpus"] = _entry(values, *case.gpus)
     elif others := _other_makers(case):
-        result["gpus"] = _told([{"name": other.name} for other in others], *others)
+        result["gpus"] = _entry([{"name": other.name} for other in others], *others)
     if case.os is not None:
-        result["os"] = _told(case.os.name, case.os)
+        result["os"] = _entry(case.os.name, case.os)
     if case.platform_fact is not None:
-        result["platform"] = _told(case.platform, case.platform_fact)
+        result["platform"] = _entry(case.platform, case.platform_fact)
     surroundings = {e.kind: e for e in reversed(case.facts.of(EnvironmentKind))}
     if surroundings:
-        result["environment"] = _told(sorted(surroundings), *surroundings.values())
+        result["environment"] = _entry(sorted(surroundings), *surroundings.values())
     if case.not_loaded:
         missing = list(dict.fromkeys(_blamed(lib.name, lib.culprit) for lib in case.not_loaded))
-        result["missing_libraries"] = _told(missing, *case.not_loaded)
+        result["missing_libraries"] = _entry(missing, *case.not_loaded)
     opened = {lib.name: lib for lib in reversed(case.facts.of(LibraryLoaded))}
     if opened:
-        result["loaded_libraries"] = _told(sorted(opened), *opened.values())
+        result["loaded_libraries"] = _entry(sorted(opened), *opened.values())
     variables = case.env
     if variables:
         chosen: list[EnvVar] = list(variables.values())
-        result["env"] = _told({v.name: v.value for v in chosen}, *chosen)
+        result["env"] = _entry({v.name: v.value for v in chosen}, *chosen)
     if case.registered:
         indices = {r.index for r in case.registered if r.index is not None}
         counted = max((r.count for r in case.registered), default=0)
-        result["registered_gpus"] = _told(max(len(indices), counted), *case.registered)
+        result["registered_gpus"] = _entry(max(len(indices), counted), *case.registered)
     elif case.facts.has("gpu-skipped", "gpu-list-empty", "gpu-not-found"):
         signs = case.facts.symptoms("gpu-skipped", "gpu-list-empty", "gpu-not-found")
-        result["registered_gpus"] = _told(0, *signs[:2])
+        result["registered_gpus"] = _entry(0, *signs[:2])
     return result
 
 
 def _other_makers(case: Case) -> list[OtherGpu]:
-    """The GPUs of AMD and Apple, each once, where no NVIDIA GPU is known."""
+    """The GPUs of AMD and Apple, each once, if no NVIDIA GPU is known."""
     named = {
         other.name.casefold(): other
         for other in reversed(case.facts.of(OtherGpu))
@@ -99,12 +99,12 @@ def _other_makers(case: Case) -> list[OtherGpu]:
 
 
 def _blamed(name: str, culprit: str | None) -> str:
-    """The file that could not be loaded: the dependency, where the loader blames one."""
+    """The file that could not be loaded: the dependency, if the loader blames one."""
     return culprit if culprit and (".so" in culprit or culprit.lower().endswith(".dll")) else name
 
 
 def step_document(step: Step) -> dict[str, Any]:
-    """A step of a prescription."""
+    """A step of a prescription, as plain data."""
     return {
         "kind": step.kind,
         "text": step.text,
@@ -115,7 +115,7 @@ def step_document(step: Step) -> dict[str, Any]:
 
 
 def finding_document(finding: Finding) -> dict[str, Any]:
-    """A finding."""
+    """A finding as plain data."""
     return {
         "code": finding.code,
         "severity": finding.severity,
@@ -131,7 +131,7 @@ def finding_document(finding: Finding) -> dict[str, Any]:
 
 
 def part_document(part: Part) -> dict[str, Any]:
-    """One part of a case against what goes with it."""
+    """One part of a case compared with what the build needs, as plain data."""
     return {
         "part": part.part,
         "have": part.have,
@@ -143,7 +143,7 @@ def part_document(part: Part) -> dict[str, Any]:
 
 
 def alternative_document(other: Alternative) -> dict[str, Any]:
-    """Another cause that remains possible."""
+    """Another possible cause, as plain data."""
     return {
         "code": other.code,
         "likelihood": other.likelihood,
@@ -154,7 +154,7 @@ def alternative_document(other: Alternative) -> dict[str, Any]:
 
 
 def document(diagnosis: Diagnosis, tables: Tables) -> dict[str, Any]:
-    """The whole diagnosis."""
+    """The whole diagnosis as plain data."""
     facts = diagnosis.facts
     whole: dict[str, Any] = {}
     if facts.kind == "machine":

@@ -1,7 +1,7 @@
 """A fleet for people and programs: text for a terminal, Markdown, HTML, JSON.
 
-Reports name no users and homes (`check --format json` has taken them out); names of nodes stay, they are what
-is asked for.
+Reports name no users and home folders (`check --format json` has redacted them); names of nodes stay, because
+they are the answer.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from doctor.render.options import Options
 
 SHOWN = 12
-"""Values, reasons or changes that are shown of each kind without --verbose."""
+"""How many values, reasons or changes of each kind are shown without --verbose."""
 FEW = 6
-"""Differences that are shown with a group."""
+"""How many differences are shown with a group."""
 NAMES = 300
-"""Characters of nodes' names that are shown in one place without --verbose."""
+"""How many characters of nodes' names are shown in one place without --verbose."""
 
 
 def rendered(result: Result, options: Options) -> Iterator[str]:

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 class Result(NamedTuple):
-    """What a run of `fleet` found. changes: since an earlier run, None where none was asked for.
-    agreement: on what a distributed job needs, None where it was not asked for. interrupted: it was ended
-    before all had answered."""
+    """The result of a run of `fleet`. changes: since an earlier run, None if not requested. agreement: on
+    what a distributed job needs, None if not requested. interrupted: whether it ended before all nodes had
+    answered."""
 
     comparison: Comparison
     changes: tuple[Change, ...] | None = None
@@ -29,7 +29,7 @@ class Result(NamedTuple):
 
     @property
     def exit_code(self) -> int:
-        """As `Comparison.exit_code`; 1 as well where a distributed job cannot work."""
+        """As `Comparison.exit_code`; also 1 if a distributed job cannot work."""
         if any(one.agrees is False for one in self.agreement or ()):
             return 1
         return self.comparison.exit_code
@@ -39,8 +39,7 @@ class Result(NamedTuple):
 
 
 def document(result: Result) -> Iterator[str]:
-    """The promised JSON (interface of schema 1), one node a line, so that a large one is written and read
-    in parts."""
+    """The JSON of schema 1, with one node per line, so that large ones can be written and read in parts."""
     from doctor.tables import Tables
 
     hide = Redactor.of(os.environ)

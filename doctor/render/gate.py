@@ -1,4 +1,5 @@
-"""What `plan --check` says of files: one line each, JSON, SARIF for code scanning, and GitHub's annotations.
+"""The answers of `plan --check` about files: one line each, JSON, SARIF for code scanning, and GitHub's
+annotations.
 
 Sources: SARIF 2.1.0 (OASIS); GitHub, "Workflow commands for GitHub Actions" and "SARIF support for code
 scanning".
@@ -29,8 +30,8 @@ _COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 
 
 def rendered(gate: Gate, form: str, *, shared: bool = True) -> str:
-    """The answer in one of FORMATS; every other form is text. shared: of text; the others may always be
-    handed on."""
+    """The answer in one of FORMATS; every other form is text. shared: redact the text; the other formats are
+    always redacted."""
     if form == "json":
         return as_json(Redactor.of(os.environ).tree(document(gate))) + "\n"
     if form == "sarif":
@@ -42,7 +43,7 @@ def rendered(gate: Gate, form: str, *, shared: bool = True) -> str:
 
 
 def summaries(gate: Gate) -> list[str]:
-    """A line for each file; with its name where there are several."""
+    """A line for each file, with its name if there are several."""
     return [
         line(f"{judged.name}: {_summary(judged, gate)}" if len(gate.files) > 1 else _summary(judged, gate))
         for judged in gate.files
@@ -56,7 +57,7 @@ def _summary(judged: Judged, gate: Gate) -> str:
 
 
 def document(gate: Gate) -> dict[str, Any]:
-    """The promised JSON of `plan`, and `files`: what each of them comes to."""
+    """The JSON of `plan`, with `files`: the result for each file."""
     files = [
         {
             "name": judged.name,
@@ -70,25 +71,25 @@ def document(gate: Gate) -> dict[str, Any]:
 
 
 def _places(finding: Finding, judged: Judged) -> list[Source]:
-    """The lines of the file, and of those that it takes in, in the evidence of a finding."""
+    """The lines of the file, and of those that it includes, in the evidence of a finding."""
     return [source for source in finding.evidence if source.line and source.where in judged.files]
 
 
-def _told(finding: Finding, gate: Gate) -> bool:
-    """Whether a finding is worth a mark in a review: not that a file has nothing to do with TensorFlow."""
+def _marked(finding: Finding, gate: Gate) -> bool:
+    """Whether a review marks a finding: not the one that a file has nothing to do with TensorFlow."""
     return finding.code != "tf-not-installed" or not (gate.passes_over or len(gate.files) > 1)
 
 
 def workflow_commands(gate: Gate) -> list[str]:
     """GitHub's workflow commands, and the lines of the text form in between.
 
-    Nothing of a file can be a command of its own: a value escapes the signs that end it, and no other line
+    Nothing in a file can become a command: values escape the characters that end them, and no other line
     starts with two colons or holds the older form's `##[`.
     """
     rows: list[str] = []
     for judged in gate.files:
         for finding in judged.outcome.findings:
-            if not _told(finding, gate):
+            if not _marked(finding, gate):
                 continue
             first = next(iter(_places(finding, judged)), None)
             name, number = (first.where, first.line) if first else (judged.name, None)
@@ -116,14 +117,14 @@ def _value(text: str) -> str:
 
 
 def sarif(gate: Gate) -> dict[str, Any]:
-    """A SARIF 2.1.0 log with one run; what it does not state is the address of its schema."""
+    """A SARIF 2.1.0 log with one run, without the address of its schema."""
     from doctor.rules import PLACES, rule_of
 
     found = [
         (finding, judged)
         for judged in gate.files
         for finding in judged.outcome.findings
-        if _told(finding, gate)
+        if _marked(finding, gate)
     ]
     codes = list(dict.fromkeys(finding.code for finding, _ in found))
     rules = []
@@ -207,7 +208,7 @@ def _location(place: Source) -> dict[str, Any]:
 
 
 def _relative(name: str) -> str:
-    """A file below the folder that one stands in, as seen from there: what a review links."""
+    """A file's path relative to the current folder, which a review links."""
     path = Path(name)
     if path.is_absolute():
         try:
@@ -218,6 +219,6 @@ def _relative(name: str) -> str:
 
 
 def _uri(name: str) -> str:
-    """A relative reference, or a file's address."""
+    """A file as a relative reference or an address."""
     path = _relative(name)
     return quote(path) if not Path(path).is_absolute() else Path(path).as_uri()

@@ -1,6 +1,6 @@
 """A diagnosis as one self-contained HTML page: no network, no script, dark and light, readable on a phone.
 
-Every text is escaped; the diagnosis is one that is safe to share.
+Every text is escaped; the diagnosis must be safe to share.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ class _Page:
 
     def _facts(self) -> str:
         rows = []
-        for fact in content.facts_told(self.diagnosis, self.tables):
+        for fact in content.known_facts(self.diagnosis, self.tables):
             where = content.line_list(fact.sources, 3) if self.diagnosis.facts.kind == "report" else ""
             note = f' <span class="dim">({where})</span>' if where else ""
             rows.append(f"<dt>{escape(fact.label)}</dt><dd>{self._text(fact.value)}{note}</dd>")

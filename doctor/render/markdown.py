@@ -1,8 +1,8 @@
-"""A diagnosis as Markdown to be pasted into an issue: a reply to a report, or what a maintainer wants to know
-of a machine.
+"""A diagnosis as Markdown for an issue: a reply to a report, or what a maintainer wants to know about a
+machine.
 
-Nothing from the input can become Markdown, a mention, a link or HTML: quotations stand in fences longer than
-any run of backticks in them, and prose is escaped. It gets a diagnosis that is safe to share.
+Nothing from the input can become Markdown, a mention, a link or HTML: quotations are in fences longer than
+any run of backticks in them, and prose is escaped. The diagnosis must be safe to share.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 
 _SPECIAL = lazy.compile(r"([\\`*_\[\]<>|~$&^])")
 _LINKED = lazy.compile(r"@\w|://|www\.|#\d|\bGH-\d|mailto:", re.IGNORECASE)
-"""What GitHub and GitLab turn into links and mentions even where it is escaped; never inside a code span."""
+"""Matches what GitHub and GitLab turn into links and mentions even if it is escaped; never inside a code
+span."""
 _FIRST = lazy.compile(r"^\s*(\d{0,9})([.)#+=:-])")
-"""What makes a list, a heading or a rule at the beginning of a line."""
+"""Matches what makes a list, a heading or a rule at the beginning of a line."""
 QUOTED = 6
 LONGEST = 300
 
@@ -36,7 +37,7 @@ LEADS = {
 
 
 def escaped(text: str) -> str:
-    """Prose that shows as it is."""
+    """Prose, escaped so that it shows unchanged."""
     words = []
     for word in line(text).split(" "):
         if _LINKED.search(word):
@@ -64,12 +65,12 @@ def show(diagnosis: Diagnosis, tables: Tables) -> str:
 
 
 def details(summary: str, rows: Iterable[str]) -> list[str]:
-    """A part that can be unfolded."""
+    """A section that can be unfolded."""
     return ["<details>", f"<summary>{_html(summary)}</summary>", "", *rows, "", "</details>", ""]
 
 
 def _html(text: str) -> str:
-    """Text inside an HTML tag: no HTML and no Markdown comes of it."""
+    """Text for the inside of an HTML tag, escaped so that it becomes neither HTML nor Markdown."""
     text = re.sub(r"[@#](?=\w)", "", line(text)).replace("://", ": ")
     return re.sub(r"[&<>\"'`*_\[\]\\~$]", lambda m: f"&#{ord(m[0])};", text)
 
@@ -82,7 +83,7 @@ class _Page:
     # --- the two kinds of page
 
     def reply(self) -> list[str]:
-        """For the thread in which the report stands: verdict, evidence, steps; the rest folded."""
+        """The page for the thread of a report: verdict, evidence and steps; the rest is folded."""
         verdict, *others = self.diagnosis.findings
         rows = [self._headline(verdict), "", *self._finding(verdict)]
         for other in others:
@@ -90,16 +91,16 @@ class _Page:
         rows += self._wanted(verdict)
         rows += self._compatibility()
         rows += self._noise()
-        told = self._told()
-        return rows + (details("What was read from the report", fence(told)) if told else [])
+        facts = self._facts()
+        return rows + (details("What was read from the report", fence(facts)) if facts else [])
 
     def machine(self) -> list[str]:
-        """For a new issue: what was seen on the machine stands open, under the verdict."""
+        """The page for a new issue: under the verdict, unfolded, what was seen on the machine."""
         verdict, *others = self.diagnosis.findings
         rows = [self._headline(verdict), "", escaped(verdict.explanation), ""]
         if self.diagnosis.facts.of(OwnReport):
             rows[:0] = [f"Read from {escaped(self.diagnosis.facts.name)}.", ""]
-        rows += ["What was seen:", "", *fence(self._told() or ["nothing"]), ""]
+        rows += ["What was seen:", "", *fence(self._facts() or ["nothing"]), ""]
         unread = [
             f"{self._text(u.what)}: {self._text(u.reason)}"
             for u in content.not_examined(self.diagnosis.facts)
@@ -124,8 +125,7 @@ class _Page:
     # --- their parts
 
     def _record(self) -> list[str]:
-        """Every fact as a block of letters, with the names and secrets taken out that are taken out of the
-        page."""
+        """Every fact as a block of letters, redacted like the page."""
         from doctor.probe.record import packed, to_record  # the probes are not loaded for a report
 
         record = to_record(self.diagnosis.facts, __version__, self.tables.date)
@@ -179,12 +179,12 @@ class _Page:
         return [f"{lead}{said}{f' ({asks})' if asks else ''}:", "", *(indent + row for row in code), ""]
 
     def _wanted(self, verdict: Finding) -> list[str]:
-        """What would make the answer surer, where it is not sure."""
+        """What would make the answer more certain, if it is not."""
         if verdict.code in ("healthy", "benign-messages") or (
             verdict.confidence == "certain" and verdict.code != "undetermined"
         ):
             return []
-        known = {fact.key for fact in content.facts_told(self.diagnosis, self.tables)}
+        known = {fact.key for fact in content.known_facts(self.diagnosis, self.tables)}
         missing = [
             content.LABELS[key]
             for key in ("tensorflow", "python", "os", "gpus", "driver", "cuda", "cudnn")
@@ -220,9 +220,9 @@ class _Page:
             else []
         )
 
-    def _told(self) -> list[str]:
+    def _facts(self) -> list[str]:
         rows = []
-        for fact in content.facts_told(self.diagnosis, self.tables):
+        for fact in content.known_facts(self.diagnosis, self.tables):
             where = content.line_list(fact.sources, 3) if self.diagnosis.facts.kind == "report" else ""
             rows.append(f"{fact.label}: {self._quote(fact.value)}" + (f" ({where})" if where else ""))
         return rows

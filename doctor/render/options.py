@@ -1,4 +1,4 @@
-"""How an answer looks, as plain values (they are sent to other processes)."""
+"""The options of an answer's form, as plain values (they are sent to other processes)."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ class Options(NamedTuple):
     """format: text, json, markdown or html. width: columns of prose. symbols: the encoding has more than
     ASCII.
 
-    shared: text goes to a file, which may be handed on (every other format is made for that). trace: what was
-    decided on the way to the verdict follows. node: what `fleet` calls the machine, "" for none.
+    shared: redact text, because it goes to a file (the other formats are always redacted). trace: show the
+    decisions that led to the verdict. node: the name of the machine in `fleet`, "" for none.
     """
 
     format: str = "text"
@@ -28,7 +28,7 @@ class Options(NamedTuple):
 
     @classmethod
     def of(cls, args: argparse.Namespace, stream: TextIO) -> Options:
-        """From the command line and the stream that is written to."""
+        """The options from the command line and the output stream."""
         form = getattr(args, "format", "text")
         verbose, quiet = int(getattr(args, "verbose", 0) or 0), bool(getattr(args, "quiet", False))
         trace = bool(getattr(args, "trace", False))
@@ -54,7 +54,7 @@ class Options(NamedTuple):
 
 
 def is_file(stream: TextIO) -> bool:
-    """Whether what is written to the stream stays in a file."""
+    """Whether the stream writes to a file."""
     import os
     import stat
 

@@ -14,9 +14,9 @@ from doctor.files import cannot_write, replacing
 
 @contextmanager
 def destination(path: str | None) -> Iterator[TextIO]:
-    """A stream to write to; a file takes its name only when all of it is written.
+    """A stream to write to; a file gets its name only when it is complete.
 
-    Raises UnableError where the file cannot be written.
+    Raises UnableError if the file cannot be written.
     """
     if path is None or path == "-":
         yield sys.stdout

@@ -30,7 +30,7 @@ ROUTE_NAMES = {
 
 
 def document(outcome: Outcome) -> dict[str, Any]:
-    """The promised JSON (schema 1)."""
+    """The JSON of schema 1."""
     context = outcome.context
     version_request = context.version_request
     asked = {
@@ -65,13 +65,13 @@ def _plan_document(plan: Plan) -> dict[str, Any]:
 
 
 def shared_document(outcome: Outcome) -> dict[str, Any]:
-    """The promised JSON without what tells who and where somebody is."""
+    """The JSON, without names and places of users."""
     tree: dict[str, Any] = Redactor.of(os.environ).tree(document(outcome))
     return tree
 
 
 def hidden(words: str, shared: bool) -> str:
-    """Words without secrets, and where they are to be shared without what tells who and where somebody is."""
+    """A text without secrets; if it will be shared, also without names and places of users."""
     return Redactor.of(os.environ)(words) if shared else without_doors(words)
 
 
@@ -84,7 +84,8 @@ def rendered(
     verbose: bool = False,
     shared: bool = True,
 ) -> str:
-    """The plans as text, json, markdown or html. shared: of text; every other form may be handed on."""
+    """The plans as text, json, markdown or html. shared: redact the text; the other forms are always
+    redacted."""
     if form == "json":
         return as_json(shared_document(outcome)) + "\n"
     if form == "markdown":
@@ -126,7 +127,7 @@ def _first(findings: Sequence[Finding]) -> str:
 
 
 def text(outcome: Outcome, *, width: int = 80, colour: bool = False, verbose: bool = False) -> str:
-    """For a terminal. verbose: the commands of every plan, and the rows behind each reason."""
+    """The plans for a terminal. verbose: show the commands of every plan, and the rows behind each reason."""
     paint = _Paint(colour)
     lines: list[str] = []
     for finding in outcome.findings:
@@ -188,8 +189,7 @@ def _plan_text(
 
 
 def _size(plan: Plan) -> str:
-    """What pip brings down and what it takes on disk; "" for an image and conda's CUDA, whose sizes no
-    table has."""
+    """The size of the download and on disk; "" for images and conda's CUDA, whose sizes no table has."""
     if plan.candidate.image or plan.candidate.nvidia or plan.candidate.recipe:
         return ""
     disk, wheels = needed_mib(plan)
@@ -197,7 +197,7 @@ def _size(plan: Plan) -> str:
 
 
 def _commands(steps: Sequence[Step], width: int, paint: _Paint) -> list[str]:
-    """To be pasted as they stand: all that is no command is a comment, on each of its lines."""
+    """The steps for pasting: everything except commands is a comment, on each of its lines."""
     lines = []
     for step in steps:
         by_hand = "" if step.kind == "shell" else f"by hand: {step.text}{': ' if step.why else ''}"
@@ -209,7 +209,7 @@ def _commands(steps: Sequence[Step], width: int, paint: _Paint) -> list[str]:
 
 
 def markdown(outcome: Outcome) -> str:
-    """For an issue or a note."""
+    """The plans for an issue or a note."""
     lines: list[str] = []
     for finding in outcome.findings:
         lines += [f"**{finding.severity}: {finding.title}** (`{finding.code}`)", "", finding.explanation, ""]
@@ -230,8 +230,8 @@ def markdown(outcome: Outcome) -> str:
 
 
 def _wrapped(words: str, width: int, indent: str, further: str | None = None) -> list[str]:
-    """Lines of a width. further: what each line after the first starts with, by default two columns more
-    than the first."""
+    """A text in lines of a width. further: the start of each line after the first, by default two columns
+    more than the first."""
     return textwrap.wrap(
         block(words), max(40, width), initial_indent=indent,
         subsequent_indent=" " * (len(indent) + 2) if further is None else further,
@@ -240,7 +240,7 @@ def _wrapped(words: str, width: int, indent: str, further: str | None = None) ->
 
 
 class _Paint:
-    """The text in a colour, or as it is."""
+    """The text in a colour, or unchanged."""
 
     def __init__(self, on: bool) -> None:
         self.on = on

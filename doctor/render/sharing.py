@@ -1,8 +1,7 @@
-"""A diagnosis that may leave this machine: its texts without names, homes, addresses and secrets.
+"""Makes a diagnosis safe to share: its texts without names, home folders, addresses and secrets.
 
-One place for every format: what renders a diagnosis gets one that is safe to share and redacts nothing
-itself. The machine's own user, host and home are known from the environment; a report's are learnt from its
-text.
+It serves every format: renderers get a diagnosis that is safe to share and redact nothing themselves. The
+machine's own user, host and home folder come from the environment, those of a report from its text.
 """
 
 from __future__ import annotations
@@ -22,11 +21,12 @@ if TYPE_CHECKING:
     from doctor.findings import Diagnosis, Finding, Step
 
 _QUOTED_HOME = lazy.compile(r"(['\"])~/(?=[^'\"\n]{0,400}\1)")
-"""A shell does not expand a tilde between quotes: the quote begins after it."""
+"""Matches a quoted home folder. A shell does not expand a tilde between quotes, so the quote must begin after
+it."""
 
 
 def shared(diagnosis: Diagnosis, *, names: bool = True) -> Diagnosis:
-    """The diagnosis without secrets and, with `names`, without what tells who and where somebody is."""
+    """The diagnosis without secrets and, with `names`, without names and places of users."""
     hide = _hider(diagnosis.facts, names=names)
     return replace(
         diagnosis,
@@ -44,7 +44,7 @@ def shared(diagnosis: Diagnosis, *, names: bool = True) -> Diagnosis:
 
 
 def shared_facts(facts: Facts) -> Facts:
-    """The facts of a machine as they may be kept in a file and handed on."""
+    """The facts of a machine, redacted for a file that may be shared."""
     return _facts(facts, _hider(facts), variables=True)
 
 

@@ -33,7 +33,7 @@ class Summary:
         self.unreadable = 0
 
     def add(self, code: str, severity: str, title: str, report: str) -> None:
-        """One report's verdict."""
+        """Count one report's verdict."""
         self.counts[code] += 1
         self.about.setdefault(code, (severity, title))
         named = self.reports.setdefault(code, [])
@@ -51,7 +51,7 @@ class Summary:
         return [Row(code, *self.about[code], count, tuple(self.reports[code])) for code, count in ordered]
 
     def document(self) -> dict[str, Any]:
-        """As plain data."""
+        """The summary as plain data."""
         from doctor.tables import Tables
 
         return {
@@ -74,7 +74,7 @@ class Summary:
 
 
 def show(summary: Summary, options: Options) -> str:
-    """The table in the format that was asked for."""
+    """Print the table in the requested format."""
     if options.format == "json":
         from doctor.printable import as_json
 
@@ -107,7 +107,7 @@ def _share(row: Row, summary: Summary) -> str:
 
 
 def _table(summary: Summary, head: str, options: Options) -> str:
-    """Columns for a terminal; titles only where they fit."""
+    """The table for a terminal; with titles only if they fit."""
     from doctor.printable import line
 
     rows = summary.rows()

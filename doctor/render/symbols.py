@@ -7,12 +7,12 @@ from typing import TextIO
 
 SYMBOLS = {"error": "✗", "warning": "!", "info": "i", "good": "✓", "unknown": "?", "dot": "·", "cut": "…"}
 PLAIN = {"error": "x", "warning": "!", "info": "i", "good": "+", "unknown": "?", "dot": "-", "cut": "..."}
-"""The same where the terminal's encoding has no such symbols."""
+"""The symbols for terminals whose encoding lacks the others."""
 
 
 def wants_colour(stream: TextIO, choice: str) -> bool:
-    """Whether escapes for colour may be written: --color, then NO_COLOR, FORCE_COLOR, then a terminal that
-    can."""
+    """Whether to write colours: --color decides, then NO_COLOR, FORCE_COLOR, then whether the terminal can
+    show them."""
     if choice in ("always", "never"):
         return choice == "always"
     if os.environ.get("NO_COLOR"):

@@ -1,7 +1,7 @@
-"""A diagnosis for a person at a terminal: the verdict first, what proves it, what to do.
+"""A diagnosis for a person at a terminal: the verdict first, then its proof and the steps.
 
-Prose is wrapped to the terminal; commands, code and `file:line` never are, and code stands at the left edge,
-so that what is copied can be pasted. Colour only repeats what words and symbols say.
+Prose is wrapped to the terminal; commands, code and `file:line` never are, and code begins at the left edge,
+so that it can be copied and pasted. Colour only repeats what words and symbols say.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 EVIDENCE_SHOWN = 4
 EVIDENCE_ROWS = 4
-"""Rows of one quoted line, before it is cut; --verbose shows all."""
+"""The most rows of one quoted line; --verbose shows all."""
 PLACES_SHOWN = 20
-"""Places of one fact; a training log says the same thing thousands of times."""
+"""The most places to show of one fact, because a training log says the same thing thousands of times."""
 STYLES = {
     "error": "bold red",
     "warning": "bold yellow",
@@ -56,8 +56,8 @@ def show(diagnosis: Diagnosis, tables: Tables, options: Options) -> str:
 
 
 def tone(finding: Finding) -> str:
-    """How a finding is marked: its severity, good for a verdict of health, unknown where it could not be
-    told."""
+    """The mark of a finding: "good" for a healthy verdict, "unknown" for `undetermined`, otherwise its
+    severity."""
     if finding.code in ("healthy", "benign-messages"):
         return "good"
     return "unknown" if finding.code == "undetermined" else finding.severity
@@ -204,7 +204,7 @@ class Page:
             self._prose(f"  {self.symbols[mark]} ", line(f"{part}: has {has}{needed}: fits: {fits}"))
 
     def _facts(self, diagnosis: Diagnosis, tables: Tables) -> None:
-        told = content.facts_told(diagnosis, tables)
+        facts = content.known_facts(diagnosis, tables)
         unread = content.not_examined(diagnosis.facts)
         if self.verbose:
             self._heading("Every fact, and where it was seen")
@@ -224,9 +224,9 @@ class Page:
             if not unread and not reasons:
                 self._prose("  ", "everything was")
             return
-        if told:
+        if facts:
             self._heading("What was read" if diagnosis.facts.kind == "report" else "What was seen")
-            for known in told:
+            for known in facts:
                 where = content.line_list(known.sources, 3) if diagnosis.facts.kind == "report" else ""
                 value = line(known.value)
                 if len(value) > 300:
@@ -273,7 +273,8 @@ class Page:
     def _prose(
         self, lead: str, text: str, *, style: str = "", rows: int = 0, hang: str | None = None
     ) -> None:
-        """Wrapped text after a lead, later rows under its beginning; cut after `rows` rows where not 0."""
+        """Print wrapped text after a lead, with later rows under its beginning; cut after `rows` rows, unless
+        0."""
         indent = " " * len(lead) if hang is None else hang
         width = max(12, self.width - max(len(lead), len(indent)))
         wrapped = wrap(text, width, rows, self.symbols["cut"])
@@ -281,14 +282,14 @@ class Page:
             self._verbatim(((lead if i == 0 else indent) + row).rstrip(), style=style)
 
     def _verbatim(self, text: str, style: str = "") -> None:
-        """One line as it is: neither wrapped nor cut."""
+        """Print one line, neither wrapped nor cut."""
         self.blank = not text
         if text and style and self.colour:
             text = f"\x1b[{';'.join(CODES[word] for word in style.split())}m{text}\x1b[0m"
         self.rows.append(text)
 
     def _code(self, text: str) -> None:
-        """Something to paste, at the left edge, between blank lines."""
+        """Print something to paste, at the left edge, between blank lines."""
         self._gap()
         for row in block(text).rstrip().split("\n"):
             self._verbatim(row, style="bold cyan")

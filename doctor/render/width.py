@@ -1,4 +1,4 @@
-"""How many columns there are for prose."""
+"""The number of columns for prose."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import os
 from typing import TextIO
 
 WIDEST = 100
-"""Columns of prose, on however wide a terminal."""
+"""The most columns of prose, however wide the terminal."""
 NARROWEST = 20
 
 
 def width_of(stream: TextIO | None) -> int:
-    """Columns for prose: COLUMNS, or the terminal's, within bounds; 80 where there is no terminal."""
+    """The columns for prose: COLUMNS, or the terminal's width, within bounds; 80 if there is no terminal."""
     columns = os.environ.get("COLUMNS", "")
     if columns.isdigit() and len(columns) < 5 and int(columns) > 0:
         width = int(columns)

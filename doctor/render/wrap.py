@@ -1,4 +1,4 @@
-"""Prose in rows of a width, as rich breaks it, whose import takes longer than the rest of a short page."""
+"""Wraps prose as rich does, whose import takes longer than the rest of a short page."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import re
 
 
 def wrap(text: str, width: int, rows: int = 0, cut: str = "...") -> list[str]:
-    """Rows of at most `width` columns, broken between words, and within a word that is longer than a row.
+    """Rows of at most `width` columns, broken between words; a word that is longer than a row is broken
+    inside.
 
-    rows: of more than so many the rest is left out, and the last one ends with `cut` (0: none is left out).
+    rows: the most rows; the rest is left out, and the last row then ends with `cut` (0: no limit).
     """
     found = [row.rstrip() for row in (_narrow if _one_column(text) else _wide)(text, width)]
     if rows and len(found) > rows:
@@ -18,7 +19,7 @@ def wrap(text: str, width: int, rows: int = 0, cut: str = "...") -> list[str]:
 
 
 def _one_column(text: str) -> bool:
-    """Whether each character takes one column, as all before the combining ones do."""
+    """Whether each character takes one column, as do all characters before the combining ones."""
     return max(text, default="") < "\u0300"
 
 
@@ -52,7 +53,7 @@ def _wide(text: str, width: int) -> list[str]:
 
 
 def _start(row: str, width: int) -> str:
-    """As much of the beginning of a row as fits."""
+    """The beginning of a row that fits."""
     if _one_column(row):
         return row[:width]
     from rich.cells import cell_len, set_cell_size

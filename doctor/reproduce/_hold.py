@@ -23,7 +23,7 @@ def memory():
 
 
 def take(wanted):
-    """Take `wanted` bytes, or what there is."""
+    """Take `wanted` bytes, or as many as there are."""
     taken = 0
     for step in STEPS:
         while wanted - taken >= step * MIB:

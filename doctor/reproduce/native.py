@@ -28,8 +28,7 @@ SETTINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Libraries:
-    """The CUDA runtime and cuDNN that a process of the environment would open, and the folders that they lie
-    in."""
+    """The CUDA runtime and cuDNN that a process of the environment would open, and their folders."""
 
     cudart: str
     cudnn: str
@@ -37,7 +36,7 @@ class Libraries:
 
 
 def libraries(python: str | None, environment: dict[str, str]) -> Libraries:
-    """Found as `check` does, in the environment that `python` names. Raises UnableError where one is
+    """The libraries, found as by `check`, in the environment of `python`. Raises UnableError if one is
     missing."""
     from doctor.facts import DriverCuda, LibraryFile, LibraryLoaded
     from doctor.probe import Machine, look
@@ -67,7 +66,7 @@ def libraries(python: str | None, environment: dict[str, str]) -> Libraries:
 
 
 def _major(name: str) -> int:
-    """The CUDA major of a runtime's file name: libcudart.so.12, cudart64_110.dll."""
+    """The CUDA major version in a runtime's file name: libcudart.so.12, cudart64_110.dll."""
     number = _numbers(name.partition(".so.")[2] or name.partition("64_")[2])[0]
     return number // 10 if number >= 80 else number
 
@@ -77,7 +76,7 @@ def _numbers(name: str) -> tuple[int, ...]:
 
 
 def attempts(stage: Stage, found: Libraries, limit: float, tell: Callable[[str], None]) -> list[Row]:
-    """The rows; each process has `limit` seconds. Raises UnableError where the libraries do not start."""
+    """The rows; each process has `limit` seconds. Raises UnableError if the libraries do not start."""
     rows: list[Row] = []
     for which in ("ample", "full"):
         tell(SPOKEN[which])

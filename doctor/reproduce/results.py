@@ -12,7 +12,8 @@ class Row:
     """One attempt. setting: what was set, as code or variables. outcome: "failed", "passed" or "unfinished".
 
     code: the verdict of our own rules on the attempt's log. line: what the libraries printed. Memory in MiB:
-    free_before when it began, held by the other process, lowest free while it ran. seconds: its whole time.
+    free_before at its start, held by the other process, lowest: the least free memory while it ran. seconds:
+    its duration.
     """
 
     mode: str
@@ -52,16 +53,16 @@ class Result:
 
     @property
     def cures(self) -> tuple[str, ...]:
-        """The modes that passed where the first one failed."""
+        """The modes that passed, if the first one failed."""
         return tuple(row.mode for row in self.rows if row.outcome == "passed") if self.reproduced else ()
 
     def conclusion(self) -> str:
-        """What this shows."""
+        """The conclusion in a sentence."""
         if self.reproduced and self.cures:
             if self.backend == "native":
                 return (
-                    "cuDNN cannot make its handle when the GPU is full, and can when memory is free: where"
-                    " the same message comes with memory free, the versions are at fault, not the memory."
+                    "cuDNN cannot make its handle when the GPU is full, and can when memory is free. If the"
+                    " same message comes with memory free, the versions are at fault, not the memory."
                 )
             return f"Reproduced; cured by: {', '.join(self.cures)}."
         if self.reproduced:

@@ -15,7 +15,7 @@ from doctor.reproduce.results import Result, Row
 
 @contextmanager
 def surroundings(python: str | None, gpu: str | None, *, simulate: bool) -> Iterator[Mapping[str, str]]:
-    """The environment of the processes: this one, or that of a simulated machine with `gpu` (a name)."""
+    """The environment for the processes: this one, or that of a simulated machine with `gpu` (a name)."""
     base = {name: value for name, value in os.environ.items() if name not in ("CUDA_VISIBLE_DEVICES",)}
     if not simulate:
         yield base
@@ -42,7 +42,7 @@ def reproduce(
     """Make the failure happen on GPU `number` (nvidia-smi's) and try the cures.
 
     interpreter, version: the environment's Python and its TensorFlow. limit: seconds for each attempt. tell:
-    is given each attempt's name. Raises UnableError where it cannot be done.
+    called with each attempt's name. Raises UnableError if it cannot be done.
     """
     place = stage.find(environment, number, force=force, simulated=simulated, python=sys.executable)
     starts: list[tuple[float, str]] = []

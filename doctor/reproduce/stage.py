@@ -17,7 +17,8 @@ SAMPLING = 0.05
 
 @dataclass
 class Stage:
-    """One GPU. number: nvidia-smi's. environment: in which processes see this GPU alone. python: our own."""
+    """One GPU. number: nvidia-smi's. environment: variables with which processes see only this GPU. python:
+    our own."""
 
     number: int
     gpu: str
@@ -45,7 +46,8 @@ class Stage:
 def find(environment: Mapping[str, str], number: int, *, force: bool, simulated: bool, python: str) -> Stage:
     """The GPU with nvidia-smi's `number`.
 
-    Raises UnableError where there is none, or others use it and `force` is not given; it names them.
+    Raises UnableError if there is none, or if other processes, which it names, use it and `force` is not
+    given.
     """
     from doctor.devices.look import look
 
@@ -70,7 +72,7 @@ def find(environment: Mapping[str, str], number: int, *, force: bool, simulated:
         )
         raise UnableError(
             f"GPU {number} is in use ({named}), and this would fill its memory",
-            "wait, take another with --gpu N, or --force",
+            "wait, choose another with --gpu N, or use --force",
         )
     memory = seen.memory[number]
     if memory is None:

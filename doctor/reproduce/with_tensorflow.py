@@ -3,8 +3,8 @@
 Every attempt gets the same memory pressure. Another process first leaves ROOM of the GPU's memory free.
 TensorFlow starts, and by default takes nearly all of it. Then the other process takes what TensorFlow left
 over, as a desktop or a second job may; the first attempt fixes how much that is, and the others meet the same
-amount. Then a convolution makes cuDNN ask for its handle. With the default there is nothing left for it;
-TensorFlow's own pool does not help, since cuDNN does not allocate from it.
+amount. Then a convolution makes cuDNN ask for its handle. With the default nothing is left for it;
+TensorFlow's own pool does not help, because cuDNN does not allocate from it.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from doctor.subprocesses import Child, ChildError, program
 from doctor.values import dataclass, field
 
 ROOM = 4096
-"""MiB that the other process leaves free at first; less on a small GPU."""
+"""How many MiB the other process leaves free at first; less on a small GPU."""
 LIMIT = 1024
-"""MiB of the mode with a memory limit."""
+"""The memory limit, in MiB, of the mode with one."""
 LOG = "TensorFlow's log"
 QUIETED = ("TF_CPP_MIN_LOG_LEVEL", "TF_CPP_MIN_VLOG_LEVEL", "TF_CPP_MAX_VLOG_LEVEL")
 SETTINGS = ("TF_FORCE_GPU_ALLOW_GROWTH", "TF_GPU_ALLOCATOR")
@@ -30,7 +30,7 @@ SETTINGS = ("TF_FORCE_GPU_ALLOW_GROWTH", "TF_GPU_ALLOCATOR")
 
 @dataclass(frozen=True)
 class Mode:
-    """One setting to try: a name, how people write it, the code for the program, variables."""
+    """One setting to try: its name, how people write it, the code for the program, variables."""
 
     name: str
     setting: str
@@ -39,7 +39,7 @@ class Mode:
 
 
 def modes(version: str | None) -> tuple[Mode, ...]:
-    """The settings in the order in which they are tried; the default, which is to fail, first."""
+    """The settings in the order in which they are tried, beginning with the default, which should fail."""
     growth = code.environment(growth=True)
     allocator = code.environment(allocator=True)
     return (
@@ -58,8 +58,7 @@ def _spoken(variables: dict[str, str]) -> str:
 def attempts(
     stage: Stage, python: str, version: str | None, limit: float, tell: Callable[[str], None]
 ) -> list[Row]:
-    """Try every mode on the stage; `limit`: seconds for each. Raises UnableError where memory cannot be
-    held."""
+    """Try every mode on the stage; `limit`: seconds for each. Raises UnableError if memory cannot be held."""
     rows: list[Row] = []
     extra: int | None = None
     for mode in modes(version):
@@ -119,7 +118,7 @@ def _attempt(
 
 
 def judged(log: str, *, passed: bool) -> tuple[str, str]:
-    """(code of the first finding by our own rules, the line that it goes by) for a log."""
+    """(code of the first finding by our own rules, its first line of evidence) for a log."""
     from doctor import logs
     from doctor.diagnose import diagnose
     from doctor.tables import Tables

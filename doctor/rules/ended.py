@@ -14,7 +14,7 @@ def busy(case: Case) -> list[Step]:
     """Steps that show whether a registered GPU works, and steps that give it more work."""
     watch = run("nvidia-smi", "--query-gpu=utilization.gpu,memory.used", "--format=csv", "-l", "1")
     steps = [
-        shell(watch, "while the program runs: if the use goes up and down, the GPU waits for input"),
+        shell(watch, "while the program runs: if the utilisation goes up and down, the GPU waits for input"),
         manual(
             "Use larger batches, and let tf.data prepare the next one meanwhile (map with"
             " num_parallel_calls, prefetch)"

@@ -128,7 +128,7 @@ def _cudnn_at_work(case: Case) -> list[CudnnVersion]:
 def _stops_in_nccl(case: Case) -> bool:
     """Whether NCCL's own messages (NCCL_DEBUG=INFO) are the last that a report shows of a run.
 
-    GPUs that are still finding one another have not worked together; `Init COMPLETE` ends that (NCCL,
+    GPUs that are still connecting have not worked together yet; `Init COMPLETE` ends that phase (NCCL,
     src/init.cc).
     """
     lines = [s.source for s in case.facts.symptoms("nccl-used") if "NCCL INFO" in s.source.text]
@@ -222,7 +222,7 @@ def healthy(case: Case) -> Iterator[Finding]:
     if _stops_in_nccl(case) or (not works and variable is not None and hides(variable.value)):
         return
     helped = any(
-        s.get("helped") for s in facts.symptoms("path-cure-told")
+        s.get("helped") for s in facts.symptoms("path-suggested")
     )  # and the log that follows opens CUDA
     if (
         not works
@@ -308,7 +308,7 @@ def healthy(case: Case) -> Iterator[Finding]:
     steps = []
     if idle:
         text += (
-            " If its use is still low, the program is mostly the reason: a small model or batch, slow"
+            " If its use is still low, the program is usually the reason: a small model or batch, slow"
             " input, or a first step that still runs."
         )
         steps += busy(case)

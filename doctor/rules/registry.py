@@ -27,7 +27,7 @@ class Rule:
     """code: its stable name. severity: of its findings, unless one says otherwise. title: one line.
 
     explains: codes whose findings follow from this one's cause, and are folded into it. needs: fact types and
-    symptom kinds, at least one of which the rule needs to judge at all.
+    symptom kinds; the rule needs at least one of them to judge at all.
     """
 
     code: str

@@ -14,7 +14,7 @@ from doctor.shell import run
 
 
 def _examined_next(unexamined: Sequence[Unreadable]) -> list[Step]:
-    """Steps by which the parts that could not be examined can be."""
+    """Steps that make it possible to examine the parts that could not be examined."""
     places = {fact.source.where for fact in unexamined}
     if HOSTS_DRIVER in places:
         return [

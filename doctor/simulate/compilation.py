@@ -1,8 +1,8 @@
 """Compiles the libraries of the simulated machine, once for each state of their sources and of the compiler.
 
 They are kept in `$XDG_CACHE_HOME/tfgpu-doctor/simulate/HASH/` (`~/.cache` without that variable). The C
-sources are in `sources/`; each source is compiled once, and each library that is asked for is linked under
-its own SONAME.
+sources are in `sources/`; each source is compiled once, and each requested library is linked under its own
+SONAME.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class SimulationError(UnableError):
 
 
 UNUSED_DAYS = 30
-"""How long compiled libraries are kept that nobody uses: each version of the sources has its own."""
+"""How long unused compiled libraries are kept, because each version of the sources has its own."""
 
 
 class CallError(UsageError):
@@ -79,16 +79,15 @@ def source_files() -> list[str]:
 
 
 def stem_of(file_name: str) -> str:
-    """The library that a SONAME is a version of: "libcudnn" for libcudnn.so.9."""
+    """The name of a library without its version: "libcudnn" for libcudnn.so.9."""
     return file_name.split(".so")[0]
 
 
 def build(file_names: Collection[str]) -> Path:
-    """Compile what is not there yet, and give the folder that holds it.
+    """Compile the libraries that do not exist yet. Returns their folder.
 
     file_names: SONAMEs (libcudnn.so.9, libcuda.so.1), "files.so" (the preload library), "memory_holder".
-    Raises SimulationError where this system or its compiler cannot do it, ValueError for a name that is none
-    of these.
+    Raises SimulationError if this system or its compiler cannot do it, ValueError for any other name.
     """
     for name in file_names:
         if stem_of(name) not in _SOURCES:
@@ -118,8 +117,7 @@ def build(file_names: Collection[str]) -> Path:
 
 
 def _private(folder: Path, names: Collection[str]) -> None:
-    """Make the folder where it is not there. Raises SimulationError where others could have written what is
-    in it."""
+    """Create the folder if necessary. Raises SimulationError if other users could have written its files."""
     try:
         make_private(folder)
         said = stranger_at(folder, names)
@@ -137,7 +135,8 @@ def _private(folder: Path, names: Collection[str]) -> None:
 
 
 def _forget(folder: Path) -> None:
-    """Remove what other versions of the sources or the compiler left and nobody used for UNUSED_DAYS."""
+    """Remove the libraries of other versions of the sources or the compiler that were not used for
+    UNUSED_DAYS."""
     oldest = time.time() - UNUSED_DAYS * 86400
     for other in folder.parent.iterdir():
         if other != folder and other.is_dir() and not other.is_symlink() and other.stat().st_mtime < oldest:
@@ -145,7 +144,7 @@ def _forget(folder: Path) -> None:
 
 
 def cache_folder() -> Path:
-    """Where compiled libraries are kept."""
+    """The folder of compiled libraries."""
     base = os.environ.get("XDG_CACHE_HOME")
     folder = expanded(base) if base else cache_base()
     if folder is None:
@@ -178,7 +177,8 @@ def _compiler() -> str:
 
 
 def how_to_get_a_compiler() -> str:
-    """The command for this system's package manager, for each where none of them is known here."""
+    """The command that installs a compiler with this system's package manager; the commands for all known
+    ones if there is none."""
     here = [name for name in _PACKAGES if shutil.which(name)]
     for name in here[:1]:
         then = {
@@ -190,7 +190,8 @@ def how_to_get_a_compiler() -> str:
 
 
 def _key(sources: dict[str, bytes], compiler: str) -> str:
-    """A compiler is known by its file, since asking its version would cost as long as the rest of a start."""
+    """A key of the sources and the compiler. The compiler is identified by its file, because asking for its
+    version would take as long as the rest of a start."""
     real = Path(compiler).resolve()
     about = real.stat()
     digest = hashlib.sha256(
@@ -203,7 +204,7 @@ def _key(sources: dict[str, bytes], compiler: str) -> str:
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """One builder at a time; the others find the libraries ready."""
+    """Let one process build at a time; the others then find the libraries ready."""
     import fcntl
 
     try:
@@ -243,11 +244,10 @@ def _link(compiler: str, name: str, work: Path) -> None:
 def link_variant(
     target: Path, soname: str, *, needs: str | None = None, code: str = "int nothing(void) { return 0; }"
 ) -> None:
-    """Link a library that is broken on purpose: `code` alone under a SONAME, with a dependency that is not
-    there.
+    """Link a library that is broken on purpose: only `code` under a SONAME, with a missing dependency.
 
     needs: the SONAME of a library that does not exist.
-    Raises SimulationError where the compiler fails.
+    Raises SimulationError if the compiler fails.
     """
     compiler = _compiler()
     with tempfile.TemporaryDirectory(dir=target.parent) as text:
@@ -286,5 +286,7 @@ def _run(*command: str, cwd: Path) -> None:
         if re.search(r"fatal error: \w+\.h", done.stderr):
             hint = f"the C library's headers are missing; {how_to_get_a_compiler()}"
         raise SimulationError(
-            f"{command[0]} could not build the simulated libraries: {said[0] if said else 'no word'}", hint
+            f"{command[0]} could not build the simulated libraries:"
+            f" {said[0] if said else 'it printed nothing'}",
+            hint,
         )

@@ -1,5 +1,4 @@
-"""Libraries that are there and cannot be loaded, or are not there: what is done to the files of a simulated
-machine."""
+"""Damages library files of a simulated machine, so that they are missing or cannot be loaded."""
 
 from __future__ import annotations
 
@@ -16,10 +15,9 @@ _GIT_LFS_POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "
 def damage(file: Path, kind: str) -> None:
     """Do one kind of damage to a library's file.
 
-    missing; wrong-major (only a file of another major version is there); empty (zero bytes); truncated; text
-    (a git-LFS pointer in its place); other-machine (made for aarch64); 32-bit; needs-missing (a library that
-    it needs is not there); undefined-symbol; dangling (a link to nothing). Raises ValueError for another
-    kind.
+    missing; wrong-major (only a file of another major version exists); empty (zero bytes); truncated; text (a
+    git-LFS pointer instead); other-machine (made for aarch64); 32-bit; needs-missing (a library that it needs
+    is missing); undefined-symbol; dangling (a link to nothing). Raises ValueError for another kind.
     """
     if kind == "missing":
         file.unlink()

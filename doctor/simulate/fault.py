@@ -14,11 +14,11 @@ class Fault:
 
     code: the finding that names its cause. change: what it does to a scenario. shown_by: what a program must
     do for it to show: "devices" (list the GPUs), "matmul", "kernels" (elementwise operations), "convolution",
-    "jit" (a function compiled by XLA), "large" (allocate more than there is), "collective" (train on two
-    GPUs), "nvml" (an NVML client, not TensorFlow). logged: the code that TensorFlow's log leads to where the
-    log tells less than the machine ("" : the same code). on_machine: the code that looking at the machine
-    leads to, if that differs; None: it does not show from outside. until: the last TensorFlow
-    minor release that it shows on; None: no last one.
+    "jit" (a function compiled by XLA), "large" (allocate more memory than the GPU has), "collective" (train
+    on two GPUs), "nvml" (an NVML client, not TensorFlow). logged: the code that TensorFlow's log leads to, if
+    the log shows less than the machine ("": the same code). on_machine: the code that examining the machine
+    leads to, if that differs; None: it does not show from outside. until: the last TensorFlow minor release
+    on which it shows; None: no last one.
     """
 
     name: str
@@ -36,8 +36,8 @@ class Fault:
 
     @property
     def hides_library(self) -> bool:
-        """Whether TensorFlow's log by default does not say what is wrong: since 2.12 it names no library that
-        does not load, unless TF_CPP_VMODULE=dso_loader=1."""
+        """Whether TensorFlow's default log hides the fault: since 2.12 it does not name a library that does
+        not load, unless TF_CPP_VMODULE=dso_loader=1 is set."""
         return self.code in ("cuda-missing", "cudnn-missing", "library-broken", "cuda-version-mismatch") or (
             self.name == "cudnn-wrong-major"
         )

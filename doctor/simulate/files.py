@@ -1,4 +1,4 @@
-"""The files by which a machine with an NVIDIA driver is known, for the preload library to show."""
+"""The files that mark a machine with an NVIDIA driver; the preload library shows them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from doctor.simulate.machine import SimulatedGpu, pci_address
 def write_kernel_files(
     root: Path, gpus: tuple[SimulatedGpu, ...], driver: str | None, *, nodes: bool = True
 ) -> None:
-    """Lay /proc/driver/nvidia, /proc/modules, /dev/nvidia* and /sys/bus/pci/devices under `root`.
+    """Write /proc/driver/nvidia, /proc/modules, /dev/nvidia* and /sys/bus/pci/devices under `root`.
 
-    driver: the version of the kernel module; None: no module runs, so there are only the PCI devices.
-    nodes: whether the device files are there.
+    driver: the version of the kernel module; None: no module runs, so there are only the PCI devices. nodes:
+    whether to create the device files.
     """
     modules = "" if driver is None else "nvidia_uvm 1 0 - Live 0x0\nnvidia 2 1 nvidia_uvm, Live 0x0\n"
     _write(root, "/proc/modules", modules)

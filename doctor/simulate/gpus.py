@@ -1,5 +1,5 @@
-"""Turns GPU names into simulated GPUs: what the compatibility tables and `compat_tables/simulated_gpus.json`
-know of a card."""
+"""Turns GPU names into simulated GPUs, with the data about a card in the compatibility tables and
+`compat_tables/simulated_gpus.json`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def known_gpus(tables: Tables) -> tuple[SimulatedGpu, ...]:
 def find_gpu(asked: str, tables: Tables, memory_mib: int | None = None) -> SimulatedGpu:
     """The GPU that a name ("RTX 3070", "t4"), a PCI id or a compute capability means.
 
-    memory_mib: in place of the card's own. Raises CallError for a name that means no GPU, and if --memory is
+    memory_mib: instead of the card's own. Raises CallError for a name that means no GPU, and if --memory is
     needed: the tables lack the size, or cards of the name were sold with several sizes.
     """
     rows = tables.store.all("simulated_gpus")
@@ -49,9 +49,9 @@ def find_gpu(asked: str, tables: Tables, memory_mib: int | None = None) -> Simul
     if memory_mib is None and len(card.memory_mib) != 1:
         sizes = " and ".join(f"{size} MiB" for size in card.memory_mib)
         raise CallError(
-            f"a {card.name} was sold with {sizes}: say which with --memory MIB"
+            f"a {card.name} was sold with {sizes}: choose one with --memory MIB"
             if sizes
-            else f"the memory of a {card.name} is not in the tables: say it with --memory MIB"
+            else f"the memory of a {card.name} is not in the tables: state it with --memory MIB"
         )
     memory = memory_mib or card.memory_mib[0]
     processors = card.multiprocessors or ASSUMED_MULTIPROCESSORS
@@ -62,8 +62,7 @@ def find_gpu(asked: str, tables: Tables, memory_mib: int | None = None) -> Simul
 
 
 def _card(rows: list[GpuRow]) -> GpuRow | None:
-    """The row to simulate of those that a name means: a real device, with the memory known where one has
-    it."""
+    """The row to simulate among those that a name means: a real device, if possible one with known memory."""
     real = [row for row in rows if row.pci_id and row.capability]
     return min(
         real,
@@ -83,5 +82,6 @@ def _gpu(row: dict[str, Any], tables: Tables) -> SimulatedGpu:
 
 
 def _words_in_name(row: dict[str, Any]) -> int:
-    """Of the names that hold all that was asked the shortest is meant: "1080" is not a GTX 1080 Ti."""
+    """A sort key: among the names that hold all requested words, the shortest is meant ("1080" is not a GTX
+    1080 Ti)."""
     return len(key(row["name"]).split())

@@ -1,4 +1,4 @@
-"""Which CUDA libraries the TensorFlow of an environment opens, and so which ones the simulated machine
+"""Finds the CUDA libraries that the TensorFlow of an environment opens, which the simulated machine therefore
 has."""
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _NUMBERS = {
 
 @dataclass(frozen=True)
 class TensorFlowBuild:
-    """A TensorFlow in an environment: which distribution, which version, and where."""
+    """A TensorFlow in an environment: its distribution, version and place."""
 
     package: str
     version: str
@@ -46,10 +46,10 @@ class TensorFlowBuild:
 
 
 def find_interpreter(wish: str | None, command: Iterable[str]) -> Path | None:
-    """The Python whose TensorFlow is to run: the one asked for, the command's own, or the one in use.
+    """The Python whose TensorFlow will run: the requested one, the command's own, or the one in use.
 
-    wish: an interpreter or an environment's folder. Raises CallError where it is neither, or where this user
-    may not look at it or run it.
+    wish: an interpreter or an environment's folder. Raises CallError if it is neither, or if this user may
+    not read or run it.
     """
     if wish is not None:
         path = expanded(wish)
@@ -81,7 +81,8 @@ def find_interpreter(wish: str | None, command: Iterable[str]) -> Path | None:
 
 
 def _interpreter_beside(program: Path) -> Path | None:
-    """The command itself where it is a Python, or that of the environment whose bin folder it lies in."""
+    """The command itself if it is a Python, otherwise the Python of the environment whose bin folder holds
+    it."""
     if re.fullmatch(r"python(\d(\.\d+)?)?", program.name):
         return program.absolute()
     python = program.parent / "python"
@@ -93,7 +94,7 @@ def _interpreter_beside(program: Path) -> Path | None:
 
 
 def find_tensorflow(python: Path) -> TensorFlowBuild | None:
-    """The TensorFlow that this interpreter would import, by its metadata: nothing is imported or run."""
+    """The TensorFlow that this interpreter would import, from its metadata; nothing is imported or run."""
     prefix = python.parent.parent
     for site in sorted(prefix.glob("lib*/python3*/*-packages")):
         for info in sorted(site.glob("t*[ef][nf]*.dist-info")):
@@ -107,8 +108,7 @@ def find_tensorflow(python: Path) -> TensorFlowBuild | None:
 
 
 def has_nccl_inside(build: TensorFlowBuild) -> bool:
-    """Whether NCCL was linked into this TensorFlow (2.12 to 2.18): no library that a simulation could stand
-    in for."""
+    """Whether NCCL is linked into this TensorFlow (2.12 to 2.18), so that a simulation cannot replace it."""
     import mmap
 
     for name in (
@@ -127,8 +127,8 @@ def has_nccl_inside(build: TensorFlowBuild) -> bool:
 
 
 def libraries_of(build: TensorFlowBuild | None, tables: Tables) -> Libraries:
-    """The libraries that a TensorFlow opens: from the table of releases, from the build's own word where the
-    table does not have it, else those of the newest CUDA and cuDNN."""
+    """The libraries that a TensorFlow opens: from the table of releases, otherwise from the build's own
+    statement, otherwise those of the newest CUDA and cuDNN."""
     row = tables.tensorflow(build.version, build.package) if build else None
     if row is not None and row.libraries and row.version == (build.version if build else ""):
         sonames = tuple(name for name in row.libraries if stem_of(name) in SIMULATED - _DRIVER)
@@ -143,8 +143,8 @@ def libraries_of(build: TensorFlowBuild | None, tables: Tables) -> Libraries:
 
 
 def _ptxas_of(row: TensorFlowRelease | None, tables: Tables) -> str:
-    """The CUDA release of the ptxas that pip brings with a build: what its extra pins, or the newest of the
-    major where it names a range; "" where it brings none."""
+    """The CUDA release of the ptxas that pip installs with a build: the one that its extra pins, or the
+    newest of the major version if the extra names a range; "" if it brings none."""
     pins = row.extras.get("and-cuda", {}) if row is not None else {}
     package, pin = next(((name, pin) for name, pin in pins.items() if "-nvcc-" in name), ("", ""))
     if pin.startswith("=="):
@@ -165,7 +165,7 @@ def sonames_for(cuda: str, cudnn: str) -> tuple[str, ...]:
 
 
 def _own_word(build: TensorFlowBuild) -> tuple[str, str]:
-    """CUDA and cuDNN out of tensorflow/python/platform/build_info.py, which is read as text."""
+    """CUDA and cuDNN in tensorflow/python/platform/build_info.py, read as text."""
     try:
         text = (build.site_packages / "tensorflow/python/platform/build_info.py").read_text(encoding="utf-8")
     except OSError:

@@ -1,9 +1,9 @@
 """A running simulation: its folder, its environment variables, and its end.
 
-Everything of one simulation lies in one folder: the libraries, the ledger, the machine's description, the
+Everything of one simulation is in one folder: the libraries, the ledger, the machine's description, the
 kernel's files. A watchdog process removes the folder and ends what was started inside, however the simulation
-ends; where the watchdog is killed the simulation does it, and where both are, the next simulation. A lock on
-a file of the folder, which both hold, tells whether one of them lives.
+ends; if the watchdog is killed, the simulation does it, and if both are, the next simulation. A lock on a
+file of the folder, which both hold, shows whether one of them is alive.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ _LEDGER_BYTES = 512 * 24  # MAX_HOLDINGS entries of the ledger, sources/ledger.c
 class Simulation:
     """A running simulation.
 
-    folder: holds all of it. libraries: the folder with the CUDA libraries. driver_libraries: that with
-    libcuda and NVML. environment: the whole environment for a child process.
+    folder: everything of it. libraries: the folder with the CUDA libraries. driver_libraries: the folder with
+    libcuda and NVML. environment: the complete environment for a child process.
     """
 
     machine: SimulatedMachine
@@ -53,15 +53,15 @@ class Simulation:
 
 @contextlib.contextmanager
 def environment(scenario: Scenario, base: Mapping[str, str] | None = None) -> Iterator[Simulation]:
-    """Start a simulation and give the environment in which processes run on its machine.
+    """Start a simulation. Gives the environment in which processes run on its machine.
 
     base: the environment to add to (by default this process's own). Nothing is left when the block ends, nor
-    when this process is killed. Raises SimulationError where the libraries cannot be built, a simulation is
-    in force already, or memory cannot be held.
+    when this process is killed. Raises SimulationError if the libraries cannot be built, a simulation is
+    already running, or memory cannot be held.
     """
     base = dict(os.environ if base is None else base)
     if base.get(IN_FORCE):
-        raise SimulationError(f"a simulation is in force already ({base[IN_FORCE]}): leave it first")
+        raise SimulationError(f"a simulation is already running ({base[IN_FORCE]}): leave it first")
     machine = scenario.machine
     _remove_abandoned()
     built = build(
@@ -134,7 +134,7 @@ def _without_ptxas(path: str) -> str:
 
 
 def _damage(simulation: Simulation, wrong: Damage) -> None:
-    """Damage a library; one that this TensorFlow does not open is not there to be damaged."""
+    """Damage a library, if this TensorFlow opens it."""
     for folder in (simulation.libraries, simulation.driver_libraries):
         for link in folder.glob(f"{wrong.stem}.so.*"):
             if link.is_symlink():  # the damage is done under the name that is opened
@@ -147,7 +147,7 @@ def _damage(simulation: Simulation, wrong: Damage) -> None:
 
 @contextlib.contextmanager
 def _watchdog(folder: Path) -> Iterator[None]:
-    """Start the watchdog; at the end, let it know by closing the pipe, and wait until it has cleaned up."""
+    """Start the watchdog; at the end, notify it by closing the pipe, and wait until it has cleaned up."""
     import subprocess
 
     source = resources.text("doctor.simulate", "watchdog.py")
@@ -181,8 +181,8 @@ def _watchdog(folder: Path) -> Iterator[None]:
 
 
 def _lock(folder: Path) -> int:
-    """Lock the folder's file by which others see that it is in use; gives its descriptor. It gets its name
-    locked."""
+    """Create the file that shows that the folder is in use, already locked when it gets its name. Returns its
+    descriptor."""
     import fcntl
 
     descriptor = os.open(folder / "in-use.new", os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600)
@@ -210,7 +210,7 @@ def _clean(folder: Path) -> None:
 
 
 def _wait(process: subprocess.Popen[bytes]) -> None:
-    """Wait for a process that ends by itself, Ctrl-C or not."""
+    """Wait for a process that ends by itself, even after Ctrl-C."""
     while True:
         try:
             process.wait()

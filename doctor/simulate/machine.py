@@ -1,4 +1,4 @@
-"""The simulated machine as values, and the text in which the C libraries read it."""
+"""The simulated machine as values, and as the text that the C libraries read."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class SimulatedGpu:
 
     name: as NVIDIA's driver reports it. pci_id: "10de:2484". memory_mib: MiB of device memory. ecc_errors:
     uncorrectable errors of its memory since the driver was loaded. divisible: whether it can be divided
-    (MIG). instances: into what it is; () with MIG mode on and nothing made yet, None with MIG mode off.
+    (MIG). instances: its MIG instances; () with MIG mode on and no instance yet, None with MIG mode off.
     """
 
     name: str
@@ -45,20 +45,20 @@ class SimulatedGpu:
     instances: tuple[Instance, ...] | None = None
 
     def uuid(self, index: int) -> str:
-        """A fixed identifier in the form of NVIDIA's, which begins with 51 and the index."""
+        """A fixed identifier in NVIDIA's form; it begins with 51 and the index."""
         device = int(self.pci_id[-4:], 16)
         return f"GPU-51{index:02x}{device:04x}-0000-4000-8000-{self.memory_mib:012x}"
 
     def instance_uuid(self, index: int, instance: Instance, driver: str) -> str:
-        """What the driver calls an instance: an identifier of its own, before R470 the GPU's and two numbers
-        (MIG User Guide, "CUDA Device Enumeration")."""
+        """The driver's name of an instance: an identifier of its own, before R470 the GPU's identifier and
+        two numbers (MIG User Guide, "CUDA Device Enumeration")."""
         if int(driver.split(".")[0]) < 470:
             return f"MIG-{self.uuid(index)}/{instance.number}/0"
         return f"MIG-52{index:02x}{instance.number:04x}-0000-5000-8000-{instance.memory_mib:012x}"
 
 
 def pci_address(index: int) -> str:
-    """Where the GPU with this index is on the simulated bus."""
+    """The address of the GPU with this index on the simulated bus."""
     return f"0000:{index + 1:02x}:00.0"
 
 
@@ -66,7 +66,7 @@ def pci_address(index: int) -> str:
 class Libraries:
     """The CUDA libraries that the machine has.
 
-    sonames: the files, e.g. libcudart.so.12. cuda, cudnn: the versions that they report, as people write
+    sonames: the files, such as libcudart.so.12. cuda, cudnn: the versions that they report, as people write
     them. ptxas: the CUDA release of ptxas; "" for that of the libraries.
     """
 
@@ -77,13 +77,13 @@ class Libraries:
 
     @property
     def cuda_number(self) -> int:
-        """12.5.1 is 12050."""
+        """CUDA's version as a number: 12050 for 12.5.1."""
         major, minor = [*self.cuda.split("."), "0"][:2]
         return 1000 * int(major) + 10 * int(minor)
 
     @property
     def cudnn_number(self) -> int:
-        """8.9.7 is 8907 and 9.3.0 is 90300."""
+        """cuDNN's version as a number: 8907 for 8.9.7, 90300 for 9.3.0."""
         return cudnn_number(self.cudnn)
 
 
@@ -98,8 +98,8 @@ class SimulatedMachine:
     """A machine to simulate.
 
     driver: its version, "550.54.14". driver_cuda: the highest CUDA that it offers, 12040 for 12.4. settings:
-    further keys of the machine's file, which win over those made from the other fields. calls: which calls
-    fail, and how: "fail cuInit 100", "hang cuInit", "crash cudnnCreate", "fail X 700 from 3".
+    further keys of the machine's file, which override those from the other fields. calls: which calls fail,
+    and how: "fail cuInit 100", "hang cuInit", "crash cudnnCreate", "fail X 700 from 3".
     """
 
     gpus: tuple[SimulatedGpu, ...]
@@ -165,8 +165,8 @@ class SimulatedMachine:
 
 
 def cudnn_release(machine: SimulatedMachine) -> str:
-    """The cuDNN that the machine reports: its settings' where they name one (by number), else its
-    libraries'."""
+    """The cuDNN that the machine reports: that of its settings if they name one (by number), otherwise that
+    of its libraries."""
     number = machine.settings.get("cudnn.version")
     if number is None:
         return machine.libraries.cudnn

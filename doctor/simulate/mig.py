@@ -29,17 +29,19 @@ def is_divisible(name: str, capability: str) -> bool:
 
 
 def divided(gpu: SimulatedGpu, wish: str) -> SimulatedGpu:
-    """The GPU divided as asked for: profiles with commas between them, "empty" for MIG mode without
-    instances, "off".
+    """The GPU divided as requested: profiles separated by commas, "empty" for MIG mode without instances, or
+    "off".
 
-    An instance has the memory that its profile names, and of the multiprocessors its slices' share, in even
-    numbers: on an A100 14 a slice, as it is. Raises CallError for what does not exist or does not fit.
+    An instance has the memory that its profile names, and its slices' share of the multiprocessors, in even
+    numbers: 14 per slice on an A100, as on real ones. Raises CallError for profiles that do not exist or do
+    not fit.
     """
     if wish == OFF:
         return gpu
     if not gpu.divisible:
         raise CallError(
-            f"a {gpu.name} cannot be divided (MIG is a feature of A100, A30, H100, H200, B200 and their kin)"
+            f"a {gpu.name} cannot be divided (MIG is a feature of A100, A30, H100, H200, B200 and similar"
+            " GPUs)"
         )
     if wish == EMPTY:
         return replace(gpu, instances=())

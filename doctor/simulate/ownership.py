@@ -1,5 +1,5 @@
-"""Whether only this user and root can have written what is in a folder, since it is going to be loaded
-and run."""
+"""Checks that only this user and root can have written the files in a folder, because they will be loaded and
+run."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ LINKS_LIMIT = 40
 
 
 def make_private(folder: Path) -> None:
-    """Make a folder and what lacks on the way to it, for this user alone. Raises OSError."""
+    """Make a folder and its missing parents, for this user alone. Raises OSError."""
     for place in (*reversed(folder.parents), folder):
         if not place.is_dir():
             place.mkdir(mode=0o700, exist_ok=True)
 
 
 def stranger_at(folder: Path, names: Iterable[str] = ()) -> str:
-    """The first place by which somebody else could have chosen what lies in a folder, in words; "" where
+    """The first place through which another user could have written the files in a folder, in words; "" if
     there is none.
 
-    All folders on the way are looked at, links and what they lead to included, then the files `names` that
-    are there. A place is safe if this user or root owns it and nobody else may write to it; a folder in
-    which users may only change their own files (the sticky bit, as in /tmp) is safe, too. Raises OSError
-    where that cannot be looked at.
+    All folders on the path are examined, including links and their targets, then those of the files `names`
+    that exist. A place is safe if this user or root owns it and nobody else may write to it; so is a folder
+    in which users may only change their own files (the sticky bit, as in /tmp). Raises OSError if that cannot
+    be examined.
     """
     for place in _way(Path(os.path.abspath(folder))):  # noqa: PTH100  not resolve(): the links count
         if said := _stranger(place):
@@ -44,7 +44,7 @@ def stranger_at(folder: Path, names: Iterable[str] = ()) -> str:
 
 
 def _way(path: Path) -> list[Path]:
-    """Every folder and link from "/" to a path, those that links lead through included."""
+    """Every folder and link from "/" to a path, including those that links lead through."""
     seen: dict[Path, None] = {}
     todo = [path]
     links = 0
@@ -61,7 +61,7 @@ def _way(path: Path) -> list[Path]:
 
 
 def _stranger(place: Path) -> str:
-    """Who else may have written to a place."""
+    """Who else may have written to a place, in words; "" if nobody."""
     status = place.lstat()
     if status.st_uid not in (os.getuid(), 0):
         return f"{place} belongs to another user ({_user(status.st_uid)})"
@@ -71,10 +71,10 @@ def _stranger(place: Path) -> str:
         return ""
     mode = stat.filemode(status.st_mode)
     if status.st_mode & stat.S_IWOTH:
-        return f"{place} may be written by everybody ({mode})"
+        return f"{place} can be written by everybody ({mode})"
     own = status.st_gid == os.getgid() == os.getuid()  # a group of its own for each user, with umask 002
     if status.st_mode & stat.S_IWGRP and not own and status.st_gid != 0:
-        return f"{place} may be written by its group ({mode})"
+        return f"{place} can be written by its group ({mode})"
     return ""
 
 

@@ -29,14 +29,13 @@ def prepare(
     mig: Sequence[str] = (),
     command: Sequence[str] = (),
 ) -> Scenario:
-    """The scenario for these options; the default is an RTX 3070 with driver 550.54.14 (for newer
-    GPUs the first that knows them) and nothing wrong.
+    """The scenario for these options; the default is an RTX 3070 with driver 550.54.14 (for newer GPUs the
+    first that supports them) and no fault.
 
     python: an interpreter or an environment's folder, whose TensorFlow decides which libraries the machine
-    has; by default the command's own, else the environment in use. gpus: one name each, or one for all
-    `count`. memory_mib and held_mib: one value for all, or one for each GPU; so mig, MIG profiles
-    (mig.divided). Raises CallError for what cannot be simulated, SimulationError for a fault that would not
-    show.
+    has; by default the command's own, otherwise the environment in use. gpus: one name each, or one for all
+    `count`. memory_mib, held_mib and mig (MIG profiles, see mig.divided): one value for all, or one for each
+    GPU. Raises CallError for what cannot be simulated, SimulationError for a fault that would not show.
     """
     tables = Tables.bundled()
     names = list(gpus) or [DEFAULT_GPU]
@@ -61,7 +60,7 @@ def prepare(
         )
     if first != DEFAULT_DRIVER and dotted(version) < dotted(first):
         named = " and ".join(dict.fromkeys(card.name for card in cards))
-        raise CallError(f"driver {version} does not know {named}: {first} is the first that does")
+        raise CallError(f"driver {version} does not support {named}: {first} is the first that does")
     machine = SimulatedMachine(
         tuple(divided(card, part) for card, part in zip(cards, parts)),
         version,
@@ -84,7 +83,7 @@ def prepare(
 
 
 def tensorflow_of(python: str | None, command: Sequence[str]) -> TensorFlowBuild | None:
-    """The TensorFlow whose libraries the machine has; None where there is none."""
+    """The TensorFlow whose libraries the machine has; None if there is none."""
     interpreter = find_interpreter(python, command)
     return find_tensorflow(interpreter) if interpreter else None
 
@@ -115,8 +114,8 @@ def _checked(scenario: Scenario) -> Scenario:
 
 
 def _refuse_what_would_not_show(scenario: Scenario, tensorflow: TensorFlowBuild) -> None:
-    """TensorFlow also searches the folders of NVIDIA's pip packages (its RUNPATH), after those of the
-    simulation."""
+    """Raise SimulationError if a fault would not show, because TensorFlow also searches the folders of
+    NVIDIA's pip packages (its RUNPATH), after those of the simulation."""
     for wrong in scenario.damages:
         for soname in scenario.machine.libraries.sonames:
             own = next(tensorflow.site_packages.glob(f"nvidia/*/lib/{soname}"), None)
@@ -124,7 +123,7 @@ def _refuse_what_would_not_show(scenario: Scenario, tensorflow: TensorFlowBuild)
                 raise SimulationError(
                     f"the fault would not show: this environment has {soname} in {own.parent}, which"
                     " TensorFlow would open in its place",
-                    "take an environment in which TensorFlow was installed without [and-cuda]",
+                    "use an environment in which TensorFlow was installed without [and-cuda]",
                 )
 
 
@@ -136,6 +135,6 @@ def _nearest(name: str) -> str:
 
 
 def _first_driver(card: SimulatedGpu, tables: Tables) -> str:
-    """The driver that came with the first CUDA for a GPU; DEFAULT_DRIVER where the tables do not say."""
+    """The driver that came with the first CUDA for a GPU; DEFAULT_DRIVER if the tables do not say."""
     floor = first_driver(card.compute_capability, tables)
     return floor.driver if floor is not None else DEFAULT_DRIVER

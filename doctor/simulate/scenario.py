@@ -1,4 +1,4 @@
-"""What to simulate: a machine, and all that is wrong with it."""
+"""What to simulate: a machine and its faults."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Damage:
 
 @dataclass(frozen=True)
 class Scenario:
-    """A machine in a state.
+    """A machine and its state.
 
     kernel_driver: the version of the kernel module; None: no module runs; "": the driver's own. device_nodes:
-    whether /dev/nvidia* are there. held_mib: what another process holds on each GPU. toolkit: whether XLA
-    finds the stand-in for a CUDA toolkit. hide_toolkit: the machine's own /usr/local/cuda* and ptxas are not
-    to be seen. variables: environment variables of the command. compatibility_package: libcuda comes from a
+    whether /dev/nvidia* exist. held_mib: the memory that another process holds on each GPU. toolkit: whether
+    XLA finds the stand-in for a CUDA toolkit. hide_toolkit: hide the real machine's /usr/local/cuda* and
+    ptxas. variables: environment variables of the command. compatibility_package: libcuda comes from a
     cuda-compat folder.
     """
 
@@ -48,28 +48,28 @@ class Scenario:
         return replace(self, machine=machine)
 
     def striking(self, *calls: str) -> Scenario:
-        """With further calls that fail, hang or crash ("fail cuInit 100")."""
+        """The scenario with further calls that fail, hang or crash ("fail cuInit 100")."""
         return self.on(replace(self.machine, calls=(*self.machine.calls, *calls)))
 
     def setting(self, **settings: str | int) -> Scenario:
-        """With further settings of the machine; "__" in a name stands for a dot."""
+        """The scenario with further settings of the machine; "__" in a name stands for a dot."""
         added = {name.replace("__", "."): value for name, value in settings.items()}
         return self.on(replace(self.machine, settings={**self.machine.settings, **added}))
 
     def with_gpus(self, *gpus: SimulatedGpu) -> Scenario:
-        """With these GPUs in place of its own."""
+        """The scenario with these GPUs instead of its own."""
         return self.on(replace(self.machine, gpus=gpus))
 
     def with_driver(self, version: str, cuda: int) -> Scenario:
-        """With another driver, which offers CUDA up to `cuda` (12040 for 12.4)."""
+        """The scenario with another driver, which offers CUDA up to `cuda` (12040 for 12.4)."""
         return self.on(replace(self.machine, driver=version, driver_cuda=cuda))
 
     def damaging(self, kind: str, *stems: str) -> Scenario:
-        """With these libraries damaged."""
+        """The scenario with these libraries damaged."""
         return replace(self, damages=(*self.damages, *(Damage(kind, stem) for stem in stems)))
 
     def with_variables(self, **variables: str) -> Scenario:
-        """With further environment variables."""
+        """The scenario with further environment variables."""
         return replace(self, variables={**self.variables, **variables})
 
     @property
@@ -79,12 +79,12 @@ class Scenario:
 
     @property
     def is_cudnn_9(self) -> bool:
-        """cuDNN 9 has other status numbers than its forerunners."""
+        """Whether the cuDNN is 9 or later, whose status numbers differ from earlier ones."""
         return cudnn_number(self.machine.libraries.cudnn) >= 90000
 
 
 def driver_cuda_number(version: str, tables: Tables) -> int | None:
-    """The highest CUDA of a driver as the driver says it: 550.54.14 gives 12040; None for an unknown
+    """The highest CUDA of a driver as the driver reports it: 12040 for 550.54.14; None for an unknown
     branch."""
     cuda = tables.driver_cuda(version)
     if cuda is None:

@@ -33,9 +33,9 @@ done
 
 
 def write_toolkit(folder: Path, cuda: str) -> None:
-    """Lay the stand-in of a CUDA release ("12.5.1") under a folder, as NVIDIA's lies under /usr/local/cuda.
+    """Write the stand-in of a CUDA release ("12.5.1") into a folder, laid out like NVIDIA's /usr/local/cuda.
 
-    Like NVIDIA's its ptxas refuses the GPUs that came after its release, in the words of ptxas 12.5.82.
+    Like NVIDIA's, its ptxas refuses GPUs that are newer than its release, in the words of ptxas 12.5.82.
     """
     release = ".".join(cuda.split(".")[:2])
     known = Tables.bundled().architectures()

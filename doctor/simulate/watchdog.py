@@ -1,8 +1,8 @@
 """Cleans up after a simulation, however it ends.
 
-Runs as a process of its own in a session of its own, as `python -I -S watchdog.py FOLDER`, with a pipe as its
-standard input whose other end only the simulation holds. The pipe closes when the simulation ends, killed or
-not; then every process that was started inside the simulation is ended, and its folder removed.
+Runs as a separate process in its own session, as `python -I -S watchdog.py FOLDER`. Its standard input is a
+pipe whose other end only the simulation holds. The pipe closes when the simulation ends, killed or not; then
+every process that was started inside the simulation is ended, and its folder removed.
 
 A process belongs to the simulation if its environment says so (TFGPU_DOCTOR_SIMULATION names a file in the
 folder), so no other process is ever touched.
@@ -36,7 +36,7 @@ def processes_inside(folder: str) -> list[int]:
 
 
 def end_processes(folder: str) -> None:
-    """Ask them to end, and kill those that do not."""
+    """Ask the processes to end, and kill those that do not."""
     deadline = time.monotonic() + _PATIENCE
     asked: set[int] = set()
     looks_without = 0
@@ -57,7 +57,7 @@ def end_processes(folder: str) -> None:
 
 
 def main(folder: str) -> None:
-    """Wait for the simulation's end, then leave nothing of it."""
+    """Wait for the simulation's end, then remove everything of it."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     with contextlib.suppress(OSError):

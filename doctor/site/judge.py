@@ -1,7 +1,7 @@
 """The page's calls: takes a call, its parameters and bytes; returns plain data.
 
-The worker of the page calls `answer_json` by Pyodide, `tfgpu-doctor serve` calls `answer`: one judge, the
-same answers.
+The worker of the page calls `answer_json` by Pyodide, `tfgpu-doctor serve` calls `answer`; both get the same
+answers.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from doctor import api
 from doctor.errors import CommandError, UsageError
 
 LARGEST = 64 << 20
-"""Bytes of a report that the page takes: a browser holds it in memory more than once."""
+"""The most bytes of a report for the page, because a browser holds it in memory more than once."""
 
 
 def explain(data: bytes, *, name: str = "-", platform: str = "") -> dict[str, Any]:
-    """A report's diagnosis. platform: what the machine runs, where the report does not tell. Raises
+    """A report's diagnosis. platform: that of the machine, if the report does not show it. Raises
     CommandError."""
     if len(data) > LARGEST:
         raise UsageError(
@@ -28,14 +28,15 @@ def explain(data: bytes, *, name: str = "-", platform: str = "") -> dict[str, An
 
 
 def plan(_data: bytes, *, cpu: str = "", **version_request: str) -> dict[str, Any]:
-    """What goes together on a described machine; the parameters are those of `api.plan`. Raises CommandError.
+    """The plans for a described machine; the parameters are those of `api.plan`. Raises CommandError.
 
-    Without any word about the machine it is a Linux one: this one runs the browser, or serves the page.
+    Without a description the machine is a Linux one, because this machine runs only the browser, or serves
+    the page.
     """
     given: dict[str, Any] = {name: value.strip() for name, value in version_request.items() if value.strip()}
     unknown = set(given) - {"tensorflow", "python", "cuda", "cudnn", "os", "gpu", "driver"}
     if unknown:
-        raise UsageError(f"a plan does not ask for {', '.join(sorted(unknown))}")
+        raise UsageError(f"a plan has no option {', '.join(sorted(unknown))}")
     report = api.plan(**{"os": "Linux", **given}, cpu=bool(cpu))
     return {"plan": report.to_dict(), "markdown": report.render("markdown")}
 
@@ -51,7 +52,7 @@ def _shown(report: api.Report) -> dict[str, Any]:
 
 IN_BROWSER: dict[str, Callable[..., dict[str, Any]]] = {"explain": explain, "plan": plan}
 HERE = {**IN_BROWSER, "check": check}
-"""The calls where the judge runs on the machine itself."""
+"""The calls that work only if the judge runs on the machine itself."""
 
 
 def answer(
@@ -59,7 +60,7 @@ def answer(
 ) -> dict[str, Any]:
     """The answer to a call, or `{"error": why, "hint": what to do}`; also for a defect of the judge.
 
-    here: the judge runs on a machine that `check` may look at.
+    here: whether the judge runs on a machine that `check` may examine.
     """
     asked = (HERE if here else IN_BROWSER).get(call)
     try:
@@ -78,7 +79,7 @@ def answer(
 
 
 def answer_json(call: str, parameters: str, data: bytes) -> str:
-    """The same with JSON in and out, for a caller of another language."""
+    """The answer to a call, with JSON in and out, for a caller in another language."""
     import json
 
     return json.dumps(answer(call, json.loads(parameters), data))

@@ -1,7 +1,7 @@
 """The files of the site: the page itself, the tables, a page for each finding code.
 
-Everything that is not `web/` comes from the rules and the tables, so that the site says what the tool says.
-All text is escaped here; the pages of tables and codes need no script.
+Everything outside `web/` comes from the rules and the tables, so that the site says what the tool says. All
+text is escaped here; the pages of tables and codes need no script.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ EXAMPLES = {
     "in-words": "A short description",
     "alarming": "Alarming lines, nothing wrong",
 }
-"""Reports to try: the name of the file in web/examples, and what people would call it."""
+"""Reports to try: the name of the file in web/examples, and its title for people."""
 NAV = {
     "index.html#explain": "Explain",
     "index.html#plan": "Plan",
@@ -38,14 +38,14 @@ NAV = {
     "index.html#machines": "Machines",
 }
 SCRIPT = {"tables": '<script defer src="../tables.js"></script>', "findings": ""}
-"""What a page runs; that of the tables is not a module, so that a browser runs it in a page that was opened
-as a file."""
+"""The scripts of a page; that of the tables is not a module, so that browsers run it in a page that was
+opened as a file."""
 SYSTEMS = ("Windows 11", "WSL", "macOS arm64", "macOS x86_64", "linux aarch64", "Docker")
-"""What `plan --os` takes beside the distributions of the tables."""
+"""The values of `plan --os` besides the distributions of the tables."""
 
 
 def pages(judge: str) -> dict[str, bytes]:
-    """Every file by its path. judge: where the page's questions are answered, "browser" or "server"."""
+    """Every file by its path. judge: what answers the page's questions, "browser" or "server"."""
     tables = Tables.bundled()
     files = {name: _web(name) for name in AS_THEY_ARE}
     files.update((f"examples/{name}.txt", _web(f"examples/{name}.txt")) for name in EXAMPLES)
@@ -75,7 +75,7 @@ def _filled(name: str, **values: str) -> str:
 
 
 class _Frame:
-    """What stands around every page."""
+    """The frame of every page."""
 
     def __init__(self, judge: str, date: str) -> None:
         self.judge = judge
@@ -94,7 +94,7 @@ class _Frame:
 
 
 def _words() -> bytes:
-    """The names that the page gives to what the JSON holds: those of the tool's other formats."""
+    """The page's labels for the values in the JSON, the same as in the tool's other formats."""
     words = {
         "LABELS": content.LABELS,
         "PARTS": content.PARTS,
@@ -167,8 +167,8 @@ def _finding(rule: Rule) -> str:
 
 
 def as_html(page: str) -> str:
-    """The page of a code as HTML: headings, paragraphs and `code`, which is all that the pages hold. A code
-    that is named links to its own page. The first line, which says what the title says, is the lead."""
+    """The page of a code as HTML: headings, paragraphs and `code`; the pages hold nothing else. A code in the
+    text links to its own page. The first line, which repeats the title, is the lead."""
     parts = []
     for block in re.split(r"\n\n|\n(?=## )|(?<=\n)(?<=## )\n", page.strip()):
         head, _, rest = block.partition("\n")

@@ -1,8 +1,8 @@
 """The page for one person on their own machine: a server on the loopback address, behind a random token.
 
-The token is in the path, so that no other user of the machine and no other page can ask. A browser names in
-`Host` what it was sent to and in `Origin` whose page asks: a name that somebody else made to lead here is
-refused, as are the pages of others.
+The token is in the path, so that no other user of the machine and no other page can send requests. A browser
+states in `Host` the name that it connected to, and in `Origin` the page that asks: foreign names that lead
+here and foreign pages are refused.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ TYPES = {
     ".html": "text/html; charset=utf-8",
     ".svg": "image/svg+xml",
 }
-"""What a browser insists on, whatever the machine's own list says."""
+"""The content types that browsers require, whatever the machine's own list says."""
 
 
 class Server(ThreadingHTTPServer):
-    """Serves the site, and judges what it is asked. `address` is what to open.
+    """Serves the site, and answers its calls. `address` is the address to open.
 
-    port: 0 for any that is free. Raises OSError where the port is taken.
+    port: 0 for any free one. Raises OSError if the port is taken.
     """
 
     daemon_threads = True
@@ -104,7 +104,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(HTTPStatus.OK, json.dumps(answer).encode(), "application/json")
 
     def _path(self) -> str | None:
-        """The path behind the token; None, with an answer, where somebody asks who may not."""
+        """The path after the token; None, after sending an error, for a request without permission."""
         hosts = {f"{name}:{self.server.server_port}" for name in (ADDRESS, "localhost")}
         token, slash, path = urlsplit(self.path).path.lstrip("/").partition("/")
         if (
@@ -127,4 +127,4 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(data)
 
     def log_message(self, *_: object) -> None:
-        """Nothing is kept of what is asked."""
+        """Keep no log of the requests."""

@@ -14,7 +14,7 @@ from doctor.tables import Tables, TensorFlowRelease, dotted
 
 
 class Cell(NamedTuple):
-    """What a cell shows, and where that is from."""
+    """The content of a cell, and its source."""
 
     text: str
     source: str = ""
@@ -22,7 +22,7 @@ class Cell(NamedTuple):
 
 class Page(NamedTuple):
     """A table: its file, title and introduction; its columns (`choose`: those that can be filtered by a
-    list); and for every row its address within the page and a cell a column."""
+    list); and for every row its anchor in the page and one cell per column."""
 
     name: str
     title: str
@@ -128,7 +128,7 @@ def _pages(tables: Tables) -> list[Page]:
         Page(
             "library",
             "Libraries",
-            "What a library file that cannot be opened belongs to.",
+            "Which product a library that cannot be opened belongs to.",
             ("File", "Component", "Of", "First in", "Last in", "Platform", "Note"),
             ("Component", "Platform"),
             _plain(
@@ -160,7 +160,7 @@ def _said(value: Any) -> str:
 
 
 def _plain(rows: Iterable[Mapping[str, Any]], *keys: str) -> Iterator[tuple[str, Sequence[Cell]]]:
-    """Rows that have one source for all their cells."""
+    """Rows with one source for all their cells."""
     for row in rows:
         about = " ".join(str(row[key]) for key in ("version", "package") if key in row) or str(row[keys[0]])
         yield _address(about), [Cell(_said(row.get(key)), row["source"]) for key in keys]
@@ -245,7 +245,7 @@ def _html(page: Page) -> str:
         f'<th scope="col"><button type="button">{escape(name)}</button></th>' for name in page.columns
     )
     return f"""<h1>{escape(page.title)}</h1>
-<p>{escape(page.about)} <span class="dim">An empty cell: there is no such thing. &ldquo;{UNKNOWN}&rdquo;: it could not be read.</span></p>
+<p>{escape(page.about)} <span class="dim">An empty cell: there is none. &ldquo;{UNKNOWN}&rdquo;: it could not be read.</span></p>
 <form class="filters" role="search" aria-label="Filter the table"><label>Search <input type="search" name="q" autocomplete="off"></label>
 {"".join(choices)}
 <output aria-live="polite">{len(rows)} rows</output></form>

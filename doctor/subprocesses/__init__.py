@@ -1,8 +1,9 @@
-"""Child processes for work that may hang, crash or flood: under limits, driven by lines of text, never left
-behind.
+"""Child processes for work that may hang, crash or print without end: under limits, controlled by lines of
+text, never left behind.
 
-A child's program is this package's guard and a caller's script as one text, run with `-c`. It dies with its
-parent: the kernel kills it (Linux, PR_SET_PDEATHSIG), and it ends itself when its standard input closes.
+A child's program is this package's guard and a caller's script as one text, which Python runs with `-c`. It
+dies with its parent: the kernel kills it (Linux, PR_SET_PDEATHSIG), and it ends itself when its standard
+input closes.
 """
 
 from __future__ import annotations
@@ -23,18 +24,18 @@ from typing import Any
 from doctor import processes, resources
 
 OUTPUT_LIMIT = 4 << 20
-"""Bytes kept of a child's log; beyond it the child is ended: an allocator that retries has written
-gigabytes."""
+"""The most bytes of a child's log; beyond that the child is ended, because an allocator that retries has
+written gigabytes."""
 PATIENCE = 5.0
 """Seconds between asking a child to end and killing it."""
 
 
 class ChildError(Exception):
-    """A child did not answer as it should; the text says how it ended."""
+    """A child did not answer correctly; the text says how it ended."""
 
 
 def program(package: str, name: str) -> str:
-    """The guard and the script `name` of `package` as one program."""
+    """The guard and the script `name` of `package`, joined to one program."""
     return resources.text("doctor.subprocesses", "_guard.py") + resources.text(package, name)
 
 
@@ -49,7 +50,7 @@ class Child:
         environment: Mapping[str, str],
         limit: int = OUTPUT_LIMIT,
     ) -> None:
-        """limit: bytes of answers; beyond it the child is ended."""
+        """Start the child. limit: the most bytes of answers; beyond that the child is ended."""
         self._limit = limit
         self._cookie = secrets.token_hex(16)
         with processes.starting():
@@ -112,13 +113,13 @@ class Child:
 
     @property
     def log(self) -> str:
-        """What the child wrote to standard error so far."""
+        """The child's output on standard error so far."""
         return b"".join(self._log).decode("utf-8", "replace")
 
     def answers(self, deadline: float) -> Iterator[dict[str, Any]]:
-        """What the child says, one object after another, until it ends.
+        """The child's answers, one object after another, until it ends.
 
-        deadline: of time.monotonic(). Raises ChildError when it passes.
+        deadline: a time of time.monotonic(). Raises ChildError when it passes.
         """
         while True:
             try:
@@ -131,8 +132,7 @@ class Child:
             yield answer
 
     def wait_for(self, stage: str, deadline: float) -> dict[str, Any]:
-        """The next answer of this stage; others are dropped. Raises ChildError where the child ends
-        before."""
+        """The next answer of this stage; others are dropped. Raises ChildError if the child ends before."""
         for answer in self.answers(deadline):
             if answer.get("stage") == stage:
                 return answer
@@ -146,7 +146,7 @@ class Child:
             self.process.stdin.flush()
 
     def how_it_ended(self) -> str:
-        """In words: status, signal, and the last line of its log."""
+        """How the child ended, in words: status, signal, and the last line of its log."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(PATIENCE)
         for reader in self._readers:
@@ -189,5 +189,6 @@ class Child:
             raise KeyboardInterrupt
 
     def _kill(self) -> None:
-        """The child and its process group; what has left that is ended with the child's last use."""
+        """Kill the child and its process group; processes that left the group are killed at the child's
+        release."""
         processes.kill(self.process)

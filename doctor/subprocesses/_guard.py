@@ -25,7 +25,7 @@ def say(stage, **answer):
 
 
 def _listen():
-    """Lines of the parent; when it closes our input, or is gone, this process ends."""
+    """Read lines from the parent; when it closes our input, or is gone, this process ends."""
     buffer = b""
     while True:
         data = os.read(0, 4096)

@@ -19,12 +19,12 @@ class Ending:
         self._asked = False
 
     def shield(self) -> None:
-        """From here on no request raises: what runs now (a clean-up) has to be finished."""
+        """From now on no request raises, because the running clean-up must finish."""
         self.shielded = True
 
     @contextmanager
     def deferred(self) -> Iterator[None]:
-        """A request that comes while the block runs raises at its end."""
+        """Delay requests that come while the block runs: they raise at its end."""
         self._deferring = True
         try:
             yield
@@ -47,8 +47,8 @@ class Ending:
 
 @contextmanager
 def ending_in_order() -> Iterator[Ending]:
-    """While the block runs, SIGINT, SIGTERM and SIGHUP are requests to end; one that is ignored (nohup) stays
-    ignored.
+    """While the block runs, SIGINT, SIGTERM and SIGHUP are requests to end; a signal that is ignored (nohup)
+    stays ignored.
 
     Outside the main thread, which alone receives signals, nothing changes.
     """

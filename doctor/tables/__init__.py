@@ -1,8 +1,8 @@
 """The compatibility tables as values: the only reader of `compat_tables`.
 
-Nothing is read until it is asked for, and a look-up in the largest table parses only the rows it returns. A
-copy that `tfgpu-doctor tables refresh` wrote into the user's data folder wins where it is not older and
-sound.
+Nothing is read before it is needed, and a look-up in the largest table parses only the rows it returns. A
+copy that `tfgpu-doctor tables refresh` wrote into the user's data folder is used if it is intact and not
+older.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An answer of `tables`: one object or many rows, as JSON, text or Markdown."""
+"""Answers of `tables`: one object or many rows, as JSON, text or Markdown."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from doctor.values import dataclass
 
 
 class NoSuchRowError(LookupError):
-    """There is no such row; the text names the nearest rows."""
+    """The row does not exist; the text names the nearest ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The answer: `objects` for JSON (one a line), `title` and `pairs` or `columns` for people
-    (`pairs` are made only when they are asked for)."""
+    """The answer: `objects` for JSON (one per line), `title` and `pairs` or `columns` for people (`pairs` are
+    made only when needed)."""
 
     objects: Sequence[Mapping[str, Any]]
     title: str = ""
@@ -40,8 +40,7 @@ def listing(rows: Iterable[Row], columns: Sequence[str]) -> Found:
 
 
 def cited(*rows: Row | None) -> str:
-    """The sources of rows, each document and section once (a row that has several parts them by
-    semicolons)."""
+    """The sources of rows, each document and section once (a row separates several sources by semicolons)."""
     return "; ".join(
         dict.fromkeys(part for row in rows if row is not None for part in row.source.split("; "))
     )

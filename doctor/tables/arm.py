@@ -18,7 +18,7 @@ _PCI_ID = lazy.compile(r"(?:0x)?10de[:\s]", re.IGNORECASE)
 def only_with_arm(store: Store, name: str | None, capability: str | None) -> Mapping[str, Any] | None:
     """The row of arm_gpus.json for a GPU, by its compute capability or a word in its name.
 
-    None where it also comes with other CPUs, or neither is known.
+    None if it also comes with other CPUs, or is unknown.
     """
     rows = find(store, name) if name is not None and _PCI_ID.match(name) else ()
     words = {word for called in (name or "", *(row.name for row in rows)) for word in key(called).split()}

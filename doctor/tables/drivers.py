@@ -1,4 +1,5 @@
-"""Drivers, CUDA toolkits, PTX and architectures: raw rows to values, and the few rules that pick one."""
+"""Drivers, CUDA toolkits, PTX and architectures: converts raw rows to values, and chooses one by a few
+rules."""
 
 from __future__ import annotations
 
@@ -38,8 +39,8 @@ def _toolkit(raw: Mapping[str, Any]) -> Toolkit:
 
 @remembered
 def toolkit(store: Store, cuda: str) -> Toolkit | None:
-    """The row of a toolkit ("12.5", "12.5.1", "12.5 Update 1"); the first release of the minor where no
-    update is named or known."""
+    """The row of a toolkit ("12.5", "12.5.1", "12.5 Update 1"); the first release of the minor if no update
+    is named or known."""
     text = removeprefix(removeprefix(cuda.strip(), "cuda-"), "CUDA ")
     update = None
     if "u" in text.lower():
@@ -98,8 +99,7 @@ def _branch(raw: Mapping[str, Any]) -> DriverBranch:
 
 @remembered
 def branch(store: Store, driver: str, platform: str) -> DriverBranch | None:
-    """The branch that a driver belongs to by its first number; None where it is older or newer than all
-    rows."""
+    """The branch of a driver, from its first number; None if it is older or newer than all rows."""
     try:
         number = dotted(driver)[0]
     except ValueError:

@@ -34,7 +34,7 @@ _TRIM = lazy.compile(
 )
 _GLUED = lazy.compile(r"^(gtx|rtx|gts|gt|mx|titan)(\d.*)$")
 _GTX = lazy.compile(r"\bgtx(?= (?:20[5-8]|[3-9]0[5-9])0\b)")
-"""Before a number whose cards are all called RTX: who writes GTX there means that."""
+"""Matches GTX before a number whose cards are all called RTX; people who write GTX there mean RTX."""
 _TAIL = lazy.compile(r"^(\d{3,4})(ti|super|tisuper)$")
 
 
@@ -71,7 +71,8 @@ def capability(store: Store, asked: str) -> str | None:
 
 
 def _of_beginning(store: Store, asked: str) -> set[str | None]:
-    """The capabilities of all names that begin so: nvidia-smi cuts a long name ("GeForce GTX 108...")."""
+    """The capabilities of all names with this beginning, because nvidia-smi cuts long names ("GeForce GTX
+    108...")."""
     begun = key(asked.rstrip(". "))
     if len(begun) < 6 or not any(c.isdigit() for c in begun):
         return set()
@@ -83,7 +84,7 @@ def _of_beginning(store: Store, asked: str) -> set[str | None]:
 
 
 def key(name: str) -> str:
-    """A name reduced to what tells one model from another: "NVIDIA GeForce GTX1080Ti" is "gtx 1080 ti"."""
+    """A name reduced to what distinguishes models: "NVIDIA GeForce GTX1080Ti" is "gtx 1080 ti"."""
     text = re.sub(r"\((?:r|tm|c)\)|[®™©]", " ", name.lower())
     text = re.sub(r"[-_/,()\[\]]+", " ", text)
     words: list[str] = []

@@ -1,6 +1,7 @@
 """The releases of the package index, and the reader of one of them.
 
-`doctor.tables.reading` is imported where it is used: it needs requests and packaging, which no look-up needs.
+Functions import `doctor.tables.reading` themselves, because it needs requests and packaging, which no look-up
+needs.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class Index:
         }
 
     def wheels(self, projects: Iterable[str]) -> list[tuple[str, Any]]:
-        """One wheel a release for Linux x86_64 of each project, as (project, file)."""
+        """One wheel per release for Linux x86_64 of each project, as (project, file)."""
         from concurrent.futures import ThreadPoolExecutor
 
         from doctor.tables.reading import nvidia, registry
@@ -62,7 +63,7 @@ class Index:
             return [(name, file) for name, files in zip(names, pool.map(listed, names)) for file in files]
 
     def rows(self, groups: Mapping[Key, Any], title: str, full: bool = False) -> dict[Key, dict[str, Any]]:
-        """The rows of these releases as their metadata says them, and with `full` their libraries too."""
+        """The rows of these releases from their metadata, and with `full` also from their libraries."""
         from concurrent.futures import ThreadPoolExecutor
 
         from doctor.tables.reading.progress import Progress

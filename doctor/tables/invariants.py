@@ -18,7 +18,7 @@ _SHA256 = lazy.compile(r"[0-9a-f]{64}")
 
 
 def problems(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """What is wrong with the rows, one line each; empty if nothing is."""
+    """The faults in the rows, one line each; empty if there are none."""
     found: list[str] = []
     seen: set[tuple[str, str, str]] = set()
     for row in rows:

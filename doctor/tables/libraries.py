@@ -1,5 +1,5 @@
-"""Libraries, the wheels that hold them, cuDNN and the traps: raw rows to values, and the few rules that pick
-one."""
+"""Libraries, the wheels that hold them, cuDNN and the traps: converts raw rows to values, and chooses one by
+a few rules."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def cudnns(store: Store) -> tuple[Cudnn, ...]:
 
 @remembered
 def cudnn(store: Store, version: str, cuda_major: str | None = None) -> Cudnn | None:
-    """The row of a cuDNN release; of a shorter version ("9", "8.9") the newest row that starts with it."""
+    """The row of a cuDNN release; for a shorter version ("9", "8.9") the newest row that starts with it."""
     try:
         wanted = tuple(int(p) for p in removeprefix(version.strip(), "v").split("."))
     except ValueError:
@@ -61,7 +61,7 @@ def _wheel(raw: Mapping[str, Any]) -> NvidiaWheel:
 
 @remembered
 def frameworks(store: Store, package: str | None = None) -> tuple[Framework, ...]:
-    """The releases of other GPU frameworks that were read, oldest first; of one package where it is named."""
+    """The releases of other GPU frameworks that were read, oldest first; of one package if it is named."""
     rows = store.made("frameworks", _framework)
     return rows if package is None else tuple(row for row in rows if row.package == package)
 

@@ -1,4 +1,4 @@
-"""What `tables TABLE KEY` answers."""
+"""Answers `tables TABLE KEY`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from doctor.tables.tables import Tables
 
 
 def look_up(tables: Tables, table: str, key: str, package: str | None, platform: str | None) -> Found:
-    """One look-up. Raises NoSuchRowError where the key is in no row, ValueError for an unknown table."""
+    """One look-up. Raises NoSuchRowError if the key is in no row, ValueError for an unknown table."""
     if table == "tensorflow":
         return _tensorflow(tables, key, package, platform)
     if table == "driver":

@@ -12,7 +12,7 @@ from doctor.tables.versions import dotted, minor
 
 
 def driver(tables: Tables, version: str, platform: str) -> Found:
-    """The page of a driver: its branch, the CUDA and the GPUs that it serves; without a version the list of
+    """The page of a driver: its branch, the CUDA and the GPUs that it supports; without a version the list of
     branches.
 
     Raises NoSuchRowError.
@@ -112,7 +112,7 @@ def cuda(tables: Tables, version: str) -> Found:
 
 
 def _builds(tables: Tables, key: str, number: str) -> list[Mapping[str, Any]]:
-    """The raw rows of the GPU builds whose CUDA (first two numbers) or cuDNN (first number) is this."""
+    """The raw rows of the GPU builds with this CUDA (first two numbers) or cuDNN (first number)."""
     of = minor if key == "cuda" else (lambda version: version.split(".")[0])
     return [
         raw
@@ -126,7 +126,7 @@ def _named(rows: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def _grouped(rows: Iterable[Mapping[str, Any]]) -> str:
-    """The same for people: the versions of each package and platform."""
+    """The builds for people: the versions of each package and platform."""
     groups: dict[tuple[str, str], list[str]] = {}
     for raw in rows:
         groups.setdefault((raw["package"], raw["platform"]), []).append(raw["version"])

@@ -1,8 +1,8 @@
-"""What products named in a report contain: bindings of other languages, programs with TensorFlow, hosted
-notebooks.
+"""The TensorFlow in products that a report names: bindings of other languages, programs with TensorFlow,
+hosted notebooks.
 
-Three files of one form (compat_tables/bindings.json, programs.json, hosted.json), a row for each run of
-releases or days.
+There are three files of one form (compat_tables/bindings.json, programs.json, hosted.json), with a row for
+each range of releases or days.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ TABLES = ("bindings", "programs", "hosted")
 
 @dataclass(frozen=True, slots=True)
 class Named(Row):
-    """What one name holds, in some of its releases or for some days.
+    """The contents of one product, in some of its releases or on some days.
 
-    table: which of the three. versions: a range of its own releases; since, until: days ("2023-02-08"),
-    until: the day it changed. "" where any. tensorflow: the releases that it brings or takes, a range
-    ("=={version}": its own number is TensorFlow's); package: their distribution. computes: the framework that
-    does, where that is not TensorFlow. own_build: compiled by a distribution. complete: the name's rows are
-    about all of its releases. cuda, cudnn, python: of a hosted runtime.
+    table: the file. versions: a range of its own releases; since, until: days ("2023-02-08"); until is the
+    day it changed; "" for any. tensorflow: the range of releases that it contains or accepts ("=={version}":
+    its own number is TensorFlow's); package: their distribution. computes: the framework that computes, if
+    that is not TensorFlow. own_build: compiled by a distribution. complete: the name's rows cover all of its
+    releases. cuda, cudnn, python: of a hosted runtime.
     """
 
     name: str
@@ -47,23 +47,23 @@ class Named(Row):
     python: str = ""
 
     def of(self, version: str) -> Named:
-        """The row of one release: with that release's number where TensorFlow has the same."""
+        """The row for one release: with that release's number if it is also TensorFlow's."""
         return replace(self, tensorflow=self.tensorflow.replace("{version}", version) if version else "")
 
     def serves(self, version: str, day: str) -> bool:
-        """Whether the row is about this release ("" where it is not known) on this day ("" likewise)."""
+        """Whether the row applies to this release ("" if unknown) on this day ("" if unknown)."""
         if version and self.versions and not within(version, self.versions, order):
             return False
         return not day or ((not self.since or self.since <= day) and (not self.until or day < self.until))
 
     @property
     def exactly(self) -> str:
-        """The one TensorFlow release that it holds; "" where there are several."""
+        """The one TensorFlow release that it contains; "" if there are several."""
         return self.tensorflow[2:] if re.fullmatch(r"==[\w.]+", self.tensorflow) else ""
 
     @property
     def holds(self) -> str:
-        """What it holds, in words."""
+        """Its contents, in words."""
         if self.computes:
             return self.computes
         return f"TensorFlow {self.exactly or self.tensorflow}".rstrip()
@@ -78,8 +78,8 @@ def rows(store: Store, name: str) -> tuple[Named, ...]:
 
 @remembered
 def written(store: Store) -> dict[str, str]:
-    """Spellings of the names in lower case, each with the name that it means; just the name if no row says
-    more."""
+    """Spellings of the names in lower case, each with the name that it means; only the name itself if no row
+    states others."""
     found: dict[str, list[str]] = {}
     for table in TABLES:
         for raw in store.all(table) if store.has(table) else ():
@@ -89,7 +89,7 @@ def written(store: Store) -> dict[str, str]:
 
 @remembered
 def about(store: Store, name: str) -> Named | None:
-    """The first row of a name, which says what holds for all of its releases: complete, language,
+    """The first row of a name, which has the fields for all of its releases: complete, language,
     own_build."""
     return next((row for table in TABLES for row in _rows(store, table) if row.name == name), None)
 

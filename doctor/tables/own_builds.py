@@ -1,9 +1,8 @@
-"""TensorFlow builds that are not PyPI's: NVIDIA's containers and wheels, conda's, a distribution's, one's
-own.
+"""TensorFlow builds that are not PyPI's: NVIDIA's containers and wheels, conda's, a distribution's, self-made
+ones.
 
-Its number is that of a release, but it may open other libraries: its own build_info.py outranks the row
-of the
-wheel with the same number.
+Such a build has the number of a release but may open other libraries: its own build_info.py outranks the row
+of the wheel with the same number.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from doctor.tables.tables import Tables
 
 COMPONENTS = ("CUDA runtime", "cuBLAS", "cuBLASLt", "cuFFT", "cuSOLVER", "cuSPARSE", "cuDNN")
-"""What every build since 2.4 needs before it registers a GPU (TryDlopenCUDALibraries)."""
+"""The libraries that every build since 2.4 needs before it registers a GPU (TryDlopenCUDALibraries)."""
 WITHOUT_CURAND = "2.14"
 """The first release that registers a GPU without cuRAND (libraries_required of the wheels)."""
 
@@ -62,7 +61,7 @@ def build(
     cudnn: str | None,
     capabilities: Sequence[str] = (),
 ) -> TensorFlowRelease:
-    """The row of a build that is not a wheel of the table. What its build_info.py leaves out stays unknown.
+    """The row of a build that is not a wheel of the table. Values that its build_info.py lacks stay unknown.
 
     capabilities: as build_info.py spells them, "sm_80", "compute_90" (which stands for machine code and PTX)
     or "8.0".
@@ -93,9 +92,8 @@ def build(
 def libraries(
     tables: Tables, version: str, cuda: str | None, cudnn: str | None, platform: str
 ) -> tuple[Library, ...]:
-    """What a build of this release for this CUDA and this cuDNN opens before it registers a GPU: by the
-    catalogue of
-    library names, which gives what was read from the wheels of every release since 2.1."""
+    """The libraries that a build of this release for this CUDA and cuDNN opens before it registers a GPU,
+    from the catalogue of library names, which agrees with the wheels of every release since 2.1."""
     components = COMPONENTS if at_least(version, WITHOUT_CURAND) else (*COMPONENTS, "cuRAND")
     fitting: dict[str, Library] = {}
     several: set[str] = set()

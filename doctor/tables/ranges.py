@@ -24,7 +24,7 @@ _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
 
 @functools.lru_cache(maxsize=8192)
 def within(version: str, range_: str, key: Callable[[str], Any] = dotted) -> bool:
-    """Whether a version lies in a range: all parts between commas hold, for one of the alternatives between
+    """Whether a version is in a range: all parts between commas hold, for one of the alternatives between
     bars.
 
     `key` makes versions comparable (dotted integers by default). Raises ValueError for a range that cannot be

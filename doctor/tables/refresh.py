@@ -1,5 +1,5 @@
-"""`tables refresh`: reads what the package index has and the tables lack into the user's data folder; and
-undo.
+"""`tables refresh`: reads what the package index has and the tables lack into the user's data folder; also
+its undo.
 
 The bundled tables are never touched.
 """
@@ -26,12 +26,12 @@ from doctor.tables.tables import Tables
 from doctor.tables.tensorflow import TABLE
 
 OF_INDEX = ("pythons", "wheels", "yanked")
-"""The keys that the index alone decides."""
+"""The keys that depend only on the index."""
 
 
 def refresh(form: str, full: bool) -> int:
     """Add what the index has and the tables lack: TensorFlow releases, NVIDIA's wheels, cuDNN's GPUs; and
-    note releases whose files changed. Says what changed."""
+    note releases whose files changed. Prints the changes; returns 1 if rows break a rule, otherwise 0."""
     tables = Tables.bundled()
     index = Index()
     found: list[dict[str, Any]] = []
@@ -104,7 +104,7 @@ def _nvidia(tables: Tables, index: Index, found: list[dict[str, Any]], table: st
 
 
 def wheel_problems(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """What is wrong with rows that come from NVIDIA's wheels, one line each."""
+    """The faults in rows from NVIDIA's wheels, one line each."""
     return [
         f"{row.get('source')}: no version, or no sha256 beside its file"
         for row in rows
@@ -114,7 +114,7 @@ def wheel_problems(rows: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def write(table: str, rows: list[dict[str, Any]]) -> Path:
-    """Lay a table into the user's data folder, with its hash beside it; what was there before is kept for
+    """Write a table into the user's data folder, with its hash beside it; the previous files are kept for
     undo."""
     from doctor.tables.reading.table import dump_table
 

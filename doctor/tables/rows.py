@@ -1,7 +1,7 @@
-"""The row types: frozen, typed, each with the place where its values were read.
+"""The row types: frozen and typed, each with the place where its values were read.
 
-`ref` is the row as people cite it; `source` the document and section, or the wheel. `data` is the row as it
-stands in its file. Fields whose value is not known are None, never a guess.
+`ref` is the row's citation; `source` the document and section, or the wheel. `data` is the row in its file.
+Fields with an unknown value are None, never a guess.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ R = TypeVar("R", bound=Row)
 
 
 def made(kind: type[R], raw: Mapping[str, Any], about: str, **columns: Any) -> R:
-    """A row of a type from a line of its file, cited as "`about`, from the line's source".
+    """A row of a type from a line of its file, cited as "`about`, from SOURCE".
 
-    Fields take what the file holds under their name (a list as a tuple); `columns` are those that it names
-    otherwise.
+    Fields get the file's value under their name (a list as a tuple); `columns` has the values of fields with
+    another name there.
     """
     own = [name for name in kind.__slots__ if name not in Row.__slots__]
     values = {name: raw[name] for name in own if raw.get(name) is not None}
@@ -42,7 +42,7 @@ def made(kind: type[R], raw: Mapping[str, Any], about: str, **columns: Any) -> R
 
 @dataclass(frozen=True, slots=True)
 class ComputeCapabilities:
-    """What kernels a build holds.
+    """The kernels in a build.
 
     compiled: compute capabilities with machine code ("8.0"). ptx: the targets of PTX ("9.0", "9.0a"; a target
     with a suffix runs on no later GPU). ptx_isa: for each target the PTX ISA versions found, ascending.
@@ -54,7 +54,7 @@ class ComputeCapabilities:
 
     @property
     def lowest(self) -> str | None:
-        """The lowest capability with machine code, or with PTX where there is no machine code."""
+        """The lowest capability with machine code, or with PTX if there is no machine code."""
         every = [*self.compiled] or [target for target in self.ptx if target[-1].isdigit()]
         return min(every, key=lambda c: tuple(int(p) for p in c.split(".")), default=None)
 
@@ -67,7 +67,7 @@ class TensorFlowRelease(Row):
     libraries: every SONAME or DLL that it opens; libraries_required: those without which no GPU is
     registered. pip_libraries_missed: of the required, those whose pip folder the build's RUNPATH leaves out.
     extras: extra name to {requirement name: version specifier}. of_wheel: read from a wheel; False for what
-    another build states of itself (doctor.tables.own_builds).
+    another build states about itself (doctor.tables.own_builds).
     """
 
     package: str
@@ -93,13 +93,13 @@ class TensorFlowRelease(Row):
 
     @property
     def requirement(self) -> str:
-        """The release as pip takes it: tensorflow-gpu==1.14.0."""
+        """The release as a requirement for pip: tensorflow-gpu==1.14.0."""
         return f"{self.package}=={self.version}"
 
 
 @dataclass(frozen=True, slots=True)
 class Toolkit(Row):
-    """A CUDA toolkit release and the driver that was made with it (None where NVIDIA names none)."""
+    """A CUDA toolkit release and the driver that was made with it (None if NVIDIA names none)."""
 
     cuda: str
     update: int = 0
@@ -120,7 +120,8 @@ class DriverFloor(Row):
 
 @dataclass(frozen=True, slots=True)
 class DriverBranch(Row):
-    """A driver branch ("535"): the highest CUDA it offers and which compute capabilities it still serves."""
+    """A driver branch ("535"): the highest CUDA that it offers and the compute capabilities that it still
+    supports."""
 
     branch: str
     cuda: str
@@ -150,7 +151,7 @@ class Architecture(Row):
 
 @dataclass(frozen=True, slots=True)
 class ForwardCompatibility(Row):
-    """A cuda-compat package: the CUDA it brings, and the driver branches that it may lie over."""
+    """A cuda-compat package: its CUDA, and the driver branches on which it works."""
 
     cuda: str
     branches: tuple[str, ...] = ()
@@ -158,10 +159,10 @@ class ForwardCompatibility(Row):
 
 @dataclass(frozen=True, slots=True)
 class GpuRow(Row):
-    """A GPU: by PCI id where it has one. `capability` is None where the name alone does not decide.
+    """A GPU, by PCI id if it has one. `capability` is None if the name alone does not determine it.
 
-    memory_mib: every size with which a card of this name was sold; empty where no source has it.
-    multiprocessors: None where no source has them, or cards of the name differ.
+    memory_mib: every size with which a card of this name was sold; empty if no source has it.
+    multiprocessors: None if no source has them, or cards of the name differ.
     """
 
     name: str
@@ -175,7 +176,8 @@ class GpuRow(Row):
 
 @dataclass(frozen=True, slots=True)
 class Cudnn(Row):
-    """A cuDNN release: CUDA majors it is made for and the compute capabilities that its kernels serve."""
+    """A cuDNN release: the CUDA major versions that it is made for, and the compute capabilities of its
+    kernels."""
 
     version: str
     cuda: tuple[str, ...] = ()
@@ -186,7 +188,7 @@ class Cudnn(Row):
 
 @dataclass(frozen=True, slots=True)
 class NvidiaWheel(Row):
-    """A wheel of an nvidia-* package: what it holds and where it lays it."""
+    """A wheel of an nvidia-* package: its libraries and their folders."""
 
     package: str
     version: str
@@ -196,11 +198,11 @@ class NvidiaWheel(Row):
 
 @dataclass(frozen=True, slots=True)
 class Framework(Row):
-    """A release of another GPU framework, or of a package through which one asks for CUDA: what it requires
-    on Linux.
+    """A release of another GPU framework, or of a package that installs CUDA for one: its requirements on
+    Linux.
 
-    requires, extras: requirements as METADATA writes them, with what their markers say of the Python.
-    pythons: those that it has wheels for; empty where one wheel serves all that requires_python allows.
+    requires, extras: requirements as in METADATA, with their markers' conditions on the Python. pythons:
+    those with wheels; empty if one wheel is for all that requires_python allows.
     """
 
     package: str

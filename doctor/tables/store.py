@@ -1,6 +1,6 @@
-"""Files to rows: finds the table's file, reads its text once, parses only the lines that are asked for.
+"""Reads tables: finds the table's file, reads its text once, and parses only the requested lines.
 
-A table is a JSON document with one row a line, so that a diff is one row and a look-up need not parse the
+A table is a JSON document with one row per line, so that a diff shows rows and a look-up need not parse the
 whole file:
 
     {"table": "cuda", "schema": 1, "date": "2026-11-21",
@@ -38,7 +38,7 @@ BUNDLED = Path(__file__).resolve().parent.parent.parent / "compat_tables"
 
 _HEAD = 4096
 _MOST_REMEMBERED = 20_000
-"""Answers that are kept at most: reports may ask for anything."""
+"""The most answers to keep, because reports may ask for anything."""
 
 
 class TableError(ValueError):
@@ -56,7 +56,7 @@ M = TypeVar("M", bound=Remembering)
 
 
 def remembered(look_up: Callable[Concatenate[M, P], R]) -> Callable[Concatenate[M, P], R]:
-    """A look-up whose answers are kept with the tables that they come from: many reports ask the same.
+    """A look-up whose answers are cached with their tables, because many reports ask the same.
 
     Its other arguments must be hashable, and what it returns is never changed.
     """
@@ -80,7 +80,7 @@ def remembered(look_up: Callable[Concatenate[M, P], R]) -> Callable[Concatenate[
 def user_folder() -> Path | None:
     """The folder for refreshed tables: the platform's place for an application's data, under the user's home.
 
-    None where this user has none.
+    None if this user has none.
 
     TFGPU_DOCTOR_TABLES overrides it (an empty value means: no refreshed tables at all, see `Store`).
     """
@@ -102,7 +102,7 @@ def head_date(text: str) -> str | None:
 
 
 class Store:
-    """The tables of one folder, with an optional folder of refreshed ones laid over it."""
+    """The tables of one folder, with an optional folder of refreshed ones that override them."""
 
     def __init__(self, folder: Path = BUNDLED, refreshed: Path | None = None) -> None:
         self.folder = folder
@@ -114,8 +114,8 @@ class Store:
         self.answers: dict[Any, Any] = {}
 
     def text(self, table: str) -> str:
-        """The text of a table's file; no rows and a note where a folder that is not ours lacks it. Raises
-        TableError if it is not UTF-8, or ours is missing."""
+        """The text of a table's file. If a folder other than the bundled one lacks it: a table without rows,
+        and a note. Raises TableError if it is not UTF-8, or the bundled one is missing."""
         if table not in self._texts:
             self._texts[table] = self._read(table)
         return self._texts[table]
@@ -140,7 +140,7 @@ class Store:
         return self._parsed[table]
 
     def made(self, table: str, make: Callable[[dict[str, Any]], R]) -> tuple[R, ...]:
-        """Every row as a value, made once. A table has one maker."""
+        """Every row as a value, made once. Each table has one `make`."""
         if table not in self._made:
             self._made[table] = tuple(make(raw) for raw in self.all(table))
         return self._made[table]
@@ -189,7 +189,8 @@ class Store:
         return (self.folder / f"{table}.json").read_bytes()
 
     def _read_refreshed(self, table: str, bundled_date: str | None) -> str | None:
-        """The refreshed copy where there is one that is not older than ours and matches its recorded hash."""
+        """The refreshed copy, if there is one that is not older than the bundled table and matches its
+        recorded hash."""
         if self.refreshed is None:
             return None
         path = self.refreshed / f"{table}.json"
@@ -210,7 +211,7 @@ class Store:
 
 
 def _mismatch(raw: bytes, path: Path) -> str | None:
-    """Why a refreshed file is not trusted, or None: its SHA-256 stands in a file beside it."""
+    """Why a refreshed file is not trusted, or None; its SHA-256 is in a file beside it."""
     import hashlib
 
     try:

@@ -30,7 +30,7 @@ from doctor.tables.versions import dotted
 
 
 class Tables:
-    """The compatibility tables of one folder. Reads a file the first time that one of its rows is asked for.
+    """The compatibility tables of one folder. A file is read when one of its rows is first needed.
 
     Raises doctor.tables.store.TableError (a ValueError) from any look-up whose file is missing or damaged.
     """
@@ -42,7 +42,7 @@ class Tables:
     @staticmethod
     @functools.lru_cache(maxsize=None)
     def bundled() -> Tables:
-        """The tables that ship with the tool, under the user's refreshed ones where there are newer ones.
+        """The bundled tables, overridden by the user's refreshed ones if these are newer.
 
         TFGPU_DOCTOR_TABLES names the folder for refreshed tables; set and empty, none are used.
         """
@@ -64,10 +64,10 @@ class Tables:
     def tensorflow(
         self, version: str, package: str | None = None, platform: str = "linux-x86_64"
     ) -> TensorFlowRelease | None:
-        """One release, or None where there is none.
+        """One release, or None if there is none.
 
-        With no package: the build with CUDA of that version where there is one (tensorflow before
-        tensorflow-gpu), else the CPU build. "2.3" means the newest patch of 2.3.
+        Without a package: the build with CUDA of that version if there is one (tensorflow before
+        tensorflow-gpu), otherwise the CPU build. "2.3" means the newest patch of 2.3.
         """
         return tensorflow.pick(self.store, version, package, platform)
 
@@ -80,8 +80,8 @@ class Tables:
     def gpu_builds(
         self, platform: str = "linux-x86_64", packages: Sequence[str] = ("tensorflow", "tensorflow-gpu")
     ) -> Iterator[TensorFlowRelease]:
-        """The GPU builds of a platform, newest first, one a version (of several packages the one named
-        first); yanked releases are left out."""
+        """The GPU builds of a platform, newest first, one per version (of several packages the first); yanked
+        releases are left out."""
         return tensorflow.newest_first(self.store, platform, packages)
 
     def build_opening(self, soname: str, platform: str | None = None) -> tuple[TensorFlowRelease, ...]:
@@ -102,7 +102,7 @@ class Tables:
         return None if row is None else row.cuda
 
     def driver_branch(self, driver: str, platform: str = "linux") -> DriverBranch | None:
-        """The branch of a driver ("535.183.01", "R535"), None where it is older or newer than the table."""
+        """The branch of a driver ("535.183.01", "R535"), None if it is older or newer than the table."""
         return drivers.branch(self.store, driver, platform)
 
     def driver_branches(self) -> tuple[DriverBranch, ...]:
@@ -153,7 +153,8 @@ class Tables:
         return libraries.wheels(self.store, package)
 
     def frameworks(self, package: str | None = None) -> tuple[Framework, ...]:
-        """Releases of torch, JAX, CuPy, ONNX Runtime and what they ask for CUDA through, oldest first."""
+        """Releases of torch, JAX, CuPy, ONNX Runtime and of the packages through which they install CUDA,
+        oldest first."""
         return libraries.frameworks(self.store, package)
 
     @remembered
@@ -170,7 +171,7 @@ class Tables:
 
     def gpu(self, name_or_pci_or_capability: str) -> tuple[GpuRow, ...]:
         """The GPUs meant by a name as people and nvidia-smi write it, a PCI id ("10de:2484") or a capability
-        ("8.6", "sm_86"). Several where the name fits several; none where it is not known."""
+        ("8.6", "sm_86"). Several if the name is ambiguous; none if it is unknown."""
         return gpus.find(self.store, name_or_pci_or_capability)
 
     def capability(self, gpu_name: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Picking TensorFlow releases out of tensorflow.json."""
+"""Chooses TensorFlow releases from tensorflow.json."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ def everything(store: Store, platform: str | None, package: str | None) -> tuple
 
 
 def newest_first(store: Store, platform: str, packages: Sequence[str]) -> Iterator[TensorFlowRelease]:
-    """The GPU builds of a platform that are not yanked, newest first, one a version: of several packages the
-    one named first. Rows become values only as they are asked for."""
+    """The GPU builds of a platform that are not yanked, newest first, one per version: of several packages
+    the first. Rows become values only when they are requested."""
     for raw in _newest_rows(store, platform, tuple(packages)):
         yield _value(store, raw)
 

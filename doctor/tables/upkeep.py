@@ -32,9 +32,9 @@ OF_METADATA = (
 
 
 def run(args: argparse.Namespace) -> int:
-    """Exit code 0; 1 where verify finds a difference or refresh finds rows that break a rule.
+    """Exit code 0; 1 if verify finds a difference or refresh finds rows that break a rule.
 
-    Raises UsageError for a release that is not in the table, UnableError where the index cannot be read.
+    Raises UsageError for a release that is not in the table, UnableError if the index cannot be read.
     """
     if args.table == "refresh" and args.undo:
         return undo()

@@ -18,8 +18,8 @@ _NUMBERS = lazy.compile(r"\d+")
 def dotted(version: str) -> tuple[int, ...]:
     """The integers of a dotted version, trailing zeros dropped: "450.80.02" is (450, 80, 2), "12.0" is (12,).
 
-    Reads the leading dotted number and ignores what follows it ("12.5.1-1ubuntu"). Raises ValueError where
-    the text does not start with a number (a leading "R" or "v" is allowed: "R535").
+    Reads the leading dotted number and ignores what follows it ("12.5.1-1ubuntu"). Raises ValueError if the
+    text does not start with a number (a leading "R" or "v" is allowed: "R535").
     """
     match = re.match(r"\s*[rRvV]?(\d+(?:\.\d+)*)", version)
     if match is None:

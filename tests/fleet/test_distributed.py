@@ -138,8 +138,8 @@ def task(index: object, workers: object = WORKERS, kind: str = "worker") -> dict
     return {"cluster": {"worker": workers}, "task": {"type": kind, "index": index}}
 
 
-def verdict(*told: Reply, question: str = "TF_CONFIG fits the nodes of the job") -> tuple[bool | None, str]:
-    one = next(one for one in agreements(told) if one.question == question)
+def verdict(*replies: Reply, question: str = "TF_CONFIG fits the nodes of the job") -> tuple[bool | None, str]:
+    one = next(one for one in agreements(replies) if one.question == question)
     return one.agrees, one.why
 
 
@@ -156,7 +156,7 @@ CASES: list[tuple[str, list[object], bool | None, str]] = [
     ("unset", ["", ""], None, "not set"),
     ("half", [task(0), ""], False, "some nodes have none"),
     ("same index", [task(0), task(0)], False, "claim to be worker 0"),
-    ("swapped", [task(1), task(0)], False, "names another one"),
+    ("swapped", [task(1), task(0)], False, "names another node"),
     ("other lists", [task(0), task(1, ["n1:2222", "n9:2222"])], False, "cluster differs"),
     (
         "old job",

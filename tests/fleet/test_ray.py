@@ -133,7 +133,7 @@ def test_each_node_answers_or_says_why_not(python: Path, address: str) -> None:
     assert env["r2"]["CUDA_VISIBLE_DEVICES"] == "1"
 
 
-def test_a_cluster_that_is_not_there_is_told(python: Path, fleet: Fleet) -> None:
+def test_a_cluster_that_is_not_there_is_reported(python: Path, fleet: Fleet) -> None:
     done = fleet(
         "--ray",
         f"127.0.0.1:{free_port()}",
@@ -142,10 +142,10 @@ def test_a_cluster_that_is_not_there_is_told(python: Path, fleet: Fleet) -> None
         env={"VIRTUAL_ENV": str(python.parent.parent), "RAY_gcs_rpc_server_reconnect_timeout_s": "3"},
     )
     assert done.returncode == 3, done.stdout
-    assert "no Ray cluster is reached" in done.stderr
+    assert "no Ray cluster could be reached" in done.stderr
 
 
-def test_no_ray_is_told(fleet: Fleet) -> None:
+def test_no_ray_is_reported(fleet: Fleet) -> None:
     done = fleet("--ray", env={"VIRTUAL_ENV": "", "CONDA_PREFIX": "", "PATH": "/usr/bin:/bin"})
     assert done.returncode == 3
     assert "no Python here has ray" in done.stderr

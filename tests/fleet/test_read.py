@@ -94,7 +94,7 @@ def test_it_says_which_differences_matter_and_why(fleet: Fleet, folder: Path) ->
     )
 
 
-def test_mig_and_a_missing_gpu_are_told_apart(reports: dict[str, str], tmp_path: Path) -> None:
+def test_mig_and_a_missing_gpu_are_distinguished(reports: dict[str, str], tmp_path: Path) -> None:
     gpu = json.loads(reports["sound"])
     gpu["facts"]["gpus"]["value"] *= 2
     (tmp_path / "n1.json").write_text(json.dumps(gpu))
@@ -327,7 +327,7 @@ def test_a_verdict_that_the_facts_do_not_bear_out_gets_no_cure(
     document["findings"][0].update(code="driver-missing", severity="error")
     (tmp_path / "n1.json").write_text(json.dumps(document))
     out = " ".join(fleet("read", str(tmp_path)).stdout.split())
-    assert "by the facts in the report the verdict is healthy" in out
+    assert "the facts in the report give the verdict healthy" in out
 
 
 def test_what_changed_since_the_last_run(fleet: Fleet, reports: dict[str, str], tmp_path: Path) -> None:
@@ -343,12 +343,12 @@ def test_what_changed_since_the_last_run(fleet: Fleet, reports: dict[str, str], 
     (today / "n2.json").write_text(reports["old-driver"])
     (today / "n3.json").write_text("")
     document = json.loads(fleet("read", str(today), "--since", str(before), "--format", "json").stdout)
-    told = {(c["what"], c["before"], c["now"]): c["nodes"] for c in document["changes"]}
-    assert told[("verdict", "healthy", "driver-too-old")] == ["n2"]
-    assert told[("driver", "550.54.14", "450.80.02")] == ["n2"]
-    assert told[("status", "answered", "failed")] == ["n3"]
-    assert told[("status", "answered", "not among the nodes")] == ["gone"]
-    assert told[("status", "not among the nodes", "answered")] == ["new"]
+    by_change = {(c["what"], c["before"], c["now"]): c["nodes"] for c in document["changes"]}
+    assert by_change[("verdict", "healthy", "driver-too-old")] == ["n2"]
+    assert by_change[("driver", "550.54.14", "450.80.02")] == ["n2"]
+    assert by_change[("status", "answered", "failed")] == ["n3"]
+    assert by_change[("status", "answered", "not among the nodes")] == ["gone"]
+    assert by_change[("status", "not among the nodes", "answered")] == ["new"]
     laid_out = tmp_path / "laid-out.json"
     laid_out.write_text(json.dumps(json.loads(before.read_text()), indent=1))
     assert changes(earlier(str(before)), earlier(str(laid_out))) == ()
@@ -379,7 +379,7 @@ def test_exit_zero_hides_errors_and_never_a_node_that_could_not_be_asked(
         ["--manifest", "kubernetes"],
     ],
 )
-def test_a_wrong_call_is_told(fleet: Fleet, words: list[str]) -> None:
+def test_a_wrong_call_is_reported(fleet: Fleet, words: list[str]) -> None:
     done = fleet(*words)
     assert done.returncode == 2, done.stdout
     assert "Traceback" not in done.stderr

@@ -168,7 +168,7 @@ def test_lock_with_two_releases_is_not_called_ok(tables: Tables) -> None:
     assert judged(tables, "uv.lock", text).unexamined
 
 
-def test_fork_by_platform_is_told_apart(tables: Tables) -> None:
+def test_fork_by_platform_is_distinguished(tables: Tables) -> None:
     """A project that takes another release on macOS: the one of this machine is judged."""
     needs = (
         '{ name = "tensorflow", version = "2.15.1", marker = "sys_platform == \'darwin\'" },\n    { name ='

@@ -274,11 +274,11 @@ def test_log_and_error_hold_nothing_private(
     message."""
     monkeypatch.setenv("HOME", "/root")
     made = job(tables, tmp_path / "tf")
-    told = {
+    rows = {
         name: (text, private) for name, (text, private) in {**SECRETS, **PRIVATE}.items() if "\n" not in text
     }
     last = "ERROR: cannot read https://u:pw/hunterzwei/slash@repo.corp.example/simple with --token hunterzwei"
-    code = f"import sys; print('\\n'.join([*{[text for text, _ in told.values()]!r}, {last!r}])); sys.exit(1)"
+    code = f"import sys; print('\\n'.join([*{[text for text, _ in rows.values()]!r}, {last!r}])); sys.exit(1)"
     program = tmp_path / "installer.py"
     program.write_text(code, encoding="utf-8")
     with pytest.raises(InstallFailedError, match="cannot read") as caught:
@@ -286,8 +286,8 @@ def test_log_and_error_hold_nothing_private(
             Job(made.plan, made.env, (Action((sys.executable, str(program)), "TensorFlow"),)), log, quiet=True
         )
     assert "hunterzwei" not in str(caught.value)
-    for text, _ in told.values():
+    for text, _ in rows.values():
         log.say(text)
     written = log.path.read_text(encoding="utf-8")
     assert written.count("cannot read") == 1
-    assert not [name for name, (_, private) in told.items() if private in written]
+    assert not [name for name, (_, private) in rows.items() if private in written]

@@ -9,7 +9,7 @@ from doctor.logs import read
 from doctor.tables import Tables
 
 
-def told(text: str) -> Diagnosis:
+def diagnosed(text: str) -> Diagnosis:
     return diagnose(read(text.encode(), "-"), Tables.bundled())
 
 
@@ -36,11 +36,11 @@ NUMA = (
 
 
 def test_a_log_that_stops_where_the_gpu_is_added_is_one_of_a_gpu_that_works() -> None:
-    assert told(f"Is this output ok?\n\n{NUMA}{SHOWN}{TAKEN}").verdict.code == "healthy"
+    assert diagnosed(f"Is this output ok?\n\n{NUMA}{SHOWN}{TAKEN}").verdict.code == "healthy"
 
 
 def test_a_log_that_stops_before_the_gpu_is_added_shows_none_that_works() -> None:
-    assert told(f"Is this output ok?\n\n{SHOWN}").verdict.code != "healthy"
+    assert diagnosed(f"Is this output ok?\n\n{SHOWN}").verdict.code != "healthy"
 
 
 def test_a_gpu_that_is_added_and_then_runs_out_of_memory_is_not_healthy() -> None:
@@ -48,7 +48,7 @@ def test_a_gpu_that_is_added_and_then_runs_out_of_memory_is_not_healthy() -> Non
         "E tensorflow/stream_executor/cuda/cuda_driver.cc:806] failed call to cuDevicePrimaryCtxRetain:"
         " CUDA_ERROR_OUT_OF_MEMORY\n"
     )
-    assert told(f"{SHOWN}{TAKEN}{failed}").verdict.code == "gpu-memory-held"
+    assert diagnosed(f"{SHOWN}{TAKEN}{failed}").verdict.code == "gpu-memory-held"
 
 
 def test_a_gpu_that_tensorflow_found_is_not_hidden_by_the_driver() -> None:
@@ -74,8 +74,8 @@ def test_a_library_that_only_tensorrt_asks_for_is_not_missed() -> None:
         " tensorflow/compiler/xla/stream_executor/platform/default/dso_loader.cc:64] Could not load dynamic"
         " library '{}'; dlerror: libcublas.so.12: cannot open shared object file: No such file or directory\n"
     )
-    assert told(line.format("libnvinfer_plugin.so.7")).verdict.code == "benign-messages"
-    assert told(line.format("libcublas.so.12")).verdict.code == "cuda-missing"
+    assert diagnosed(line.format("libnvinfer_plugin.so.7")).verdict.code == "benign-messages"
+    assert diagnosed(line.format("libcublas.so.12")).verdict.code == "cuda-missing"
 
 
 def test_who_has_no_gpu_misses_no_cuda() -> None:
@@ -85,8 +85,8 @@ def test_who_has_no_gpu_misses_no_cuda() -> None:
         " 23:23:51.880431: I tensorflow/stream_executor/cuda/cudart_stub.cc:29] Ignore above cudart dlerror"
         " if you do not have a GPU set up on your machine.\n"
     )
-    assert told(f"What is this? I don't have a GPU.\n\n{lines}").verdict.code == "benign-messages"
-    assert told(f"What is this? My GPU is not used.\n\n{lines}").verdict.code == "cuda-missing"
+    assert diagnosed(f"What is this? I don't have a GPU.\n\n{lines}").verdict.code == "benign-messages"
+    assert diagnosed(f"What is this? My GPU is not used.\n\n{lines}").verdict.code == "cuda-missing"
 
 
 def test_the_list_of_the_allocators_chunks_is_printed_where_memory_ran_out() -> None:
@@ -94,7 +94,7 @@ def test_the_list_of_the_allocators_chunks_is_printed_where_memory_ran_out() -> 
         "2018-01-27 14:53:01.837268: I tensorflow/core/common_runtime/bfc_allocator.cc:679] 3 Chunks of size"
         " 981504 totalling 2.81MiB\n"
     )
-    assert told(line).verdict.code == "model-oom"
+    assert diagnosed(line).verdict.code == "model-oom"
 
 
 def test_memory_that_is_neither_free_nor_the_programs_own_is_held_by_others() -> None:
@@ -102,14 +102,14 @@ def test_memory_that_is_neither_free_nor_the_programs_own_is_held_by_others() ->
         "RuntimeError: CUDA out of memory. (GPU 0; 31.75 GiB total capacity; {} already allocated; 44.69 MiB"
         " free)\n"
     )
-    assert told(text.format("5.22 GiB")).verdict.code == "gpu-memory-held"
-    assert told(text.format("31.10 GiB")).verdict.code != "gpu-memory-held"
+    assert diagnosed(text.format("5.22 GiB")).verdict.code == "gpu-memory-held"
+    assert diagnosed(text.format("31.10 GiB")).verdict.code != "gpu-memory-held"
 
 
 def test_a_misspelt_variable_is_passed_wrongly() -> None:
     text = 'I put os.environ["{}"]="3" at the start of train.py, and tensorflow still takes every GPU.'
-    assert told(text.format("CUDA_VISIBLE_DEVICE")).verdict.code == "gpu-config-conflict"
-    assert told(text.format("CUDA_VISIBLE_DEVICES")).verdict.code != "gpu-config-conflict"
+    assert diagnosed(text.format("CUDA_VISIBLE_DEVICE")).verdict.code == "gpu-config-conflict"
+    assert diagnosed(text.format("CUDA_VISIBLE_DEVICES")).verdict.code != "gpu-config-conflict"
 
 
 def test_a_build_that_has_cuda_is_not_one_for_the_cpu() -> None:

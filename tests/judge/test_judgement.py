@@ -9,7 +9,7 @@ from doctor.judge.weights import WEIGHTS
 from doctor.logs.prose import classify
 from doctor.remedies.usual import USUAL
 from doctor.rules import ORDER
-from tests.rules.situation import told
+from tests.rules.situation import diagnosed
 
 STATED = {
     "TensorFlow 1.4.1, CUDA 8, cuDNN 7.0.5, import fails\n": {"cudnn-version-mismatch"},
@@ -23,7 +23,7 @@ STATED = {
 
 @pytest.mark.parametrize(("text", "codes"), STATED.items(), ids=[text[:30] for text in STATED])
 def test_stated_versions_are_judged_by_the_tables(text: str, codes: set[str]) -> None:
-    diagnosis = told(text)
+    diagnosis = diagnosed(text)
     assert diagnosis.verdict.code in codes
     misfits = [part for part in diagnosis.compatibility if part.fits is False]
     assert misfits
@@ -48,12 +48,12 @@ WORKS_ELSEWHERE = {
     ("text", "code"), WORKS_ELSEWHERE.items(), ids=[text[:30] for text in WORKS_ELSEWHERE]
 )
 def test_the_versions_of_a_run_that_works_are_not_judged_for_the_one_that_fails(text: str, code: str) -> None:
-    assert told(text).verdict.code == code
+    assert diagnosed(text).verdict.code == code
 
 
 def test_windows_without_wsl_is_windows() -> None:
     codes = [
-        told(f"Windows 11, {said}, TF 2.15, the GPU list is empty.\n").verdict.code
+        diagnosed(f"Windows 11, {said}, TF 2.15, the GPU list is empty.\n").verdict.code
         for said in ("no WSL", "without WSL2", "in WSL2")
     ]
     assert codes[:2] == ["tf-windows-native"] * 2
@@ -61,7 +61,7 @@ def test_windows_without_wsl_is_windows() -> None:
 
 
 def test_one_environment_that_finds_the_gpu_and_one_that_does_not_is_no_matter_of_versions_that_fit() -> None:
-    verdict = told(
+    verdict = diagnosed(
         "Python 3.10, TF 2.15, CUDA 12.2: in RStudio tf$config$list_physical_devices('GPU') returns list(),"
         " while the same virtualenv finds the GPU when it is started from a terminal where LD_LIBRARY_PATH is"
         " set.\n"
@@ -70,7 +70,7 @@ def test_one_environment_that_finds_the_gpu_and_one_that_does_not_is_no_matter_o
 
 
 def test_one_command_cures_a_missing_cuda_and_a_gpu_that_is_too_new() -> None:
-    verdict = told(next(text for text in STATED if "5080" in text)).verdict
+    verdict = diagnosed(next(text for text in STATED if "5080" in text)).verdict
     assert any(
         "tensorflow[and-cuda]==" in step.text and "2.17" not in step.text for step in verdict.prescription
     )
@@ -84,7 +84,7 @@ def test_one_command_cures_a_missing_cuda_and_a_gpu_that_is_too_new() -> None:
     ],
 )
 def test_versions_that_go_together_are_no_fault(text: str) -> None:
-    diagnosis = told(text)
+    diagnosis = diagnosed(text)
     assert not [part for part in diagnosis.compatibility if part.fits is False]
     assert not [f for f in diagnosis.findings if "mismatch" in f.code or "too-" in f.code]
 
@@ -107,7 +107,7 @@ def test_versions_that_go_together_are_no_fault(text: str) -> None:
     ],
 )
 def test_sentences_name_a_cause_and_are_never_certain(text: str, code: str) -> None:
-    verdict = told(text).verdict
+    verdict = diagnosed(text).verdict
     assert verdict.code == code
     assert verdict.confidence != "certain"
     assert verdict.evidence[0].line == 1
@@ -138,7 +138,7 @@ def test_what_a_program_proves_outweighs_what_a_sentence_says() -> None:
 
 def test_an_op_of_ones_own_that_lacks_a_name_of_tensorflow_is_an_add_on_for_another_release() -> None:
     assert (
-        told(
+        diagnosed(
             'I get "grouping_so.so: undefined symbol: _ZTIN10tensorflow8OpKernelE" with tensorflow 1.13.1\n'
         ).verdict.code
         == "tf-addon-mismatch"
@@ -147,13 +147,13 @@ def test_an_op_of_ones_own_that_lacks_a_name_of_tensorflow_is_an_add_on_for_anot
         "ImportError: /usr/lib/python3.8/site-packages/tensorflow/python/_pywrap_tensorflow_internal.so:"
         " undefined symbol: _ZTIN10tensorflow8OpKernelE\n"
     )
-    assert told(broken).verdict.code != "tf-addon-mismatch"
+    assert diagnosed(broken).verdict.code != "tf-addon-mismatch"
 
 
 def test_a_quoted_end_of_the_message_names_the_name_that_tensorflow_2_lacks() -> None:
-    assert told("Same here with TensorFlow 2.6.0, no attribute 'contrib'.\n").verdict.code == "tf-api-version"
+    assert diagnosed("Same here with TensorFlow 2.6.0, no attribute 'contrib'.\n").verdict.code == "tf-api-version"
     assert (
-        told("AttributeError: 'Namespace' object has no attribute 'contrib'\n").verdict.code
+        diagnosed("AttributeError: 'Namespace' object has no attribute 'contrib'\n").verdict.code
         != "tf-api-version"
     )
 
@@ -162,4 +162,4 @@ def test_who_asks_for_a_tensorflow_gpu_that_still_had_code_does_not_meet_the_end
     text = (
         "pip install tensorflow-gpu==1.1.0 fails for me, that version simply is not there for python 3.6.\n"
     )
-    assert told(text).verdict.code != "tf-gpu-package-removed"
+    assert diagnosed(text).verdict.code != "tf-gpu-package-removed"

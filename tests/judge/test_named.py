@@ -4,15 +4,15 @@ holds."""
 from __future__ import annotations
 
 from doctor.findings import Part
-from tests.rules.situation import told
+from tests.rules.situation import diagnosed
 
 
 def _parts(text: str) -> dict[str, Part]:
-    return {part.part: part for part in told(text).compatibility}
+    return {part.part: part for part in diagnosed(text).compatibility}
 
 
 def test_the_addon_for_node_brings_a_tensorflow_that_opens_its_own_cuda() -> None:
-    diagnosis = told(
+    diagnosis = diagnosed(
         "tfjs-node-gpu 3.8.0 on Windows 10, CUDA 10.1 and cuDNN 7.6, GTX 1080. It does not use the GPU.\n"
     )
     assert diagnosis.verdict.code == "cuda-version-mismatch"
@@ -36,7 +36,7 @@ def test_every_release_of_a_binding_opens_another_cuda_than_the_one_that_is_ther
 
 
 def test_steps_for_a_binding_install_nothing_for_python() -> None:
-    verdict = told(
+    verdict = diagnosed(
         "tensorflow-sys 0.20, CUDA 12.4, cuDNN 9.1, Ubuntu, RTX 3060. It only uses the CPU\n"
     ).verdict
     assert verdict.code == "cuda-version-mismatch"
@@ -59,7 +59,7 @@ def test_a_program_without_its_release_says_nothing_of_its_tensorflow() -> None:
 
 
 def test_a_stated_tensorflow_counts_more_than_what_the_program_brings() -> None:
-    diagnosis = told(
+    diagnosis = diagnosed(
         "spleeter 2.3.0, but with tensorflow 2.15.0 put over it, CUDA 12.2, cuDNN 8.9, RTX 3060, driver"
         " 535.104.05\n"
     )
@@ -96,13 +96,13 @@ def test_a_distribution_compiles_its_package_for_its_own_cuda() -> None:
         "Arch Linux, python-tensorflow-opt-cuda 2.14.0, CUDA 12.2, cuDNN 8.9, RTX 3060. Which versions go"
         " together?\n"
     )
-    assert not [finding for finding in told(text).findings if finding.code == "cuda-version-mismatch"]
-    assert not [part for part in told(text).compatibility if part.part == "cuda" and part.fits is False]
+    assert not [finding for finding in diagnosed(text).findings if finding.code == "cuda-version-mismatch"]
+    assert not [part for part in diagnosed(text).compatibility if part.part == "cuda" and part.fits is False]
 
 
 def test_a_program_that_asks_pip_for_the_distribution_without_cuda_gets_that() -> None:
     text = "spleeter 1.5.3: tensorflow only computes on the CPU. GTX 1080, CUDA 10.0, cuDNN 7.6\n"
-    assert told(text).verdict.code == "tf-cpu-only"
+    assert diagnosed(text).verdict.code == "tf-cpu-only"
     beside = _parts(
         "spleeter-gpu 1.5.3: tensorflow only computes on the CPU. GTX 1080, CUDA 10.0, cuDNN 7.6\n"
     )
@@ -114,7 +114,7 @@ def test_a_binding_on_windows_that_brings_an_old_release_did_not_lose_cuda() -> 
         "TensorFlow.NET 0.70.2 with SciSharp.TensorFlow.Redist-Windows-GPU, CUDA 12.1, RTX 3070, Windows 11."
         " GPU not detected.\n"
     )
-    assert told(text).verdict.code == "cuda-version-mismatch"
+    assert diagnosed(text).verdict.code == "cuda-version-mismatch"
 
 
 def test_a_binding_of_no_known_release_on_windows_may_be_one_without_cuda() -> None:
@@ -122,4 +122,4 @@ def test_a_binding_of_no_known_release_on_windows_may_be_one_without_cuda() -> N
         "The crate tensorflow-sys on Windows 11: there is no libtensorflow for the GPU to download since"
         " 2.11, the program uses the CPU.\n"
     )
-    assert not [a for a in told(text).alternatives if a.code == "tf-windows-native" and a.against]
+    assert not [a for a in diagnosed(text).alternatives if a.code == "tf-windows-native" and a.against]

@@ -4,7 +4,7 @@ same.
 A mutation takes a text and a random generator and gives the text as it looks afterwards; the same seed gives
 the same text. `MUTATIONS` names them all. What takes away something that an expert needs is none of them: a
 message cut off in its middle, a version, the line that names the cause, the dates and source paths by which a
-release is told where the text does not name it (a path moves only where the release is named).
+release is stated where the text does not name it (a path moves only where the release is named).
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ _RECORD = re.compile(
 
 
 def _of_programs(change: Mutation) -> Mutation:
-    """A mutation of a text of which programs printed the most: no person's words go through a logger."""
+    """A mutation of a text that programs printed for the most part: no person's words go through a logger."""
     return lambda text, random: (
         change(text, random) if 2 * len(_RECORD.findall(text)) > text.count("\n") + 1 else text
     )

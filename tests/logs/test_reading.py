@@ -309,7 +309,7 @@ def test_record_that_a_program_wrapped_and_indented_is_joined() -> None:
         ),
     ],
 )
-def test_language_of_a_code_page_is_told_by_its_letters(encoding: str, text: str) -> None:
+def test_language_of_a_code_page_is_recognised_by_its_letters(encoding: str, text: str) -> None:
     assert encoding_of((text + "\n" + MESSAGE + "\n").encode(encoding)) == encoding
 
 

@@ -87,8 +87,8 @@ def run(command: list[str], where: Path, **variables: str) -> subprocess.Complet
 
 
 def bare(python: str, file: Path, where: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
-    """The file under a Python of which not even `site` is loaded, without a home, a folder for temporary
-    files, a PATH."""
+    """The file under a Python that does not even load `site`, without a home, a folder for temporary files, a
+    PATH."""
     nowhere = str(where / "nowhere")
     return run(
         [python, "-S", "-B", str(file), *words], where, HOME=nowhere, TMPDIR=nowhere, TFGPU_DOCTOR_TABLES=""
@@ -206,7 +206,7 @@ def test_a_file_without_its_tables_gives_no_verdict(one_file: Path, tmp_path: Pa
     assert b"Traceback" not in done.stderr
 
 
-def test_a_python_that_is_too_old_is_told_so(one_file: Path, tmp_path: Path) -> None:
+def test_a_python_that_is_too_old_is_reported(one_file: Path, tmp_path: Path) -> None:
     old = [
         str(p) for v in ("2.7", "3.6", "3.7") for p in Path.home().glob(f".pyenv/versions/{v}.*/bin/python")
     ]

@@ -12,7 +12,7 @@ from doctor.plan.described import described
 from doctor.tables import Tables
 from doctor.tables.arm import only_with_arm
 from tests.plan.contexts import outcome
-from tests.rules.situation import told
+from tests.rules.situation import diagnosed
 
 TABLES = Tables.bundled()
 BY_NAME = [
@@ -84,7 +84,7 @@ def test_a_jetson_gets_nvidias_wheel_for_its_jetpack(tables: Tables, gpu: str, j
     assert any("docs.nvidia.com/deeplearning/frameworks/install-tf-jetson-platform" in step for step in steps)
 
 
-def test_a_jetson_without_a_build_of_nvidias_is_told_so(tables: Tables) -> None:
+def test_a_jetson_without_a_build_of_nvidias_is_reported(tables: Tables) -> None:
     found = outcome(tables, gpu="Thor")
     assert not found.works
     assert "no NVIDIA build" in found.findings[0].explanation
@@ -104,14 +104,14 @@ def test_gpus_for_x86_stay_there(gpu: str) -> None:
 
 
 @pytest.mark.parametrize("gpu", ["NVIDIA GB10", "NVIDIA GH200 480GB", "Jetson AGX Orin"])
-def test_a_report_from_an_arm_gpu_is_not_told_to_install_for_x86(gpu: str) -> None:
+def test_a_report_from_an_arm_gpu_gets_no_command_to_install_for_x86(gpu: str) -> None:
     report = (
         f"TensorFlow version: 2.20.0\nGPU: {gpu}\nThe GPU is not used: tf.config.list_physical_devices('GPU')"
         " gives []\nCannot dlopen some GPU libraries. Skipping registering GPU devices...\n"
     )
     steps = [
         step.text
-        for finding in diagnose(told(report).facts, TABLES).findings
+        for finding in diagnose(diagnosed(report).facts, TABLES).findings
         for step in finding.prescription
     ]
     assert not [text for text in steps if "[and-cuda]" in text], steps

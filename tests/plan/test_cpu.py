@@ -87,10 +87,10 @@ def test_no_sentence_names_a_python_that_is_not_the_plans(
     if python is not None:
         facts = Facts((*facts, PythonVersion(HERE, python, 64)), "machine", "a machine")
     found = make_plans(PlanContext(facts, tables, VersionRequest(version_request)))
-    told = [f.title + f.explanation for f in found.findings] + [
+    texts = [f.title + f.explanation for f in found.findings] + [
         why for plan in found.plans for why in plan.why
     ]
-    assert not [text for text in told if "Python None" in text]
+    assert not [text for text in texts if "Python None" in text]
     for plan in found.plans:
         if plan.candidate.another_python:
             assert not [

@@ -239,7 +239,7 @@ def test_a_server_may_send_on_within_what_was_named(to: str, server: str) -> Non
 
 
 def test_redirects_end(server: str) -> None:
-    with pytest.raises(InputError, match="leads on more than"):
+    with pytest.raises(InputError, match="redirects more than"):
         addresses.fetch(f"{server}/loop/x")
     assert len(Hostile.seen) < 15
 

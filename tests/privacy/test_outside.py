@@ -1,4 +1,4 @@
-"""What is wrong outside of the tool is told in one line with the next step, and never called a defect of the
+"""A fault outside of the tool is reported in one line with the next step, and never called a defect of the
 tool."""
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def ended(command: str, folder: Path, redirection: str, *more: str) -> tuple[int
         timeout=120,
         check=False,
     )
-    told = folder / "stderr"
-    return done.returncode, told.read_text(encoding="utf-8") if told.exists() else ""
+    errors = folder / "stderr"
+    return done.returncode, errors.read_text(encoding="utf-8") if errors.exists() else ""
 
 
 @pytest.fixture
@@ -76,10 +76,10 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def no_defect(code: int, told: str) -> None:
-    assert code in (0, 1, 2, 3), told
+def no_defect(code: int, errors: str) -> None:
+    assert code in (0, 1, 2, 3), errors
     for word in ("defect", "report it", "Traceback", "Exception ignored"):
-        assert word not in told
+        assert word not in errors
 
 
 REDIRECTIONS = (">&-", "> /dev/full", ">&- 2>&-", "<&- >&- 2>&-", "2> /dev/full", "2>&-")
@@ -89,12 +89,12 @@ REDIRECTIONS = (">&-", "> /dev/full", ">&- 2>&-", "<&- >&- 2>&-", "2> /dev/full"
     itertools.product(REDIRECTIONS, ("explain", "tables", "help of a command", "a wrong call", "check")), 5,
 ))  # fmt: skip
 def test_a_stream_that_takes_nothing_is_no_defect(command: str, redirection: str, folder: Path) -> None:
-    code, told = ended(command, folder, redirection)
-    no_defect(code, told)
+    code, errors = ended(command, folder, redirection)
+    no_defect(code, errors)
     if redirection in (">&-", "> /dev/full") and command not in ("a wrong call", "help of a command"):
         assert code == 3
-        assert told.splitlines()[0].startswith("tfgpu-doctor: cannot go on: `standard output`")
-        assert "--output FILE" in told
+        assert errors.splitlines()[0].startswith("tfgpu-doctor: cannot go on: `standard output`")
+        assert "--output FILE" in errors
 
 
 @pytest.mark.parametrize("command", sampled(["code", "check", "plan"], 1))
@@ -177,7 +177,7 @@ def test_a_full_disk_keeps_what_a_file_held(tmp_path: Path) -> None:
             )
             assert done.returncode == 3, done.stderr
             assert "No space left on device" in done.stderr
-            assert "what was in the file is still there" in done.stderr
+            assert "the earlier file is unchanged" in done.stderr
         assert (disk / "save.json").read_text() == (disk / "answer").read_text() == "before\n"
     finally:
         subprocess.run(["umount", str(disk)], check=True)

@@ -257,6 +257,6 @@ def test_a_plan_shows_no_secret_of_a_requirement_file(
         "--extra-index-url https://zz:hunterzwei@repo.corp.example/simple\ntensorflow==2.15.0\nnumpy==2.0.0\n"
     )
     run(["plan", "--gpu", "RTX 3080", "--os", "Ubuntu 22.04", "-r", str(file), "--format", form])
-    told = capsys.readouterr()
-    assert "hunterzwei" not in told.out + told.err
-    assert "tensorflow" in told.out
+    printed = capsys.readouterr()
+    assert "hunterzwei" not in printed.out + printed.err
+    assert "tensorflow" in printed.out

@@ -60,8 +60,8 @@ def test_an_interpreter_that_does_not_answer_is_not_one_without_tensorflow(
 ) -> None:
     python = program(tmp_path, HOSTILE[what])
     done = cli("check", "--python", str(python), "--format", "json")
-    told = json.loads(done.stdout)
-    assert "tf-not-installed" not in [finding["code"] for finding in told["findings"]]
+    report = json.loads(done.stdout)
+    assert "tf-not-installed" not in [finding["code"] for finding in report["findings"]]
     assert done.returncode in (1, 3)  # 1: this machine may have no GPU, which is an error besides
     facts = examine(Machine.here(), str(python))
     assert facts.absent("tensorflow") is None
@@ -71,7 +71,7 @@ def test_an_interpreter_that_does_not_answer_is_not_one_without_tensorflow(
     assert "did not answer" in reasons["tensorflow"]
 
 
-def test_an_interpreter_that_hangs_is_told_with_its_limit(
+def test_an_interpreter_that_hangs_is_reported_with_its_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("doctor.probe.interpreter.LIMIT", 1.0)
@@ -82,7 +82,7 @@ def test_an_interpreter_that_hangs_is_told_with_its_limit(
     assert "did not answer in 1 s" in {f.what: f.reason for f in facts.of(Unreadable)}["python"]
 
 
-def test_an_interpreter_that_cannot_be_started_is_told(tmp_path: Path) -> None:
+def test_an_interpreter_that_cannot_be_started_is_reported(tmp_path: Path) -> None:
     (tmp_path / "python").write_bytes(b"\x7fELF no program")
     (tmp_path / "python").chmod(0o755)
     facts = examine(Machine.here(), str(tmp_path / "python"))
@@ -223,7 +223,7 @@ def test_a_tensorflow_that_is_nowhere_is_still_absent(tmp_path: Path) -> None:
     assert diagnose(facts, Tables.bundled()).verdict.code == "tf-not-installed"
 
 
-def test_the_environment_in_use_that_cannot_be_looked_at_is_told(tmp_path: Path) -> None:
+def test_the_environment_in_use_that_cannot_be_looked_at_is_reported(tmp_path: Path) -> None:
     """Another Python is not taken for it in silence."""
     machine = Folder(tmp_path).working_gpu().python(prefix="/usr").env(VIRTUAL_ENV="/closed/venv")
     close(machine, "/closed")

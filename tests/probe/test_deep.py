@@ -77,7 +77,7 @@ def test_a_working_gpu_is_registered_and_both_operations_are_right(tmp_path: Pat
     assert [fact.get("peak_mib") for fact in facts.symptoms("deep-memory")] == ["1.0"]
 
 
-def test_wrong_numbers_are_told_apart_from_right_ones(tmp_path: Path) -> None:
+def test_wrong_numbers_are_distinguished_from_right_ones(tmp_path: Path) -> None:
     facts = seen(tmp_path, product="63.0")
     assert [fact.get("op") for fact in facts.symptoms("deep-operation-wrong")] == ["matmul"]
     assert diagnose(facts, Tables.bundled()).worst == "error"

@@ -107,7 +107,7 @@ class TestLibcuda:
         assert "symbol not found" in refused.error
 
 
-def test_one_gpu_is_told_once_with_all_that_is_known_of_it(tmp_path: Path) -> None:
+def test_one_gpu_is_shown_once_with_all_that_is_known_of_it(tmp_path: Path) -> None:
     facts = Folder(tmp_path).working_gpu().facts()
     (gpu,) = facts.of(Gpu)
     assert (gpu.name, gpu.pci_id, gpu.memory_mib, gpu.index) == (

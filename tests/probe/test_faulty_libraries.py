@@ -25,7 +25,7 @@ TOOLKIT = "/usr/local/cuda-11.2/lib64"
 
 
 def cut(name: str) -> bytes:
-    """A library of which half is missing."""
+    """A library whose second half is missing."""
     return skeleton(soname=name, filling=100_000)[:50_000]
 
 

@@ -1,5 +1,4 @@
-"""Machines of which nothing but files is known: no recorded variables, no answers, as a mounted disk or an
-image is.
+"""Machines known only by their files: no recorded variables, no answers, as a mounted disk or an image is.
 
 The layouts are those of NVIDIA's packages for Jetson Linux 36, of nixpkgs, of TensorFlow's own images, of the
 cuda-compat packages and of conda.
@@ -352,7 +351,7 @@ def test_a_closed_start_file_is_no_doubt_where_every_library_is_found(tmp_path: 
     assert machine.diagnosis().verdict.code == "healthy"
 
 
-def test_a_conda_environment_is_told_of_activate_d_and_not_of_the_whole_machine(tmp_path: Path) -> None:
+def test_a_conda_environment_is_shown_activate_d_and_not_the_whole_machine(tmp_path: Path) -> None:
     steps = conda(Disk(tmp_path / "machine"), script=False).diagnosis().verdict.prescription
     assert "etc/conda/activate.d" in steps[0].text
     assert steps[1].text == "conda activate /home/u/mamba/envs/tf"

@@ -85,7 +85,7 @@ def test_a_healthy_system_of_another_kind_gets_no_error(name: str, tmp_path: Pat
     assert diagnosis.verdict.code == "healthy", codes(diagnosis)
 
 
-def test_what_nix_built_without_the_driver_s_folder_is_told_of_it(tmp_path: Path) -> None:
+def test_what_nix_built_without_the_driver_s_folder_gets_the_step_for_it(tmp_path: Path) -> None:
     diagnosis = nixos(Folder(tmp_path), runpath=False).diagnosis()
     assert diagnosis.verdict.code == "driver-libcuda-missing", codes(diagnosis)
     assert "/run/opengl-driver/lib" in commands(diagnosis)

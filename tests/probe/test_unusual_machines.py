@@ -611,7 +611,7 @@ BROKEN: dict[str, tuple[str, Make]] = {
     "the library of the driver before": ("driver-library-mismatch", lambda m: two_libcudas(m, "535.161.08")),
     "Gentoo without cuDNN": ("cudnn-missing", lambda m: gentoo(m, cudnn=False)),
     "conda with the CUDA of another release": ("cuda-version-mismatch", conda_of_another_cuda),
-    "wheels of which one is gone": ("cuda-missing|library-broken", lambda m: without_wheel(m, "cublas")),
+    "wheels, and one is gone": ("cuda-missing|library-broken", lambda m: without_wheel(m, "cublas")),
     "the 32-bit half of a driver": ("driver-libcuda-missing|library-broken", narrow_driver),
     "nodes of root alone": ("device-permission", of_root_alone),
     "a stub before the driver's library": ("library-path", stubs_first),

@@ -387,7 +387,7 @@ def test_the_verdict_names_the_fault(name: str, tmp_path: Path) -> None:
 
 
 def wsl(machine: Folder) -> Folder:
-    """WSL2 with the Windows driver's libraries, which the distribution's loader is told of."""
+    """WSL2 with the Windows driver's libraries in the loader's list."""
     machine.write("/proc/sys/kernel/osrelease", "5.15.153.1-microsoft-standard-WSL2\n").write("/dev/dxg", "")
     for name in ("libcuda.so.1", "libnvidia-ml.so.1"):
         machine.library(f"/usr/lib/wsl/lib/{name}", soname=name)

@@ -12,7 +12,7 @@ import doctor.probe
 FOLDER = Path(doctor.probe.__file__).parent
 
 
-def told() -> set[str]:
+def documented() -> set[str]:
     """The kinds that the package's docstring lists."""
     lines = re.findall(r"^    ([a-z][a-z0-9-]*(?:, [a-z][a-z0-9-]*)*) +\S", doctor.probe.__doc__ or "", re.M)
     return {kind for line in lines for kind in line.split(", ")}
@@ -34,22 +34,22 @@ def made() -> set[str]:
     }
 
 
-def test_every_symptom_that_a_probe_makes_is_told() -> None:
+def test_every_symptom_that_a_probe_makes_is_documented() -> None:
     assert {
         kind
         for kind in made()
-        if not any(word == kind or (kind.endswith("-") and word.startswith(kind)) for word in told())
+        if not any(word == kind or (kind.endswith("-") and word.startswith(kind)) for word in documented())
     } == set()
 
 
-def test_every_symptom_that_is_told_can_be_made() -> None:
+def test_every_documented_symptom_can_be_made() -> None:
     texts = " ".join(
         path.read_text(encoding="utf-8") for path in FOLDER.glob("*.py") if path.name != "__init__.py"
     )
-    assert len(told()) > 30
+    assert len(documented()) > 30
     assert {
         word
-        for word in told()
+        for word in documented()
         if f'"{word}"' not in texts
         and not any(word.startswith(kind) for kind in made() if kind.endswith("-"))
     } == set()

@@ -47,5 +47,5 @@ def test_2_4_opens_a_library_that_no_package_holds(tables: Tables) -> None:
 def test_windows_has_no_such_packages(tables: Tables) -> None:
     assert not any(
         "nvidia-cublas-cu11" in step
-        for step in prescribed(tables, "2.10.1", Platform(Source("told"), "windows", "x86_64"))
+        for step in prescribed(tables, "2.10.1", Platform(Source("stated"), "windows", "x86_64"))
     )

@@ -167,10 +167,10 @@ SECRET = "s3cr3tw0rd"
 @pytest.mark.parametrize("form", ["markdown", "json"])
 def test_record_in_a_report_holds_no_secret_of_a_variable(facts: Facts, form: str) -> None:
     source = Source("$API_TOKEN", None, SECRET)
-    told = facts.plus(
+    stated = facts.plus(
         [EnvVar(source, "API_TOKEN", SECRET), EnvVar(source, "XLA_FLAGS", f"--password={SECRET}")]
     )
-    back = read(report(told, form).encode())
+    back = read(report(stated, form).encode())
     assert {v.name for v in back.of(EnvVar)} >= {"API_TOKEN", "XLA_FLAGS"}
     assert SECRET not in repr(back)
 

@@ -43,7 +43,7 @@ def faults_of_finding(
     made = environments(finding.prescription)
     commands = [(step.platform, step.text) for step in finding.prescription if step.kind == "shell"]
     yield from (
-        ("is told more than once", text)
+        ("is described more than once", text)
         for n, (where, text) in enumerate(commands)
         if (where, text) in commands[:n]
     )

@@ -16,7 +16,7 @@ class Fires:
     """A text whose verdict is `code`.
 
     deciding: a piece of the line that decides; it stands in one line of the text only.
-    says: pieces, each of which some step of the prescription holds. never: pieces that no step may hold.
+    says: pieces; some step of the prescription must hold each. never: pieces that no step may hold.
     words: pieces of the explanation. verify: a piece of the command that shows the cure.
     """
 
@@ -48,7 +48,7 @@ def bundled() -> Tables:
 
 
 @lru_cache(maxsize=2048)
-def told(text: str) -> Diagnosis:
+def diagnosed(text: str) -> Diagnosis:
     """The diagnosis of a pasted text."""
     return diagnose(read(text.encode("utf-8"), "report"), bundled())
 

@@ -14,7 +14,7 @@ from doctor.facts import (
 )
 
 SYSTEMS = {"linux": "Ubuntu 22.04", "wsl": "Ubuntu 22.04", "windows": "Windows 11", "macos": "macOS 14"}
-TOLD = (TensorFlowVersion, PythonVersion, Platform, OperatingSystem, EnvironmentKind, TensorFlowBuild)
+STATED = (TensorFlowVersion, PythonVersion, Platform, OperatingSystem, EnvironmentKind, TensorFlowBuild)
 
 
 def moved(
@@ -25,9 +25,9 @@ def moved(
     python: str | None,
     environments: tuple[str, ...] = (),
 ) -> Facts:
-    """The same symptoms, on another system with another TensorFlow and Python; None: not told."""
+    """The same symptoms, on another system with another TensorFlow and Python; None: not stated."""
     where = Source("moved", 1, f"{platform}, TensorFlow {release}, Python {python}")
-    items = [f for f in facts if not isinstance(f, TOLD)]
+    items = [f for f in facts if not isinstance(f, STATED)]
     items += [
         Platform(where, platform, "arm64" if platform == "macos" else "x86_64"),
         OperatingSystem(where, SYSTEMS[platform]),

@@ -75,8 +75,8 @@ def log(version: str, *events: Event | str, windows: bool = False) -> str:
 
 def versions(tensorflow: str, python: str = "") -> str:
     """What a careful person prints first."""
-    told = f'>>> import tensorflow as tf\n>>> tf.__version__\n"{tensorflow}"'.replace('"', "'")
-    return (f"Python {python} | packaged by conda-forge | (default)\n" if python else "") + told
+    message = f'>>> import tensorflow as tf\n>>> tf.__version__\n"{tensorflow}"'.replace('"', "'")
+    return (f"Python {python} | packaged by conda-forge | (default)\n" if python else "") + message
 
 
 def form(*, system: str, tensorflow: str, python: str = "", cuda: str = "", gpu: str = "") -> str:
@@ -127,8 +127,8 @@ def refused(*names: str, path: str = "", error: str = "") -> Event:
                 else f"{name}: cannot open shared object file: No such file or directory"
             )
             if r.number <= (1, 12):
-                told = f"Couldn't open CUDA library {name}. LD_LIBRARY_PATH: {path}"
-                yield r.line("I", "stream_executor/dso_loader.cc", 126, told)
+                message = f"Couldn't open CUDA library {name}. LD_LIBRARY_PATH: {path}"
+                yield r.line("I", "stream_executor/dso_loader.cc", 126, message)
             elif r.number <= (1, 14):
                 yield r.line("I", DSO, 53, f"Could not dlopen library '{name}'; dlerror: {why}{tail}")
             else:
@@ -187,8 +187,8 @@ def cuinit(error: str, text: str = "") -> Event:
     def lines(r: Release) -> Iterable[str]:
         what = f"{error}: {text}" if text and r.number >= (1, 12) else error
         if r.number >= (2, 18):
-            told = f"failed call to cuInit: INTERNAL: CUDA error: Failed call to cuInit: {what}"
-            yield r.line("E", "stream_executor/cuda/cuda_platform.cc", 51, told)
+            message = f"failed call to cuInit: INTERNAL: CUDA error: Failed call to cuInit: {what}"
+            yield r.line("E", "stream_executor/cuda/cuda_platform.cc", 51, message)
         else:
             yield r.line("E", "stream_executor/cuda/cuda_driver.cc", 318, f"failed call to cuInit: {what}")
 
@@ -250,11 +250,11 @@ def created(
 
     def lines(r: Release) -> Iterable[str]:
         if r.number < (1, 5):
-            told = (
+            message = (
                 f"Creating TensorFlow device (/gpu:{index}) -> (device: {physical}, name: {name}, pci bus id:"
                 f" {bus})"
             )
-            yield r.line("I", DEVICE, 977, told)
+            yield r.line("I", DEVICE, 977, message)
             return
         card = f"device: {physical}, name: {name}, pci bus id: {bus}, compute capability: {capability}"
         job = f"/job:localhost/replica:0/task:0/device:GPU:{index} with {memory} MB memory"
@@ -287,8 +287,8 @@ def cudnn_failed(status: str, driver: str = "") -> Event:
         )
         if driver:
             possibly = "possibly" if r.number < (1, 12) else "Possibly"
-            told = f"{possibly} insufficient driver version: {driver}"
-            yield r.line("E", "stream_executor/cuda/cuda_dnn.cc", 336, told, absl=True)
+            message = f"{possibly} insufficient driver version: {driver}"
+            yield r.line("E", "stream_executor/cuda/cuda_dnn.cc", 336, message, absl=True)
 
     return lines
 
@@ -339,13 +339,13 @@ def onednn(r: Release) -> Iterable[str]:
 def cpu_features(r: Release) -> Iterable[str]:
     """The notice of CPU instructions."""
     if r.number >= (2, 5):
-        told = (
+        message = (
             "This TensorFlow binary is optimized with oneAPI Deep Neural Network Library (oneDNN) to use the"
             " following CPU instructions in performance-critical operations:  AVX AVX2"
         )
     else:
-        told = "Your CPU supports instructions that this TensorFlow binary was not compiled to use: AVX2 FMA"
-    yield r.line("I", "core/platform/cpu_feature_guard.cc", 193, told)
+        message = "Your CPU supports instructions that this TensorFlow binary was not compiled to use: AVX2 FMA"
+    yield r.line("I", "core/platform/cpu_feature_guard.cc", 193, message)
 
 
 def tf_trt(r: Release) -> Iterable[str]:
@@ -356,8 +356,8 @@ def tf_trt(r: Release) -> Iterable[str]:
 def factories(r: Release) -> Iterable[str]:
     """Plugins registered twice (2.14 and later)."""
     for plugin in ("cuFFT", "cuDNN", "cuBLAS"):
-        told = (
+        message = (
             f"Unable to register {plugin} factory: Attempting to register factory for plugin {plugin} when"
             " one has already been registered"
         )
-        yield r.line("E", f"stream_executor/cuda/cuda_{plugin[2:].lower()}.cc", 479, told, absl=True)
+        yield r.line("E", f"stream_executor/cuda/cuda_{plugin[2:].lower()}.cc", 479, message, absl=True)

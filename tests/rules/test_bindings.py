@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from doctor.facts import Symptom
-from tests.rules.situation import told
+from tests.rules.situation import diagnosed
 
 IN_ANOTHER_LANGUAGE = {
     "node": "npm i @tensorflow/tfjs-node-gpu",
@@ -18,7 +18,7 @@ IN_ANOTHER_LANGUAGE = {
 
 @pytest.mark.parametrize("language", IN_ANOTHER_LANGUAGE)
 def test_the_language_is_read_and_no_python_is_asked_for(language: str) -> None:
-    diagnosis = told(f"{IN_ANOTHER_LANGUAGE[language]}\n\nThe GPU does not get anything to do.\n")
+    diagnosis = diagnosed(f"{IN_ANOTHER_LANGUAGE[language]}\n\nThe GPU does not get anything to do.\n")
     assert [s.get("language") for s in diagnosis.facts.symptoms("binding")] == [language]
     assert diagnosis.verdict.confidence != "certain"
     assert not [s.text for s in diagnosis.verdict.prescription if "python" in s.text]
@@ -27,7 +27,7 @@ def test_the_language_is_read_and_no_python_is_asked_for(language: str) -> None:
 
 @pytest.mark.parametrize("language", IN_ANOTHER_LANGUAGE)
 def test_each_language_has_its_own_way_to_the_build_for_the_gpu(language: str) -> None:
-    verdict = told(
+    verdict = diagnosed(
         f"{IN_ANOTHER_LANGUAGE[language]}\nI installed the CPU version of TensorFlow, and the GPU is not"
         " used.\n"
     ).verdict
@@ -41,7 +41,7 @@ def test_a_traceback_of_python_is_pythons() -> None:
         'npm i @tensorflow/tfjs-node\n\nTraceback (most recent call last):\n  File "convert.py", line 1, in'
         " <module>\nImportError: libcudart.so.10.0: cannot open shared object file\n"
     )
-    diagnosis = told(text)
+    diagnosis = diagnosed(text)
     assert diagnosis.facts.of(Symptom)
     assert any("pip" in s.text or "conda" in s.text for s in diagnosis.verdict.prescription)
 
@@ -51,7 +51,7 @@ def test_r_runs_the_tensorflow_of_a_python_that_reticulate_names() -> None:
         "> library(keras)\nCould not load dynamic library 'libcudart.so.11.0'; dlerror: libcudart.so.11.0:"
         " cannot open shared object file\n"
     )
-    steps = [s.text for s in told(text).verdict.prescription]
+    steps = [s.text for s in diagnosed(text).verdict.prescription]
     assert "reticulate::py_config()" in steps[0]
     assert any("pip" in step for step in steps)
 
@@ -61,7 +61,7 @@ def test_an_environment_that_is_made_for_r_is_named_to_r() -> None:
         "> reticulate::py_config()\nOS: Windows 10\ntensorflow 2.15.0\nThe GPU is not used.\n>"
         " tf$config$list_physical_devices('GPU')\nlist()\n"
     )
-    steps = [s.text for s in told(text).verdict.prescription]
+    steps = [s.text for s in diagnosed(text).verdict.prescription]
     assert any("conda create" in step for step in steps)
     assert 'reticulate::use_condaenv("tf-gpu", required = TRUE)' in steps[-1]
 
@@ -71,4 +71,4 @@ def test_what_needs_no_python_says_nothing_of_r() -> None:
         "> library(keras)\n> reticulate::py_config()\nfailed call to cuInit: CUDA_ERROR_UNKNOWN: unknown"
         " error\n"
     )
-    assert not [s.text for s in told(text).verdict.prescription if "reticulate" in s.text]
+    assert not [s.text for s in diagnosed(text).verdict.prescription if "reticulate" in s.text]

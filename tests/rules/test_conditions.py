@@ -41,7 +41,7 @@ from doctor.rules import RuleSet, rule_of
 from doctor.rules.gpu.visible_devices import hides
 from tests.rules.situation import bundled
 
-HERE = Source("case", 1, "as it was told")
+HERE = Source("case", 1, "as it was stated")
 
 
 def judged(code: str, *facts: Fact, kind: str = "report") -> list[Finding]:
@@ -318,8 +318,8 @@ def test_a_cudnn_that_a_form_places_somewhere_is_out_of_sight(
     version: str, rank: int, location: str | None, fires: bool
 ) -> None:
     missing = LibraryNotLoaded(HERE, "libcudnn.so.7", "cannot open shared object file")
-    told = CudnnVersion(Source("case", 3, f"cuDNN {version}"), version, location, rank)
-    findings = judged("library-path", missing, installed("10.1", FORM), told)
+    found_first = CudnnVersion(Source("case", 3, f"cuDNN {version}"), version, location, rank)
+    findings = judged("library-path", missing, installed("10.1", FORM), found_first)
     assert bool(findings) == fires
 
 
@@ -386,7 +386,7 @@ def test_windows_drivers_are_measured_by_the_floor_for_windows(platform: str, fi
         )
 
 
-def test_ptx_that_the_driver_cannot_compile_is_foretold_unless_the_log_says_what_happened() -> None:
+def test_ptx_that_the_driver_cannot_compile_is_predicted_unless_the_log_says_what_happened() -> None:
     """2.18 has its kernels for compute capability 9.0 partly as PTX of CUDA 12.3; R525 offers CUDA 12.0."""
     facts = (
         DriverVersion(HERE, "525.147.05", "any", MEASURED),
@@ -394,16 +394,16 @@ def test_ptx_that_the_driver_cannot_compile_is_foretold_unless_the_log_says_what
         Platform(HERE, "linux", "x86_64"),
         Gpu(HERE, "NVIDIA H100 80GB HBM3", "9.0"),
     )
-    (foretold,) = judged("driver-too-old", *facts, kind="machine")
-    assert "PTX" in foretold.explanation
-    (told,) = judged(
+    (predicted,) = judged("driver-too-old", *facts, kind="machine")
+    assert "PTX" in predicted.explanation
+    (found_first,) = judged(
         "driver-too-old",
         *facts,
         Symptom(Source("log", 7, "insufficient"), "driver-insufficient"),
         kind="machine",
     )
-    assert "insufficient" in evidence(told)
-    assert told.confidence == "certain"
+    assert "insufficient" in evidence(found_first)
+    assert found_first.confidence == "certain"
 
 
 # --- gpu-hidden: what a value does
@@ -513,12 +513,12 @@ def test_a_shuffle_buffer_that_fills_is_a_fault_only_where_something_died(
 
 @pytest.mark.parametrize(("listed", "sessions"), [(False, True), (True, False)])
 def test_the_words_of_tensorflow_1_get_code_with_a_session(listed: bool, sessions: bool) -> None:
-    told = Source(
+    found_first = Source(
         "case",
         1,
         "Cannot assign a device for operation 'MatMul': no supported kernel for GPU devices is available",
     )
-    facts = [Symptom(told, "no-gpu-kernel"), *([Symptom(HERE, "device-listed")] if listed else [])]
+    facts = [Symptom(found_first, "no-gpu-kernel"), *([Symptom(HERE, "device-listed")] if listed else [])]
     (finding,) = judged("op-no-gpu-kernel", *facts)
     assert any("ConfigProto" in step.text for step in finding.prescription) == sessions
 
@@ -657,7 +657,7 @@ def test_a_stub_that_answers_in_a_container_is_the_container_without_a_gpu(
     ("kind", "says"),
     [("both-packages", "names both distributions"), ("hollow-module", "not a complete package")],
 )
-def test_both_distributions_and_a_hollow_package_are_told_apart(kind: str, says: str) -> None:
+def test_both_distributions_and_a_hollow_package_are_distinguished(kind: str, says: str) -> None:
     (finding,) = judged("tf-conflicting-packages", Symptom(HERE, kind), Symptom(HERE, "gpu-list-empty"))
     assert says in finding.explanation
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.rules.situation import told
+from tests.rules.situation import diagnosed
 
 SITUATIONS = {
     "cudnnCreate is in every cuDNN: the library in which it was looked for is another one": (
@@ -175,11 +175,11 @@ SITUATIONS = {
 
 @pytest.mark.parametrize(("text", "code"), SITUATIONS.values(), ids=SITUATIONS)
 def test_the_circumstance_decides(text: str, code: str) -> None:
-    assert told(text).findings[0].code == code
+    assert diagnosed(text).findings[0].code == code
 
 
 def test_a_driver_below_xla_s_compiler_is_a_warning() -> None:
-    verdict = told(
+    verdict = diagnosed(
         "NVIDIA driver 550.144 with tensorflow 2.18.0:\nW"
         " external/local_xla/xla/service/gpu/nvptx_compiler.cc:930] The NVIDIA driver's CUDA version is 12.4"
         " which is older than the PTX compiler version 12.5.82. Because the driver is older than the PTX"

@@ -20,7 +20,7 @@ from doctor.findings import Finding
 from doctor.tables import TensorFlowRelease
 from tests.rules.cases import FIRES
 from tests.rules.pasting import PLATFORMS, environments, faults_of_finding
-from tests.rules.situation import Fires, bundled, told
+from tests.rules.situation import Fires, bundled, diagnosed
 from tests.rules.situations import moved
 from tests.rules.test_prescriptions import NEWEST_OF_EACH_MINOR, possible
 from tests.sampling import examples
@@ -80,7 +80,7 @@ def wrong(finding: Finding, picture: Case) -> Iterator[str]:
 
 
 def with_hardware(facts: Facts, card: tuple[str, str] | None, driver: str | None) -> Facts:
-    """The case on another card and driver; None: not told."""
+    """The case on another card and driver; None: not stated."""
     where = Source("moved", 1, f"{card} {driver}")
     items = [fact for fact in facts if not isinstance(fact, (Gpu, DriverVersion))]
     items += [Gpu(where, card[0], card[1])] if card else []
@@ -118,7 +118,7 @@ def check(
 ) -> None:
     assume(possible(case, platform, release, python, around))
     facts = with_hardware(
-        moved(told(case.text).facts, platform=platform, release=release, python=python, environments=around),
+        moved(diagnosed(case.text).facts, platform=platform, release=release, python=python, environments=around),
         card,
         driver,
     )
@@ -151,7 +151,7 @@ Cannot dlopen some GPU libraries. Skipping registering GPU devices...
 
 
 def test_an_old_cuda_is_not_fetched_for_a_gpu_that_it_cannot_serve() -> None:
-    steps = " ".join(step.text for step in told(CUDA_10_ON_AMPERE).verdict.prescription)
+    steps = " ".join(step.text for step in diagnosed(CUDA_10_ON_AMPERE).verdict.prescription)
     assert "10.0" not in steps, "CUDA 10 has no code for an RTX 3080"
     assert "tensorflow[and-cuda]==" in steps
 
@@ -161,7 +161,7 @@ def test_the_check_speaks_the_language_of_the_release_that_is_prescribed() -> No
         "Ignoring visible gpu device (device: 0, name: Quadro K2000M, pci bus id: 0000:01:00.0, compute"
         " capability: 3.0) with Cuda compute capability 3.0. The minimum required Cuda capability is 3.5."
     )
-    verdict = told(kepler).verdict
+    verdict = diagnosed(kepler).verdict
     assert any("tensorflow-gpu==1." in step.text for step in verdict.prescription)
     assert "device_lib" in verdict.verify
 
@@ -174,7 +174,7 @@ def test_libraries_come_the_way_of_the_surroundings(around: str, first: str) -> 
     report = f"{around}TensorFlow version: 2.4.1\n" + CUDA_10_ON_AMPERE.replace("10.0", "11.0").replace(
         "RTX 3080", "RTX 2080"
     )
-    verdict = told(report.replace("libcublas.so.11.0", "libcublas.so.11")).verdict
+    verdict = diagnosed(report.replace("libcublas.so.11.0", "libcublas.so.11")).verdict
     assert verdict.prescription[0].text.startswith(first), [step.text for step in verdict.prescription]
 
 
@@ -185,8 +185,8 @@ W tensorflow/core/common_runtime/gpu/gpu_device.cc:1934] Cannot dlopen some GPU 
 
 
 @pytest.mark.parametrize("release", ["2.10.1", "2.18.0"])
-def test_the_way_into_wsl_is_told_once_where_no_windows_release_serves_the_card(release: str) -> None:
-    verdict = told(BLACKWELL_ON_WINDOWS.replace("2.10.1", release)).verdict
+def test_the_way_into_wsl_is_shown_once_where_no_windows_release_serves_the_card(release: str) -> None:
+    verdict = diagnosed(BLACKWELL_ON_WINDOWS.replace("2.10.1", release)).verdict
     steps = [step.text for step in verdict.prescription]
     assert steps.count("python3.12 -m venv tf-gpu") == 1
     assert not list(faults_of_finding(verdict, bundled(), platform="windows", python=None)), steps
@@ -200,7 +200,7 @@ def test_the_way_into_wsl_is_told_once_where_no_windows_release_serves_the_card(
 )
 def test_no_cudnn_of_pip_is_prescribed_on_windows(case: Fires) -> None:
     diagnosis = diagnose(
-        moved(told(case.text).facts, platform="windows", release=None, python=None, environments=()),
+        moved(diagnosed(case.text).facts, platform="windows", release=None, python=None, environments=()),
         bundled(),
     )
     mismatch = next(finding for finding in diagnosis.findings if finding.code == "cudnn-version-mismatch")

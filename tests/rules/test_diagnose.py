@@ -20,7 +20,7 @@ from doctor.shell import Literal
 from doctor.tables import Tables
 from doctor.tables.store import TableError
 from tests.rules.cases import FIRES
-from tests.rules.situation import Fires, told
+from tests.rules.situation import Fires, diagnosed
 from tests.rules.spelling import created, cudnn_failed, form, log, refused, skipped
 from tests.sampling import sampled
 
@@ -54,7 +54,7 @@ def codes(findings: list[Finding]) -> list[str]:
 
 @pytest.mark.parametrize("case", sampled(FIRES[::5], 25), ids=lambda case: f"{case.code}: {case.situation}")
 def test_order_of_facts_does_not_decide_the_codes(case: Fires, tables: Tables) -> None:
-    expected = told(case.text)
+    expected = diagnosed(case.text)
     facts = expected.facts
     shuffler = random.Random(case.text)
     for _ in range(3):
@@ -68,7 +68,7 @@ def test_order_of_facts_does_not_decide_the_codes(case: Fires, tables: Tables) -
 @pytest.mark.parametrize("part", sampled(range(8), 1))
 def test_findings_stand_in_the_order_in_which_to_act(part: int) -> None:
     for case in FIRES[part::8]:
-        findings = told(case.text).findings
+        findings = diagnosed(case.text).findings
         ranks = [
             (SEVERITIES.index(f.severity), CONFIDENCES.index(f.confidence), ORDER.index(f.code))
             for f in findings
@@ -82,7 +82,7 @@ def test_findings_stand_in_the_order_in_which_to_act(part: int) -> None:
     "text", ["x\n", "hello, nothing is wrong here\n", "Epoch 1/10\n", "{}\n", "🙂\n", "nvidia-smi\n"]
 )
 def test_there_is_always_a_verdict(text: str) -> None:
-    diagnosis = told(text)
+    diagnosis = diagnosed(text)
     assert diagnosis.findings
     assert diagnosis.verdict.code in (*CALM, "undetermined")
 
@@ -166,13 +166,13 @@ def test_an_unrelated_second_fault_is_a_finding_of_its_own() -> None:
         log("2.3.0", created("GeForce RTX 2060", "7.5", 4900), cudnn_failed("CUDNN_STATUS_INTERNAL_ERROR"))
         + "ModuleNotFoundError: No module named 'tensorflow.contrib'\n"
     )
-    assert {"cudnn-init-oom", "tf-api-version"} <= {f.code for f in told(text).findings}
+    assert {"cudnn-init-oom", "tf-api-version"} <= {f.code for f in diagnosed(text).findings}
 
 
 def test_steps_for_another_platform_are_left_out_where_others_stay() -> None:
     steps = (shell(Literal("sudo reboot"), platform="linux"), manual("Restart the machine"))
-    told_on_windows = fitting(finding("gpu-bad-state", steps=steps), "windows")
-    assert [s.text for s in told_on_windows.prescription] == ["Restart the machine"]
+    on_windows = fitting(finding("gpu-bad-state", steps=steps), "windows")
+    assert [s.text for s in on_windows.prescription] == ["Restart the machine"]
     assert len(fitting(finding("gpu-bad-state", steps=steps), "linux").prescription) == 2
     assert len(fitting(finding("gpu-bad-state", steps=steps), None).prescription) == 2
     assert (
@@ -191,7 +191,7 @@ def test_a_version_that_is_only_suspected_counts_where_nothing_surer_is_found() 
         "Could not load dynamic library 'libcudnn.so.8'; dlerror: libcudnn.so.8: cannot open shared object"
         " file\n"
     )
-    alone = [f.code for f in told(suspicion + "The GPU is not used.\n").findings]
-    beside = [f.code for f in told("TensorFlow 2.9.1\n" + suspicion + failure).findings]
+    alone = [f.code for f in diagnosed(suspicion + "The GPU is not used.\n").findings]
+    beside = [f.code for f in diagnosed("TensorFlow 2.9.1\n" + suspicion + failure).findings]
     assert alone == ["cuda-version-mismatch"]
     assert beside == ["cudnn-missing"]

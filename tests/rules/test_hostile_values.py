@@ -40,7 +40,7 @@ from doctor.probe.machine import Machine
 from doctor.shell import Path as ShellPath
 from doctor.shell import commands_of, one_line
 from tests.rules.cases import FIRES
-from tests.rules.situation import bundled, told
+from tests.rules.situation import bundled, diagnosed
 from tests.sampling import sampled
 from tests.shell_readers import PAYLOADS, executed, held
 
@@ -118,7 +118,7 @@ def filled(fact: Fact, payload: str, *, whole: bool) -> Iterator[Fact]:
             yield dataclasses.replace(fact, detail=changed)
 
 
-def diagnosed(facts: Facts, changed: list[Fact], platform: str) -> Diagnosis | None:
+def judged_with(facts: Facts, changed: list[Fact], platform: str) -> Diagnosis | None:
     """The diagnosis; None where a rule refuses a value that no reader makes: then there is an error and no
     command."""
     kept = changed if platform == "linux" else [f for f in changed if not isinstance(f, Platform)]
@@ -162,7 +162,7 @@ def test_every_value_of_every_fact_filled_runs_nothing(platform: str, part: int,
     texts: set[str] = set()
     seen: set[tuple[str, ...]] = set()
     for case in FIRES[part::PARTS]:
-        facts = told(case.text).facts
+        facts = diagnosed(case.text).facts
         items = list(facts)
         for at, fact in enumerate(items):
             kind = (case.code, type(fact).__name__, getattr(fact, "kind", ""))
@@ -171,7 +171,7 @@ def test_every_value_of_every_fact_filled_runs_nothing(platform: str, part: int,
             seen.add(kind)
             for whole in (True, False):
                 for hostile in filled(fact, next(payloads), whole=whole):
-                    diagnosis = diagnosed(facts, [*items[:at], hostile, *items[at + 1 :]], platform)
+                    diagnosis = judged_with(facts, [*items[:at], hostile, *items[at + 1 :]], platform)
                     if diagnosis is not None:
                         texts.update(safe(diagnosis, platform, report=True))
     assert texts
@@ -201,7 +201,7 @@ def test_every_value_of_a_recorded_machine_filled_runs_nothing(
             continue
         for whole in (True, False):
             for hostile in filled(fact, next(payloads), whole=whole):
-                diagnosis = diagnosed(facts, [*items[:at], hostile, *items[at + 1 :]], platform)
+                diagnosis = judged_with(facts, [*items[:at], hostile, *items[at + 1 :]], platform)
                 if diagnosis is not None:
                     texts.update(safe(diagnosis, platform, report=False))
     assert texts or platform == "windows"
@@ -246,7 +246,7 @@ def test_an_interpreter_of_any_name_runs_as_that_name(payload: str, platform: st
     """`--python` with a folder that is called like a command."""
     named = PythonVersion(Source("machine", None, "--python"), "3.11.2", None, f"/srv/{payload}/bin/python")
     facts = Facts(
-        (named, *told(FIRES[0].text).facts, Platform(Source("machine"), platform)), "machine", "machine"
+        (named, *diagnosed(FIRES[0].text).facts, Platform(Source("machine"), platform)), "machine", "machine"
     )
     diagnosis = diagnose(facts, bundled())
     texts = safe(diagnosis, platform, report=False)
@@ -279,14 +279,14 @@ REQUIRED = "tensorflow 2.15.0 requires {}, but you have numpy 2.0.1 which is inc
     ],
 )
 def test_a_line_of_pip_in_a_report_installs_only_what_tensorflow_requires(asked: str) -> None:
-    diagnosis = told(REQUIRED.format(asked))
+    diagnosis = diagnosed(REQUIRED.format(asked))
     assert not [
         s.text for s in steps_of(diagnosis) if s.kind == "shell" and re.search("evil|calc|https", s.text)
     ]
 
 
 def test_a_line_of_pip_in_a_report_gives_the_version_that_is_required() -> None:
-    steps = [s.text for s in told(REQUIRED.format("numpy<2.0.0,>=1.23.5")).verdict.prescription]
+    steps = [s.text for s in diagnosed(REQUIRED.format("numpy<2.0.0,>=1.23.5")).verdict.prescription]
     assert "python3 -m pip install 'numpy<2.0.0,>=1.23.5'" in steps
 
 
@@ -350,6 +350,6 @@ TLS = "ImportError: {}: cannot allocate memory in static TLS block\n"
     ],
 )
 def test_a_library_outside_the_environment_is_not_loaded_into_programs(path: str) -> None:
-    steps = [s.text for s in told("import tensorflow as tf\n" + TLS.format(path)).verdict.prescription]
+    steps = [s.text for s in diagnosed("import tensorflow as tf\n" + TLS.format(path)).verdict.prescription]
     assert not [text for text in steps if "LD_PRELOAD" in text]
     assert any("mport TensorFlow" in text for text in steps)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from doctor.rules import all_rules
 from tests.rules.cases import FIRES, NEAR_MISSES
-from tests.rules.situation import Fires, NearMiss, line_of, told
+from tests.rules.situation import Fires, NearMiss, diagnosed, line_of
 from tests.sampling import each
 
 CODES = tuple(rule.code for rule in all_rules())
@@ -24,7 +24,7 @@ def test_every_case_is_of_a_code_that_exists() -> None:
 
 @each("case", FIRES, ids=lambda case: f"{case.code}: {case.situation}")
 def test_fires(case: Fires) -> None:
-    diagnosis = told(case.text)
+    diagnosis = diagnosed(case.text)
     verdict = diagnosis.verdict
     if case.code == "undetermined" and verdict.confidence == "possible":
         return  # nothing is proved, and what the sentences make possible is named
@@ -51,7 +51,7 @@ def test_fires(case: Fires) -> None:
 @each("case", NEAR_MISSES, ids=lambda case: f"{case.code}: {case.situation}")
 def test_keeps_quiet(case: NearMiss) -> None:
     """Where nothing is proved, what the sentences make possible may be named, and no more than that."""
-    findings = told(case.text).findings
+    findings = diagnosed(case.text).findings
     verdict = findings[0]
     guess = case.verdict == "undetermined" and verdict.confidence == "possible"
     assert verdict.code == case.verdict or guess, [(f.code, f.confidence) for f in findings]

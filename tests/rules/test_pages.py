@@ -10,7 +10,7 @@ import pytest
 from doctor.findings import SEVERITIES
 from doctor.rules import ORDER, Rule, all_rules
 from tests.rules.cases import FIRES
-from tests.rules.situation import told
+from tests.rules.situation import diagnosed
 from tests.sampling import each, sampled
 
 SECTIONS = ("## What it means", "## How it shows", "## What to do")
@@ -75,7 +75,7 @@ def test_every_kind_of_symptom_that_a_rule_asks_for_can_be_seen() -> None:
 @pytest.mark.parametrize("part", sampled(range(8), 1))
 def test_no_command_holds_a_place_to_fill_in(part: int) -> None:
     cases = FIRES[part::8]
-    findings = [(case, finding) for case in cases for finding in told(case.text).findings]
+    findings = [(case, finding) for case in cases for finding in diagnosed(case.text).findings]
     commands = [
         (case, s.text) for case, finding in findings for s in finding.prescription if s.kind != "manual"
     ]

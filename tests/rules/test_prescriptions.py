@@ -14,7 +14,7 @@ from doctor.shell import Literal
 from doctor.tables import Tables
 from tests.rules.cases import FIRES
 from tests.rules.pasting import PLATFORMS, faults, faults_of_finding, parses
-from tests.rules.situation import Fires, bundled, told
+from tests.rules.situation import Fires, bundled, diagnosed
 from tests.rules.situations import moved
 from tests.sampling import examples, sampled
 
@@ -67,7 +67,7 @@ def check(
     case: Fires, platform: str, release: str | None, python: str | None, environment: tuple[str, ...]
 ) -> None:
     facts = moved(
-        told(case.text).facts, platform=platform, release=release, python=python, environments=environment
+        diagnosed(case.text).facts, platform=platform, release=release, python=python, environments=environment
     )
     diagnosis = diagnose(facts, bundled())
     assert diagnosis.findings
@@ -117,7 +117,7 @@ def test_steps_of_every_case_as_it_is(part: int) -> None:
 def _faults_as_it_is(case: Fires) -> list[str]:
     from doctor.case import Case
 
-    diagnosis = told(case.text)
+    diagnosis = diagnosed(case.text)
     picture = Case(diagnosis.facts, bundled())
     minor = ".".join(picture.python.version.split(".")[:2]) if picture.python else None
     shown = (
@@ -133,7 +133,7 @@ def _faults_as_it_is(case: Fires) -> list[str]:
 
 def test_where_the_gpu_is_not_known_nothing_is_said_of_its_machine_code() -> None:
     case = next(case for case in FIRES if case.situation == "code that is asked for")
-    facts = moved(told(case.text).facts, platform="wsl", release="2.20.0", python="3.13", environments=())
+    facts = moved(diagnosed(case.text).facts, platform="wsl", release="2.20.0", python="3.13", environments=())
     diagnosis = diagnose(facts, bundled())
     assert not [s for s in diagnosis.skipped if "failed" in s.reason]
     assert "plan --gpu" in diagnosis.verdict.prescription[0].text
@@ -143,7 +143,7 @@ def test_where_the_gpu_is_not_known_nothing_is_said_of_its_machine_code() -> Non
 
 
 @pytest.mark.parametrize(
-    ("step", "platform", "version", "told_so"),
+    ("step", "platform", "version", "fault"),
     [
         (shell(Literal('python3 -c "print(1)')), "linux", None, "no command that a shell can read"),
         (shell(Literal("export A=1")), "windows", None, "command of another system"),
@@ -172,9 +172,9 @@ def test_where_the_gpu_is_not_known_nothing_is_said_of_its_machine_code() -> Non
     ids=lambda value: value.text if hasattr(value, "text") else None,
 )
 def test_the_check_sees_what_is_wrong(
-    step: object, platform: str, version: str | None, told_so: str, tables: Tables
+    step: object, platform: str, version: str | None, fault: str, tables: Tables
 ) -> None:
-    assert told_so in " ".join(faults(step, tables, platform=platform, python=version))  # type: ignore[arg-type]
+    assert fault in " ".join(faults(step, tables, platform=platform, python=version))  # type: ignore[arg-type]
 
 
 def test_the_check_lets_good_steps_pass(tables: Tables) -> None:
@@ -192,7 +192,7 @@ def test_the_check_lets_good_steps_pass(tables: Tables) -> None:
     "path", ["/tmp/$(id)/op.so", '/tmp/a"; id; "/op.so', "/tmp/a'); import os; ('/op.so", "/tmp/`id`/op.so"]
 )
 def test_a_path_of_a_report_brings_no_command_of_its_own(path: str) -> None:
-    diagnosis = told(
+    diagnosis = diagnosed(
         f"tensorflow.python.framework.errors_impl.NotFoundError: {path}: undefined symbol:"
         " _ZN10tensorflow8OpKernelE\n"
     )

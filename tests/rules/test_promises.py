@@ -7,7 +7,7 @@ import re
 import pytest
 
 from doctor.findings import Diagnosis
-from tests.rules.situation import line_of, told
+from tests.rules.situation import diagnosed, line_of
 
 MISSING = (
     "libcudart.so.10.0",
@@ -141,7 +141,7 @@ def quoted_lines(diagnosis: Diagnosis) -> set[int | None]:
 
 def test_cuda_10_1_under_a_build_that_opens_10_0() -> None:
     text = CUDA_10_1_UNDER_TENSORFLOW_1_14
-    diagnosis = told(text)
+    diagnosis = diagnosed(text)
     verdict = diagnosis.verdict
     assert verdict.code == "cuda-version-mismatch"
     assert verdict.severity == "error"
@@ -163,7 +163,7 @@ def test_cuda_10_1_under_a_build_that_opens_10_0() -> None:
 def test_the_missing_libraries_are_one_finding_and_no_error_of_another_cause() -> None:
     codes = [
         finding.code
-        for finding in told(CUDA_10_1_UNDER_TENSORFLOW_1_14).findings
+        for finding in diagnosed(CUDA_10_1_UNDER_TENSORFLOW_1_14).findings
         if finding.severity == "error"
     ]
     assert codes == ["cuda-version-mismatch"]
@@ -171,7 +171,7 @@ def test_the_missing_libraries_are_one_finding_and_no_error_of_another_cause() -
 
 def test_convolution_algorithm_on_windows_with_2_1() -> None:
     text = CONVOLUTION_ON_WINDOWS_2_1
-    diagnosis = told(text)
+    diagnosis = diagnosed(text)
     verdict = diagnosis.verdict
     assert verdict.code == "cudnn-init-oom"
     assert line_of(text, "Could not create cudnn handle") in quoted_lines(diagnosis)
@@ -189,7 +189,7 @@ def test_convolution_algorithm_on_windows_with_2_1() -> None:
 
 def test_int32_variable_ordered_onto_the_gpu() -> None:
     text = INT32_ON_THE_GPU_1_8
-    diagnosis = told(text)
+    diagnosis = diagnosed(text)
     verdict = diagnosis.verdict
     assert verdict.code == "op-no-gpu-kernel"
     assert line_of(text, "Cannot assign a device to node 'a_gpu'") in quoted_lines(diagnosis)
@@ -204,7 +204,7 @@ def test_int32_variable_ordered_onto_the_gpu() -> None:
 
 @pytest.mark.parametrize("text", [HEALTHY_LINUX_2_10, HEALTHY_WINDOWS_2_10], ids=["linux", "windows"])
 def test_a_healthy_log_of_2_10_is_no_error(text: str) -> None:
-    diagnosis = told(text)
+    diagnosis = diagnosed(text)
     assert diagnosis.worst == "info"
     assert diagnosis.verdict.code in ("benign-messages", "healthy")
     assert not diagnosis.verdict.prescription or all(
@@ -213,7 +213,7 @@ def test_a_healthy_log_of_2_10_is_no_error(text: str) -> None:
 
 
 def test_the_frightening_lines_of_a_healthy_log_are_named_as_harmless() -> None:
-    verdict = told(HEALTHY_LINUX_2_10).verdict
+    verdict = diagnosed(HEALTHY_LINUX_2_10).verdict
     assert verdict.code == "benign-messages"
     assert "numa node" in verdict.explanation
     assert "TensorRT is an optional" in verdict.explanation
@@ -263,10 +263,10 @@ def handle_failed(free_mib: int) -> str:
     [(4, "likely"), (300, "likely"), (1100, "possible"), (1536, "possible"), (1900, "possible")],
 )
 def test_memory_is_blamed_surely_only_where_little_was_free(free_mib: int, confidence: str) -> None:
-    verdict = told(handle_failed(free_mib)).verdict
+    verdict = diagnosed(handle_failed(free_mib)).verdict
     assert (verdict.code, verdict.confidence) == ("cudnn-init-oom", confidence)
     assert (f"{free_mib} MiB" in verdict.explanation) is (confidence == "possible")
 
 
 def test_memory_is_not_blamed_where_much_was_free() -> None:
-    assert told(handle_failed(4000)).verdict.code != "cudnn-init-oom"
+    assert diagnosed(handle_failed(4000)).verdict.code != "cudnn-init-oom"

@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 
 from doctor.tables import Tables
-from tests.rules.situation import told
+from tests.rules.situation import diagnosed
 from tests.sampling import each
 
 TABLES = Tables.bundled()
@@ -34,6 +34,6 @@ def test_another_cuda_than_the_file_s_is_a_mismatch_and_the_same_is_none(
         f"- OS Platform: Ubuntu 18.04\n- TensorFlow version: {release}\n- CUDA/cuDNN version: {stated}\n"
         f"ImportError: {library}: cannot open shared object file: No such file or directory\n"
     )
-    code = told(report).findings[0].code
+    code = diagnosed(report).findings[0].code
     same = stated == opens or stated.split(".")[0] == opens
     assert code in (("library-path", "cuda-missing") if same else ("cuda-version-mismatch",))

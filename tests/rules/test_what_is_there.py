@@ -103,7 +103,7 @@ def test_no_prescription_is_what_is_there_already_on_any_gpu_with_any_release() 
     assert [fault for case in cases(bundled()) for fault in wrong(case)] == []
 
 
-def test_blackwell_on_the_newest_release_is_told_how_it_works_there() -> None:
+def test_blackwell_on_the_newest_release_gets_the_way_that_works_there() -> None:
     """2.21.0 has no machine code for it, and no other release has: PTX that the driver compiles, and XLA
     switched off."""
     build = next(b for b in bundled().gpu_builds("linux-x86_64", ("tensorflow",)) if b.version == "2.21.0")
@@ -120,6 +120,6 @@ def test_blackwell_on_the_newest_release_is_told_how_it_works_there() -> None:
 def test_a_data_centre_blackwell_is_not_called_by_the_name_of_the_desktop_one(capability: str) -> None:
     build = next(b for b in bundled().gpu_builds("linux-x86_64", ("tensorflow",)) if b.version == "2.21.0")
     found = diagnose(machine("linux", capability, build), bundled()).findings
-    told = " ".join(f.explanation + " ".join(s.text + s.why for s in f.prescription) for f in found)
-    assert "sm_120" not in told
-    assert "12.0" not in told
+    text = " ".join(f.explanation + " ".join(s.text + s.why for s in f.prescription) for f in found)
+    assert "sm_120" not in text
+    assert "12.0" not in text

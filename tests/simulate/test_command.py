@@ -35,7 +35,7 @@ def test_it_says_what_it_is_at_the_start_and_at_the_end(simulate):
     code, out, err = simulate("--gpu", "T4", "--", "echo", "hello")
     first, last = err.splitlines()
     assert (code, out) == (0, "hello\n")
-    assert "a simulation, there is no such GPU: Tesla T4 (16384 MiB), driver 550.54.14" in first
+    assert "a simulation without a real GPU: Tesla T4 (16384 MiB), driver 550.54.14" in first
     assert "the simulation is over (the command's exit code is 0); what ran in it had no GPU" in last
 
 
@@ -45,7 +45,7 @@ def test_where_no_temporary_file_can_be_written_it_says_how_to_name_a_folder():
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr.splitlines() == [
-        "tfgpu-doctor: there is no folder for temporary files that can be written",
+        "tfgpu-doctor: no writable folder for temporary files was found",
         "hint: TMPDIR=FOLDER names one",
     ]
 
@@ -75,7 +75,7 @@ def test_without_a_command_the_users_shell_runs(simulate, monkeypatch, tmp_path)
     ("arguments", "said"),
     [
         (("--gpu", "Voodoo 2", "--", "true"), "no GPU in the tables is called 'Voodoo 2'"),
-        (("--gpu", "GeForce MX450", "--", "true"), "say it with --memory MIB"),
+        (("--gpu", "GeForce MX450", "--", "true"), "state it with --memory MIB"),
         (("--fault", "cudnn-mising", "--", "true"), "near it: cudnn-missing"),
         (("--count", "17", "--", "true"), "1 to 16 GPUs"),
         (
@@ -96,7 +96,7 @@ def test_without_a_command_the_users_shell_runs(simulate, monkeypatch, tmp_path)
         (("--", "no-such-command"), "there is no command 'no-such-command'"),
     ],
 )
-def test_a_wrong_call_is_told_and_exits_2(simulate, arguments, said):
+def test_a_wrong_call_is_reported_and_exits_2(simulate, arguments, said):
     code, out, err = simulate(*arguments)
     assert (code, out) == (2, "")
     assert said in err
@@ -104,7 +104,7 @@ def test_a_wrong_call_is_told_and_exits_2(simulate, arguments, said):
     assert len(err.splitlines()) == 1
 
 
-def test_a_python_that_cannot_be_looked_at_or_started_is_not_told_as_none(tmp_path):
+def test_a_python_that_cannot_be_looked_at_or_started_is_not_reported_as_none(tmp_path):
     """Another user's environment: /root/venv for somebody else."""
     (tmp_path / "loop").symlink_to("loop")
     (tmp_path / "env" / "bin").mkdir(parents=True)
@@ -125,7 +125,7 @@ def test_a_simulation_inside_a_simulation_is_refused(simulate, monkeypatch):
     monkeypatch.setenv("TFGPU_DOCTOR_SIMULATION", "/tmp/somewhere/machine")
     code, _, err = simulate("--", "true")
     assert code == 3
-    assert "in force already" in err
+    assert "already running" in err
 
 
 def test_the_list_of_faults_names_each_with_its_finding(simulate):
@@ -173,7 +173,7 @@ def on_a_terminal(width: int, *arguments: str) -> str:
 def test_on_a_terminal_no_line_is_longer_than_it_is_wide(option, width):
     said = on_a_terminal(width, option)
     assert max(map(len, said.splitlines())) <= max(width, 60 if option == "--list-faults" else 0)
-    assert ("cudnn-out-of-memory" if option == "--list-faults" else "Nothing can be learnt") in " ".join(
+    assert ("cudnn-out-of-memory" if option == "--list-faults" else "A simulation shows nothing") in " ".join(
         said.split()
     )
 
@@ -211,7 +211,7 @@ def test_a_shell_on_a_terminal_is_interactive_and_ctrl_c_does_not_end_it(monkeyp
 def test_about_says_what_cannot_be_learnt(simulate):
     code, out, _ = simulate("--about")
     assert code == 0
-    assert "Nothing can be learnt about numbers" in " ".join(out.split())
+    assert "A simulation shows nothing about numbers" in " ".join(out.split())
 
 
 def test_the_trace_holds_the_calls(simulate, tmp_path):

@@ -123,7 +123,7 @@ def test_where_the_package_manager_is_known_its_command_alone_is_shown(
     assert compilation.how_to_get_a_compiler().startswith(f"install one: {command}")
 
 
-def test_missing_headers_of_the_c_library_are_told(empty_cache, monkeypatch, tmp_path):
+def test_missing_headers_of_the_c_library_are_reported(empty_cache, monkeypatch, tmp_path):
     compiler = tmp_path / "cc"
     compiler.write_text(
         "#!/bin/sh\necho 'machine.c:5:10: fatal error: stdio.h: No such file or directory' >&2\nexit 1\n"
@@ -141,7 +141,7 @@ def test_another_c_library_is_refused(monkeypatch):
         build(EVERYTHING)
 
 
-def test_a_compiler_that_cc_names_and_is_not_there_is_told(empty_cache, monkeypatch):
+def test_a_compiler_that_cc_names_and_is_not_there_is_reported(empty_cache, monkeypatch):
     monkeypatch.setenv("CC", "no-such-compiler")
     with pytest.raises(SimulationError, match="no-such-compiler"):
         build(EVERYTHING)

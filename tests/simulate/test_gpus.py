@@ -68,7 +68,7 @@ def test_name_gives_its_memory(tables: Tables, name: str, gib: int) -> None:
 
 @pytest.mark.parametrize(("name", "sizes"), TWICE_SOLD.items())
 def test_card_of_two_sizes_asks_which(tables: Tables, name: str, sizes: tuple[str, ...]) -> None:
-    with pytest.raises(CallError, match=" MiB and ".join(sizes) + " MiB: say which with --memory MIB"):
+    with pytest.raises(CallError, match=" MiB and ".join(sizes) + " MiB: choose one with --memory MIB"):
         find_gpu(name, tables)
     assert find_gpu(name, tables, int(sizes[1])).memory_mib == int(sizes[1])
 

@@ -53,7 +53,7 @@ def test_gpu_0_is_listed(python):
     done = simulate(python, "--", "python", "-c", code)
     assert done.returncode == 0
     assert done.stdout.strip() == "[PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]"
-    assert "a simulation, there is no such GPU" in done.stderr
+    assert "a simulation without a real GPU" in done.stderr
 
 
 def test_a_mix_of_gpus_is_created_with_each_ones_own_name_and_capability(python):

@@ -314,7 +314,7 @@ def test_a_narrow_screen_never_scrolls_sideways_and_nothing_jumps(page: Page, ho
         page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
-# --- who is told -------------------------------------------------------------------------------------
+# --- what a reader sees -------------------------------------------------------------------------------------
 
 
 def requested(log: Path) -> list[tuple[str, str]]:

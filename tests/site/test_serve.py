@@ -118,7 +118,7 @@ def test_no_path_leads_out_of_the_site(server: Server, path: str) -> None:
     assert Asked(server, "GET", f"/{server.token}/{path}").status == 404
 
 
-def test_what_is_too_large_or_no_call_is_told(server: Server) -> None:
+def test_what_is_too_large_or_no_call_is_reported(server: Server) -> None:
     where = f"/{server.token}/judge/explain"
     assert Asked(server, "POST", where, Content_Length=str(judge.LARGEST + 2)).status == 413
     for wrong in ("-1", "1e3", "\u0663"):
@@ -153,7 +153,7 @@ def test_it_listens_on_the_loopback_address_only(server: Server) -> None:
         assert other.token != server.token
 
 
-def test_ctrl_c_ends_it_quietly_and_a_taken_port_is_told(server: Server) -> None:
+def test_ctrl_c_ends_it_quietly_and_a_taken_port_is_reported(server: Server) -> None:
     command = [sys.executable, "-m", "doctor", "serve", "--no-browser"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None

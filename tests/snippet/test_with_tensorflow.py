@@ -51,10 +51,10 @@ CASES = [
 ]
 
 
-def outcome(version: str, told: str) -> dict[str, tuple[str, str]]:
-    """{case: (answer, what was printed)} of all cases as they are written for the release `told`."""
+def outcome(version: str, release: str) -> dict[str, tuple[str, str]]:
+    """{case: (answer, what was printed)} of all cases as they are written for `release`."""
     programs = [
-        (f"{i} {name}", SNIPPETS[name](Wish(told, **wish)).code, check)  # type: ignore[arg-type]
+        (f"{i} {name}", SNIPPETS[name](Wish(release, **wish)).code, check)  # type: ignore[arg-type]
         for i, (name, wish, check, _) in enumerate(CASES)
     ]
     scenario = prepare(python=str(tensorflow_env(version)), gpus=("RTX 3070", "T4"))
@@ -73,12 +73,12 @@ def outcome(version: str, told: str) -> dict[str, tuple[str, str]]:
 
 
 @pytest.mark.parametrize(
-    ("version", "told"),
+    ("version", "release"),
     [(NEWEST, NEWEST), (OLDER, OLDER), (OLDER, "2.2.0")],
     ids=["Keras 3 names", "2.4 names", "2.0 names in a release that still has them"],
 )
-def test_every_snippet_does_what_it_says(version, told):
-    answers = outcome(version, told)
+def test_every_snippet_does_what_it_says(version, release):
+    answers = outcome(version, release)
     wrong = []
     for i, (name, wish, _, expected) in enumerate(CASES):
         answer, _ = answers[f"{i} {name}"]

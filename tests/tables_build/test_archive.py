@@ -67,8 +67,8 @@ def test_a_connection_that_only_breaks_is_given_up(index: Index) -> None:
 
 def test_content_that_is_not_what_the_directory_says_is_found_out(index: Index) -> None:
     remote, url, members = opened(index)
-    told = members["stored.txt"]
-    lying = Member(told.name, told.method, told.crc ^ 1, told.packed, told.size, told.offset)
+    member = members["stored.txt"]
+    lying = Member(member.name, member.method, member.crc ^ 1, member.packed, member.size, member.offset)
     with pytest.raises(ArchiveError, match=r"the CRC of stored\.txt"):
         read_member(remote, url, lying)
 

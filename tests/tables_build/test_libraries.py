@@ -129,12 +129,12 @@ def dynamic_of(path: Path) -> elf.Dynamic:
 
 @needs_compiler
 def test_elf_needs_and_runpath_are_what_readelf_says(framework: Path) -> None:
-    told = dynamic_of(framework)
+    dynamic = dynamic_of(framework)
     listed = subprocess.run(["readelf", "-dVW", framework], capture_output=True, text=True, check=True).stdout
-    assert all(f"Shared library: [{name}]" in listed for name in told.needed)
-    assert listed.count("Shared library:") == len(told.needed)
-    assert told.runpath == ("$ORIGIN/", "$ORIGIN/../nvidia/cudnn/lib")
-    names = [name for versions in told.versions.values() for name in versions]
+    assert all(f"Shared library: [{name}]" in listed for name in dynamic.needed)
+    assert listed.count("Shared library:") == len(dynamic.needed)
+    assert dynamic.runpath == ("$ORIGIN/", "$ORIGIN/../nvidia/cudnn/lib")
+    names = [name for versions in dynamic.versions.values() for name in versions]
     assert names
     assert all(f"Name: {name} " in listed for name in names)
     assert elf.newest_glibc(names) in {removeprefix(name, "GLIBC_") for name in names}

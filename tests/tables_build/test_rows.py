@@ -199,10 +199,10 @@ def test_a_release_without_a_wheel_says_what_its_archive_says() -> None:
     removed = Group(
         "tensorflow-gpu", Version("2.12.0"), "any", (), IndexFile(name, f"https://files.example/{name}", "")
     )
-    told = WheelTexts(
+    wheel = WheelTexts(
         2646, "PKG-INFO", None, 'Removed: please install "tensorflow" instead.', None, [], {}, None, [], 0
     )
-    row = build_row(removed, told, None, None)
+    row = build_row(removed, wheel, None, None)
     assert (row["platform"], row["gpu"], row["pythons"], row["wheels"]) == ("any", False, [], None)
     assert row["summary"] == 'Removed: please install "tensorflow" instead.'
     assert row["source"]["members"] == ["PKG-INFO"]

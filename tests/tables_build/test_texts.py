@@ -61,7 +61,7 @@ def test_a_version_in_build_info_is_read_in_both_spellings(written: str | None, 
     assert version_in_build_info(written) == meant
 
 
-def test_requirements_are_told_apart_from_extras() -> None:
+def test_requirements_are_distinguished_from_extras() -> None:
     metadata = parse_metadata(
         "Metadata-Version: 2.1\nName: tensorflow\nSummary: It is.\nRequires-Python: >=3.9\nRequires-Dist:"
         " numpy <2.0,>=1.23.5\nRequires-Dist: tensorflow-intel (==2.11.0) ; platform_system =="

@@ -137,7 +137,8 @@ _TORCH_ROWS = lazy.compile(r"\[(?:pip3?|conda|uv)\]")
 
 
 def torch_env(lines: Sequence[Line], at: int, name: str) -> Block | None:
-    """A report of torch.utils.collect_env. PyTorch's own CUDA comes with PyTorch; TensorFlow does not use it."""
+    """A report of torch.utils.collect_env. PyTorch's own CUDA comes with PyTorch; TensorFlow does not use
+    it."""
     end = until(lines, at, fence)
     facts: list[Fact] = []
     keep: set[int] = set()

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 __all__ = ["MOST", "read_prose"]
 
 MOST = 6
-"""The causes of one report, the likeliest first. printed: numbers of lines that a program printed."""
+"""The most causes that are kept of one report."""
 LEAST = 0.02
 """Probability below which a cause is not kept."""
 
 
 def read_prose(text: Text, printed: Collection[int] = ()) -> list[Fact]:
     """The text that people wrote in a report (`Prose`) and the causes that it suggests (`Likelihood`), the
-    likeliest first."""
+    likeliest first. printed: the numbers of the lines that a program printed."""
     if all(number in printed or not line.strip() for number, line in text.lines()):
         # imported here: compiling the patterns for sentences takes a tenth of a short log's time
         return []

@@ -28,11 +28,11 @@ JUDGED = 60_000
 LONGEST = 1_200
 """The most characters of one line to examine; a longer line is not a sentence, or its start is enough."""
 REPEATED = 4
-"""The number of lines that differ only in numbers from which on a program printed them."""
+"""From this number on, lines that differ only in numbers were printed by a program."""
 MOST = 60
 """The most sentences to keep: the first and the last of a long text."""
 PERSON = 0.6
-"""Probability from which on a person wrote a sentence."""
+"""From this probability on, a person wrote the sentence."""
 AROUND = 0.7
 """The same in a line that quotes a program's message."""
 ALONE = 0.25
@@ -104,7 +104,8 @@ def sentences(text: Text, printed: Collection[int] = ()) -> list[Sentence]:
 
 
 def _sentences(text: Text, printed: Collection[int], *, fences: bool = True) -> list[Sentence]:
-    """The sentences with content, each once: a repeated or quoted sentence counts no more than a single one."""
+    """The sentences with content, each once: a repeated or quoted sentence counts no more than a single
+    one."""
     found: dict[str, Sentence] = {}
     for number, block in _paragraphs(text, printed, fences):
         for part in parts(block):
@@ -121,7 +122,7 @@ def parts(paragraph: str) -> Iterator[str]:
 
 
 def _words(text: str) -> int:
-    """How many words stand in a text."""
+    """The number of words in a text."""
     return len((_ASCII_WORD if text.isascii() else _WORD).findall(text))
 
 
@@ -179,7 +180,7 @@ def _goes_on(before: str, line: str) -> bool:
 
 
 def own_words(line: str, least: float = PERSON) -> str:
-    """Those sentences of a line that a person wrote, without their markup; "" where there is none."""
+    """The sentences of a line that a person wrote, without their markup; "" if there is none."""
     if PRINTED.match(line) or _MACHINE.match(line) or _FORM.match(line.strip()[:200]) or line.count("|") > 2:
         return ""
     plain = _MARKUP.sub("", line).strip()

@@ -24,7 +24,7 @@ FAMILIES = (
     *("placement", "names", "installers", "dependencies", "imports", "builds", "toolchain", "noise"),
     *("outcome", "versions.tensorflow", "versions.python", "versions.cuda", "versions.cudnn"),
     *("versions.driver", "versions.rows", "versions.fields", "systems", "environments", "variables", "cards"),
-    *("usage", "machines", "told", "words", "circumstances", "named", "records"),
+    *("usage", "machines", "conclusions", "words", "circumstances", "named", "records"),
     *("said.program", "said.situations"),
 )
 """The modules that hold signatures, in the order in which these are tried."""
@@ -37,7 +37,7 @@ def family(name: str) -> tuple[Signature, ...]:
 
 
 class Catalogue(Sequence[Signature]):
-    """Every signature. A family is imported when one of its signatures is asked for."""
+    """Every signature. A family is imported when one of its signatures is first used."""
 
     def __init__(self) -> None:
         import json
@@ -56,7 +56,7 @@ class Catalogue(Sequence[Signature]):
     @overload
     def __getitem__(self, at: slice) -> Sequence[Signature]: ...
     def __getitem__(self, at: int | slice) -> Signature | Sequence[Signature]:
-        """Raises RuntimeError where index.json is older than a family."""
+        """The signature at a position. Raises RuntimeError if index.json is older than a family."""
         if isinstance(at, slice):
             return tuple(self)[at]
         return self._known[at] or self._imported(at % len(self))
@@ -81,5 +81,5 @@ def catalogue() -> Catalogue:
 
 
 def index_of(signatures: Sequence[Signature]) -> Index:
-    """Which words lead to which of some signatures."""
+    """The index of the words of some signatures."""
     return signatures.leads if isinstance(signatures, Catalogue) else indexed(signatures)

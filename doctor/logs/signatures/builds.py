@@ -1,4 +1,4 @@
-"""What build is installed: with CUDA or without, from pip or conda."""
+"""Messages about the installed build: with CUDA or without, from pip or conda."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def conda_build(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 
 def with_cuda(match: re.Match[str], source: Source) -> Fact:
-    """What the build says of itself."""
+    """Whether the build says that it has CUDA."""
     return TensorFlowBuild(source, match["answer"].lower() in ("true", "yes"))
 
 
 _BESIDE = ("keras", "numpy", "protobuf", "h5py", "cudatoolkit", "cudnn", "cu11", "cu12", "cu13")
-"""How the names of other packages that matter end."""
+"""The endings of the names of other relevant packages."""
 
 SIGNATURES: tuple[Signature, ...] = (
     sig(

@@ -48,7 +48,7 @@ SIGNATURES: tuple[Signature, ...] = (
         ("ignoring visible gpu device", "ignoring gpu device"),
         r"Ignoring (?:visible )?gpu devices?\b(?![^\n]{0,300}\bwith )",
         "# Ignoring visible gpu device, how do I change that?",
-        lambda m, s: Symptom(s, "gpu-ignored-capability", (("told", "yes"),)),
+        lambda m, s: Symptom(s, "gpu-ignored-capability", (("stated", "yes"),)),
     ),
     sig(
         "gpu-ignored",

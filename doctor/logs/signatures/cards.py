@@ -43,9 +43,10 @@ _SERIES = lazy.compile(
 _AND_BELOW = lazy.compile(
     r"[ -]?(?:series|系列?)?,? ?(?:及以下|以下|及以上|以上|之前|and (?:below|older|above|newer)|or (?:older|newer))"
 )
-"""After a series: it is a bound, and nobody's card."""
+"""Matches what follows a series that is a bound rather than a card."""
 _OF_SERIES = {"2": "7.5", "3": "8.6", "4": "8.9", "5": "12.0"}
-"""The compute capability of all cards of a series (compat_tables/gpus.json), as people number them."""
+"""The compute capability of all cards of a series (compat_tables/gpus.json), by the series as people write
+it."""
 _NEW_CARD = (
     r"(?:(?P<t11>(?:RTX ?)?\b30[5-9]0\b|RTX ?30(?:xx?|\d\d)?(?: ?series)?|RTX"
     r" ?3000|\bA100\b|\bA6000\b|\bAmpere\b|(?:RTX ?)?\b[45]0[5-9]0\b|RTX ?[45]0(?:xx)?(?:"
@@ -60,7 +61,7 @@ _FIELDS = (
     *words("gpu|gpus|gpu model|gpu models|gpu type|gpu name|gpu model and memory|cuda device|显卡"),
     *words("graphic card|graphic cards|graphics card|graphics cards|video card"),
 )
-"""How a report names the field for its card."""
+"""The names of the field for the card in report forms."""
 _NUMBER = r"(?:10[5-8]0|16[56]0|20[678]0|30[5-9]0|40[6-9]0|50[6-9]0)(?: ?(?:Ti|SUPER))?"
 """A GeForce by its number alone."""
 _BESIDE_NUMBER = "|".join(
@@ -73,7 +74,7 @@ _NEWER = r"(?:higher|newer|later|more recent)"
 
 
 def needs_newer(match: re.Match[str], source: Source) -> Fact:
-    """A card, and the first major version of CUDA whose libraries hold code for it."""
+    """A symptom with a card and the first major version of CUDA whose libraries have code for it."""
     return Symptom(source, "gpu-needs-newer", (("cuda", "11" if match["t11"] else "10"),))
 
 
@@ -110,7 +111,7 @@ def gpu_in(rank: int) -> Maker:
 
 
 _BOUND = r"(?:minimum|requires?|wants|least|needs?|below|above|under|lowest|than)\W[^\n]{0,40}$"
-"""Before a number: it is not what a card has, but what something asks for."""
+"""Matches what precedes a compute capability that something requires, rather than one that a card has."""
 
 
 def capability(match: re.Match[str], source: Source) -> Fact | None:

@@ -1,5 +1,5 @@
-"""What people and their programs say of the circumstances: memory, other processes, the end of a program,
-surroundings."""
+"""What people and their programs say about the circumstances: memory, other processes, the end of a program,
+the environment."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from doctor.logs.signatures.signature import Signature, glued, sig, spoken, word
 
 
 def ran_out(match: re.Match[str], source: Source) -> Fact | None:
-    """Memory that ran out, unless the words before say that this is not what happened."""
+    """Memory ran out, unless the words before deny it."""
     before = match.string[max(0, match.start() - 48) : match.start()].rpartition("\n")[2]
     denied = (
         r"(?:nothing to do with|(?:not|n't) (?:\w+ )?(?:related|due) to|unrelated to|(?:not|n't) (?:because"
@@ -21,8 +21,7 @@ def ran_out(match: re.Match[str], source: Source) -> Fact | None:
 
 
 def of_host(match: re.Match[str], source: Source) -> Fact | None:
-    """Memory of the host that ran out; the Chinese word for it is said of the GPU's too, where the line names
-    that."""
+    """The host's memory ran out; None if the line speaks of the GPU, for which Chinese uses the same word."""
     if "内存" in match[0] and re.search(r"GPU|显存|显卡|batch", source.text, re.IGNORECASE):
         return None
     return Symptom(source, "host-memory-said")

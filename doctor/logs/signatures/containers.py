@@ -15,7 +15,7 @@ from doctor.logs.signatures.signature import Signature, sig
 
 
 def image_driver(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """A host driver below what the image was built for; none at all where the version is left blank."""
+    """A host driver that is older than the image requires; no driver at all if the version is blank."""
     version = match["version"]
     if not version:
         yield Symptom(source, "docker-no-gpu")
@@ -33,25 +33,25 @@ def image_gpu(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 
 def initialised(match: re.Match[str], source: Source) -> Fact:
-    """cuInit as the image's entry point tried it."""
+    """The result of cuInit in the image's entry point."""
     return CudaCallFailed(source, "cuInit", CUDA_ERRORS.get(match["number"], "CUDA_ERROR_UNKNOWN"))
 
 
 def cli_cuda(match: re.Match[str], source: Source) -> Fact:
-    """cuInit as nvidia-container-cli tried it on the host."""
+    """The result of cuInit that nvidia-container-cli got on the host."""
     no_device = match["error"].lower().startswith("no cuda-capable")
     return CudaCallFailed(source, "cuInit", "CUDA_ERROR_NO_DEVICE" if no_device else "CUDA_ERROR_UNKNOWN")
 
 
 def blocked(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """NVML_ERROR_OPERATING_SYSTEM, which nvidia-smi words so; nearly always it is WSL that has no way to the
+    """NVML_ERROR_OPERATING_SYSTEM in nvidia-smi's words; nearly always it means that WSL does not reach the
     GPU."""
     yield Symptom(source, "wsl-blocked")
     yield Platform(source, "wsl", rank=INFERRED)
 
 
 def image_tag(match: re.Match[str], source: Source) -> Fact:
-    """Whether an official image is one for the GPU. No tag stands for latest, which is not."""
+    """Whether an official image is for the GPU. Without a tag it is `latest`, which is not."""
     tag = match["tag"] or "latest"
     return Symptom(source, "gpu-image" if "gpu" in tag.lower() else "cpu-image", (("tag", tag),))
 

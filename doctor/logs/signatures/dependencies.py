@@ -1,4 +1,4 @@
-"""Packages that TensorFlow needs, in versions that it cannot use."""
+"""Messages about packages that TensorFlow needs, in versions that it cannot use."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(  # in a sentence
         "protobuf-conflict",
         "protobuf",
-        r"\b(?P<told>import\w*|fail\w*|crash\w*|br[eo]ak?\w*|errors?)\b[^\n.]{0,40}\b(?:due to|because"
+        r"\b(?P<stated>import\w*|fail\w*|crash\w*|br[eo]ak?\w*|errors?)\b[^\n.]{0,40}\b(?:due to|because"
         r" of|owing to|caused by) (?:the |a |an |my )?(?:\w+ ){0,2}[`'\"]?protobuf\b"
         r"|\b(?P<t3>import\w*|fail\w*)\b[^\n.]{0,24}\bwith a protobuf error\b|\bprotobuf\b[`'\"]?(?:"
         r" version)?[ \d.]{0,12} (?P<t2>breaks?|broke|is too (?:new|recent|old)|is incompatible)\b",
@@ -72,7 +72,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "numpy-abi",
         "numpy",
         r"\b(?:import\w*|fail\w*|crash\w*|broken?|breaks?|errors?)\b[^\n.]{0,40}\b(?:due to|because of|owing"
-        r" to|caused by) (?:the |a |an |my )?(?:\w+ ){0,2}[`'\"]?numpy (?:>=|==|version )?(?P<told>2)\b",
+        r" to|caused by) (?:the |a |an |my )?(?:\w+ ){0,2}[`'\"]?numpy (?:>=|==|version )?(?P<stated>2)\b",
         "the import of tensorflow fails because of NumPy 2",
         near="due to|because of|owing to|caused by",
     ),

@@ -9,7 +9,7 @@ from doctor.facts import Fact, Gpu, GpuMemory, GpuRegistered, OtherGpu, Source, 
 from doctor.logs.signatures.signature import Signature, sig, words
 
 NAME = r"(?P<name>[A-Za-z][\w.()/+-]{0,40}(?: [\w.()/+-]{1,40}){0,7})"
-"""Words between single spaces: what follows the name may begin with any number of them."""
+"""A device's name, words between single spaces; any number of spaces may follow it."""
 
 _UNITS = {
     "gib": 1024.0,
@@ -27,7 +27,7 @@ AMD = r"\b(?:AMD|Radeon|Vega ?\d|gfx\d|Instinct|MI\d{2,3})\b"
 
 
 def mib(text: str) -> int | None:
-    """Memory in MiB from "7.92GiB", "190.31MiB", "6 GB"; None where it is no such text."""
+    """Memory in MiB from "7.92GiB", "190.31MiB", "6 GB"; None for other text."""
     match = re.match(r"\s*(\d+(?:\.\d+)?)\s*(gib|mib|gb|mb|kib|g|m|b)\b", text, re.I)
     return round(float(match[1]) * _UNITS[match[2].lower()]) if match else None
 
@@ -38,7 +38,7 @@ def _index(match: re.Match[str]) -> int | None:
 
 
 def registered(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """A device that TensorFlow made, and the GPU behind it."""
+    """A device that TensorFlow created, and its GPU."""
     group = match.groupdict()
     name = (group.get("name") or "").strip() or None
     memory = int(group["memory"]) if group.get("memory") else None
@@ -57,7 +57,7 @@ def registered(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 
 def found_device(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """A GPU as TensorFlow describes it before it decides on it."""
+    """A GPU as TensorFlow describes it before it decides whether to use it."""
     group = match.groupdict()
     cc = group.get("cc") or (f"{group['major']}.{group['minor']}" if group.get("major") else None)
     total = mib(group.get("total") or "")
@@ -80,7 +80,7 @@ def listed(match: re.Match[str], source: Source) -> Fact:
 
 
 def plugged(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """The accelerator of another maker, by the plugin that registers it."""
+    """An accelerator of another maker, from the name of its plugin."""
     yield Symptom(source, "plugin-device", tuple((k, v.strip()) for k, v in match.groupdict().items() if v))
     if match["metal"]:
         name = match["metal"].strip()

@@ -18,11 +18,12 @@ CUDA_ERRORS = {
     "804": "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE",
     "999": "CUDA_ERROR_UNKNOWN",
 }
-"""Error numbers that a build older than the driver prints without a name (CUDA Driver API, enum CUresult)."""
+"""Names of error numbers, which a build older than the driver prints without a name (CUDA Driver API, enum
+CUresult)."""
 
 
 def _trim(version: str) -> str:
-    """TensorFlow prints 470.63.1 and 430.40.0 for what NVIDIA calls 470.63.01 and 430.40."""
+    """NVIDIA's form of a driver version: TensorFlow prints 470.63.1 and 430.40.0 for 470.63.01 and 430.40."""
     parts = version.split(".")
     if len(parts) == 3 and parts[2] == "0":
         return ".".join(parts[:2])
@@ -45,8 +46,8 @@ def named(match: re.Match[str], source: Source) -> Fact:
 
 
 def checked(match: re.Match[str], source: Source) -> Fact:
-    """A CUDA call that TensorFlow only checked; 303 is the stub's answer to any call where libcuda did not
-    open."""
+    """A failed CUDA call that TensorFlow's checks report; 303 is the stub's answer to any call if libcuda did
+    not open."""
     error = CUDA_ERRORS.get(match["error"], f"CUresult({match['error']})")
     return CudaCallFailed(source, "cuInit" if match["error"] == "303" else match["call"], error)
 
@@ -56,7 +57,7 @@ _RUNTIME = {"3": "CUDA_ERROR_NOT_INITIALIZED", "30": "CUDA_ERROR_UNKNOWN", "999"
 
 
 def asked(match: re.Match[str], source: Source) -> Fact | None:
-    """A question about the devices that the driver did not answer."""
+    """A query about the devices that the driver did not answer."""
     group = match.groupdict()
     error = (
         group.get("error")
@@ -67,7 +68,7 @@ def asked(match: re.Match[str], source: Source) -> Fact | None:
 
 
 def context(match: re.Match[str], source: Source) -> Fact:
-    """A CUDA call that failed while a device was being made."""
+    """A CUDA call that failed while TensorFlow created a device."""
     return CudaCallFailed(source, match["call"], match["error"].upper())
 
 
@@ -94,7 +95,7 @@ def driver(part: str, rank: int = 0):  # type: ignore[no-untyped-def]
 
 
 def agreeing(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """Both parts of the driver, which TensorFlow compared itself."""
+    """Both parts of the driver, which TensorFlow itself compared."""
     yield DriverVersion(source, _trim(match["version"]), "kernel")
     yield Symptom(source, "driver-versions-agree")
 

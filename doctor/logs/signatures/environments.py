@@ -18,7 +18,7 @@ def kind(name: str) -> Maker:
 
 
 def binding(match: re.Match[str], source: Source) -> Fact:
-    """The language whose binding is named."""
+    """The language of the binding in the text."""
     return Symptom(source, "binding", (("language", match.lastgroup or ""),))
 
 

@@ -1,4 +1,4 @@
-"""cuDNN and cuBLAS at work: handles, algorithms, launches, and programs that crash on the GPU."""
+"""Messages of cuDNN and cuBLAS: handles, algorithms, launches, and programs that crash on the GPU."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from doctor.logs.signatures.signature import Signature, sig, spoken, words
 
 
 def dotted(number: str) -> str:
-    """7003 is 7.0.3, 8907 is 8.9.7, 90300 and 91002 are 9.3.0 and 9.10.2; a dotted version stays."""
+    """A cuDNN version number with dots: 7003 is 7.0.3, 8907 is 8.9.7, 90300 and 91002 are 9.3.0 and 9.10.2; a
+    dotted version is unchanged."""
     if "." in number or not number.isdigit():
         return number
     n = int(number)
@@ -19,7 +20,7 @@ def dotted(number: str) -> str:
 
 
 def runtime_mismatch(match: re.Match[str], source: Source) -> Fact:
-    """cuDNN loaded against cuDNN compiled with."""
+    """The cuDNN that was loaded, and the one that TensorFlow was compiled with."""
     return CudnnMismatch(source, dotted(match["loaded"].rstrip(".")), dotted(match["compiled"].rstrip(".")))
 
 
@@ -29,7 +30,7 @@ def loaded_cudnn(match: re.Match[str], source: Source) -> Fact:
 
 
 def part_of_cudnn(match: re.Match[str], source: Source) -> Fact:
-    """A library of cuDNN that the others do not find, or that is of another version."""
+    """A part of cuDNN that the other parts do not find, or that has a different version."""
     problem = (
         "is of another version than the rest"
         if match["mixed"]

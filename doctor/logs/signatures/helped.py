@@ -23,4 +23,4 @@ HELPED_NEAR = (
     " ok|everything |no more|is gone|did fix|went away|sees |saw |finds |uses |used |could use|could"
     " see|could find|can now|visible|usable|made |makes |lets |let "
 )
-"""Literals: every match of HELPED holds one of these."""
+"""Literals; every match of HELPED holds one of them."""

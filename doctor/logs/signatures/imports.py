@@ -1,4 +1,4 @@
-"""A native library that does not import, and processors that cannot run it."""
+"""Messages about a native library that does not import, and processors that cannot run it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from doctor.facts import Fact, LibraryNotLoaded, Platform, Source, Symptom
 from doctor.logs.signatures.signature import Signature, glued, sig, spoken, words
 
 DLLS = {"nvcuda": "nvcuda.dll", "cudart": "cudart64", "cudnn": "cudnn64", "msvcp": "msvcp140.dll"}
-"""What TensorFlow looks for on Windows before it loads itself; the build decides the numbers of CUDA's."""
+"""The DLLs that TensorFlow looks for on Windows before it loads itself; the numbers of CUDA's depend on the
+build."""
 
 
 def preloaded(match: re.Match[str], source: Source) -> Iterator[Fact]:

@@ -1,6 +1,7 @@
-"""Which words lead to which signatures: worked out of the signatures, or read from index.json without them.
+"""The index from words to signatures: built from the signatures, or read from index.json without importing
+them.
 
-Words and signatures are known by their numbers, in the order of the lists here.
+Words and signatures are numbered, in the order of the lists here.
 """
 
 from __future__ import annotations
@@ -13,14 +14,13 @@ from doctor.logs.signatures.signature import Signature
 
 
 class Index(NamedTuple):
-    """Lists alone, so that JSON holds it as it is.
+    """Only lists, so that JSON can hold it.
 
-    words: all literals and near words. logged: the numbers of those that count where they stand in a record
-    of a log.
-    users, unlogged: of each word the signatures, logged and not, of which it is a literal.
-    near: the sets of near words, by the words' numbers. needs: of each signature the near sets that it needs.
-    lines: of each signature how many its pattern may span. families: of each module how many signatures are
-    its.
+    words: all literals and near words. logged: the numbers of the words that count in a record of a log.
+    users, unlogged: for each word, the signatures (logged and not) that have it as a literal. near: the sets
+    of near words, by the words' numbers. needs: for each signature the near sets that it needs. lines: for
+    each signature how many lines its pattern may span. families: for each module the number of its
+    signatures.
     """
 
     words: list[str]
@@ -57,8 +57,8 @@ def indexed(signatures: Sequence[Signature], families: dict[str, int] | None = N
 
 
 def _logged(signature: Signature) -> Iterator[str]:
-    """Its words that count where they stand in a record of a log: beside one, the near ones of an unlogged
-    one do."""
+    """The words of a signature that count in a record of a log; of an unlogged signature only the near
+    words."""
     if not signature.unlogged:
         yield from signature.literals
     if not signature.unlogged or signature.lines > 1:

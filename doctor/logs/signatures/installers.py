@@ -17,7 +17,7 @@ LISTED = (
     "-aws",
     *glued("-_", ("gpu", "cpu", "macos", "intel", "directml", "rocm", "aarch64")),
 )
-"""How the names of TF end, and what follows a name in a list of packages: together, literals."""
+"""Endings of TensorFlow's names, each with what follows a name in a list of packages; they are literals."""
 LISTING = (*BLANK, "==", "|")
 
 

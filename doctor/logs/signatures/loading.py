@@ -32,12 +32,12 @@ PLUGINS = {
     "libitex_gpu.so": "intel-extension-for-tensorflow",
     "libitex_cpu.so": "intel-extension-for-tensorflow",
 }
-"""Libraries in the folder tensorflow-plugins, and the packages that bring them."""
+"""The packages of libraries in the folder tensorflow-plugins."""
 
 
 def plugin(match: re.Match[str], source: Source) -> Fact | None:
-    """A plugin for other devices that does not load: built for another TensorFlow, or without what it needs
-    itself."""
+    """A plugin for other devices that does not load: it was built for another TensorFlow, or its own
+    dependencies are missing."""
     addon = PLUGINS.get(match["library"].lower())
     return Symptom(source, "addon-mismatch", (("addon", addon), ("plugin", "yes"))) if addon else None
 
@@ -47,7 +47,7 @@ def _tidy(name: str) -> str:
 
 
 def not_loaded(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """LibraryNotLoaded, and the search path that the message quotes."""
+    """The library that did not load, and the search path that the message quotes."""
     name = _tidy(match["name"])
     error = (match.groupdict().get("error") or "").strip()
     lowered = error.lower()
@@ -68,12 +68,12 @@ def not_loaded(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 
 def loaded(match: re.Match[str], source: Source) -> Fact:
-    """LibraryLoaded."""
+    """The library that was loaded."""
     return LibraryLoaded(source, _tidy(match["name"]))
 
 
 def on_disk(match: re.Match[str], source: Source) -> Fact | None:
-    """A library file that a listing, an ldconfig cache or a find shows."""
+    """A library file in a listing, in ldconfig's cache or in the output of find."""
     path = match["path"].strip("'\"`(),")
     link = re.search(
         r"\bln\s+-[a-rt-z]{0,6}s\w{0,6}\s+(\S{1,200}\.so\.[\d.]+)\s+\S{0,200}?(\.so\.[\d.]+)", source.text

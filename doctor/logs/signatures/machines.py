@@ -10,7 +10,7 @@ from doctor.logs.signatures.signature import Signature, glued, sig, spoken
 
 
 def closed(match: re.Match[str], source: Source) -> Fact | None:
-    """A device file that others than its owner and group may not use."""
+    """A device file that only its owner and group may use."""
     if "rw" in match["others"]:
         return None
     return Symptom(source, "device-node-closed", (("path", match["path"]), ("group", match["group"])))

@@ -20,7 +20,7 @@ def alloc_failed(match: re.Match[str], source: Source) -> Fact:
 
 
 def limit_in_use(match: re.Match[str], source: Source) -> Fact:
-    """The allocator's limit and what is in use of it, in MiB."""
+    """The allocator's limit and how much of it is in use, in MiB."""
     return Symptom(
         source,
         "allocator-stats",
@@ -29,7 +29,7 @@ def limit_in_use(match: re.Match[str], source: Source) -> Fact:
 
 
 def smi_usage(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """One card's memory in an nvidia-smi table (the card's number stands in the line above)."""
+    """One card's memory in an nvidia-smi table (the card's number is in the line above)."""
     used, total = int(match["used"]), int(match["total"])
     index = int(match["index"]) if match.groupdict().get("index") else 0
     yield GpuMemory(source, index, total, used, max(total - used, 0))
@@ -42,7 +42,7 @@ def smi_process(match: re.Match[str], source: Source) -> Fact:
 
 
 def held_by_others(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """Where more than half of a GPU is neither free nor PyTorch's own, others hold it."""
+    """Memory held by others: more than half of the GPU is neither free nor PyTorch's own."""
     total, own, free = mib(match["total"]), mib(match["reserved"] or match["own"]), mib(match["free"])
     if total is not None and own is not None and free is not None and own + free < total / 2:
         yield Symptom(source, "other-process", (("held", str(total - own - free)),))

@@ -20,7 +20,7 @@ _VERSION = (
 
 
 def named(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """The name as the tables have it, and the version that stands behind it."""
+    """The name as in the tables, and the version that follows it."""
     name, version = NAMES[match["name"].lower()], match["version"]
     yield Symptom(source, "named", (("name", name), *((("version", version),) if version else ())))
     if name in own_builds(Tables.bundled().store):

@@ -1,4 +1,5 @@
-"""Names that this Python does not know: TensorFlow itself, its modules, and names of other releases."""
+"""Messages about names that Python does not find: TensorFlow itself, its modules, and names of other
+releases."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ IN_EVERY_RELEASE = frozenset(
         "nn",
     ]
 )
-"""Names of tf.* that every release from 0.12 on has: where one is missing, the package is hollow."""
+"""Names of tf.* that every release from 0.12 on has; if one is missing, the package is incomplete."""
 
 
 def api(match: re.Match[str], source: Source) -> Fact | None:
@@ -47,8 +48,7 @@ def api(match: re.Match[str], source: Source) -> Fact | None:
 
 
 def imported(match: re.Match[str], source: Source) -> Fact:
-    """A name that a module does not have; the module has no file where the folder alone is left of the
-    package."""
+    """A name that a module does not have; the module has no file if only the package's folder is left."""
     module = match["module"]
     hollow = match["hollow"] and module in ("tensorflow", "tensorflow.python")
     return Symptom(

@@ -1,4 +1,4 @@
-"""How a run went on and how it ended: work that was done after a message, and the process that aborted."""
+"""How a run continued and ended: work after a message, and processes that aborted."""
 
 from __future__ import annotations
 

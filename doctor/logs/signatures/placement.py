@@ -10,7 +10,7 @@ from doctor.logs.signatures.signature import Signature, sig, spoken, words
 
 
 def specification(match: re.Match[str], source: Source) -> Fact:
-    """A device that was ordered: it is not there, or the op has no kernel for it."""
+    """A requested device that does not exist, or for which the op has no kernel."""
     wanted = match["wanted"].lower()
     device = wanted.rsplit("device:", 1)[-1]
     available = match["available"].lower()
@@ -22,8 +22,8 @@ def specification(match: re.Match[str], source: Source) -> Fact:
 
 
 def incompatible(match: re.Match[str], source: Source) -> Fact:
-    """A GPU that ops are to share: it is not among the devices that are named, or one of the ops has no
-    kernel for it."""
+    """A GPU that ops must share: it is not among the listed devices, or one of the ops has no kernel for
+    it."""
     available = match["available"]
     there = available is None or re.search(r"(?<!XLA_)GPU:\d", available, re.IGNORECASE)
     detail = (("wanted", match["wanted"] or ""), ("available", available or ""))
@@ -31,7 +31,7 @@ def incompatible(match: re.Match[str], source: Source) -> Fact:
 
 
 def expected(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """The devices that Keras looks for and those that it finds: where no GPU is among them, their number is not
+    """The devices that Keras expects and those that it finds; if none of these is a GPU, their number is not
     at fault."""
     available = match["available"].lower()
     there = "/gpu:" in available or "device:gpu" in available

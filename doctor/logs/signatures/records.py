@@ -1,4 +1,4 @@
-"""What the beginning of a record of TensorFlow's log says, whatever its message is."""
+"""Facts from the beginning of a record of TensorFlow's log, whatever its message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a signature is: one message, how it is recognised, and the fact that it makes."""
+"""Signatures: one message each, how to recognise it, and the fact that it makes."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Signature:
         return start if start >= 0 else match.start()
 
     def fact(self, match: re.Match[str], source: Source) -> Made:
-        """The fact, or facts, that one occurrence makes; None where it says nothing after all."""
+        """The fact, or facts, that one occurrence makes; None if it states nothing."""
         if self.make is not None:
             return self.make(match, source)
         if match.lastindex is None:  # no group took part
@@ -70,13 +70,13 @@ DIGITS = tuple("0123456789")
 
 
 def glued(words: Iterable[str], ends: Iterable[str]) -> tuple[str, ...]:
-    """Each word with each end: literals for a word that stands in most lines, and counts in few of them."""
+    """Each word joined with each ending: rare literals for a frequent word."""
     several = tuple(ends)
     return tuple(word + end for word in words for end in several)
 
 
 def words(text: str) -> tuple[str, ...]:
-    """Many literals, written with bars between them."""
+    """Literals from a text with bars between them."""
     return tuple(text.split("|")) if text != "|" else (text,)
 
 
@@ -95,8 +95,8 @@ def sig(
     once: bool = False,
     unlogged: bool = False,
 ) -> Signature:
-    """A signature; one literal may be given as a plain string, a set of `near` as one with bars between its
-    words."""
+    """A signature; a single literal may be a plain string, a set of `near` words a string with bars between
+    them."""
     several = (literals,) if isinstance(literals, str) else literals
     beside = tuple(words(several) for several in ((near,) if isinstance(near, str) else near))
     return Signature(

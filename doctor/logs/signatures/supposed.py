@@ -1,4 +1,5 @@
-"""Whether a sentence states something or only supposes it: a condition, a question, advice, a line of code."""
+"""Whether a sentence states something or only supposes it: a condition, a question, advice, a line of
+code."""
 
 from __future__ import annotations
 

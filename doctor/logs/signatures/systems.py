@@ -1,4 +1,4 @@
-"""Operating systems and platforms: as programs print them, forms hold them and sentences say them."""
+"""Operating systems and platforms, in programs' output, in forms and in sentences."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def system(rank: int) -> Maker:
 
 
 def release_file(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """A distribution by the way in which it writes its version."""
+    """A distribution, recognised by the form of its version."""
     name = next(key for key, value in match.groupdict().items() if value)
     yield OperatingSystem(
         source, f"{({'ubuntu': 'Ubuntu', 'debian': 'Debian', 'centos': 'CentOS Linux'})[name]} {match[name]}"
@@ -71,8 +71,8 @@ _DESCRIBED = (
     r"(?:Ubuntu|Debian|CentOS|Fedora|Red"
     r" Hat|RHEL|Linux|LMDE|Manjaro|openSUSE|SUSE|Pop!_OS|Rocky|Kali|Scientific|Oracle|elementary|Raspbian|Zorin|Arch|AlmaLinux|Gentoo|Garuda|Endeavour|NixOS|Amazon|KDE|Deepin|UOS|Kylin|Parrot|MX)"
 )
-"""How lsb_release describes a system; a page's own description, in the lines at its head, begins
-otherwise."""
+"""Matches lsb_release's description of a system, but not a page's own description in the lines at its
+head."""
 
 SIGNATURES: tuple[Signature, ...] = (
     sig(

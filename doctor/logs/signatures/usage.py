@@ -1,5 +1,5 @@
-"""Whether there is a GPU and whether it is used, in the words of the reporter or of a program that needs
-none."""
+"""Statements about whether there is a GPU and whether it is used, from the reporter or from programs that
+need none."""
 
 from __future__ import annotations
 

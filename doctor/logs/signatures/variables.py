@@ -8,7 +8,7 @@ from doctor.facts import EnvVar, Fact, Source, Symptom
 from doctor.logs.signatures.signature import Signature, sig, words
 
 _NAMES = r"(?:gpu|mig|all|none|void|no|nodevfiles)(?![a-z])"
-"""What a list of devices may hold beside numbers: UUIDs, and the words of the container runtime and of
+"""What a list of devices may hold besides numbers: UUIDs, and words of the container runtime and of
 schedulers."""
 
 
@@ -26,7 +26,7 @@ def env(match: re.Match[str], source: Source) -> Fact | None:
 
 
 def emptied(match: re.Match[str], source: Source) -> Fact:
-    """CUDA_VISIBLE_DEVICES, of which the reporter says that something empties it."""
+    """A reporter's statement that something empties CUDA_VISIBLE_DEVICES."""
     return Symptom(source, "visible-emptied")
 
 

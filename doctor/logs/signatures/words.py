@@ -1,7 +1,7 @@
-"""What people say in their own words: hints, weaker than anything that a program printed.
+"""Hints in people's own words, weaker than anything that a program printed.
 
-Several languages, since reports come in them; a hint alone makes a finding that is possible at most, or
-likely where two agree.
+They are in several languages, as reports are. One hint makes a finding possible at most; two that agree make
+it likely.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ def said_missing(match: re.Match[str], source: Source) -> Fact | None:
 
 
 def of_gpus(match: re.Match[str], source: Source) -> Fact | None:
-    """An empty list, where the line says that it is one of GPUs, or shows it; not where it is only supposed,
-    in advice or in code."""
+    """An empty list, if the line says or shows that it is a list of GPUs; None for suppositions, advice and
+    code."""
     if supposed(match):
         return None
-    told = source.text.lower()
+    text = source.text.lower()
     return (
         Symptom(source, "gpu-list-empty")
-        if any(word in told for word in ("gpu", "physical_devices", "[]", "[ ]"))
+        if any(word in text for word in ("gpu", "physical_devices", "[]", "[ ]"))
         else None
     )
 
@@ -41,7 +41,7 @@ _GIVES = (
     r" ){0,2}(?:returns?|is|gives|shows|prints?|outputs?|yields|says)(?: me| us| out|"
     r" back)?|返回的?是?|输出|为|是|[がは]) *)?[`\"]?"
 )
-"""What stands between a call and what it gave, in sentences."""
+"""Matches the words between a call and its result in a sentence."""
 
 
 SIGNATURES: tuple[Signature, ...] = (

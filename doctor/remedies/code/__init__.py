@@ -1,8 +1,8 @@
 """Code for a program that uses TensorFlow, spelled as its release knows it.
 
 The one source of code for the prescriptions of findings and for `tfgpu-doctor snippet`. Every function takes
-a TensorFlow version (None: a current one) and gives code that can be pasted. tests/snippet runs each of them
-with real TensorFlow 2 and holds the spellings of 1.x, 2.0 and 2.3 to the names in those releases' wheels.
+a TensorFlow version (None: a current one) and returns code to paste. tests/snippet runs each of them with
+real TensorFlow 2 and holds the spellings of 1.x, 2.0 and 2.3 to the names in those releases' wheels.
 """
 
 from doctor.remedies.code.checks import clear_session, compat_v1, convolution, list_gpus

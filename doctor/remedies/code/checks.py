@@ -1,4 +1,4 @@
-"""Short programs that show something, and what old code needs."""
+"""Short programs that show a fact, and code that old programs need."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from doctor.remedies.code.eras import era
 
 
 def list_gpus(version: str | None = None) -> str:
-    """One line that prints the GPUs that TensorFlow registered."""
+    """A line of code that prints the GPUs that TensorFlow registered."""
     if era(version) == "1":
         return "from tensorflow.python.client import device_lib; print(device_lib.list_local_devices())"
     if era(version) == "2.0":
@@ -15,7 +15,7 @@ def list_gpus(version: str | None = None) -> str:
 
 
 def convolution(version: str | None = None) -> str:
-    """One line that runs a convolution, so that cuDNN has to make its handle."""
+    """A line of code that runs a convolution, so that cuDNN must create its handle."""
     if era(version) == "1":
         return (
             "import tensorflow as tf; s = tf.Session(); print(s.run(tf.nn.conv2d(tf.ones([1, 8, 8, 1]),"
@@ -28,7 +28,7 @@ def convolution(version: str | None = None) -> str:
 
 
 def clear_session(version: str | None = None) -> str:
-    """Forget the graphs and models of earlier folds or trials."""
+    """Code that releases the graphs and models of earlier folds or trials."""
     return (
         "import gc\nimport tensorflow as tf\n"
         "# after each fold or trial\n"
@@ -37,5 +37,5 @@ def clear_session(version: str | None = None) -> str:
 
 
 def compat_v1(version: str | None = None) -> str:
-    """Run TensorFlow 1 code on TensorFlow 2."""
+    """Code that runs TensorFlow 1 code on TensorFlow 2."""
     return "import tensorflow.compat.v1 as tf\ntf.disable_v2_behavior()"

@@ -1,4 +1,4 @@
-"""TensorFlow's eras: which release knows which names.
+"""TensorFlow's eras: which names exist in which release.
 
 Read from the wheels: tf.config.experimental.set_memory_growth is there from 1.14 on,
 tf.config.list_physical_devices and tf.config.set_visible_devices from 2.1 on,
@@ -18,12 +18,12 @@ ERAS = {
     "2.4": "TensorFlow 2.4 to 2.15",
     "keras-3": "TensorFlow 2.16 and later (Keras 3)",
 }
-"""Every era with its name for people."""
+"""Every era with its name in words."""
 
 
 @lru_cache(maxsize=256)
 def era(version: str | None) -> str:
-    """ "1", "2.0", "2.4" or "keras-3" for a TensorFlow release; "keras-3" where it is not known."""
+    """ "1", "2.0", "2.4" or "keras-3" for a TensorFlow release; "keras-3" if it is not known."""
     numbers = [int(n) for n in re.findall(r"\d+", version or "")[:2]]
     if not numbers or numbers[0] >= 3 or numbers == [2]:
         return "keras-3"
@@ -35,7 +35,7 @@ def era(version: str | None) -> str:
 
 
 def has_growth_variable(version: str | None) -> bool:
-    """Whether a release reads TF_FORCE_GPU_ALLOW_GROWTH; True where it is not known.
+    """Whether a release reads TF_FORCE_GPU_ALLOW_GROWTH; True if it is not known.
 
     Read from libtensorflow_framework.so in the wheels of tensorflow-gpu: 1.12.0 holds the name, 1.11.0 does
     not.
@@ -45,7 +45,7 @@ def has_growth_variable(version: str | None) -> bool:
 
 
 def spoken(version: str | None) -> str:
-    """The era of a release in words."""
+    """The name of a release's era in words."""
     return ERAS[era(version)]
 
 

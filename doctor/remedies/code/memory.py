@@ -1,4 +1,4 @@
-"""How much GPU memory TensorFlow takes: growth, limits, fractions, several logical GPUs on one."""
+"""Code for TensorFlow's GPU memory: growth, limits, fractions, several logical GPUs on one."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ _SESSION = "session = tf.Session(config=config)\n# with Keras: tf.keras.backend.
 
 
 def _config_1(lines: Sequence[str], gpus: Sequence[int]) -> str:
-    """A ConfigProto with these options; 1.x chooses GPUs in the same place."""
+    """Code for a ConfigProto with these options; in 1.x it also chooses GPUs."""
     chosen = [f"config.gpu_options.visible_device_list = '{','.join(map(str, gpus))}'"] if gpus else []
     return "\n".join(["import tensorflow as tf", "config = tf.ConfigProto()", *chosen, *lines, _SESSION])
 
 
 def _chosen(version: str | None, gpus: Sequence[int]) -> str:
-    """Lines that leave a list `gpus` of the GPUs to configure."""
+    """Lines of code that define `gpus`, the list of GPUs to configure."""
     lines = f"import tensorflow as tf\ngpus = {listing(version)}('GPU')\n"
     if gpus:
         lines += (
@@ -26,7 +26,7 @@ def _chosen(version: str | None, gpus: Sequence[int]) -> str:
 
 
 def memory_growth(version: str | None = None, gpus: Sequence[int] = ()) -> str:
-    """Allocate GPU memory as it is needed rather than nearly all of it at the start; on `gpus` alone, where
+    """Code that allocates GPU memory as needed rather than nearly all of it at the start; only on `gpus`, if
     given."""
     if era(version) == "1":
         return _config_1(["config.gpu_options.allow_growth = True"], gpus)
@@ -57,7 +57,7 @@ def _logical(version: str | None, gpu: str, limit: str, count: int = 1) -> str:
 
 
 def memory_limit(version: str | None = None, mib: int = 2048, gpus: Sequence[int] = ()) -> str:
-    """Take no more than `mib` MiB of the first GPU, or of each of `gpus`."""
+    """Code that limits TensorFlow to `mib` MiB of the first GPU, or of each of `gpus`."""
     if era(version) == "1":
         return _config_1(
             (
@@ -86,10 +86,10 @@ def memory_limit(version: str | None = None, mib: int = 2048, gpus: Sequence[int
 
 
 def memory_fraction(version: str | None = None, fraction: float = 0.4, gpus: Sequence[int] = ()) -> str:
-    """Take no more than a fraction of the GPU's memory (0 < fraction <= 1).
+    """Code that limits TensorFlow to a fraction of the GPU's memory (0 < fraction <= 1).
 
-    TensorFlow 2 has no such setting: the limit is computed from what the CUDA driver says (cuDeviceTotalMem,
-    which takes no memory of the GPU and leaves TensorFlow's own start alone).
+    TensorFlow 2 has no such setting: the limit is computed from the CUDA driver's answer (cuDeviceTotalMem,
+    which takes no GPU memory and does not affect TensorFlow's start).
     """
     if era(version) == "1":
         return _config_1([f"config.gpu_options.per_process_gpu_memory_fraction = {fraction}"], gpus)
@@ -118,7 +118,7 @@ def memory_fraction(version: str | None = None, fraction: float = 0.4, gpus: Seq
 
 
 def virtual_gpus(version: str | None = None, count: int = 2, mib: int = 2048, gpu: int = 0) -> str:
-    """Make one GPU look like `count` of `mib` MiB each: to try out code for several GPUs."""
+    """Code that makes one GPU look like `count` GPUs of `mib` MiB each, to try out code for several GPUs."""
     if era(version) == "1":
         limits = ", ".join([str(mib)] * count)
         return _config_1(

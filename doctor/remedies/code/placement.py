@@ -1,4 +1,4 @@
-"""Where ops run: which GPUs are seen, soft placement, its log, and device scopes."""
+"""Code for the placement of ops: visible GPUs, soft placement, its log, and device scopes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from doctor.remedies.code.eras import era, listing, visible
 
 
 def visible_devices(version: str | None = None, gpus: Sequence[int] = (0,)) -> str:
-    """Use these GPUs alone; the numbers are TensorFlow's, and the process then counts them from GPU:0."""
+    """Code that uses only these GPUs; the numbers are TensorFlow's, and the process then counts them from
+    GPU:0."""
     if era(version) == "1":
         return (
             "import tensorflow as tf\n"
@@ -25,7 +26,7 @@ def visible_devices(version: str | None = None, gpus: Sequence[int] = (0,)) -> s
 
 
 def cpu_only(version: str | None = None) -> str:
-    """Leave every GPU alone."""
+    """Code that uses no GPU."""
     if era(version) == "1":
         return (
             "import tensorflow as tf\n"
@@ -37,7 +38,7 @@ def cpu_only(version: str | None = None) -> str:
 
 
 def soft_placement(version: str | None = None) -> str:
-    """Let TensorFlow put an op without a GPU kernel on the CPU."""
+    """Code that lets TensorFlow put an op without a GPU kernel on the CPU."""
     if era(version) == "1":
         return (
             "import tensorflow as tf\n"
@@ -48,12 +49,12 @@ def soft_placement(version: str | None = None) -> str:
 
 
 def pin_to_cpu(version: str | None = None) -> str:
-    """Put ops on the CPU by hand."""
+    """Code that puts ops on the CPU."""
     return "with tf.device('/cpu:0'):\n    ...  # the ops that have no GPU kernel, int32 variables among them"
 
 
 def log_placement(version: str | None = None) -> str:
-    """Print where each op runs."""
+    """Code that prints where each op runs."""
     if era(version) == "1":
         return (
             "import tensorflow as tf\nsession = tf.Session(config=tf.ConfigProto(log_device_placement=True))"
@@ -62,7 +63,7 @@ def log_placement(version: str | None = None) -> str:
 
 
 def device_placement(version: str | None = None, gpu: int = 0) -> str:
-    """Say by hand where ops run."""
+    """Code that chooses where ops run."""
     if era(version) == "1":
         return (
             "import tensorflow as tf\n"

@@ -1,4 +1,4 @@
-"""Training on several GPUs of one machine and on several machines."""
+"""Code for training on several GPUs of one machine and on several machines."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from doctor.remedies.code.eras import era
 
 
 def multi_gpu(version: str | None = None, gpus: Sequence[int] = (), nccl: bool = True) -> str:
-    """Train one model on all GPUs of this machine, or on `gpus`; without `nccl` they exchange gradients by
-    copies."""
+    """Code that trains one model on all GPUs of this machine, or on `gpus`; without `nccl` they exchange
+    gradients by copies."""
     arguments = [repr([f"/gpu:{index}" for index in gpus])] if gpus else []
     if not nccl:
         arguments.append("cross_device_ops=tf.distribute.HierarchicalCopyAllReduce()")
@@ -28,7 +28,7 @@ def multi_gpu(version: str | None = None, gpus: Sequence[int] = (), nccl: bool =
 
 
 def multi_worker(version: str | None = None, workers: Sequence[str] = (), index: int = 0) -> str:
-    """Train one model on several machines: the same program on each, with its own index."""
+    """Code that trains one model on several machines: the same program on each, with its own index."""
     workers = workers or ("host1:12345", "host2:12345")
     hosts = ", ".join(repr(worker) for worker in workers)
     head = (

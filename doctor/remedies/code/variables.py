@@ -1,7 +1,7 @@
-"""The same settings as environment variables: for a program that cannot be changed.
+"""The same settings as environment variables, for programs that cannot be changed.
 
-TensorFlow reads its own when it starts its GPUs, CUDA's are read by the driver at cuInit; so they are set in
-the shell, or in Python before `import tensorflow`. Sources:
+TensorFlow reads its own variables when it starts its GPUs; the driver reads CUDA's at cuInit. So they are set
+in the shell, or in Python before `import tensorflow`. Sources:
 tensorflow/core/common_runtime/gpu/gpu_bfc_allocator.cc (TF_FORCE_GPU_ALLOW_GROWTH), gpu_process_state.cc
 (TF_GPU_ALLOCATOR); CUDA C++ Programming Guide, "CUDA Environment Variables".
 """
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 def environment(
     gpus: Sequence[int] | None = None, *, growth: bool = False, allocator: bool = False
 ) -> dict[str, str]:
-    """The variables for these wishes; `gpus`: nvidia-smi's numbers, () for none of them."""
+    """The variables for these settings; gpus: nvidia-smi's numbers, () for no GPU."""
     chosen: dict[str, str] = {}
     if gpus is not None:
         if gpus:

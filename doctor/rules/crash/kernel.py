@@ -152,7 +152,7 @@ def kernel_crash(case: Case) -> Iterator[Finding]:
         return
     strong = [s for s in signs if s.kind != "cudnn-launch-failed"]
     blamed = facts.symptoms(
-        "cuda-version-told", "cuda-version-blamed", "cudnn-version-told", "cudnn-version-blamed"
+        "cuda-version-unfit", "cuda-version-blamed", "cudnn-version-unfit", "cudnn-version-blamed"
     )
     yield found(
         "ptx-jit-or-kernel-crash",

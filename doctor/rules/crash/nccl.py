@@ -39,8 +39,8 @@ def nccl_failure(case: Case) -> Iterator[Finding]:
     errors = facts.symptoms("nccl-error", "peer-access")
     used = facts.symptoms("nccl-used")
     hang = facts.symptoms("hangs")
-    told = facts.symptoms("multi-gpu-hang")
-    if not errors and not (used and hang) and not told:
+    stated = facts.symptoms("multi-gpu-hang")
+    if not errors and not (used and hang) and not stated:
         return
     without = code.multi_gpu(version_of(case), nccl=False)
     simulated = [
@@ -110,12 +110,12 @@ def nccl_failure(case: Case) -> Iterator[Finding]:
                 "The run stops at an all-reduce through NCCL and does not go on."
                 if used
                 else (
-                    "The run stops where several GPUs work together, mostly while they exchange gradients"
+                    "The run stops where several GPUs work together, usually while they exchange gradients"
                     " through NCCL."
                 )
             )
         ),
-        [*errors[:3], *used[:1], *told[:1], *(hang[:1] if not errors else [])],
+        [*errors[:3], *used[:1], *stated[:1], *(hang[:1] if not errors else [])],
         confidence="certain" if errors else "likely" if used and hang else "possible",
         steps=steps,
         verify=_all_reduce(case, horovod=horovod),

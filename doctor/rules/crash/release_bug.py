@@ -69,11 +69,11 @@ def known_release_bug(case: Case) -> Iterator[Finding]:
         "known-release-bug",
         (
             f"The report says that TensorFlow {release} has a defect that a later release does not have."
-            if first.get("told")
+            if first.get("stated")
             else f"Only TensorFlow {release} prints this message; nothing on the machine is wrong."
         ),
         signs[:3],
-        confidence="possible" if first.get("told") else "likely",
+        confidence="possible" if first.get("stated") else "likely",
         tables=[defective] if defective is not None else [],
         steps=steps,
         verify=commands.list_gpus(case),

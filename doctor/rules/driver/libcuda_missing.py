@@ -142,8 +142,8 @@ def _libcuda_answered(case: Case) -> bool:
     without one.
 
     The stub's error is CUDA_ERROR_SHARED_OBJECT_INIT_FAILED, 303 (stream_executor/cuda/cuda_stub.cc), and is
-    printed as `UNKNOWN ERROR (303)` where cuGetErrorName does not open either. The diagnosis that follows
-    looks for a file named libcuda.so among the loaded ones and may miss it.
+    printed as `UNKNOWN ERROR (303)` if cuGetErrorName is missing as well. The diagnosis that follows looks
+    for a file named libcuda.so among the loaded ones and may miss it.
     """
     failed = cuinit(case)
     return (

@@ -64,15 +64,15 @@ def driver_missing(case: Case) -> Iterator[Finding]:
     kernel_runs = any(d.part in ("kernel", "any") and d.rank == 0 for d in facts.of(DriverVersion)) or any(
         m.name == "nvidia" for m in facts.of(KernelModule)
     )
-    told = (
+    stated = (
         facts.symptoms("driver-said-missing")
         if case.gpus or facts.has("gpu-not-used", "uses-cpu", "gpu-list-empty")
-        else [s for s in facts.symptoms("driver-said-missing") if s.get("told")]
+        else [s for s in facts.symptoms("driver-said-missing") if s.get("stated")]
     )
-    evidence += told[:1]
+    evidence += stated[:1]
     conda = facts.symptoms("conda-no-driver")
     evidence += conda[:1]
-    if not (lib or error or absent or smi or told or conda) or kernel_runs:
+    if not (lib or error or absent or smi or stated or conda) or kernel_runs:
         return
     steps: list[Step] = []
     if conda:

@@ -55,8 +55,8 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
         return  # the reporter has no GPU, so no module is missing
     # messages of the host, wherever the text was written
     host = facts.symptoms("host-driver-down", "kernel-module-missing", "module-not-listed")
-    told = facts.kind == "report" and facts.has("smi-no-driver") and no_libcuda(case) is None
-    if case.container and not host and not told:
+    stated = facts.kind == "report" and facts.has("smi-no-driver") and no_libcuda(case) is None
+    if case.container and not host and not stated:
         return
     if facts.absent("nvidia gpu") is not None:  # there is no GPU that a driver could be loaded for
         return

@@ -1,4 +1,4 @@
-"""driver-too-new: the driver's branch no longer serves this GPU."""
+"""driver-too-new: the driver's branch no longer supports this GPU."""
 
 from __future__ import annotations
 

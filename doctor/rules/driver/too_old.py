@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 def driver_trap(case: Case) -> compat.Answer | None:
-    """On a machine: kernels that this build has for this GPU only as PTX, which the driver is too old to
-    compile."""
+    """On a machine: the trap that this build has kernels for this GPU only as PTX, which the driver is too
+    old to compile."""
     if case.facts.kind != "machine" or case.driver is None or case.build is None:
         return None
     from doctor import compat

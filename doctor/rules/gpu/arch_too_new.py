@@ -253,18 +253,18 @@ def gpu_arch_too_new(case: Case) -> Iterator[Finding]:
                 verify=verify,
             )
             return
-    told = facts.symptoms("gpu-needs-newer")
+    stated = facts.symptoms("gpu-needs-newer")
     works = registered(case) or facts.has("work-done") or case.not_loaded
     launches = [s for s in failing if s.kind in ("blas-launch-failed", "no-algorithm", "cudnn-launch-failed")]
-    lines = {s.source.line for s in told}
+    lines = {s.source.line for s in stated}
     if case.cuda is not None and not case.wanted_cuda and case.cuda.source.line in lines:
         cuda = None  # the one that the card needs
-    if told and not works and (cuda is None or cuda < int(told[0].get("cuda"))):
+    if stated and not works and (cuda is None or cuda < int(stated[0].get("cuda"))):
         yield found(
             "gpu-arch-too-new",
             f"The report says that the card is newer than this TensorFlow. CUDA before"
-            f" {told[0].get('cuda')}, and every TensorFlow built with it, has no code for such GPUs.",
-            [*told[:2], *launches[:1], case.tensorflow, case.cuda],
+            f" {stated[0].get('cuda')}, and every TensorFlow built with it, has no code for such GPUs.",
+            [*stated[:2], *launches[:1], case.tensorflow, case.cuda],
             confidence="likely" if launches else "possible",
             tables=case.builds[-1:],
             steps=steps,

@@ -102,9 +102,9 @@ def gpu_arch_too_old(case: Case) -> Iterator[Finding]:
     if ignored and not (ignored[0].get("cc") or ignored[0].get("minimum")):
         yield found(
             "gpu-arch-too-old",
-            "TensorFlow ignores a GPU for one of two reasons: mostly because its compute capability is"
-            " below the build's lowest, else because it has few multiprocessors beside a larger GPU. The"
-            " rest of the line gives the reason.",
+            "TensorFlow ignores a GPU for one of two reasons: usually because its compute capability is"
+            " below the build's lowest, otherwise because it has few multiprocessors beside a larger GPU."
+            " The rest of the line gives the reason.",
             [*ignored[:1], *case.gpus[:1]],
             confidence="likely",
             tables=[build] if build else [],
@@ -119,7 +119,7 @@ def gpu_arch_too_old(case: Case) -> Iterator[Finding]:
             "gpu-arch-too-old",
             f"The GPU has compute capability {have}; this build needs at least {need} and ignores the GPU.",
             ignored[:3],
-            confidence="likely" if ignored[0].get("told") else "certain",
+            confidence="likely" if ignored[0].get("stated") else "certain",
             tables=[build] if build else [],
             steps=steps,
             verify=verify,
@@ -189,7 +189,7 @@ def gpu_arch_too_old(case: Case) -> Iterator[Finding]:
         yield found(
             "gpu-arch-too-old",
             "No code in this build runs on the GPU, which the report does not name. With this message the"
-            " GPU is mostly older than the code in the build; it may also be newer.",
+            " GPU is usually older than the code in the build; it may also be newer.",
             [*invalid[:2]],
             confidence="possible",
             tables=[build] if build else [],

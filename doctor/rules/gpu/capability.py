@@ -1,4 +1,5 @@
-"""Compares a GPU's compute capability with the code in the build, and finds a release that has code for it."""
+"""Compares a GPU's compute capability with the code in the build, and finds a release that has code for
+it."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ def minor(capability: str) -> tuple[int, int]:
 
 
 def code_answer(case: Case, capability: str) -> compat.Answer | None:
-    """Whether the build in use has code for a GPU of this compute capability; None if the build is unknown."""
+    """Whether the build in use has code for a GPU of this compute capability; None if the build is
+    unknown."""
     build = case.build
     if build is None or not build.gpu or not build.compute_capabilities:
         return None

@@ -186,7 +186,11 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
                         else "The driver's library loads, and nothing says that the driver does not run"
                     )
                     + ", but the process sees no device. "
-                    + ("Nearly always" if agree or known else "If the machine has an NVIDIA GPU, then mostly")
+                    + (
+                        "Nearly always"
+                        if agree or known
+                        else "If the machine has an NVIDIA GPU, then usually"
+                    )
                     + " the shell, the scheduler's job or the code sets CUDA_VISIBLE_DEVICES to an empty or"
                     " wrong value."
                 )
@@ -210,7 +214,7 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
                 "shows all GPUs again",
             ),
             manual(
-                f"Remove or correct the line that sets it in {shown.source}, then start the program anew"
+                f"Remove or correct the line that sets it in {shown.source}, then start the program again"
                 if facts.kind == "machine" and shown is not None and shown.source.where.startswith("/")
                 else (
                     "Remove or correct the line that sets it in the code; it counts only before TensorFlow is"

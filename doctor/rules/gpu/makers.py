@@ -9,7 +9,7 @@ from doctor.facts import PROSE, OtherGpu
 def only_another_makers(case: Case) -> bool:
     """Whether a report names a graphics device of another maker and shows none of NVIDIA's.
 
-    Where a plugin serves that device, none is meant.
+    False if a plugin uses that device.
     """
     facts = case.facts
     others = facts.of(OtherGpu)

@@ -208,10 +208,8 @@ def library_broken(case: Case) -> Iterator[Finding]:
 
 
 def _names(symptom: Symptom) -> str:
-    """The library that lacks a symbol, and the symbol: what a sentence says besides is of something else.
-
-    A name of TensorFlow's is of an op that was compiled on its own, or of TensorFlow.
-    """
+    """The names of the library that lacks a symbol and of the symbol, without the rest of the line; "" for a
+    symbol of TensorFlow's, which belongs to a custom op or to TensorFlow itself."""
     name = symptom.get("symbol")
     return "" if "10tensorflow" in name else f"{symptom.get('library')} {name}"
 

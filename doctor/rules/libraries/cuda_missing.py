@@ -74,8 +74,8 @@ def cuda_missing(case: Case) -> Iterator[Finding]:
     absent = [a for a in [facts.absent("cuda")] if a and not opens]
     # a device that the code names and that is not there is device-not-found, which says this, too
     named = facts.has("device-unknown", "device-unmet", "colocation-failed", "no-gpu-kernel")
-    told = named or case.loaded or facts.of(CudaCallFailed)
-    only_xla = [] if told else facts.symptoms("xla-gpu-listed")
+    elsewhere = named or case.loaded or facts.of(CudaCallFailed)
+    only_xla = [] if elsewhere else facts.symptoms("xla-gpu-listed")
     if not (missing or skipped or stub or absent or only_xla):
         return
     if not missing and case.missing("cudnn"):
@@ -114,7 +114,7 @@ def cuda_missing(case: Case) -> Iterator[Finding]:
     elif only_xla and not (stub or absent):
         text = (
             "XLA_GPU is listed and GPU is not: the driver shows the GPU, and TensorFlow (1.14 to 2.3)"
-            " skipped it, mostly because a CUDA library that it loads is missing or of another version."
+            " skipped it, usually because a CUDA library that it loads is missing or of another version."
         )
     else:
         text = (

@@ -42,7 +42,7 @@ def installed_releases(case: Case) -> list[CudaVersion]:
     explains=("cuda-missing", "cudnn-missing", "library-path", *NO_GPU_SINCE),
     needs=(
         LibraryNotLoaded,
-        "cuda-version-told",
+        "cuda-version-unfit",
         "cuda-version-blamed",
         *UNUSED,
         "dll-load-failed",
@@ -70,7 +70,7 @@ def cuda_version_mismatch(case: Case) -> Iterator[Finding]:
         return
     if not missing:
         findings = [*_stated_pair(case)]
-        yield from findings or _told(case)
+        yield from findings or _unfit(case)
         return
     names = [lib.name for lib in missing]
     same, others = other_files(case, names)
@@ -127,7 +127,7 @@ def cuda_version_mismatch(case: Case) -> Iterator[Finding]:
     if not reasons and others:
         reasons += others[:3]
         said = f"{others[0].name} is there"
-    blamed = case.facts.symptoms("cuda-version-blamed", "cuda-version-told")
+    blamed = case.facts.symptoms("cuda-version-blamed", "cuda-version-unfit")
     if not reasons and blamed:
         reasons += blamed[:1]
         said = "the report says that another version of CUDA is installed"
@@ -208,19 +208,19 @@ def _stated_pair(case: Case) -> Iterator[Finding]:
     )
 
 
-def _told(case: Case) -> Iterator[Finding]:
+def _unfit(case: Case) -> Iterator[Finding]:
     """The finding for a report without a log that says that the installed CUDA does not fit, or that another
     CUDA helped."""
     facts = case.facts
-    outright = facts.symptoms("cuda-version-told")
-    told = outright or (
+    outright = facts.symptoms("cuda-version-unfit")
+    unfit = outright or (
         []
         if facts.of(DriverMismatch) or facts.has("compat-not-supported", "cuda-compat-path")
         else facts.symptoms("cuda-version-blamed")
     )
     if (
         facts.kind != "report"
-        or not told
+        or not unfit
         or case.not_loaded
         or facts.of(CudaCallFailed)
         or facts.has("own-build")
@@ -231,7 +231,7 @@ def _told(case: Case) -> Iterator[Finding]:
         "cuda-version-mismatch",
         "The report says that the first CUDA on the machine does not fit this TensorFlow, or that another"
         " one helped.",
-        [*told[:2], *facts.symptoms(*UNUSED)[:1]],
+        [*unfit[:2], *facts.symptoms(*UNUSED)[:1]],
         confidence="likely" if outright or facts.has(*UNUSED) else "possible",
         steps=cure.steps,
         verify=cure.lists_gpus(case),
@@ -257,7 +257,8 @@ def matching(case: Case) -> Cure:
 
 
 def _for_cuda_there(case: Case) -> TensorFlowRelease | None:
-    """The newest release for the installed CUDA that the GPUs, the Python and the driver of the case can use."""
+    """The newest release for the installed CUDA that the GPUs, the Python and the driver of the case can
+    use."""
     if case.cuda is None or "." not in case.cuda.version:
         return None
     there = ".".join(case.cuda.version.split(".")[:2])

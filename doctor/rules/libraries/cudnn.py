@@ -24,7 +24,8 @@ def never_opened(case: Case) -> list[Symptom]:
 
 
 def cudnn_major(name: str) -> str | None:
-    """The major version in a cuDNN file name: 8 for libcudnn.so.8 and for cudnn64_8.dll; None if it has none."""
+    """The major version in a cuDNN file name: 8 for libcudnn.so.8 and for cudnn64_8.dll; None if it has
+    none."""
     match = re.search(r"libcudnn\w{0,60}\.so\.(\d+)|cudnn\w{0,60}64_(\d+)", name.lower())
     return (match[1] or match[2]) if match else None
 

@@ -37,8 +37,8 @@ def cudnn_missing(case: Case) -> Iterator[Finding]:
     old = [*facts.symptoms("cudnn-not-opened"), *unopened]
     if (works(case) and not unopened) or gone(case):
         return
-    told = facts.symptoms("cudnn-said-missing") if not case.not_loaded and not case.loaded else []
-    if not missing and not old and not told:
+    stated = facts.symptoms("cudnn-said-missing") if not case.not_loaded and not case.loaded else []
+    if not missing and not old and not stated:
         return
     main = [lib for lib in missing if not re.search(r"cudnn_", lib.name)] or missing
     cure = bring_cudnn(case)
@@ -57,7 +57,7 @@ def cudnn_missing(case: Case) -> Iterator[Finding]:
         [
             *main[:2],
             *old[:1],
-            *(told[:2] if not missing else []),
+            *(stated[:2] if not missing else []),
             *facts.of(LibraryLoaded)[:1],
             *facts.symptoms("gpu-skipped")[:1],
         ],

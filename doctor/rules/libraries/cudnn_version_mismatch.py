@@ -48,7 +48,7 @@ if TYPE_CHECKING:
         LibraryNotLoaded,
         CudnnVersion,
         "cudnn-version-blamed",
-        "cudnn-version-told",
+        "cudnn-version-unfit",
         "cudnn-symbol-missing",
         "handle-memory",
         "autotuning-failed",
@@ -160,7 +160,7 @@ def cudnn_version_mismatch(case: Case) -> Iterator[Finding]:
         )
         return
     missing = case.missing("cudnn")
-    outright = facts.symptoms("cudnn-version-told")
+    outright = facts.symptoms("cudnn-version-unfit")
     blamed = [*outright, *facts.symptoms("cudnn-version-blamed")]
     failing = [*handle_signs(case), *missing[:1]]
     if (

@@ -41,8 +41,8 @@ def named_to_the_loader(case: Case, folders: Sequence[str]) -> list[Step]:
             " job's script, the service's unit"
         )
         return [named, manual(f"Set LD_LIBRARY_PATH={':'.join(folders)} where the program is started", last)]
-    told = run("echo", *paths) if len(paths) == 1 else run("printf", Literal("'%s\\n'"), *paths)
-    known = piped(told, run("sudo", "tee", "/etc/ld.so.conf.d/cuda.conf"))
+    lines = run("echo", *paths) if len(paths) == 1 else run("printf", Literal("'%s\\n'"), *paths)
+    known = piped(lines, run("sudo", "tee", "/etc/ld.so.conf.d/cuda.conf"))
     return [
         named,
         shell(
@@ -55,7 +55,7 @@ def named_to_the_loader(case: Case, folders: Sequence[str]) -> list[Step]:
 
 
 def _environment(case: Case) -> str:
-    """The folder of the Python environment in use, conda's or a virtual one; "" where it is not known."""
+    """The folder of the Python environment in use, conda's or a virtual one; "" if it is not known."""
     kinds = [kind.source.where for kind in case.facts.of(EnvironmentKind) if kind.kind in ("conda", "venv")]
     return posixpath.dirname(kinds[0]) if kinds and case.facts.kind == "machine" else ""
 

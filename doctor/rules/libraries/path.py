@@ -42,7 +42,7 @@ def mentions_path(case: Case) -> list[Fact]:
     explains=("cuda-missing", "cudnn-missing", *NO_GPU_SINCE),
     needs=(
         LibraryNotLoaded,
-        "path-cure-told",
+        "path-suggested",
         "gpu-skipped",
         "cudart-stub",
         "gpu-list-empty",
@@ -164,7 +164,7 @@ def library_path(case: Case) -> Iterator[Finding]:
         return
     errors = missing or facts.symptoms("gpu-skipped")
     if not errors:
-        yield from _told(case)
+        yield from _suggested(case)
         return
     if same:
         folders = _folders(case, [lib.name for lib in (*missing, *case.missing("cudnn"))])
@@ -195,21 +195,21 @@ def library_path(case: Case) -> Iterator[Finding]:
         (v.rank == 2 and "conda" in v.source.text.lower()) or "cudatoolkit" in v.source.text.lower()
         for v in fits
     )
-    told = [
+    suggested = [
         s
-        for s in facts.symptoms("path-cure-told")
+        for s in facts.symptoms("path-suggested")
         if s.get("helped") or any(_soon_after(s, error) for error in errors)
     ]
     if (
-        told
+        suggested
         and not against
-        and not facts.has("cuda-version-blamed", "cuda-version-told", "cudnn-version-blamed")
+        and not facts.has("cuda-version-blamed", "cuda-version-unfit", "cudnn-version-blamed")
     ):
         yield found(
             "library-path",
             "In the report, adding the libraries' folder to the loader's path helped, or is the advice"
             " right after the error.",
-            [*errors[:3], *told[:1], *fits[:1]],
+            [*errors[:3], *suggested[:1], *fits[:1]],
             confidence="likely",
             tables=table_rows(case, names),
             steps=search_steps(case),
@@ -286,17 +286,17 @@ def _folders(case: Case, names: Sequence[str]) -> list[str]:
     return chosen
 
 
-def _told(case: Case) -> Iterator[Finding]:
+def _suggested(case: Case) -> Iterator[Finding]:
     """The finding for a report without a log that says that the loader needed a folder, or names the folder
     with the files."""
     facts = case.facts
-    told = [s for s in facts.symptoms("path-cure-told") if s.get("helped")]
+    suggested = [s for s in facts.symptoms("path-suggested") if s.get("helped")]
     if case.tensorflow is None and facts.has(
         "gpu-not-used", "gpu-list-empty"
     ):  # two releases do not find pip's libraries
-        told += facts.symptoms("and-cuda-installed")
+        suggested += facts.symptoms("and-cuda-installed")
     versions = facts.has(
-        "cuda-version-told", "cuda-version-blamed", "cudnn-version-told", "cudnn-version-blamed"
+        "cuda-version-unfit", "cuda-version-blamed", "cudnn-version-unfit", "cudnn-version-blamed"
     )
     opened = any(
         case.component(lib.name) == "cuda" for lib in facts.of(LibraryLoaded)
@@ -308,22 +308,22 @@ def _told(case: Case) -> Iterator[Finding]:
         or facts.has("cudnn-said-missing", "own-build")
         or mismatched_pair(case)
     )
-    if facts.kind != "report" or not told or versions or otherwise:
+    if facts.kind != "report" or not suggested or versions or otherwise:
         return
     yield found(
         "library-path",
         "The report says that the libraries are on the machine. The loader's list of folders helped, or is"
         " in doubt.",
-        told[:2],
+        suggested[:2],
         confidence="possible",
         steps=search_steps(case),
         verify=commands.list_gpus(case),
     )
 
 
-def _soon_after(told: Fact, error: Fact) -> bool:
+def _soon_after(suggested: Fact, error: Fact) -> bool:
     """Whether a line is one of the few lines after an error, where a solution usually is."""
-    first, then = error.source.line, told.source.line
+    first, then = error.source.line, suggested.source.line
     return first is not None and then is not None and 0 <= then - first <= 6
 
 

@@ -60,4 +60,4 @@ def blamed_path(case: Case) -> list[Symptom]:
     facts = case.facts
     if facts.kind != "report" or not facts.has("dll-load-failed") or facts.has(*_OTHER_REASONS):
         return []
-    return [s for s in facts.symptoms("path-cure-told") if s.get("of")]
+    return [s for s in facts.symptoms("path-suggested") if s.get("of")]

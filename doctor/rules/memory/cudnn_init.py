@@ -25,7 +25,7 @@ from doctor.shell import run
     "cudnn-init-oom",
     "cuDNN or cuBLAS cannot start because TensorFlow took nearly all GPU memory first",
     explains=("ptx-jit-or-kernel-crash", "known-release-bug"),
-    needs=(*HANDLE_FAILURES, "cudnn-status-said", "growth-cure-told"),
+    needs=(*HANDLE_FAILURES, "cudnn-status-said", "growth-suggested"),
 )
 def cudnn_init_oom(case: Case) -> Iterator[Finding]:
     """cuDNN or cuBLAS cannot create its handle, because TensorFlow took nearly all GPU memory first.
@@ -134,4 +134,4 @@ def _cured(case: Case) -> list[Symptom]:
         or facts.has("oom-said", "other-process", "memory-grows", "config-conflict", "resource-exhausted")
     ):
         return []
-    return facts.symptoms("growth-cure-told")
+    return facts.symptoms("growth-suggested")

@@ -133,7 +133,7 @@ def gpu_memory_held(case: Case) -> Iterator[Finding]:
     elif (
         refused
         and max(int(s.get("mib", "0") or 0) for s in refused) < 512
-        and not facts.has("tensor-oom", "bfc-out-of-memory", "size-told")
+        and not facts.has("tensor-oom", "bfc-out-of-memory", "size-stated")
         and not [r for r in facts.of(GpuRegistered) if (r.memory_mib or 0) > 2048]
     ):
         evidence = [*refused[:2]]
@@ -153,7 +153,7 @@ def gpu_memory_held(case: Case) -> Iterator[Finding]:
     elif (
         (refused or oom)
         and not retried_allocations(case)
-        and not facts.has("tensor-oom", "resource-exhausted", "memory-grows", "size-told")
+        and not facts.has("tensor-oom", "resource-exhausted", "memory-grows", "size-stated")
         and not handle_signs(case)
     ):
         evidence, confidence = [*refused[:1], *oom[:1]], "likely" if len(refused) > 1 else "possible"

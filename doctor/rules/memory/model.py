@@ -44,9 +44,9 @@ _OOM = (
         "dst-not-initialized",
         "bfc-out-of-memory",
         "allocator-stats",
-        "batch-told",
+        "batch-size-blamed",
         "oom-said",
-        "size-told",
+        "size-stated",
     ),
 )
 def model_oom(case: Case) -> Iterator[Finding]:
@@ -76,7 +76,7 @@ def model_oom(case: Case) -> Iterator[Finding]:
     smaller = (
         []
         if handle_signs(case) or facts.has("other-process", "host-memory-said")
-        else facts.symptoms("batch-told", "size-told")
+        else facts.symptoms("batch-size-blamed", "size-stated")
     )
     said = facts.symptoms("cuda-out-of-memory", "oom-said") if smaller else []
     alone = not (said or handle_signs(case) or facts.has(*OTHERWISE)) and facts.has("mentions-gpu")
@@ -88,7 +88,7 @@ def model_oom(case: Case) -> Iterator[Finding]:
     only += (
         []
         if handle_signs(case) or facts.has(*OTHERWISE, "cuda-out-of-memory")
-        else facts.symptoms("size-told")
+        else facts.symptoms("size-stated")
     )
     if not (oom or exhausted or failed or dst or stats or said or only):
         return

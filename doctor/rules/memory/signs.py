@@ -87,7 +87,7 @@ def failed_routines(case: Case) -> list[Symptom]:
         "resource-exhausted",
         "bfc-out-of-memory",
         "oom-said",
-        "growth-cure-told",
+        "growth-suggested",
         "other-process",
     )
     return [] if others or short else ran

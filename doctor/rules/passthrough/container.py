@@ -107,10 +107,10 @@ def container_no_gpu(case: Case) -> Iterator[Finding]:
     if bare and all(x.name.startswith(("libcuda.", "libnvinfer")) for x in case.not_loaded):
         flag = bare
         signs = [*bare[:1], *signs[:1], *facts.symptoms(*NONE_SEEN)[:1]]
-    told = facts.symptoms("container-lacks-gpu")
+    stated = facts.symptoms("container-lacks-gpu")
     other = bool(facts.of(CudaCallFailed) or case.not_loaded) or bool(facts.of(DriverMismatch))
-    if told and inside and not (said or signs or other):
-        yield from _told(case, told)
+    if stated and inside and not (said or signs or other):
+        yield from _stated(case, stated)
         return
     image = [] if facts.has("gpu-image") or case.loaded else facts.symptoms("cpu-image")
     if image and facts.has(*NONE_SEEN) and not said and not facts.has("container-lacks-gpu"):
@@ -173,14 +173,14 @@ def _says_nothing(said: Symptom, case: Case) -> bool:
     return "was not detected" in said.source.text and case.platform == "wsl" and given
 
 
-def _told(case: Case, told: list[Symptom]) -> Iterator[Finding]:
+def _stated(case: Case, stated: list[Symptom]) -> Iterator[Finding]:
     """The finding for a report without a log that says that the container sees no GPU."""
     steps, verify = containers.give_gpu(case)
     yield found(
         "container-no-gpu",
         "The report says that the container does not see the GPU, and no message names another cause: most"
         " often the container was started without it.",
-        told[:2],
+        stated[:2],
         confidence="possible",
         steps=steps,
         verify=verify,

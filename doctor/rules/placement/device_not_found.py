@@ -102,7 +102,7 @@ def device_not_found(case: Case) -> Iterator[Finding]:
             "possible"
             if counted
             else "certain"
-            if not (none or only_xla or unmet or all(s.get("told") for s in signs))
+            if not (none or only_xla or unmet or all(s.get("stated") for s in signs))
             else "likely"
         ),
         steps=steps,

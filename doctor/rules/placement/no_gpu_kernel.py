@@ -53,11 +53,11 @@ def op_no_gpu_kernel(case: Case) -> Iterator[Finding]:
             verify=commands.list_gpus(case),
         )
         return
-    told = facts.symptoms("no-gpu-kernel")
+    stated = facts.symptoms("no-gpu-kernel")
     without, gpus = colocated(case)
-    if not told and (not without or gpus == "XLA" or facts.has("work-done")):
+    if not stated and (not without or gpus == "XLA" or facts.has("work-done")):
         return
-    signs = told or [*facts.symptoms("colocation-failed")[:1], *without]
+    signs = stated or [*facts.symptoms("colocation-failed")[:1], *without]
     version = version_of(case)
     if version is None and any(
         "node '" in s.source.text or "operation '" in s.source.text.lower() for s in signs
@@ -77,9 +77,9 @@ def op_no_gpu_kernel(case: Case) -> Iterator[Finding]:
         [*signs[:3], *typed[:1]],
         confidence=(
             "possible"
-            if not told and not gpus
+            if not stated and not gpus
             else "likely"
-            if not told or all(s.get("told") for s in told)
+            if not stated or all(s.get("stated") for s in stated)
             else "certain"
         ),
         steps=[

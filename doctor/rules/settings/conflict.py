@@ -86,7 +86,7 @@ def gpu_config_conflict(case: Case) -> Iterator[Finding]:
             "Two parts of one process map GPU:0 to different devices (visible_device_list of a session"
             " against TensorFlow 2's own configuration)."
         )
-    elif "virtual devices configured" in first or conflict[0].get("told"):
+    elif "virtual devices configured" in first or conflict[0].get("stated"):
         text = (
             "The program set both memory growth and a fixed memory limit for one GPU; they exclude each"
             " other."

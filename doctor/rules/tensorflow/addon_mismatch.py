@@ -89,7 +89,7 @@ def tf_addon_mismatch(case: Case) -> Iterator[Finding]:
     plugin = any(s.get("plugin") for s in printed) and not broken
     yield found(
         "tf-addon-mismatch",
-        f"{name}, a plugin for other devices, does not load: mostly it was built for another TensorFlow"
+        f"{name}, a plugin for other devices, does not load: usually it was built for another TensorFlow"
         " than the installed one."
         if plugin
         else f"{name or 'An add-on'} holds compiled code for another TensorFlow release than the one that is"

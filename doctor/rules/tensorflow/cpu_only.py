@@ -91,7 +91,7 @@ def tf_cpu_only(case: Case) -> Iterator[Finding]:
         and not case.not_loaded
     ):
         evidence, confidence = [*other[:1], *wanting[:1]], "likely"
-    elif said := [s for s in facts.symptoms("cpu-build-said") if s.get("told") and not case.loaded]:
+    elif said := [s for s in facts.symptoms("cpu-build-said") if s.get("stated") and not case.loaded]:
         evidence, confidence = [*said[:1]], "possible"
     elif (
         facts.has("install-gpu-version", "no-known-devices", "cudnn-op-unsupported")

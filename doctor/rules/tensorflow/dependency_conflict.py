@@ -100,11 +100,11 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
     """
     facts = case.facts
     numpy = facts.symptoms("numpy-abi", "numpy-alias")
-    told = case.tensorflow
-    if told is None or dotted(told.version) < (2, 5):
+    tensorflow = case.tensorflow
+    if tensorflow is None or dotted(tensorflow.version) < (2, 5):
         numpy += facts.symptoms("numpy-symbolic")
     protobuf = facts.symptoms("protobuf-conflict")
-    printed = [s for s in [*numpy, *protobuf] if not any(s.get(key) for key in ("told", "t2", "t3"))]
+    printed = [s for s in [*numpy, *protobuf] if not any(s.get(key) for key in ("stated", "t2", "t3"))]
     h5py = facts.symptoms("h5py-conflict")
     keras = facts.symptoms("keras-mismatch")
     other = facts.symptoms("python-package-conflict")

@@ -129,7 +129,7 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
     ):
         return
     another = (
-        facts.has("cuda-version-told", "cudnn-version-told")
+        facts.has("cuda-version-unfit", "cudnn-version-unfit")
         or mismatched_pair(case)
         or bool(blamed_path(case))
     )
@@ -293,14 +293,14 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
     else:
         text = (
             (
-                "Windows could not load TensorFlow's DLL or one that it needs: mostly the Visual C++ runtime"
-                " is missing or old"
+                "Windows could not load TensorFlow's DLL or one that it needs: usually the Visual C++"
+                " runtime is missing or old"
                 + (
                     "; with tensorflow-gpu before 1.14 a missing CUDA or cuDNN DLL fails in the same words"
                     if case.platform in ("windows", None)
                     else ""
                 )
-                + '. A processor without AVX fails so as well ("initialization routine failed").'
+                + '. A processor without AVX fails in the same way ("initialization routine failed").'
             )
             if case.platform in ("windows", None) or tf_dll
             else (

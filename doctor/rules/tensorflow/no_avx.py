@@ -41,12 +41,12 @@ def cpu_no_avx(case: Case) -> Iterator[Finding]:
         lacking = [*lacking, *facts.symptoms("processor-without-avx")]
     if not said and not illegal and not lacking:
         return
-    told = [
+    stated = [
         s for s in lacking if s.get("lacks") or s.get("l2") or s.get("l3")
     ]  # the text names a processor without AVX
     if (
         lacking
-        and not (said or illegal or (told and not case.not_loaded))
+        and not (said or illegal or (stated and not case.not_loaded))
         and not facts.has("dll-load-failed", "native-runtime-failed", "core-dumped", "segfault")
     ):
         return

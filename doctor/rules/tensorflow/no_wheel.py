@@ -22,7 +22,7 @@ from doctor.rules.tensorflow.gpu_package import asked_for_the_stub
         "wheel-platform",
         "python-refused",
         "wheel-address-gone",
-        "python-told",
+        "python-version-blamed",
         "musl-libc",
     ),
 )
@@ -51,16 +51,16 @@ def tf_no_wheel(case: Case) -> Iterator[Finding]:
     if musl:
         yield _musl(case, musl)
         return
-    told = [
+    stated = [
         s
-        for s in facts.symptoms("python-told")
+        for s in facts.symptoms("python-version-blamed")
         if re.search(r"tensorflow|텐서플로", s.source.text, re.IGNORECASE)
     ]
     ran = max((lib.source.line or 0 for lib in (*case.not_loaded, *facts.of(LibraryLoaded))), default=0)
-    told = [
-        s for s in told if (s.source.line or 0) > ran
+    stated = [
+        s for s in stated if (s.source.line or 0) > ran
     ]  # a package that is imported later was installed in the end
-    if not said and not told:
+    if not said and not stated:
         return
     # imported here because few reports need it, and each start would pay for it
     from doctor.remedies.cure import Cure
@@ -85,7 +85,7 @@ def tf_no_wheel(case: Case) -> Iterator[Finding]:
     yield found(
         "tf-no-wheel",
         reason.text,
-        [*said[:3], *told[:2], *narrow, case.python],
+        [*said[:3], *stated[:2], *narrow, case.python],
         tables=[*reason.rows, release if cure.steps else None],
         steps=[
             *reason.steps,

@@ -34,7 +34,8 @@ _INSTALLED = r"(?:site|dist)-packages/"
 
 
 def own_ops(case: Case) -> list[Symptom]:
-    """Undefined symbols of libraries that somebody compiled against TensorFlow, outside installed packages."""
+    """Undefined symbols of libraries that somebody compiled against TensorFlow, outside installed
+    packages."""
     return [
         s
         for s in case.facts.symptoms("undefined-symbol")
@@ -44,10 +45,10 @@ def own_ops(case: Case) -> list[Symptom]:
 
 
 def _wants_tensorflow(symptom: Symptom) -> bool:
-    """Whether it is a name of TensorFlow's that a library misses which is not one of TensorFlow's own.
+    """Whether a library that is not TensorFlow's own lacks a symbol of TensorFlow's.
 
-    Where the library is not named, none of TensorFlow's own stands in the line: those want one another's
-    names.
+    If the line does not name the library, it must not name one of TensorFlow's own, because those need each
+    other's symbols.
     """
     where = symptom.get("library") or symptom.source.text
     return bool(re.match(_TENSORFLOWS, symptom.get("symbol"))) and not re.search(_LIBRARIES, where)
@@ -59,22 +60,22 @@ def pythons_own(symptom: Symptom) -> bool:
 
 
 def op_without_code(case: Case, signs: list[Symptom]) -> Finding:
-    """The finding tf-addon-mismatch for an op that loads, and whose kernels are for another GPU."""
+    """The finding tf-addon-mismatch for an op that loads but whose kernels are for another GPU."""
     capability = next(iter(case.capabilities), "")
     number = capability.replace(".", "") if re.fullmatch(r"\d{1,2}\.\d", capability) else ""
     flag = f"-gencode arch=compute_{number},code=sm_{number}" if number else "-arch=sm_NN of this GPU"
     return found(
         "tf-addon-mismatch",
-        "An op that was compiled on its own was started, and holds no code for this GPU: its nvcc was told"
-        " another one (-arch=sm_NN).",
+        "A custom op was started that holds no code for this GPU: its nvcc was run for another one"
+        " (-arch=sm_NN).",
         [*signs[:2], *case.gpus[:1]],
-        title="An op that was compiled on its own holds no code for this GPU",
+        title="A custom op holds no code for this GPU",
         steps=[
             shell(
                 run("nvidia-smi", "--query-gpu=name,compute_cap", "--format=csv"),
                 "the compute capability of the GPU: 8.6 is sm_86",
             ),
-            manual(f"Delete the op's library and compile it anew, with {flag} in the line that calls nvcc"),
+            manual(f"Delete the op's library and compile it again, with {flag} in the line that calls nvcc"),
         ],
         verify=commands.list_gpus(case),
     )
@@ -87,7 +88,7 @@ def op_that_does_not_load(case: Case, ops: list[Symptom]) -> Finding:
     # a bare name, for the folder in which it was compiled: no command takes a path from a report
     name = validated.soname(file)
     start = (
-        f"{file} is an op that was compiled on its own, and TensorFlow, which works, cannot load it"
+        f"{file} is a custom op; TensorFlow works but cannot load it"
         if file
         else "A library that was compiled against TensorFlow, an op or an add-on, cannot be loaded"
     )
@@ -143,7 +144,7 @@ def op_that_does_not_load(case: Case, ops: list[Symptom]) -> Finding:
         text,
         ops[:3],
         title=(
-            "An op that was compiled on its own cannot be loaded"
+            "A custom op cannot be loaded"
             if file
             else "A library that was compiled for another TensorFlow cannot be loaded"
         ),

@@ -23,8 +23,9 @@ IN_EVERY_ONE = frozenset(
         "flags",
     ]
 )
-"""Names of tf.* that every release from 1.0 to 1.15 has (tensorflow/python/__init__.py: client_lib, config_pb2,
-framework_lib, standard_ops, app, flags) and TensorFlow 2 does not; a TensorFlow 1 without them is incomplete."""
+"""Names of tf.* that every release from 1.0 to 1.15 has (tensorflow/python/__init__.py: client_lib,
+config_pb2, framework_lib, standard_ops, app, flags) and TensorFlow 2 does not; a TensorFlow 1 without them is
+incomplete."""
 
 REMOVED_IN_2 = IN_EVERY_ONE.union(
     [

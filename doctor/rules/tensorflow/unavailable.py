@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Reason:
-    """Why there was none. `steps` come before the general fix, `instead` after it. `target`: the release to
-    install, if the reason decides it. platform: the platform, if only the reason shows it. enough: the steps
-    are the whole fix."""
+    """Why pip found no TensorFlow. `steps` come before the general fix, `instead` after it. `target`: the
+    release to install, if the reason decides it. platform: the platform, if only the reason shows it. enough:
+    the steps are the whole fix."""
 
     text: str
     rows: tuple[TensorFlowRelease, ...] = ()

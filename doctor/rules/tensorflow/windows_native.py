@@ -27,7 +27,7 @@ from doctor.tables import dotted
         "cudnn-missing",
         "cuda-version-mismatch",
     ),
-    needs=("windows-native", "windows-native-told", "intel-package", TensorFlowVersion, Package),
+    needs=("windows-native", "windows-native-stated", "intel-package", TensorFlowVersion, Package),
 )
 def tf_windows_native(case: Case) -> Iterator[Finding]:
     """TensorFlow after 2.10 has no GPU support on native Windows.
@@ -66,15 +66,15 @@ def tf_windows_native(case: Case) -> Iterator[Finding]:
     here = case.platform == "windows" or (
         case.platform == "wsl" and silent
     )  # an answer that names the solution
-    told = [
+    stated = [
         s
-        for s in facts.symptoms("windows-native-told")
+        for s in facts.symptoms("windows-native-stated")
         if here and not case.not_loaded and (s.get("after") or not old)
     ]
     intel = facts.symptoms("intel-package") if late or (known is None and wanting) else []
     if (
         not said
-        and not told
+        and not stated
         and not intel
         and not hinted
         and not (late and (wanting or facts.kind == "machine" or facts.has("cudart-stub", "gpu-skipped")))
@@ -86,12 +86,12 @@ def tf_windows_native(case: Case) -> Iterator[Finding]:
         "tf-windows-native",
         "The Windows wheels of TensorFlow 2.11 and later hold no CUDA code and do not use an installed"
         " CUDA or cuDNN.",
-        [*said[:1], *told[:1], *intel[:1], *([known] if late else []), *(wanting[:1] if not said else [])],
+        [*said[:1], *stated[:1], *intel[:1], *([known] if late else []), *(wanting[:1] if not said else [])],
         confidence=(
             "certain"
             if said or (wanting and known is not None and known.rank <= 1)
             else "likely"
-            if wanting or told or facts.kind == "machine"
+            if wanting or stated or facts.kind == "machine"
             else "possible"
         ),
         tables=[row] if row else [],

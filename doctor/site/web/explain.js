@@ -46,7 +46,7 @@ async function judged(input, platform = "") {
 
 /** Where the report does not tell its platform, somebody can; it changes what the judge concludes. */
 function chooser(input, platform, shown) {
-  const select = el("select.chip", { "aria-label": "The machine runs" }, el("option", { value: "" }, "which system? not told"),
+  const select = el("select.chip", { "aria-label": "The machine runs" }, el("option", { value: "" }, "which system? unknown"),
     Object.entries(SYSTEMS).map(([value, name]) => el("option", { value, selected: value === platform }, name)));
   select.addEventListener("change", async () => {
     const old = shown();

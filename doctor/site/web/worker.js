@@ -8,7 +8,7 @@ async function start() {
     if (!response.ok) throw new Error(`judge.zip: ${response.status}`);
     return response.arrayBuffer();
   });
-  archive.catch(() => {}); // told below
+  archive.catch(() => {}); // reported below
   postMessage({ stage: 1 });
   const python = await loadPyodide({ indexURL: here("runtime/"), lockFileURL: here("runtime/pyodide-lock.json") });
   postMessage({ stage: 2 });

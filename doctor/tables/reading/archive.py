@@ -19,8 +19,8 @@ MOST_MEMBERS = 200_000
 LARGEST_DIRECTORY = 64 << 20
 LARGEST_MEMBER = 8 << 30
 MOST_INFLATED = 60
-"""Times its packed size that a member of more than SMALL bytes may have; TensorFlow's libraries have five at
-most."""
+"""How many times its packed size a member of more than SMALL bytes may have; for TensorFlow's libraries it is
+at most five."""
 SMALL = 64 << 20
 
 
@@ -96,7 +96,8 @@ def _parse_directory(directory: bytes, count: int, url: str) -> list[Member]:
 
 
 def _zip64(extra: bytes, *values: int) -> list[int]:
-    """APPNOTE 4.5.3: only the values that do not fit stand in the zip64 field, in this order."""
+    """The values in a zip64 field. It holds only those that do not fit elsewhere, in this order (APPNOTE
+    4.5.3)."""
     position = 0
     while position + 4 <= len(extra):
         kind, length = struct.unpack_from("<HH", extra, position)
@@ -108,8 +109,8 @@ def _zip64(extra: bytes, *values: int) -> list[int]:
 
 
 def inflate(remote: Remote, url: str, member: Member) -> Iterator[bytes]:
-    """The member's content in pieces of some megabytes, none of it kept. Raises ArchiveError where the method
-    is unknown, the stream broken or, at the end, the CRC wrong."""
+    """The member's content in pieces of some megabytes; nothing is kept. Raises ArchiveError if the method is
+    unknown, the stream broken or, at the end, the CRC wrong."""
     if member.size > LARGEST_MEMBER or (member.size > SMALL and member.size > member.packed * MOST_INFLATED):
         raise ArchiveError(
             f"{url}: {member.name} would be {member.size} bytes unpacked from {member.packed}, too much for a"
@@ -157,7 +158,7 @@ def inflate(remote: Remote, url: str, member: Member) -> Iterator[bytes]:
 
 
 def read_member(remote: Remote, url: str, member: Member, limit: int = 64 << 20) -> bytes:
-    """A small member whole. Raises ArchiveError where it says that it is larger than `limit` bytes."""
+    """The content of a small member. Raises ArchiveError if it states a size of more than `limit` bytes."""
     if member.size > limit:
         raise ArchiveError(f"{url}: {member.name} holds {member.size} bytes, more than the {limit} expected")
     return b"".join(inflate(remote, url, member))

@@ -1,7 +1,7 @@
-"""The facts in a wheel's libraries, read from a stream of each: nothing of them is written to disk.
+"""The facts in a wheel's libraries, read from a stream of each; nothing is written to disk.
 
-What is cached is what was seen, member by member; `derive` says what it means, so that a better reading of
-the same facts needs no second download.
+The cache holds what was seen, member by member; `derive` interprets it, so that a better interpretation needs
+no second download.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Facts: TypeAlias = "dict[str, Any]"
 
 
 def wanted(texts: WheelTexts, package: str, platform: str) -> bool:
-    """Whether the libraries tell more than build_info.py: GPU builds, all Linux builds (for glibc), and those
+    """Whether the libraries show more than build_info.py: GPU builds, all Linux builds (for glibc), and those
     from before build_info.py, whose name alone says what they are."""
     if not texts.core:
         return False
@@ -52,7 +52,7 @@ def wanted(texts: WheelTexts, package: str, platform: str) -> bool:
 
 
 def scan(remote: Remote, file: IndexFile, texts: WheelTexts) -> Facts:
-    """What stands in the core libraries of one wheel. Raises RemoteError, ArchiveError, ElfError, PeError."""
+    """The facts in the core libraries of one wheel. Raises RemoteError, ArchiveError, ElfError, PeError."""
     facts: Facts = {"members": {}, "opened": None, "opened_from": None, "opened_error": None}
     asked = _to_be_asked(texts)
     for member in texts.core:
@@ -134,11 +134,11 @@ def _scan_elf(
         kept = {name: again.keep(begin, end) for name, (begin, end) in ranges.items()}
         again.drain()
         content = {name: bytes(data) for name, data in kept.items()}
-    told = elf.read_dynamic(entries, content["strings"], content.get("versions", b""))
+    needs = elf.read_dynamic(entries, content["strings"], content.get("versions", b""))
     return {
-        "needed": list(told.needed),
-        "runpath": list(dict.fromkeys(told.runpath)) if told.runpath is not None else None,
-        "glibc": elf.newest_glibc([name for names in told.versions.values() for name in names]),
+        "needed": list(needs.needed),
+        "runpath": list(dict.fromkeys(needs.runpath)) if needs.runpath is not None else None,
+        "glibc": elf.newest_glibc([name for names in needs.versions.values() for name in names]),
         "strings_end": ranges["strings"][1],
     }
 
@@ -146,12 +146,12 @@ def _scan_elf(
 def glibc_of_other_python(
     remote: Remote, file: IndexFile, texts: WheelTexts, newest: WheelTexts, newest_facts: Facts
 ) -> str | None:
-    """The glibc that the same release's wheel for another Python needs, from the front of its libraries
+    """The glibc that the same release's wheel for another Python needs, from the beginning of its libraries
     alone.
 
     A library that is the same byte for byte (by its CRC and size) needs what the newest Python's needs. In
-    another the names of the versions needed are looked for in the string table, which lies where the newest
-    Python's lies, or near. None where a library's versions were not found.
+    other libraries the names of the needed versions are searched in the string table, which is at or near the
+    place of the newest Python's. None if a library's versions were not found.
     """
     known = {
         (member.crc, member.size): newest_facts["members"][member.name]["glibc"] for member in newest.core
@@ -173,7 +173,7 @@ def glibc_of_other_python(
 
 
 def composes_names(facts: Facts, platform: str) -> bool:
-    """Whether scan_dll_names has anything to find: a Windows build with device code."""
+    """Whether scan_dll_names can find anything: in a Windows build with device code."""
     return platform == "windows-amd64" and any(
         seen["fatbins"]["entries"] for seen in facts["members"].values()
     )
@@ -192,8 +192,8 @@ def scan_dll_names(remote: Remote, file: IndexFile, texts: WheelTexts) -> Facts:
 
 
 def derive(facts: Facts, platform: str, dlls: Facts | None = None) -> Facts:
-    """What the rows need, from what `scan` and, of a Windows GPU build, `scan_dll_names` saw. A list of
-    libraries that is known to be a part only is None."""
+    """The values for the rows, from the facts of `scan` and, for a Windows GPU build, of `scan_dll_names`. A
+    list of libraries that is known to be incomplete is None."""
     members: dict[str, Facts] = facts["members"]
     fatbins = _all_fatbins(members)
     kernels_in = max(members, key=lambda name: members[name]["fatbins"]["entries"])

@@ -1,8 +1,8 @@
-"""Facts that were read from a wheel, kept in the user's cache folder under the wheel's sha256.
+"""A cache for facts that were read from wheels, in the user's cache folder under the wheel's sha256.
 
-A wheel never changes under its sha256, so an entry is good for ever; its kind is part of the name and ends in
-a number ("texts-1"), so that a better reader, which asks for another number, reads again and takes the place
-of the older. So the folder holds one small file for each kind and wheel that the index has, whatever runs.
+A wheel never changes under its sha256, so an entry stays valid. Its kind is part of the name and ends in a
+number ("texts-1"); a better reader uses the next number, reads again and replaces the older entry. So the
+folder holds only one small file for each kind and wheel.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from doctor.files import NO_HOME, cache_base, write_whole
 
 
 def default_folder() -> Path:
-    """The user's cache folder by the platform's own rule. Raises UnableError where this user has none."""
+    """The user's cache folder by the platform's own rule. Raises UnableError if this user has none."""
     base = cache_base()
     if base is None:
         raise UnableError(f"there is no place for a cache: {NO_HOME}", "set XDG_CACHE_HOME")
@@ -26,7 +26,7 @@ def default_folder() -> Path:
 
 
 _SHA256 = lazy.compile(r"[0-9a-f]{64}")
-"""What an index gives as a hash becomes a file's name: nothing else may."""
+"""Matches a hash from an index, which becomes a file's name; nothing else may."""
 
 
 class Cache:

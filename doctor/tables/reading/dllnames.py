@@ -1,4 +1,4 @@
-"""Which DLLs a Windows build of TensorFlow opens while it runs, read from the machine code of its loader.
+"""Finds the DLLs that a Windows build of TensorFlow opens while it runs, from the machine code of its loader.
 
 From 1.15 on a Windows build imports no CUDA library;
 tensorflow/stream_executor/platform/default/dso_loader.cc opens each as FormatLibraryFileName(name, version),
@@ -56,16 +56,16 @@ NAMES = frozenset(
 )
 VERSION = lazy.compile(r"64_\d{1,4}")
 WITHIN_FUNCTION = 0x60
-"""Bytes from a name's load to its version's, either first; the next function's come 0x110 bytes later or
-more."""
+"""The most bytes between the loads of a name and its version, in either order; the next function's are at
+least 0x110 bytes later."""
 
 Finder: TypeAlias = "Callable[[bytes, int], Iterator[int]]"
-"""From some bytes and the file offset where they begin: where in them the loader's code is."""
+"""Gives the places of the loader's code in some bytes, which begin at a file offset."""
 
 
 @dataclass(frozen=True)
 class Composed:
-    """`names`: the DLLs, sorted; empty where the loader's code was not found. `versions`: the constants among
+    """`names`: the DLLs, sorted; empty if the loader's code was not found. `versions`: the constants among
     .rdata's strings that have the form of a version ("64_80")."""
 
     names: tuple[str, ...]
@@ -73,8 +73,8 @@ class Composed:
 
 
 def read_composed(remote: Remote, file: IndexFile, member: Member) -> Composed:
-    """Of one library. Reads the code and the constants, which stand before the kernels. Raises RemoteError,
-    ArchiveError, PeError."""
+    """The DLL names of one library. Reads the code and the constants, which come before the kernels. Raises
+    RemoteError, ArchiveError, PeError."""
     stretches: list[tuple[int, bytes]] = []
 
     def moved(data: bytes, _start: int) -> Iterator[int]:

@@ -1,10 +1,10 @@
-"""Which libraries a build of TensorFlow opens while it runs: the library is loaded alone and its own loader
-is called.
+"""Finds the libraries that a build of TensorFlow opens while it runs: its library is loaded alone, and its
+own loader is called.
 
 TensorFlow composes the names ("libcudnn.so." + version) when it opens them, so they are not strings in the
-file. Here the shipped library is loaded into a process of its own, with its initialisers held back, and its
-every call of dlopen is answered by a recorder that notes the name and says that there is no such library.
-Then the initialisers run, and each function of TensorFlow's DsoLoader
+file. Here the shipped library is loaded into a separate process, with its initialisers held back. A recorder
+answers each of its calls of dlopen: it notes the name and reports that the library does not exist. Then the
+initialisers run, and each function of TensorFlow's DsoLoader
 (tensorflow/stream_executor/platform/default/dso_loader.cc to 2.5, tensorflow/compiler/xla/stream_executor/...
 to 2.12, xla/tsl/... since) is called in a fork. So no GPU, driver, CUDA or Python of the wheel's version is
 needed, and what is installed on this machine cannot change the answer. Linux on x86-64 only.
@@ -51,7 +51,8 @@ def supported() -> bool:
 
 
 def ask(descriptor: int) -> dict[str, list[str]]:
-    """Function name -> names that it asked the loader for, in order; "load" -> those of the initialisers.
+    """Function name -> names that it requested from the loader, in order; "load" -> those of the
+    initialisers.
 
     `descriptor` is an open file with the library's bytes (a memfd); its content is changed. Raises
     DlopenedError.
@@ -103,7 +104,8 @@ class _Image:
         return self.name(struct.unpack_from("<I", self.bytes, symbols + 24 * index)[0])
 
     def hold_back_initialisers(self) -> None:
-        """In the file: no initialisers, no library but the system's, no symbol that must be there."""
+        """Change the file so that it has no initialisers, needs only the system's libraries, and requires no
+        symbol."""
         dropped = set()
         for index, (tag, value) in enumerate(self.entries):
             place = self.dynamic.offset + 16 * index
@@ -119,7 +121,7 @@ class _Image:
             self._weaken_undefined()
 
     def _forget_versions(self, dropped: set[str]) -> None:
-        """A version need of a library that is no longer loaded would stop the loader: unlink its record."""
+        """Unlink the version needs of libraries that are no longer loaded, which would stop the loader."""
         if elf.DT_VERNEED not in self.values:
             return
         place = elf.file_offset(self.segments, self.values[elf.DT_VERNEED])
@@ -144,7 +146,7 @@ class _Image:
             place += step
 
     def _weaken_undefined(self) -> None:
-        """The dropped libraries' symbols are undefined now; weak ones (STB_WEAK) may stay so."""
+        """Make the dropped libraries' symbols weak (STB_WEAK), because these may stay undefined."""
         symbols = elf.file_offset(self.segments, self.values[DT_SYMTAB])
         for index in {info >> 32 for _, info in self._relocations()}:
             info, _other, section = struct.unpack_from("<BBH", self.bytes, symbols + 24 * index + 4)
@@ -172,7 +174,7 @@ class _Image:
         return found
 
     def initialisers(self) -> tuple[int | None, int, int]:
-        """Address of DT_INIT, address and length in bytes of DT_INIT_ARRAY."""
+        """The address of DT_INIT, and the address and length in bytes of DT_INIT_ARRAY."""
         return (
             self.values.get(DT_INIT),
             self.values.get(DT_INIT_ARRAY, 0),

@@ -21,7 +21,7 @@ class ElfError(Exception):
 
 @dataclass(frozen=True)
 class Segment:
-    """A program header: where `size` bytes of the file lie in memory."""
+    """A program header: the place of `size` bytes of the file in memory."""
 
     kind: int
     offset: int
@@ -45,7 +45,8 @@ def is_x86_64(start: bytes) -> bool:
 
 
 def program_headers(start: bytes) -> list[Segment]:
-    """From the file's first bytes (HEADER and the table behind it, in all libraries seen within 4 KiB)."""
+    """The program headers, from the file's first bytes (HEADER and the table after it, within 4 KiB in all
+    known libraries)."""
     if start[:6] != b"\x7fELF\x02\x01" or len(start) < HEADER:
         raise ElfError("not a 64-bit little-endian ELF file")
     (offset,) = struct.unpack_from("<Q", start, 32)
@@ -72,7 +73,7 @@ def dynamic_entries(section: bytes) -> list[tuple[int, int]]:
 
 
 def file_offset(segments: list[Segment], address: int) -> int:
-    """Where in the file a virtual address lies. Raises ElfError."""
+    """The file offset of a virtual address. Raises ElfError."""
     for segment in segments:
         if segment.kind == PT_LOAD and segment.address <= address < segment.address + segment.size:
             return segment.offset + address - segment.address
@@ -80,7 +81,7 @@ def file_offset(segments: list[Segment], address: int) -> int:
 
 
 def ranges_needed(segments: list[Segment], entries: list[tuple[int, int]]) -> dict[str, tuple[int, int]]:
-    """The file ranges that read_dynamic wants: "strings", and "versions" where there are version needs."""
+    """The file ranges that read_dynamic needs: "strings", and "versions" if there are version needs."""
     values = dict(entries)
     if DT_STRTAB not in values or DT_STRSZ not in values:
         raise ElfError("the dynamic section has no string table")
@@ -94,7 +95,7 @@ def ranges_needed(segments: list[Segment], entries: list[tuple[int, int]]) -> di
 
 
 def read_dynamic(entries: list[tuple[int, int]], strings: bytes, versions: bytes) -> Dynamic:
-    """`strings` and `versions` are the ranges of ranges_needed."""
+    """The dynamic section's content. `strings` and `versions` are the ranges from ranges_needed."""
 
     def string(offset: int) -> str:
         end = strings.find(b"\0", offset)

@@ -1,11 +1,11 @@
 """The GPU code in a library: the entries of its fatbins (what nvcc and clang embed for each kernel file).
 
-NVIDIA does not publish the format. Read from wheels and held against cuobjdump's listings: the header is
-magic 0xBA55ED50, u16 version, u16 header size, u64 size of the entries. An entry is u16 kind (1 PTX, 2
-cubin), u16, u32 header size, u64 payload size, u32 packed size, u32, u16 minor and u16 major of the code's
-version, u32 compute capability times ten, u32, u32, u64 flags (0x2000: LZ4, 0x8000: zstd), u64, u64 unpacked
-size. PTX text names its ISA and its target in its first lines (NVIDIA, "PTX ISA", directives .version and
-.target).
+NVIDIA does not publish the format. It was derived from wheels and compared with cuobjdump's listings: the
+header is magic 0xBA55ED50, u16 version, u16 header size, u64 size of the entries. An entry is u16 kind (1
+PTX, 2 cubin), u16, u32 header size, u64 payload size, u32 packed size, u32, u16 minor and u16 major of the
+code's version, u32 compute capability times ten, u32, u32, u64 flags (0x2000: LZ4, 0x8000: zstd), u64, u64
+unpacked size. PTX text names its ISA and its target in its first lines (NVIDIA, "PTX ISA", directives
+.version and .target).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ACCELERATORS_ABI_7, ACCELERATORS_ABI_8 = 0x800, 0x8
 @dataclass
 class Fatbins:
     """How many entries there are per target: cubins by "8.0", PTX by ("8.0", "7.1"). `unreadable` PTX entries
-    have a packing whose head could not be read; their target and ISA are those of the entry's header."""
+    have a packing whose beginning could not be read; their target and ISA are those of the entry's header."""
 
     cubins: Counter[str] = field(default_factory=Counter)
     ptx: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -60,7 +60,7 @@ def scan(window: Window, found: Fatbins) -> None:
 
 
 def _scan_one(window: Window, start: int, found: Fatbins) -> int:
-    """Where to search on."""
+    """Read one fatbin. Returns the offset from which to search on."""
     header = window.read(start, 16)
     if len(header) < 16:
         return start + 4

@@ -1,8 +1,8 @@
-"""What other GPU frameworks require, as their wheels' METADATA states it: torch, JAX, CuPy, ONNX Runtime.
+"""The requirements of other GPU frameworks, from their wheels' METADATA: torch, JAX, CuPy, ONNX Runtime.
 
-One wheel is read for each final release: the newest Python's for Linux x86_64. Its size does not matter, for
-only its directory and METADATA are fetched. Requirements whose marker does not hold on Linux x86_64 are left
-out; what a marker says of the Python stays.
+One wheel is read for each final release: the newest Python's for Linux x86_64. Only its directory and
+METADATA are fetched, so its size does not matter. Requirements whose marker does not hold on Linux x86_64 are
+left out; conditions on the Python stay.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def _on_linux(one: Stated) -> bool:
 
 
 def _words(one: Stated) -> str:
-    """The requirement with what its marker says of the Python, and without what it says of the platform."""
+    """The requirement with its marker's conditions on the Python, and without those on the platform."""
     bare = Requirement(str(one.requirement))
     bare.marker = None
     python = " and ".join(

@@ -1,4 +1,4 @@
-"""What a wheel's texts say: METADATA (dependencies, extras) and TensorFlow's python/platform/build_info.py.
+"""Reads a wheel's texts: METADATA (dependencies, extras) and TensorFlow's python/platform/build_info.py.
 
 build_info.py is made by tensorflow/tools/build_info/gen_build_info.py (since 1.4.0); its keys changed often.
 """
@@ -20,7 +20,7 @@ from doctor.values import dataclass
 @dataclass(frozen=True)
 class Metadata:
     """`requires`: the requirements without an extra, sorted. `extras`: extra -> distribution -> version
-    specifier, followed by "; marker" where the requirement has a condition besides the extra."""
+    specifier, followed by "; marker" if the requirement has a condition besides the extra."""
 
     summary: str | None
     requires_python: str | None
@@ -30,7 +30,7 @@ class Metadata:
 
 @dataclass(frozen=True)
 class Stated:
-    """One Requires-Dist that packaging can read. extra: the extra that it belongs to, "" where it always
+    """One Requires-Dist that packaging can read. extra: the extra that it belongs to, "" if it always
     counts."""
 
     requirement: Requirement
@@ -56,7 +56,7 @@ def stated_requirements(text: str) -> tuple[str | None, list[Stated]]:
 
 
 def parse_metadata(text: str) -> Metadata:
-    """Read a METADATA or PKG-INFO file. A requirement that packaging cannot read is kept as it is written."""
+    """Read a METADATA or PKG-INFO file. A requirement that packaging cannot read is kept unchanged."""
     headers = HeaderParser().parsestr(text)
     requires: set[str] = set()
     extras: dict[str, dict[str, str]] = {}
@@ -84,8 +84,8 @@ def parse_metadata(text: str) -> Metadata:
 
 
 def parse_build_info(text: str) -> dict[str, Any]:
-    """The values that build_info.py sets, never running it: the dict `build_info` where there is one (2.3
-    on), else the module's own variables (1.4 to 2.2). Raises ValueError if it is not Python."""
+    """The values that build_info.py sets, never running it: the dict `build_info` if there is one (2.3 on),
+    else the module's own variables (1.4 to 2.2). Raises ValueError if it is not Python."""
     try:
         module = ast.parse(text)
     except SyntaxError as error:

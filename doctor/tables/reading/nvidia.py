@@ -1,4 +1,4 @@
-"""NVIDIA's wheels: which libraries each holds and where, and which GPUs cuDNN's serve."""
+"""NVIDIA's wheels: which libraries each holds and where, and which GPUs cuDNN's wheels support."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ LIBRARY = lazy.compile(r"(nvidia/[\w/]+)/(lib[\w.+-]+?\.so(?:\.\d+)*)$")
 
 
 def linux_wheels(files: Iterable[IndexFile]) -> list[IndexFile]:
-    """One wheel a release for Linux x86_64, oldest release first; yanked ones and pre-releases are left
+    """One wheel per release for Linux x86_64, oldest release first; yanked ones and pre-releases are left
     out."""
     best: dict[Version, IndexFile] = {}
     for file in files:
@@ -63,7 +63,7 @@ def linux_wheels(files: Iterable[IndexFile]) -> list[IndexFile]:
 
 
 def read_wheel(project: str, file: IndexFile, remote: Remote, cache: Cache) -> dict[str, Any]:
-    """The row of one wheel: what its directory and METADATA say."""
+    """The row of one wheel, from its directory and METADATA."""
     row: dict[str, Any] | None = cache.get(file.sha256, "nvidia-wheel-1")
     if row is None:
         members = list_members(remote, file.url, remote.size(file.url))

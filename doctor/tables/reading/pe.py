@@ -28,7 +28,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Headers:
-    """Where the import tables are: (relative address, size), size 0 where there is none."""
+    """The places of the import tables: (relative address, size), size 0 if there is none."""
 
     sections: tuple[Section, ...]
     imports: tuple[int, int]
@@ -36,7 +36,7 @@ class Headers:
 
 
 def read_headers(start: bytes) -> Headers:
-    """From the file's first 4 KiB. Raises PeError."""
+    """The headers, from the file's first 4 KiB. Raises PeError."""
     if start[:2] != b"MZ" or len(start) < 0x40:
         raise PeError("not a Windows library")
     (at,) = struct.unpack_from("<I", start, 0x3C)
@@ -59,8 +59,8 @@ def read_headers(start: bytes) -> Headers:
 
 
 def import_ranges(headers: Headers) -> list[tuple[int, int]]:
-    """The file ranges that imported_dlls needs. The names stand behind the tables in the same section (the
-    linker sorts .idata$2 to .idata$6 so), so a table's range goes on for NAMES_WITHIN bytes."""
+    """The file ranges that imported_dlls needs. The names follow the tables in the same section (the linker
+    sorts .idata$2 to .idata$6 in this way), so a table's range continues for NAMES_WITHIN bytes."""
     ranges = []
     for address, size in (headers.imports, headers.delayed):
         for section in headers.sections:
@@ -71,7 +71,8 @@ def import_ranges(headers: Headers) -> list[tuple[int, int]]:
 
 
 def imported_dlls(headers: Headers, content: list[tuple[int, bytes]]) -> list[str]:
-    """Names in lower case, sorted; `content` has the ranges of import_ranges as (start, bytes)."""
+    """The names of the imported DLLs in lower case, sorted; `content` has the ranges of import_ranges as
+    (start, bytes)."""
 
     def at(address: int, length: int) -> bytes:
         for section in headers.sections:

@@ -1,4 +1,5 @@
-"""How far a long run has come: one line on standard error, rewritten in place, and only on a terminal."""
+"""Shows the progress of a long run: one line on standard error, rewritten in place, and only on a
+terminal."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from types import TracebackType
 
 
 class Progress:
-    """Use as a context manager; call `step` after each piece of work, from any thread."""
+    """The progress line. Use it as a context manager, and call `step` after each piece of work, from any
+    thread."""
 
     def __init__(self, what: str, total: int, bytes_read: Callable[[], int] = lambda: 0) -> None:
         self._what, self._total, self._bytes_read = what, total, bytes_read
@@ -24,7 +26,7 @@ class Progress:
         return self
 
     def step(self, name: str) -> None:
-        """One piece, called `name`, is done."""
+        """Note that one piece of work, called `name`, is done."""
         with self._lock:
             self._done += 1
             self._show(name)

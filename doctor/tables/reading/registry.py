@@ -1,5 +1,5 @@
-"""Which files a package registry offers: its address from pip's configuration, its simple index in HTML or
-JSON.
+"""Reads which files a package registry offers: its address from pip's configuration, its simple index in HTML
+or JSON.
 
 Sources: PEP 503 (HTML simple index), PEP 592 (yanked), PEP 691 (JSON), pip's user guide, "Configuration".
 """
@@ -28,13 +28,13 @@ ACCEPT = f"{JSON_INDEX}, {HTML_INDEX};q=0.2, text/html;q=0.1"
 
 
 class RegistryError(Exception):
-    """The registry cannot be read; the text says why and what to do next."""
+    """The registry cannot be read; the text gives the reason and the next step."""
 
 
 @dataclass(frozen=True)
 class IndexFile:
-    """One file of a project as the index lists it. `sha256` is "" where the index gives none; `yanked` is the
-    reason, "" where none was given, None for a file that is not yanked."""
+    """One file of a project as the index lists it. `sha256` is "" if the index gives none; `yanked` is the
+    reason, "" if none was given, None for a file that is not yanked."""
 
     filename: str
     url: str
@@ -56,7 +56,7 @@ class PipSettings:
 def pip_settings() -> PipSettings:
     """Read pip's configuration (files, PIP_* variables) and, for the index address, its built-in default.
 
-    Raises RegistryError where pip is not there to be asked.
+    Raises RegistryError if pip is not installed.
     """
     try:
         shown = subprocess.run(
@@ -123,7 +123,7 @@ def session_for(settings: PipSettings) -> requests.Session:
 def project_files(project: str, indexes: tuple[str, ...], remote: Remote) -> list[IndexFile]:
     """Every file of `project` over all `indexes`; where two list the same file name, the first index wins.
 
-    Raises RegistryError where no index knows the project or one cannot be reached.
+    Raises RegistryError if no index knows the project or one cannot be reached.
     """
     found: dict[str, IndexFile] = {}
     refused: list[str] = []
@@ -164,7 +164,8 @@ def project_files(project: str, indexes: tuple[str, ...], remote: Remote) -> lis
 
 
 def _may_be_read(url: str, page: str) -> bool:
-    """Whether a file that an index lists is read: by https, or as the index itself that the user named."""
+    """Whether a file that an index lists may be read: by https, or from the server of the index that the user
+    named."""
     try:
         its, own = urlsplit(url), urlsplit(page)
     except ValueError:

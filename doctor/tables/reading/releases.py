@@ -1,4 +1,4 @@
-"""Which wheel of each release to read: the index's files grouped by release and platform."""
+"""Chooses the wheel of each release to read: groups the index's files by release and platform."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ class Group:
 
     @property
     def newest(self) -> IndexFile:
-        """The file that the row is read from: the newest Python's wheel, or the source archive."""
+        """The file from which the row is read: the newest Python's wheel, or the source archive."""
         if self.sdist:
             return self.sdist
         return self.wheels[-1][1]
 
     @property
     def label(self) -> str:
-        """For messages: what this is."""
+        """A name for messages."""
         return f"{self.package} {self.version} {self.platform}"
 
 
 def group_files(package: str, files: Iterable[IndexFile], pre: bool = False) -> list[Group]:
-    """Groups in the table's order. Pre-releases only with `pre`. A source archive only counts where the
-    release has no wheel at all."""
+    """Groups in the table's order. Pre-releases only with `pre`. A source archive counts only if the release
+    has no wheel."""
     wheels: dict[tuple[Version, str], list[tuple[WheelName, IndexFile]]] = {}
     sdists: dict[Version, IndexFile] = {}
     for file in files:

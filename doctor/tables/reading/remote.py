@@ -1,5 +1,4 @@
-"""Bytes from a file on a server, part by part (HTTP range requests, RFC 9110 section 14), or from a file://
-address."""
+"""Reads parts of a file on a server (HTTP range requests, RFC 9110 section 14), or from a file:// address."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ from doctor.web import Limit, RefusedError, body, get, guarded
 TRIES = 5
 TIMEOUT_S = (20, 60)
 PAGE_LIMIT = 64 << 20
-"""Bytes of an index page at most; that of the largest project has five million."""
+"""The most bytes of an index page; that of the largest project has five million."""
 FILE_LIMIT = 16 << 30
 PAGE_LIMIT_S = 120.0
 SLOWEST = 20_000
@@ -33,7 +32,7 @@ class RemoteError(Exception):
 
 
 class Page(NamedTuple):
-    """An index page, and what it says that it is."""
+    """An index page, and its content type."""
 
     text: str
     content_type: str
@@ -62,7 +61,7 @@ class Remote:
         return session
 
     def get(self, url: str, headers: Mapping[str, str]) -> Page | None:
-        """The whole of a small page; None where it does not exist. Raises RemoteError."""
+        """The content of a small page; None if it does not exist. Raises RemoteError."""
         reason = ""
         for attempt in range(TRIES):
             time.sleep(attempt * self._pause_s)
@@ -95,8 +94,7 @@ class Remote:
         raise RemoteError(f"{without_doors(url)}: {reason}")
 
     def size(self, url: str) -> int:
-        """The length of the file in bytes. Raises RemoteError where the server does not serve parts of
-        files."""
+        """The length of the file in bytes. Raises RemoteError if the server does not serve parts of files."""
         if url.startswith("file:"):
             return _local(url).stat().st_size
         reason = ""
@@ -127,7 +125,7 @@ class Remote:
         return b"".join(self.stream(url, start, stop))
 
     def stream(self, url: str, start: int, stop: int) -> Iterator[bytes]:
-        """Bytes start..stop in pieces; a connection that breaks is taken up again where it broke.
+        """Bytes start..stop in pieces; a broken connection is resumed where it broke.
 
         Raises RemoteError after TRIES failures without a byte between them.
         """

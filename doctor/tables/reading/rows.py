@@ -1,7 +1,7 @@
-"""What a row of compat_tables/tensorflow.json says, and from what: texts and binaries of one release's
-wheels.
+"""Makes the rows of compat_tables/tensorflow.json, with their evidence, from the texts and binaries of a
+release's wheels.
 
-Pure: facts in, a row out. A key whose value is in none of the facts is None (null).
+Facts in, a row out. A key whose value is in none of the facts is None (null).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ KEYS = (
     "evidence",
     "source",
 )
-"""In this order after package, version and platform."""
+"""The keys of a row, in this order after package, version and platform."""
 KEYS_OF_BINARIES = (
     "gpu",
     "cuda",
@@ -62,7 +62,7 @@ KEYS_OF_BINARIES = (
     "evidence",
     "source",
 )
-"""Those that a full run may know better than a run over the texts alone."""
+"""The keys for which a full run may know more than a run over the texts alone."""
 
 # Where NVIDIA's wheels for CUDA 11 and 12 put a library: site-packages/nvidia/<folder>/lib (read from the
 # RECORD of nvidia-cuda-runtime-cu12, nvidia-cublas-cu12, nvidia-cudnn-cu12, ... and their cu11 forms).
@@ -90,7 +90,7 @@ def build_row(
     glibc_by_python: dict[str, str] | None,
 ) -> Row:
     """One row. `texts` is None for a source archive that was not read. `binary` is what binaries.scan found,
-    None in a metadata run; `glibc_by_python` the glibc that each Python's libraries need, where they were
+    None in a metadata run; `glibc_by_python` the glibc that each Python's libraries need, if they were
     read."""
     evidence: dict[str, str] = {}
     row: Row = {"package": group.package, "version": str(group.version), "platform": group.platform}
@@ -325,9 +325,9 @@ def _fill_runpath(row: Row, binary: dict[str, Any] | None, evidence: dict[str, s
 
 
 def complete_windows(rows: list[Row]) -> None:
-    """Which DLLs a Windows GPU device needs, where the wheel itself cannot be asked (1.15 to 2.10): those of
-    the libraries that the same release's Linux build needs, by the names that this build opens. The same
-    source decides both (TryDlopenCUDALibraries in dso_loader.cc); only the names differ."""
+    """Fill in which DLLs a Windows GPU device needs, if the wheel itself does not show it (1.15 to 2.10):
+    those of the libraries that the same release's Linux build needs, with the names that this build opens.
+    The same source decides both (TryDlopenCUDALibraries in dso_loader.cc); only the names differ."""
     linux = {(row["package"], row["version"]): row for row in rows if row["platform"] == "linux-x86_64"}
     for row in rows:
         if (
@@ -349,7 +349,7 @@ def complete_windows(rows: list[Row]) -> None:
 
 
 def carry_over(row: Row, earlier: Row | None) -> None:
-    """Into a row that was made from texts alone: what an earlier row knew of the same wheel's libraries."""
+    """Copy into a row from texts alone what an earlier row knew about the same wheel's libraries."""
     if earlier is None or earlier["source"]["sha256"] != row["source"]["sha256"]:
         return
     if len(earlier["source"]["members"]) > len(row["source"]["members"]):

@@ -1,5 +1,5 @@
-"""The table's file: one row a line, so that a diff shows rows and a reader can pick lines without parsing the
-rest."""
+"""The table's file: one row per line, so that a diff shows rows and a reader can pick lines without parsing
+the rest."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from doctor.files import write_whole
 
 
 def dump_row(row: dict[str, Any]) -> str:
-    """One line of JSON; the keys stand in the row's own order."""
+    """A row as one line of JSON, with the keys in the row's own order."""
     return json.dumps(row, ensure_ascii=False, separators=(", ", ": "))
 
 

@@ -1,4 +1,4 @@
-"""What a wheel's file name says: release, Python, platform, the glibc that its tag claims.
+"""Parses a wheel's file name: release, Python, platform, the glibc that its tag claims.
 
 Source: PyPA specification "Binary distribution format" (file name), PEP 513, 571, 599, 600 (manylinux tags).
 """
@@ -28,7 +28,7 @@ class WheelName:
 
 
 def parse_wheel_name(filename: str) -> WheelName | None:
-    """None for a file that is not a CPython wheel for one of PLATFORMS."""
+    """The parts of a file name; None for a file that is not a CPython wheel for one of PLATFORMS."""
     match = re.fullmatch(r"([^-]+)-([^-]+)(?:-\d[^-]*)?-cp(\d)(\d+)-[^-]+-([^-]+)\.whl", filename)
     if not match:
         return None

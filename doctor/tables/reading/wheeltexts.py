@@ -1,5 +1,5 @@
-"""The facts in a wheel that cost little: its directory, METADATA and build_info.py (about a megabyte of
-reading)."""
+"""The facts in a wheel that are cheap to read: its directory, METADATA and build_info.py (about a
+megabyte)."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ class WheelTexts:
 
 
 def read_texts(remote: Remote, file: IndexFile) -> WheelTexts:
-    """Read them by range requests. Raises RemoteError, ArchiveError; ValueError on a build_info.py that is
-    none.
+    """Read the texts by range requests. Raises RemoteError, ArchiveError; ValueError for an invalid
+    build_info.py.
 
-    Of a source archive, which TensorFlow only has where a release was taken back (tensorflow-gpu 2.12.0):
+    From a source archive, which TensorFlow has only for a withdrawn release (tensorflow-gpu 2.12.0), it reads
     PKG-INFO.
     """
     length = remote.size(file.url)

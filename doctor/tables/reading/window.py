@@ -1,4 +1,4 @@
-"""A long stream seen through a short window: searched and read forwards, with chosen ranges kept."""
+"""A long stream through a short window: searched and read forwards, with chosen ranges kept."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 
 class Window:
-    """Over `pieces`. Offsets are those of the whole stream. What `find` has passed is dropped, so memory
-    stays at a few pieces, however long the stream is."""
+    """A window over `pieces`. Offsets are those of the whole stream. Bytes that `find` has passed are
+    dropped, so memory stays at a few pieces, however long the stream is."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
@@ -17,12 +17,12 @@ class Window:
 
     @property
     def position(self) -> int:
-        """How much of the stream has come in."""
+        """How many bytes of the stream were received."""
         return self._base + len(self._buffer)
 
     def keep(self, start: int, stop: int) -> bytearray:
-        """Collect bytes start..stop as they come in, into the bytearray returned. What has been dropped
-        already is not in it, so ask before reading on."""
+        """Collect bytes start..stop as they arrive, into the returned bytearray. Bytes that were already
+        dropped are missing, so call this before reading on."""
         collected = bytearray(self._buffer[max(0, start - self._base) : max(0, stop - self._base)])
         if self.position < stop:
             self._kept.append((start, stop, collected))
@@ -35,7 +35,7 @@ class Window:
         return bytes(self._buffer[start - self._base : start - self._base + length])
 
     def find(self, pattern: bytes, start: int) -> int:
-        """The next place of `pattern` at or after `start`, -1 where there is none; drops everything before
+        """The next place of `pattern` at or after `start`, -1 if there is none; drops everything before
         it."""
         while True:
             at = self._buffer.find(pattern, max(0, start - self._base))
@@ -56,7 +56,7 @@ class Window:
         self._drop(offset)
 
     def drain(self) -> None:
-        """Let the rest pass, for what is to be kept."""
+        """Read to the end, so that the ranges to keep are complete."""
         while self._more():
             self._drop(self.position)
 

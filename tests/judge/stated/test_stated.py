@@ -191,13 +191,13 @@ def test_named_cases(text: str, codes: set[str]) -> None:
     assert json.dumps(document["findings"][0]["tables"]) != "[]"
 
 
-def test_a_missing_cuda_beside_a_card_that_is_too_new_is_told_with_both_facts_and_cured_by_one_command() -> (
+def test_a_missing_cuda_beside_a_card_that_is_too_new_is_reported_with_both_facts_and_cured_by_one_command() -> (
     None
 ):
     report = api.explain(next(iter(NAMED)))
-    told = report.verdict.explanation
-    assert "12.0" in told
-    assert "CUDA's libraries" in told
+    explanation = report.verdict.explanation
+    assert "12.0" in explanation
+    assert "CUDA's libraries" in explanation
     command = next(step.text for step in report.verdict.prescription if "pip install" in step.text)
     assert "tensorflow[and-cuda]==" in command
     assert "2.17" not in command

@@ -111,7 +111,7 @@ FIRES = (
     ),
     Fires(
         "driver-too-old",
-        "a driver below the CUDA, told in a sentence",
+        "a driver below the CUDA, in a sentence",
         "The highest CUDA version supported by your driver is 12.2, while CUDA 12.8 is what you installed."
         " Hence no GPU in TensorFlow.\n",
         "supported by your driver",

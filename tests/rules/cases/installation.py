@@ -145,7 +145,7 @@ FIRES = (
     ),
     Fires(
         "tf-import-failed",
-        "a file of that name, told by what is in it",
+        "a file of that name, recognised by its content",
         "ModuleNotFoundError: No module named 'tensorflow.keras'; 'tensorflow' is not a package\n",
         "is not a package",
         says=("Rename",),
@@ -177,7 +177,7 @@ FIRES = (
     ),
     Fires(
         "tf-conflicting-packages",
-        "both, told in Korean",
+        "both, in Korean",
         "tensorflow와 tensorflow-gpu를 둘 다 설치했는데 GPU를 안 씁니다\n",
         "둘 다",
     ),
@@ -191,20 +191,20 @@ FIRES = (
     ),
     Fires(
         "tf-cpu-only",
-        "an update that changed the build, told in a sentence",
+        "an update that changed the build, in a sentence",
         "After conda update my GPU is no longer used: it replaced tensorflow, from the GPU build to the mkl"
         " one\n",
         "to the mkl",
     ),
     Fires(
         "tf-cpu-only",
-        "the wrong build, told in Japanese",
+        "the wrong build, in Japanese",
         "GPUが使われないと思ったら、CPU版がインストールされていました(tensorflow)\n",
         "CPU版",
     ),
     Fires(
         "tf-import-failed",
-        "a runtime of Windows that is missing, told in Chinese",
+        "a runtime of Windows that is missing, in Chinese",
         "import tensorflow 报错 msvcp140_1.dll缺失\n",
         "msvcp140",
     ),
@@ -218,7 +218,7 @@ FIRES = (
     ),
     Fires(
         "tf-windows-native",
-        "the end of the support on Windows, told in Japanese",
+        "the end of the support on Windows, in Japanese",
         "GPUが認識されない。2.11からはWindowsでGPUが使えないとのこと、tensorflow 2.10にしたら直った\n",
         "2.11から",
         says=("wsl",),
@@ -241,7 +241,7 @@ FIRES = (
     # --- tf-no-wheel
     Fires(
         "tf-no-wheel",
-        "a Python that is too new, told in Chinese",
+        "a Python that is too new, in Chinese",
         "python版本太新了，3.13装不了tensorflow\n",
         "版本太新",
     ),
@@ -286,7 +286,7 @@ FIRES = (
     ),
     Fires(
         "tf-no-wheel",
-        "what pip lists tells the Python that nobody told",
+        "pip's list reveals the Python that nobody stated",
         "ERROR: Could not find a version that satisfies the requirement tensorflow==2.4.0 (from versions:"
         " 2.8.0rc0, 2.8.0rc1, 2.8.0, 2.8.1, 2.8.2, 2.8.3, 2.8.4, 2.9.0rc0, 2.9.0rc1, 2.9.0rc2, 2.9.0, 2.9.1,"
         " 2.9.2, 2.9.3, 2.10.0rc0, 2.10.0)\n",

@@ -118,7 +118,7 @@ FIRES = (
     ),
     Fires(
         "cuda-missing",
-        "a library that is not found, told in Spanish",
+        "a library that is not found, in Spanish",
         "Al importar tensorflow dice que no se encuentra cublas64_11.dll\n",
         "cublas64_11",
     ),
@@ -130,7 +130,7 @@ FIRES = (
     ),
     Fires(
         "cudnn-missing",
-        "cuDNN, told in German",
+        "cuDNN, in German",
         "Beim Start von TensorFlow: cudnn64_8.dll fehlt\n",
         "cudnn64_8",
     ),
@@ -151,7 +151,7 @@ FIRES = (
     ),
     Fires(
         "cuda-version-mismatch",
-        "told in a sentence, without a log",
+        "in a sentence, without a log",
         "Found it: TensorFlow 2.3 does not work with CUDA 11, so the GPU list stayed empty\n",
         "does not work with CUDA 11",
     ),
@@ -169,7 +169,7 @@ FIRES = (
     ),
     Fires(
         "cudnn-version-mismatch",
-        "told in a sentence, without a log",
+        "in a sentence, without a log",
         "In my case it was a mismatch between the CUDA and cuDNN versions\n",
         "mismatch",
     ),
@@ -253,7 +253,7 @@ FIRES = (
     # --- cudnn-version-mismatch
     Fires(
         "cudnn-version-mismatch",
-        "another cuDNN helped, and nothing else is told",
+        "another cuDNN helped, and nothing else is stated",
         "solved: cudnn 6.0 was on my PC, tensorflow 1.2 with cudnn 5.1 works\n",
         "cudnn 6.0",
     ),
@@ -689,7 +689,7 @@ NEAR_MISSES = (
     ),
     NearMiss(
         "cuda-missing",
-        "a library that is there, told in Spanish",
+        "a library that is there, in Spanish",
         "undetermined",
         "Ya tengo cublas64_11.dll en la carpeta, y tensorflow importa bien\n",
     ),

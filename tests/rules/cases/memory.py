@@ -81,7 +81,7 @@ FIRES = (
     ),
     Fires(
         "gpu-memory-held",
-        "told in Korean",
+        "in Korean",
         "GPU 메모리 부족 에러가 나는데, nvidia-smi 로 보니 이전 파이썬 프로세스가 남아 있어서 종료했더니 해결\n",
         "프로세스",
     ),
@@ -175,7 +175,7 @@ FIRES = (
     ),
     Fires(
         "gpu-memory-held",
-        "a T4 of which 400 MB are left",
+        "a T4 with 400 MB left",
         log(
             "2.8.0",
             created("Tesla T4", "7.5", 400),

@@ -27,7 +27,7 @@ FIRES = (
         + ">>> tf.config.list_physical_devices('GPU')\n[PhysicalDevice(name='/physical_device:GPU:0',"
         " device_type='GPU')]\n",
         "Cannot dlopen some GPU libraries",
-        words=("of another run, which got a GPU", "(line 4)"),
+        words=("belongs to another run, which got a GPU", "(line 4)"),
     ),
     Fires(
         "cuda-missing",
@@ -42,7 +42,7 @@ FIRES = (
         )
         + "\nNum GPUs Available:  0\n",
         "Could not find cuda drivers",
-        words=("of another run, which got a GPU",),
+        words=("belongs to another run, which got a GPU",),
     ),
     Fires(
         "driver-not-loaded",
@@ -51,7 +51,7 @@ FIRES = (
         + "\nnvidia-smi: NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA"
         " driver.\n\nAfter a reboot:\n" + log("2.9.1", created("NVIDIA GeForce RTX 3060", "8.6", 9979)),
         "failed call to cuInit",
-        words=("of another run, which got a GPU",),
+        words=("belongs to another run, which got a GPU",),
     ),
     Fires(
         "undetermined",

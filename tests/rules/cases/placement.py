@@ -68,13 +68,13 @@ FIRES = (
     ),
     Fires(
         "nccl-failure",
-        "no NCCL on Windows, told in a sentence",
+        "no NCCL on Windows, in a sentence",
         "MirroredStrategy on two cards: NCCL is not available on Windows\n",
         "not available",
     ),
     Fires(
         "gpu-config-conflict",
-        "growth and a limit, told in a sentence",
+        "growth and a limit, in a sentence",
         "TensorFlow 2.3: why are memory growth and a memory limit incompatible? I want an upper bound and"
         " growth below it.\n",
         "incompatible",

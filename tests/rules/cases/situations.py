@@ -1,4 +1,4 @@
-"""Situations told in a sentence or two, of which little or nothing was printed."""
+"""Situations described in a sentence or two, with little or no program output."""
 
 from __future__ import annotations
 

@@ -101,11 +101,11 @@ FIRES = (
         f"C:\\Users\\me>python train.py\nThe GPU stays idle, says the Task Manager.\n{IDLE}",
         "stays idle",
         says=("Cuda or Compute", "utilization.gpu", "prefetch"),
-        words=("the program is mostly the reason",),
+        words=("the program is usually the reason",),
     ),
     Fires(
         "healthy",
-        "a GPU that is registered and of which nobody complains",
+        "a GPU that is registered, and nobody complains about it",
         IDLE,
         "Created device",
         never=("prefetch",),

@@ -1,1 +1,1 @@
-"""What somebody says was wrong, or what helped, where little or nothing was printed."""
+"""What somebody says was wrong, or what helped, with little or no program output."""

@@ -12,7 +12,7 @@ _CURED = (
     r"\b(?:fixed|fixes|solved|solves|resolved|resolves|helped|helps|(?:did|does) (?:it|the"
     r" (?:trick|job))|worked|works (?:for (?:me|us)|now|again|too|fine now))\b"
 )
-"""Narrower than HELPED: that growth works says nothing of what it cured."""
+"""Narrower than HELPED: "growth works" does not say what it cured."""
 _PINNED = r"(?:numpy|protobuf|h5py|typing[_-]extensions|ml[_-]dtypes)"
 _GONE_IN_2 = (
     "Session|placeholder|contrib|ConfigProto|GPUOptions|InteractiveSession|get_default_graph|global_variables_initializer|layers|app|flags|variable_scope"
@@ -23,12 +23,13 @@ _NOW = (
     r"\b(?:fixed|fixes|solved|solves|resolved|resolves|helped|(?:did|does) (?:it|the trick)|works (?:now|for"
     r" me|again)|now (?:it )?works|worked for me)\b"
 )
-"""Narrower still: what worked for a time is no cure."""
+"""Narrower still: something that worked for a time is no cure."""
 _PACKAGE = (
     r"(?:(?:tensorflow|tf)[-_ ]gpu\b[`'\"]{0,2}(?!\W{0,3}(?:v|version )?\d|[^\n]{0,30}conda)|\bgpu"
     r" (?:version|build|variant)s?\b(?: of (?:the )?(?:tensorflow|tf)\b)?)"
 )
-"""The package for the GPU, where neither its version nor the libraries that conda adds can be what helped."""
+"""The package for the GPU, without a version and without conda's libraries, so that only the package can have
+helped."""
 
 SIGNATURES: tuple[Signature, ...] = (
     spoken(  # the package for the GPU was put in, and that was it
@@ -50,7 +51,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r" as)\b[^\n.;]{0,16}(?<!un)(?<!re)(?<!re-)\binstall(?:ed|ing)?\b (?:\w+"
         rf" ){{0,3}}?[`'\"]{{0,2}}{_PACKAGE}",
         "I installed the GPU version of tensorflow and it works now",
-        lambda m, s: Symptom(s, "cpu-build-said", (("told", "yes"),)),
+        lambda m, s: Symptom(s, "cpu-build-said", (("stated", "yes"),)),
         near=("install", HELPED_NEAR),
     ),
     spoken(
@@ -77,7 +78,7 @@ SIGNATURES: tuple[Signature, ...] = (
         near="both|uninstall|remov",
     ),
     spoken(
-        "python-told",
+        "python-version-blamed",
         "python",
         r"\bpython ?v?3\.\d+\b (?:is|was|are)(?: not|n't) (?:yet |currently"
         rf" )?(?:supported|compatible)[^\n.]{{0,16}} (?:by|in|for|with) {_TF}|{_TF}[-\w. ]{{0,16}} (?:does"
@@ -132,7 +133,7 @@ SIGNATURES: tuple[Signature, ...] = (
         near="not |n't |gone|no longer|removed|deleted|dropped",
     ),
     spoken(
-        "growth-cure-told",
+        "growth-suggested",
         ("memory_growth", "memory growth", "allow_growth", "allow growth"),
         rf"(?:memory|allow)[_ ]growth\b[^\n]{{0,60}}?{_CURED}|{_CURED}[^\n]{{0,40}}(?:memory|allow)[_"
         r" ]growth\b",
@@ -184,7 +185,7 @@ SIGNATURES: tuple[Signature, ...] = (
         ("soft_placement", "soft placement"),
         rf"soft[_ ]placement\b[^\n]{{0,40}}?{HELPED}|{HELPED}[^\n]{{0,40}}soft[_ ]placement\b",
         "allow_soft_placement=True fixed it",
-        lambda m, s: Symptom(s, "no-gpu-kernel", (("told", "yes"),)),
+        lambda m, s: Symptom(s, "no-gpu-kernel", (("stated", "yes"),)),
         near=HELPED_NEAR,
     ),
     spoken(
@@ -194,7 +195,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r" a|(?:does|do|did)(?: not|n't) have (?:an? |any )?|missing a?|(?:has|have) no) ?(?:registered"
         r" )?(?:GPU (?:kernel|implementation)|kernel for (?:the )?GPU)",
         "this op has no GPU kernel",
-        lambda m, s: Symptom(s, "no-gpu-kernel", (("told", "yes"),)),
+        lambda m, s: Symptom(s, "no-gpu-kernel", (("stated", "yes"),)),
         near="no|without|lack|not |n't |missing",
     ),
     spoken(
@@ -203,7 +204,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"\bgpu:[1-4]\b[^\n]{0,60}\b(?:only (?:have |has |had |got )?(?:one|1|a single) (?:GPU|card)|(?:there"
         r" )?is (?:only|no)(?: one| such| second)? (?:GPU|card|device))",
         "tf.device('/gpu:1') fails because there is only one GPU",
-        lambda m, s: Symptom(s, "device-unknown", (("told", "yes"),)),
+        lambda m, s: Symptom(s, "device-unknown", (("stated", "yes"),)),
         near="only|is no",
     ),
     spoken(
@@ -226,7 +227,7 @@ SIGNATURES: tuple[Signature, ...] = (
             (
                 ("release", m["release"]),
                 ("cure", f"Install TensorFlow {m['better']}, with which it is said to work"),
-                ("told", "yes"),
+                ("stated", "yes"),
             ),
         ),
         near="fixed|solved|resolved|gone|works|working|fine",
@@ -245,10 +246,10 @@ SIGNATURES: tuple[Signature, ...] = (
         rf" (?:the |a )?CPU\b|\b{_TF}=[\d.]*=gpu_py|\b(?:(?:does|did|do)(?: not|n't)|fail(?:s|ed) to)"
         r" (?:pick|select|choose|take|get)\b[^\n.]{0,30} (?:tensorflow|right|GPU|CUDA) build\b",
         "the update changed tensorflow to the CPU one",
-        lambda m, s: Symptom(s, "cpu-build-said", (("told", "yes"),)),
+        lambda m, s: Symptom(s, "cpu-build-said", (("stated", "yes"),)),
     ),
     spoken(
-        "size-told",
+        "size-stated",
         ("smaller", "bigger gpu", "larger gpu", "gb"),
         r"\bsmaller (?:model|network|batch|image|input)\w*[^\n.]{0,60}\b(?:bigger|larger)"
         r" (?:GPU|card)|\b(?:bigger|larger) (?:GPU|card)[^\n.]{0,60}\bsmaller"
@@ -288,7 +289,7 @@ SIGNATURES: tuple[Signature, ...] = (
         near="gpu|memory",
     ),
     spoken(
-        "growth-cure-told",
+        "growth-suggested",
         "set_memory_growth(",
         r"\b(?:works?|worked|working|fixed|solved|resolved|helped)\b[^\n]{0,200}\bset_memory_growth\(",
         "works now by using tf.config.experimental.set_memory_growth(gpus[0], True)",
@@ -324,7 +325,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r" (?:regular|normal|plain|ordinary|standard|default|cpu)[^\n.]{0,12} tensorflow\b|\b(?:need|have) to"
         r" install [`'\"]{0,3}tensorflow[-_ ]gpu\b[^\n.]{0,24} (?:for|to (?:use|get|have))[^\n.]{0,16} GPU",
         "you need the tensorflow-gpu version and not regular tensorflow",
-        lambda m, s: Symptom(s, "cpu-build-said", (("told", "yes"),)),
+        lambda m, s: Symptom(s, "cpu-build-said", (("stated", "yes"),)),
         near="need|want|use|install|take|get|have",
     ),
     spoken(

@@ -1,5 +1,5 @@
-"""A situation told in a sentence: who sees the GPU and who does not, where another program counts the cards,
-what an installer did not find."""
+"""A situation in a sentence: who sees the GPU and who does not, where another program counts the cards, what
+an installer did not find."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ _NUMBERED = r"(?:==| |=| \()?\d\.\d[\w.]*\)?"
 
 
 def not_of_conda(match: re.Match[str], source: Source) -> Fact | None:
-    """Both packages; conda's tensorflow-gpu is empty and only asks for its tensorflow, so that there is
-    nothing in having both."""
+    """Both packages are installed; None for conda's, whose tensorflow-gpu is empty and only requires its
+    tensorflow."""
     return None if "conda" in source.text.lower() else Symptom(source, "both-packages")
 
 
 def by_the_root_user(match: re.Match[str], source: Source) -> Fact | None:
-    """Root sees the GPU and the user does not, where the line speaks of one."""
+    """Root sees the GPU and the user does not; None if the line does not mention a GPU."""
     return (
         Symptom(source, "permission-by-escalation")
         if re.search(r"\bgpus?\b|cuda|nvidia", source.text, re.IGNORECASE)
@@ -57,9 +57,9 @@ def by_the_root_user(match: re.Match[str], source: Source) -> Fact | None:
 
 
 def not_found_by_pip(match: re.Match[str], source: Source) -> tuple[Fact, ...]:
-    """An installer's "no such package", in the words of whoever saw it."""
-    told = match.groupdict()
-    name = normalised(told.get("name") or told.get("n2") or "tensorflow")
+    """An installer's "no such package", in a person's words."""
+    groups = match.groupdict()
+    name = normalised(groups.get("name") or groups.get("n2") or "tensorflow")
     return (
         Symptom(source, "no-matching-distribution", (("name", name), ("specifier", ""), ("versions", ""))),
         Requirement(source, name, ""),
@@ -67,7 +67,7 @@ def not_found_by_pip(match: re.Match[str], source: Source) -> tuple[Fact, ...]:
 
 
 def asked_for(match: re.Match[str], source: Source) -> Fact:
-    """A library that does not open, in the words of whoever says which one is there instead."""
+    """A library that does not open, in the words of a person who names the one that is there instead."""
     return LibraryNotLoaded(source, match["name"].rstrip("."), "", "absent")
 
 
@@ -220,7 +220,7 @@ SIGNATURES: tuple[Signature, ...] = (
         once=True,
     ),
     spoken(  # one batch that fits beside one that does not
-        "batch-told",
+        "batch-size-blamed",
         "batch",
         r"\bbatch(?:[ _-]?size)?(?: of| is| =)? ?\d{1,5}\b[^\n.]{0,60}?(?:,|;| but| and| while| whereas)?"
         r" (?:with|at|but|and|while|whereas|for)?,? ?(?:a )?(?:batch(?:[ _-]?size)?(?: of)? )?\d{1,5}\b (?:it"
@@ -248,7 +248,7 @@ SIGNATURES: tuple[Signature, ...] = (
         near="pid|process|python|job|program|script|training|notebook|zombie",
     ),
     spoken(
-        "python-told",
+        "python-version-blamed",
         "python",
         rf"\bpython ?v?3\.\d{{1,2}}(?:\.\d{{1,2}})?\b(?: \w+){{0,2}}? {_NO}"
         r" (?:install|find|get|have|import)\b[^\n.]{0,12} tensorflow",
@@ -306,7 +306,7 @@ SIGNATURES: tuple[Signature, ...] = (
         near="tensorflow",
     ),
     spoken(
-        "cuda-version-told",
+        "cuda-version-unfit",
         "cuda",
         r"\b(?:tensorflow|tf)(?:[-_]gpu)? ?(?:v?\d\.\d+(?:\.\d+)?)? (?:is|was|has)(?: not|n't) (?:been"
         r" )?(?:\w+ )?(?:tested|validated|verified|qualified) (?:with|for|against|on|under) CUDA ?(?:version"

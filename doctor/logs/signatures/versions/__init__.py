@@ -1,1 +1,1 @@
-"""Versions: what is installed, as programs print it, report forms hold it and sentences say it."""
+"""Versions of what is installed, in programs' output, in report forms and in sentences."""

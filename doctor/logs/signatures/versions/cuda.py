@@ -23,13 +23,13 @@ from doctor.logs.signatures.versions.spelling import (
 )
 
 _SMI = lazy.compile(r"\bnvidia-smi\b[^\n.]{0,40}\Z", re.IGNORECASE)
-"""What stands before a CUDA that nvidia-smi shows, which is the one that the driver offers."""
+"""Matches what precedes a CUDA from nvidia-smi, which is the one that the driver offers."""
 _BY_SMI = lazy.compile(
     r"\W{0,3}(?:from |by |per |in |shown (?:in|by) |according to |says )?(?:the )?nvidia-smi\b", re.IGNORECASE
 )
-"""What stands after it."""
+"""Matches what follows such a CUDA."""
 _OFFERED = lazy.compile(r"\b(?:Driver|KMD) Version: [\d.]*\d[^\w\n]+\Z")
-"""What stands before the CUDA of nvidia-smi's header."""
+"""Matches what precedes the CUDA in nvidia-smi's header."""
 
 
 def plausible_cuda(version: str) -> bool:
@@ -38,7 +38,7 @@ def plausible_cuda(version: str) -> bool:
 
 
 def cuda(rank: int, sentence: bool = False) -> Maker:
-    """A maker of CudaVersion; a version that a `sentence` only asks for makes none."""
+    """A maker of CudaVersion; in a `sentence` it ignores a version that is only requested."""
 
     def make(match: re.Match[str], source: Source) -> Fact | None:
         version = match["version"].replace("-", ".").rstrip(".")
@@ -61,7 +61,7 @@ def cuda(rank: int, sentence: bool = False) -> Maker:
 
 
 def _only_cudnn(version: str) -> bool:
-    """Whether there is a cuDNN, and no CUDA, of this number: CUDA had no 7.6, 8.1 or 9.3."""
+    """Whether this number is a release of cuDNN and not of CUDA: CUDA had no 7.6, 8.1 or 9.3."""
     major, dot, rest = version.partition(".")
     return (
         bool(dot)
@@ -71,7 +71,8 @@ def _only_cudnn(version: str) -> bool:
 
 
 def cuda_and_cudnn(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """The field "CUDA/cuDNN version" of TensorFlow's issue form, however it was filled in."""
+    """The field "CUDA/cuDNN version" of TensorFlow's issue form, in any of the forms in which people fill it
+    in."""
     value = match["value"]
     first = re.match(r"\W{0,4}(\d+(?:\.\d+){0,2}) ?cuda\b", value, re.I)  # the numbers before the names
     if first and plausible_cuda(first[1]):

@@ -22,7 +22,7 @@ def plausible_cudnn(version: str) -> bool:
 
 
 def cudnn_text(version: str) -> str:
-    """A cuDNN version as dotted text: 7605 as 7.6.5; of a dotted one four parts at most."""
+    """A cuDNN version as dotted text: 7605 as 7.6.5; a dotted one is cut to four parts."""
     if version.isdigit() and len(version) >= 4:
         from doctor.logs.signatures.handles import dotted
 
@@ -31,7 +31,7 @@ def cudnn_text(version: str) -> str:
 
 
 def cudnn(rank: int, sentence: bool = False) -> Maker:
-    """A maker of CudnnVersion; a version that a `sentence` only asks for makes none."""
+    """A maker of CudnnVersion; in a `sentence` it ignores a version that is only requested."""
 
     def make(match: re.Match[str], source: Source) -> Fact | None:
         version = cudnn_text(match["version"].rstrip("."))

@@ -25,20 +25,19 @@ _WANTED = (
     r"(?:\bneed(?:s|ed|ing)?|\brequir\w+|\bat least|\bminimum|\bwants?|\b(?:newer|later|higher)"
     r" than|(?<=[\w)`'\"])>=?|(?<=[\w)`'\"] )>=?|≥)[^\n.;]{0,24}$"
 )
-"""What stands before a driver that is asked for; a mark of quotation at the start of a line is no
-comparison."""
+"""Matches what precedes a required driver; a quotation mark (>) at the start of a line is no comparison."""
 _OR_LATER = r"\s{0,4}(?:\+|or (?:later|newer|higher|above|greater)|and (?:later|newer|above))"
 
 
 def wanted(match: re.Match[str]) -> bool:
-    """Whether a text names a driver as what something needs, not as the one that is there."""
+    """Whether a text names a driver that something needs, rather than the installed one."""
     at = max(match.start(group) for group in ("version", "v2", "branch") if group in match.re.groupindex)
     before, after = match.string[max(0, at - 48) : at], match.string[match.end() : match.end() + 24]
     return bool(re.search(_WANTED, before, re.IGNORECASE) or re.match(_OR_LATER, after, re.IGNORECASE))
 
 
 def said(match: re.Match[str], source: Source) -> Fact | None:
-    """A driver's version beside the word, in a sentence."""
+    """A driver's version beside the word "driver", in a sentence."""
     version = match["version"] or match["v2"] or match["branch"]
     return (
         DriverVersion(source, version, "any", PROSE)
@@ -60,7 +59,8 @@ def driver(rank: int) -> Maker:
 
 
 def parts_differ(match: re.Match[str], source: Source) -> Fact | None:
-    """Kernel module and libraries of the driver, as somebody wrote them down; None where they agree."""
+    """Different versions of the driver's kernel module and libraries in a person's words; None if they
+    agree."""
     kernel, user = match["kernel"], match["user"]
     agree = f"{user}.".startswith(f"{kernel}.") or f"{kernel}.".startswith(f"{user}.")
     return None if agree else DriverMismatch(source, kernel, user)

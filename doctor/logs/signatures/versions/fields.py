@@ -1,5 +1,5 @@
-"""Environments that people state: fields of forms in their many spellings, lists of modules, lock files, what
-is not there.
+"""Environments that people state: fields of forms in their many spellings, lists of modules, lock files,
+missing parts.
 
 In: lines such as `py = 3.8 (32-bit)`, `| Grafikkarte | none |`, `### CUDA/cuDNN version` and its answer, `2)
 cuda/11.2`, `name = "tensorflow"` of a lock file. Out: versions as a form states them, packages, and symptoms:
@@ -45,7 +45,7 @@ _FIELDS = (
         "GPU = none",
     ),
 )
-"""Labels: their core, the literals of it, an example; what stands around it is looked at in `field`."""
+"""Labels of fields: the core, its literals, an example; `field` examines the text around it."""
 _NUMBER = lazy.compile(r"(?<![\w.])v?(\d{1,3}(?:\.\d{1,5}){0,3})")
 _PIP_NAME = r"tensorflow(?:[-_](?:gpu|cpu|macos|intel))?"
 _LISTED = r"tensorflow(?:-gpu|-cpu|-intel|-macos)?|numpy|protobuf|keras|tf-keras|h5py|nvidia-(?:cudnn|cublas|cuda-runtime)-cu1[123]"

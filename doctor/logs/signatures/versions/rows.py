@@ -24,7 +24,7 @@ LEAST = lazy.compile(
     r"\s*(?:\+|or (?:later|newer|higher|above)|and (?:later|up)|以上|以降|이상|o superior|и выше|ou plus)",
     re.IGNORECASE,
 )
-"""What follows a version that is the lowest of several."""
+"""Matches what follows a version that is a lower bound."""
 _WHAT = (
     (
         "tensorflow",
@@ -44,15 +44,14 @@ _WHAT = (
 
 
 def row(match: re.Match[str], source: Source) -> Fact | None:
-    """What one row states; None for a row of something else, and for one that says what is needed at
-    least."""
+    """The fact in one row; None for other rows, and for a lower bound."""
     if LEAST.match(match["rest"]):
         return None
     return stated(match["what"].strip().lower(), match["version"], source)
 
 
 def columns(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """What the only row of a table states, whose first line names the columns."""
+    """The facts in the only row of a table whose first line names the columns."""
     heads, values = (
         [cell.strip() for cell in match[name].strip(" |\t").split("|")] for name in ("heads", "values")
     )
@@ -66,8 +65,7 @@ def columns(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 
 def stated(what: str, version: str, source: Source) -> Fact | None:
-    """A version beside the name of what has it; None for something else, and where there is no such
-    release."""
+    """The fact of a named version; None for other names, and if there is no such release."""
     kind = next((kind for kind, pattern in _WHAT if re.match(pattern, what)), None)
     major = int(version.split(".")[0])
     if kind == "tensorflow" and major <= 2:

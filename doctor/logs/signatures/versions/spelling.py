@@ -1,4 +1,4 @@
-"""How people spell versions, and how a version that they have differs from one that they want."""
+"""How people spell versions, and how to distinguish the versions that they have from those that they want."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ RELEASE = r"[0-2]\.\d{1,2}(?:\.\d{1,2})?(?:[-.]?(?:rc|alpha|beta|a|b|dev|post)[-
 """A TensorFlow release: 2.15.0, 2.16.0rc0, 2.4.0-dev20200808."""
 
 NAMED = r"(?:(?:__)?[*`'\" ]{0,6}(?:[:：=]|\bis\b)| [-–](?= ))"
-"""What stands after a field's name: marks of Markdown and quotation, and the sign that its value follows."""
+"""Matches what follows a field's name: Markdown and quotation marks, and the sign that its value follows."""
 AFTER_NAME = ("__", *"*`'\" :：=", "is")
-"""How NAMED can begin: after a name, literals."""
+"""The possible beginnings of NAMED, for literals after a name."""
 EMPHASIS = r"[*_`'\" ]{0,6}"
-"""Marks of Markdown and quotation around a value."""
+"""Matches Markdown and quotation marks around a value."""
 
 MOVED = (
     r"(?<!should )(?<!could )(?<!please )(?<!must )(?<!have to )(?<!need to )(?<!try to"
     r" )\b(?:updat|upgrad|downgrad|re-?install|install|switch|chang|mov)\w* (?:back )?"
 )
-"""That something was taken to another version, where nobody is told to do so."""
+"""Somebody moved to another version (not advice to do so)."""
 
 _WANTED = (
     r"\b(?:requires?|needs?|wants?|expects?|supports?|built (?:for|against|with)|compiled"
@@ -54,7 +54,7 @@ _ELSEWHERE = lazy.compile(
 """Words of a sentence about another machine, an earlier attempt or a plan."""
 _HERE = lazy.compile(r"\b(?:now|currently|this (?:machine|computer|one)|here|same)\b", re.IGNORECASE)
 SENTENCE = 240
-"""Characters before and after a match that are looked at for the rest of its sentence."""
+"""How many characters before and after a match are searched for the rest of its sentence."""
 
 
 def elsewhere(match: re.Match[str]) -> bool:
@@ -83,25 +83,25 @@ _WORKS = lazy.compile(
     r" (?:detected|found|recogni[sz]ed|there|fine)\b|\b(?:does|do|did)\W{0,3}$|работа(?:ет|ло|ла)|可以用|能用|正常",
     re.IGNORECASE,
 )
-"""That a run works, or gets the GPU."""
+"""Matches words for a run that works or gets the GPU."""
 _NOT_SO = lazy.compile(
     r"n't\b|\b(?:not|no|never|neither|cannot|nothing|none|only|cpu|fail\w*|errors?|until|if|whether|should|would|could|may|might|will|i|we|want\w*|try|"
     r"nicht|kein\w*|non|pas|sin|нет|не)\b|不|没|無|ない|\?",
     re.IGNORECASE,
 )
-"""What takes that back in its clause, or makes it a wish, a question or a run on the CPU."""
+"""Matches words that deny this in the clause, or make it a wish, a question or a run on the CPU."""
 _CLAUSE = lazy.compile(
     r"(?<=[.!?;])\s|\n|[,，](?=\s|[^\x00-\x7f])|[。"
     r"；？！]|\s[-–]{1,2}\s|\b(?:but|while|whereas|although|though|however|aber|mais|pero|sondern|но)\b|但"
 )
-"""Where one clause ends."""
+"""Matches the end of a clause."""
 _WITH = lazy.compile(r"\W{0,4}(?:back )?(?:with|in|on|under|using|mit|unter|avec|con|с|на)\b", re.IGNORECASE)
-"""How an adverbial begins, after whose comma the clause goes on."""
+"""Matches the beginning of an adverbial; after its comma the clause continues."""
 
 
 def works_there(text: str, start: int, end: int) -> bool:
-    """Whether the clause around a place says that a run works, so that its versions are not those of a
-    failing one."""
+    """Whether the clause around a position says that a run works, so that its versions are not those of the
+    failing run."""
     floor, ceiling = max(0, start - SENTENCE), min(len(text), end + SENTENCE)
     if _WORKS.search(text, floor, ceiling) is None:
         return False
@@ -115,7 +115,8 @@ def works_there(text: str, start: int, end: int) -> bool:
 
 
 def said_rank(match: re.Match[str], rank: int) -> int:
-    """The rank of a version in a sentence: the lowest if the sentence says that it works with that version."""
+    """The rank of a version in a sentence: the lowest if the sentence says that it works with that
+    version."""
     return OF_WORKING_RUN if rank >= PROSE and works_there(match.string, *match.span("version")) else rank
 
 

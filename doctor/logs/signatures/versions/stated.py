@@ -52,7 +52,7 @@ _ABSENT = lazy.compile(
     r" (?:cuda|cudnn|nvidia)\b[^.\n]{0,30}|nicht installiert|keine?\b|aucun\w*|ninguna?|未安装|没有)",
     re.IGNORECASE,
 )
-"""How a field says that there is none; "N/A", a dash and nothing say nothing."""
+"""Matches a field's answer that there is none; "N/A", a dash and an empty field do not say so."""
 _FIRST = lazy.compile(
     r"\W{0,4}(?:[a-z][\w-]{0,20}[ =:v]{1,3}){0,2}v?(\d{1,3}(?:\.\d{1,5}){1,3})(?![\w/])", re.IGNORECASE
 )
@@ -61,7 +61,7 @@ _BITS = lazy.compile(r"\b(32|64)[ -]?bits?\b", re.IGNORECASE)
 
 
 def field(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """What one field states: a label and its value."""
+    """The facts of one field: a label and its value."""
     label, value = match["label"].strip(), match["value"]
     what = next((name for name, pattern in _WHAT if pattern.fullmatch(label)), None)
     if what is None:
@@ -98,7 +98,7 @@ def stated(what: str, version: str, value: str, source: Source) -> Iterator[Fact
 
 
 def both_absent(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """Facts from a field "CUDA/cuDNN version" that says that one of them, or both, are missing."""
+    """Facts from a field "CUDA/cuDNN version" that says that one or both are missing."""
     value = match["value"]
     cuda = re.search(
         r"(?:^|\bcuda\b)\W{0,3}(?:none\b|not installed|no (?:cuda|toolkit))", value, re.IGNORECASE
@@ -132,7 +132,8 @@ def package(match: re.Match[str], source: Source) -> Fact:
 
 
 def bare_release(match: re.Match[str], source: Source) -> Fact | None:
-    """A release without its name, where its line speaks of a GPU and no number of TensorFlow's is higher."""
+    """A release number without a name, if its line mentions a GPU and the number is not above TensorFlow's
+    releases."""
     major, minor = (int(part) for part in match["version"].split(".")[:2])
     start = match.string.rfind("\n", 0, match.start()) + 1
     line = match.string[start : match.end() + 200].partition("\n")[0]

@@ -20,9 +20,9 @@ from doctor.logs.signatures.versions.spelling import (
 )
 
 _PAGE = r"https?://[^\s()<>\"']{1,160}/[^\s/()<>\"']{0,80}$"
-"""What stands before a word in the last part of a web address."""
+"""Matches what precedes a word in the last part of a web address."""
 _WHEEL = r"-cp\d|[^\s/]{0,80}?\.(?:whl|tar|zip)\b"
-"""What follows where that part is the name of a file to install."""
+"""Matches what follows if that part is the name of a file to install."""
 
 _BOUNDS = ("<", ">", "≥", "≤")
 
@@ -85,7 +85,7 @@ def after_one_that_works(match: re.Match[str], source: Source) -> Fact | Iterabl
 
 
 _FIELDS = ("tensorflow", "-gpu", "_gpu", "-cpu", "_cpu", "tf")
-"""How the names end that a report gives TensorFlow."""
+"""The endings of the names that reports give TensorFlow."""
 _NAMED = (
     "tensorflow",
     "tensorflow-gpu",

@@ -1,4 +1,4 @@
-"""Messages and stated facts by which one cause is told from its neighbour."""
+"""Messages and stated facts that distinguish a cause from its neighbours."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What people say was at fault, or what helped: the version that does not suit, the folder that had to be
-named.
+"""What people say was at fault, or what helped: a version that does not fit, a folder that was missing from a
+path.
 
-Weak signs, read in several languages: they choose between causes that a failing line leaves open, and decide
-nothing alone.
+These are weak signs in several languages: they choose between causes that a failing line leaves open, and
+decide nothing alone.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _UNFIT_RU = r"(?:не (?:совпада|подход|совмест|соотве
 
 
 def _unfit(name: str) -> str:
-    """A version of `name` that is said not to suit."""
+    """A pattern for statements that a version of `name` does not fit."""
     return (
         rf"\b{name}\b(?:[- ]?version)?[^\n.]{{0,24}}"
         rf" {_UNFIT_EN}|\b(?:wrong|incompatible|incorrect|mismatch(?:ed|ing)?)(?: version)?(?: of)? {name}\b"
@@ -47,12 +47,12 @@ _SUPPOSED = (
     r"(?:\b(?:if|in case|unless|whether|wenn|falls|sofern|если)\b|如果|若|要是|万一|もし|(?:^|[.;:!?¿(>*-]"
     r" ?)(?:si|se|s')\b)[^\n.!?;。！？；]{0,90}\Z"
 )
-"""A clause that begins as a condition and is not over yet."""
+"""A clause that begins as a condition and has not ended yet."""
 
 
 def blamed(kind: str) -> Maker:
-    """A maker of the symptom `kind`, but not of what is only supposed: "should they not match", "if CUDA does
-    not fit"."""
+    """A maker of the symptom `kind` that ignores suppositions: "should they not match", "if CUDA does not
+    fit"."""
 
     def make(match: re.Match[str], source: Source) -> Fact | None:
         before = match.string[max(0, match.start() - 90) : match.start()]
@@ -66,7 +66,7 @@ def _minor(version: str) -> str:
 
 
 def another_helped(match: re.Match[str], source: Source) -> Fact | None:
-    """Two versions of cuDNN in one breath, of which one works; the same version twice says nothing."""
+    """Two versions of cuDNN in one sentence, and one works; None if it is the same version twice."""
     first, second = match["first"] or match["first2"], match["second"] or match["second2"]
     if _minor(first) == _minor(second):
         return None
@@ -81,12 +81,12 @@ _MOVED = (
 
 
 def another_cuda(match: re.Match[str], source: Source) -> Fact | None:
-    """Two releases of CUDA in one breath, of which one does not go with the TensorFlow; the same release
-    twice says nothing."""
+    """Two releases of CUDA in one sentence, and one does not fit this TensorFlow; None if it is the same
+    release twice."""
     one, other = match.groupdict().get("one"), match.groupdict().get("other")
     if one and other and _minor(one) == _minor(other):
         return None
-    return Symptom(source, "cuda-version-told", ())
+    return Symptom(source, "cuda-version-unfit", ())
 
 
 _FILE = r"(?<![a-z\d])(?P<name>(?:lib)?(?:nvcuda|cu(?:da|dart|blas|blasLt|fft|rand|solver|sparse|dnn)\w{0,12})(?:\.dll|\.so(?:\.\d+){0,3}))"
@@ -119,7 +119,7 @@ _UNFIT = (
     " nicht|passten nicht|falsch|inkompat|nicht kompat|zu neu|zu alt|не совпад|не подход|не совмест|не"
     " соответств|несовмест"
 )
-"""One of these stands wherever a version is said not to fit."""
+"""Literals; every statement that a version does not fit holds one of them."""
 
 SIGNATURES: tuple[Signature, ...] = (
     spoken(
@@ -131,7 +131,7 @@ SIGNATURES: tuple[Signature, ...] = (
         near=_UNFIT,
     ),
     spoken(
-        "cuda-version-told",
+        "cuda-version-unfit",
         ("cuda",),
         r"(?:tensorflow|\btf)\b[-\w. ]{0,24} (?:does not|doesn't|did not|didn't|won't|cannot|can't)"
         r" (?:work|run|go|support|be used)(?: well)?(?: with)? CUDA ?\d"
@@ -155,7 +155,7 @@ SIGNATURES: tuple[Signature, ...] = (
         ),
     ),
     spoken(
-        "cuda-version-told",
+        "cuda-version-unfit",
         "cuda",
         rf"(?:{_MOVED}) (?:to |a |para |auf |from |by )?(?:the )?CUDA ?(?:toolkit |version )?(?:from \d[\d.]*"
         rf" )?(?:to )?\d+(?:\.\d)?\b[^\n]{{0,60}}?(?:{_GOOD})"
@@ -171,7 +171,7 @@ SIGNATURES: tuple[Signature, ...] = (
         ),
     ),
     spoken(
-        "cudnn-version-told",
+        "cudnn-version-unfit",
         "cudnn",
         r"mis{1,2}match\w* (?:between|of) (?:the |my )?(?:CUDA(?: version)?(?:,| and)? (?:and )?(?:the"
         r" )?cudnn|cudnn(?: version)?(?:,| and)? (?:and )?(?:the )?CUDA)(?: versions?)?"
@@ -250,13 +250,13 @@ SIGNATURES: tuple[Signature, ...] = (
         ("memory growth", "memory_growth"),
         r"memory[ _]growth\b[^\n.]{0,30}?\b(?:and|with|plus|vs\.?|versus)\b[^\n.]{0,20}(?:memory["
         r" _]limit|virtual["
-        r" _]device)\w*[^\n.]{0,30}(?P<told>\bincompatib\w+|\bconflict\w*|\bexclu\w+|\btogether|\bat the same"
+        r" _]device)\w*[^\n.]{0,30}(?P<stated>\bincompatib\w+|\bconflict\w*|\bexclu\w+|\btogether|\bat the same"
         r" time)"
         r"|\b(?P<t2>forget|lose|ignore|drop)\w*\W{1,3}(?:the )?memory["
         r" _]growth\b|set_(?:virtual|logical)_device_configuration[^\n]{0,12} after"
         r" [^\n]{0,12}set_(?P<t3>memory)_growth",
         "memory growth and a memory limit exclude each other",
-        lambda m, s: Symptom(s, "config-conflict", (("told", "growth and limit"),)),
+        lambda m, s: Symptom(s, "config-conflict", (("stated", "growth and limit"),)),
     ),
     spoken(
         "cpu-build-said",
@@ -289,7 +289,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "先 nvidia-smi 看一下，杀掉残留的 python 进程",
     ),
     spoken(  # the folder of the libraries was put onto Windows' path, and that was it
-        "path-cure-told",
+        "path-suggested",
         ("path", "环境变量", "環境変数", "환경변수", "환경 변수"),
         rf"(?:solved|fixed|resolved|worked)\b[^\n]{{0,24}}\b(?:adding|setting)\b[^\n]{{0,80}}\bPATH\b|(?:add(?:ed|ing)|set(?:ting)?|put(?:ting)?)\b[^\n]{{0,80}}\bPATH\b[^\n]{{0,30}}?\b(?:solved|fixed|resolved|did"
         rf" it|made it work)\b"
@@ -301,7 +301,7 @@ SIGNATURES: tuple[Signature, ...] = (
         near=HELPED_NEAR + "|解决|好了|成功|正常|해결|인식|잘|動|解決|認識|直",
     ),
     spoken(  # which folder Windows has to search for CUDA's or cuDNN's DLLs
-        "path-cure-told",
+        "path-suggested",
         ("path",),
         r"\b(?P<of>CUDA|cuDNN)\b[^\n]{0,100}\b(?:(?:has|have|needs?|must|should|ought)(?: to)?(?: also)?"
         r" be|(?:was|were|is|are)"
@@ -310,11 +310,11 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|[%$`'\" ]PATH\b[^\n]{0,60}\b(?:has|have|needs?|must|should|lacks?|missing|does(?:n't|"
         r" not))\b[^\n]{0,60}\b(?P<of2>CUDA|cuDNN)\b",
         "the folder cuDNN\\bin must be on your %PATH%",
-        lambda m, s: Symptom(s, "path-cure-told", (("of", m["of"] or m["of2"]),)),
+        lambda m, s: Symptom(s, "path-suggested", (("of", m["of"] or m["of2"]),)),
         near="cuda|cudnn",
     ),
     spoken(
-        "python-told",
+        "python-version-blamed",
         ("python", "파이썬"),
         r"python ?的?版本(?:太|过)(?:高|低|新|旧)|(?:python|파이썬) ?3?\.?\d*[^\n]{0,40}(?:装不(?:了|上)"
         r" ?tensorflow|tensorflow[^\n]{0,20}見つからな|텐서플로우?[^\n]{0,12}설치가? ?(?:안|되지))"
@@ -345,7 +345,7 @@ SIGNATURES: tuple[Signature, ...] = (
         ),
     ),
     spoken(
-        "windows-native-told",
+        "windows-native-stated",
         ("windows", "윈도우"),
         r"2\.1[01]\b[^\n]{0,40}(?:Windows|윈도우)[^\n]{0,40}(?:不(?:再)?支持|使えな|サポートされな|(?:지원|사용)[^\n]{0,8}(?:안"
         r" ?|않|중단|불가|못)|no (?:longer|soporta)|não suporta|not support|dropped|nicht (?:mehr"
@@ -358,18 +358,18 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|\bWindows\b[^\n]{0,50}\b(?:tensorflow|tf)\b[^\n]{0,30}(?:\b(?:not|no|never)|n't)\b[^\n]{0,12}\b(?:higher|newer|later|above|greater|more|beyond)\b(?:"
         r" than)? v?2\.10\b",
         "TensorFlow 2.11 no longer supports the GPU on Windows",
-        lambda m, s: (Symptom(s, "windows-native-told"), Platform(s, "windows", rank=2)),
+        lambda m, s: (Symptom(s, "windows-native-stated"), Platform(s, "windows", rank=2)),
         near="2.10|2.11",
     ),
     spoken(
-        "path-cure-told",
+        "path-suggested",
         ("ldconfig",),
         r"\bldconfig(?: /\S{1,80})?[`'\"]{0,3} (?:works|worked|did it|fixed|solved|helps|helped)\b",
         "sudo ldconfig /opt/cuda/lib64 works for me",
         near=" work| did it| fixed| solved| help",
     ),
     spoken(  # weak: chooses where memory ran out and nothing says for what
-        "batch-told",
+        "batch-size-blamed",
         ("batch", "バッチ", "배치"),
         r"\b(?:decreas|reduc|lower|small|halv|cut)\w*\W{1,3}(?:\w+ ){0,3}?[`'\"-]{0,3}batch(?:[-_"
         r" ]?size)?\b|batch[-_ ]?size[^\n.]{0,12} (?:too (?:big|large|high)|down to|from \d+ to \d)"
@@ -380,7 +380,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "I decreased the batch size to 4",
     ),
     spoken(
-        "path-cure-told",
+        "path-suggested",
         words(
             "export ld_library_path|ld.so.conf|add ld_library_path|`ld_library_path|set path=|ldconfig|to the"
             " path|to path|환경변수|환경 변수|环境变量|環境変数|add 'ld_library_path=|add"

@@ -1,0 +1,82 @@
+"""Facts about GPUs, the NVIDIA driver and its device files."""
+
+from __future__ import annotations
+
+from doctor.facts.base import Fact
+from doctor.values import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class DriverVersion(Fact):
+    """A version of the NVIDIA driver; `part`: kernel (the loaded module), user (libcuda, NVML) or any."""
+
+    version: str
+    part: str = "any"
+    rank: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DriverCuda(Fact):
+    """The highest CUDA version that the driver offers (cuDriverGetVersion, nvidia-smi's header)."""
+
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu(Fact):
+    """An NVIDIA GPU. Memory in MiB, compute capability as "8.6", `pci_id` as "10de:2484"."""
+
+    name: str | None = None
+    compute_capability: str | None = None
+    memory_mib: int | None = None
+    pci_id: str | None = None
+    index: int | None = None
+    bus_id: str | None = None
+    uuid: str | None = None
+    multiprocessors: int | None = None
+    rank: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class OtherGpu(Fact):
+    """A graphics device of another vendor (amd, intel, apple)."""
+
+    name: str
+    vendor: str
+
+
+@dataclass(frozen=True, slots=True)
+class GpuMemory(Fact):
+    """Memory of one GPU at one moment, in MiB."""
+
+    index: int
+    total_mib: int | None = None
+    used_mib: int | None = None
+    free_mib: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GpuProcess(Fact):
+    """A process that holds GPU memory (MiB); `name` only if the user may see it."""
+
+    pid: int
+    name: str | None = None
+    memory_mib: int | None = None
+    index: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KernelModule(Fact):
+    """A loaded kernel module: nvidia, nvidia_uvm, nouveau."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceNode(Fact):
+    """A device file such as /dev/nvidia0, and whether this user may open it. group: the group whose members
+    may open it; "" if unknown or none."""
+
+    path: str
+    accessible: bool = True
+    group: str = ""

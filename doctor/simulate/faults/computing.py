@@ -1,0 +1,118 @@
+"""Faults that show when TensorFlow computes: handles, memory, kernels."""
+
+from __future__ import annotations
+
+from doctor.simulate.effects import (
+    cudnn_status,
+    ecc_error,
+    failing_calls,
+    failing_cudnn,
+    gpu,
+    held,
+    kernel_error,
+    loading,
+    old_cudnn,
+    short_of_memory,
+)
+from doctor.simulate.fault import Fault
+
+COMPUTING: tuple[Fault, ...] = (
+    Fault(
+        "cudnn-out-of-memory",
+        "cudnn-init-oom",
+        "the cuDNN handle needs more than TensorFlow's default allocation leaves; memory growth cures it",
+        short_of_memory("cudnn"),
+        "convolution",
+        on_machine=None,
+    ),
+    cudnn_status("cudnn-not-initialized", "NOT_INITIALIZED"),
+    cudnn_status("cudnn-internal-error", "INTERNAL_ERROR"),
+    cudnn_status("cudnn-alloc-failed", "ALLOC_FAILED"),
+    Fault(
+        "cudnn-too-old",
+        "cudnn-version-mismatch",
+        "cuDNN is older than the one the build was compiled with",
+        old_cudnn,
+        "convolution",
+    ),
+    Fault(
+        "cublas-not-initialized",
+        "cudnn-init-oom",
+        "creating the cuBLAS handle fails with CUBLAS_STATUS_NOT_INITIALIZED although memory is free",
+        failing_calls("fail cublasCreate_v2 1"),
+        "matmul",
+        on_machine=None,
+    ),
+    Fault(
+        "cublas-out-of-memory",
+        "cudnn-init-oom",
+        "the cuBLAS handle needs more than TensorFlow's default allocation leaves; memory growth cures it",
+        short_of_memory("cublas"),
+        "matmul",
+        on_machine=None,
+    ),
+    Fault(
+        "no-algorithm",
+        "cudnn-init-oom",
+        "cuDNN offers no algorithm for the convolution",
+        lambda s: s.setting(cudnn__engines=0),
+        "convolution",
+        on_machine=None,
+    ),
+    Fault(
+        "cudnn-execution-failed",
+        "cudnn-init-oom",
+        "every algorithm of the convolution fails",
+        failing_cudnn("cudnnBackendExecute"),
+        "convolution",
+        on_machine=None,
+    ),
+    Fault("memory-held", "gpu-memory-held", "another process holds nearly all memory of the GPU", held),
+    Fault(
+        "small-memory",
+        "model-oom",
+        "a GTX 1650 with 4 GiB, too small for the model",
+        gpu("GTX 1650"),
+        "large",
+        on_machine=None,
+    ),
+    Fault(
+        "illegal-address",
+        "ptx-jit-or-kernel-crash",
+        "a kernel reads outside its memory",
+        kernel_error(700),
+        "matmul",
+        on_machine=None,
+    ),
+    Fault(
+        "launch-failed",
+        "ptx-jit-or-kernel-crash",
+        "a kernel fails",
+        kernel_error(719),
+        "matmul",
+        on_machine=None,
+    ),
+    Fault(
+        "ecc-error",
+        "gpu-bad-state",
+        "an A100 whose memory has an uncorrectable error",
+        ecc_error,
+        "matmul",
+    ),
+    Fault(
+        "unsupported-ptx",
+        "driver-too-old",
+        "the PTX is newer than the driver's compiler",
+        failing_calls(*loading(222)),
+        "jit",
+        on_machine=None,
+    ),
+    Fault(
+        "invalid-ptx",
+        "gpu-arch-too-new",
+        "the driver cannot compile the PTX for the GPU",
+        failing_calls(*loading(218)),
+        "jit",
+        on_machine=None,
+    ),
+)

@@ -1,0 +1,160 @@
+"""Faults of the driver: its kernel module, libcuda and NVML."""
+
+from __future__ import annotations
+
+from doctor.simulate.effects import cuinit, damage, failing_calls, old_driver
+from doctor.simulate.fault import Fault
+from doctor.values import replace
+
+DRIVER: tuple[Fault, ...] = (
+    Fault(
+        "no-gpu",
+        "gpu-absent",
+        "the driver's libraries are installed and there is no GPU",
+        lambda s: replace(s.with_gpus(), kernel_driver=None, device_nodes=False).striking(
+            "fail nvmlInit_v2 9"
+        ),
+    ),
+    Fault(
+        "driver-not-loaded",
+        "driver-not-loaded",
+        "the driver's libraries are installed, its kernel module does not run",
+        lambda s: replace(s, kernel_driver=None, device_nodes=False).striking(
+            "fail cuInit 100", "fail nvmlInit_v2 9"
+        ),
+        logged="gpu-absent",  # the log says that there is no device, not that a GPU is in the machine
+    ),
+    Fault(
+        "libcuda-missing",
+        "driver-libcuda-missing",
+        "the kernel module runs, and this process finds no libcuda.so.1",
+        damage("missing", "libcuda"),
+    ),
+    Fault(
+        "driver-mismatch",
+        "driver-library-mismatch",
+        "the kernel module is 535.129.03 and the libraries are of another version (cuInit gives 803,"
+        " nvmlInit 18)",
+        lambda s: replace(s, kernel_driver="535.129.03").striking("fail cuInit 803", "fail nvmlInit_v2 18"),
+    ),
+    Fault("driver-too-old", "driver-too-old", "the driver is older than the CUDA runtime needs", old_driver),
+    Fault(
+        "cuda-compat",
+        "cuda-compat-package",
+        "libcuda comes from a forward-compatibility package, on a GPU that it does not support (cuInit"
+        " gives 804)",
+        lambda s: replace(s, kernel_driver="535.129.03", compatibility_package=True).striking(
+            "fail cuInit 804"
+        ),
+        logged="driver-library-mismatch",  # the log does not say where libcuda came from
+    ),
+    Fault(
+        "no-device-nodes",
+        "device-permission",
+        "the device files /dev/nvidia* are missing (cuInit gives 304)",
+        lambda s: replace(s, device_nodes=False).striking("fail cuInit 304", "fail nvmlInit_v2 4"),
+    ),
+    cuinit("operating-system", 304, "device-permission", "the driver may not open its device files", nvml=4),
+    cuinit("not-permitted", 800, "device-permission", "a policy forbids this process to use the GPU", nvml=4),
+    cuinit("init-out-of-memory", 2, "gpu-memory-held", "no memory is left for the driver itself"),
+    cuinit(
+        "driver-stub",
+        34,
+        "library-path",
+        "the toolkit's stub of libcuda is found in place of the driver's",
+    ),
+    cuinit(
+        "driver-insufficient",
+        35,
+        "driver-too-old",
+        "the driver says that it is older than the caller needs",
+    ),
+    cuinit("not-initialized", 3, "gpu-bad-state", "the driver does not start"),
+    cuinit("invalid-device", 101, "gpu-bad-state", "the driver stumbles over a GPU that it cannot start"),
+    cuinit("no-device", 100, "gpu-hidden", "the driver says that there is no device"),
+    cuinit(
+        "fabric-manager",
+        802,
+        "gpu-bad-state",
+        "the fabric manager of an NVSwitch machine does not run",
+    ),
+    cuinit(
+        "compat-unsupported",
+        804,
+        "driver-library-mismatch",
+        "after an upgrade within one driver branch",
+    ),
+    cuinit("mps-failed", 805, "gpu-bad-state", "the Multi-Process Service cannot be reached"),
+    cuinit("unknown-error", 999, "gpu-bad-state", "the driver is in a bad state, as after suspend"),
+    Fault(
+        "driver-hangs",
+        "gpu-bad-state",
+        "cuInit and nvmlInit never return",
+        failing_calls("hang cuInit", "hang nvmlInit_v2"),
+        logged="benign-messages",
+    ),
+    Fault(
+        "driver-crashes",
+        "gpu-bad-state",
+        "cuInit crashes with SIGSEGV",
+        failing_calls("crash cuInit"),
+        logged="undetermined",
+    ),
+    Fault(
+        "nvml-missing",
+        "driver-libcuda-missing",
+        "there is no libnvidia-ml.so.1, as in a container without the driver's utility part",
+        damage("missing", "libnvidia-ml"),
+        logged="undetermined",
+    ),
+    Fault(
+        "nvml-no-permission",
+        "device-permission",
+        "nvmlInit gives 4",
+        failing_calls("fail nvmlInit_v2 4"),
+        "nvml",
+    ),
+    Fault(
+        "nvml-driver-not-loaded",
+        "driver-not-loaded",
+        "nvmlInit gives 9",
+        failing_calls("fail nvmlInit_v2 9"),
+        "nvml",
+    ),
+    Fault(
+        "nvml-mismatch",
+        "driver-library-mismatch",
+        "nvmlInit gives 18",
+        failing_calls("fail nvmlInit_v2 18"),
+        "nvml",
+    ),
+    Fault(
+        "nvml-unknown-error",
+        "gpu-bad-state",
+        "nvmlInit gives 999, as in a container that has lost its device files",
+        failing_calls("fail nvmlInit_v2 999"),
+        "nvml",
+        logged="device-permission",
+    ),
+    Fault(
+        "nvml-blocked",
+        "gpu-bad-state",
+        "nvmlInit gives 17: the operating system has blocked the request",
+        failing_calls("fail nvmlInit_v2 17"),
+        "nvml",
+    ),
+    Fault(
+        "gpu-needs-reset",
+        "gpu-bad-state",
+        "the GPU waits for a reset",
+        failing_calls("fail cuInit 999", "fail nvmlDeviceGetHandleByIndex_v2 16"),
+    ),
+    Fault(
+        "gpu-lost",
+        "gpu-bad-state",
+        "the GPU has fallen off the bus",
+        failing_calls(
+            "fail cuInit 999", "fail nvmlDeviceGetHandleByIndex_v2 15", "fail nvmlDeviceGetMemoryInfo 15"
+        ),
+    ),
+)

@@ -1,0 +1,1 @@
+"""What scripts/fuzz.py feeds to the tool, and what it checks of the answers."""
