@@ -100,6 +100,11 @@ def examine(
         (o.resolution.path for o in outcomes if o.resolution.path and o.name.startswith("libcudnn.so")), None
     )
     result += versions(machine, environment, installed, files, folders, searched, unseen, cudnn)
+    if all(outcome.resolution.path for outcome in outcomes if outcome.needed):
+        from doctor.probe.compiler import missing_tools
+
+        runtime = next((o.resolution.path for o in outcomes if o.name.startswith("libcudart.so")), None)
+        result += missing_tools(machine, environment, installed, version, platform, tables, runtime)
     result += _parts_of_cudnn(machine, outcomes, loader)
     return result, loader
 
