@@ -73,7 +73,9 @@ def missing_tools(
     ]
     path = [*filter(None, machine.env.get("PATH", USUAL).split(":")), f"{environment.prefix}/bin"]
     with machine.noting() as unseen:
-        found = {tool: any(machine.exists(f"{root}/{file}") for root in roots) for tool, file in TOOLS.items()}
+        found = {
+            tool: any(machine.exists(f"{root}/{file}") for root in roots) for tool, file in TOOLS.items()
+        }
         found["ptxas"] |= any(machine.exists(f"{folder}/ptxas") for folder in path)
         lacks = [tool for tool in TOOLS if not found[tool]]
         others = [*toolkits(machine), *ELSEWHERE, environment.prefix or "/"] if lacks else []
@@ -91,12 +93,13 @@ def _sure(machine: Machine, installed: Installed, folder: str, other: str) -> bo
     lists its packages and none with the compiler, or has a folder of programs without it."""
     if other:
         return True
-    if any(OF_CONDA.fullmatch(name) for name, _, _ in installed.conda):
-        return not any("nvcc" in name for name, _, _ in installed.conda)
+    if installed.conda and not folder.startswith("/usr/"):
+        names = [name for name, _, _ in installed.conda]
+        return any(map(OF_CONDA.fullmatch, names)) and not any("nvcc" in name for name in names)
     if "-packages/" in folder:
         return any(entry.name in BESIDE for entry in installed.distributions)
     home = re.sub(r"/(?:lib|lib64|targets/[^/]+/lib)$", "", folder)
-    if home != "/usr" and machine.names_seen(f"{home}/bin"):
+    if home in toolkits(machine) and machine.names_seen(f"{home}/bin"):
         return True
     try:
         status = machine.text(STATUS) or ""

@@ -220,14 +220,20 @@ def _mig_mode(machine: Machine, number: str) -> Source | None:
             continue
         lines = kept.splitlines()
         queried = [match[0] for match in MIG_QUERIED.finditer(kept)]  # nvidia-smi -q, GPU by GPU
-        if number.isdecimal() and "Enabled" in "".join(queried[int(number) :][:1]) and "GPU Instance ID" not in kept:
+        if (
+            number.isdecimal()
+            and "Enabled" in "".join(queried[int(number) :][:1])
+            and "GPU Instance ID" not in kept
+        ):
             return Source(path, None, f"nvidia-smi -q: MIG mode of GPU {number} is enabled; no MIG devices")
         starts = [at for at, line in enumerate(lines) if ROW_OF_GPU.match(line)]
         for at in starts:
             row = ROW_OF_GPU.match(lines[at])
             mode = next((n for n in (at + 1, at + 2) if "Enabled |" in "".join(lines[n : n + 1])), None)
             if row and row[1] == number and mode is not None and any("No MIG devices" in ln for ln in lines):
-                return Source(path, mode + 1, f"nvidia-smi: MIG mode of GPU {number} is enabled; no MIG devices")
+                return Source(
+                    path, mode + 1, f"nvidia-smi: MIG mode of GPU {number} is enabled; no MIG devices"
+                )
     for path in machine.glob(MIG_MANAGER):
         try:
             text = machine.text(path, 1 << 16) or ""

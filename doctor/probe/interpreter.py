@@ -15,7 +15,14 @@ from doctor import lazy
 from doctor.facts import EnvironmentKind, Fact, PythonVersion, Source, Unreadable
 from doctor.probe.machine import Machine
 from doctor.probe.missing import missing
-from doctor.probe.python_paths import behind_shim, environment_of, environments, paths, site_folders
+from doctor.probe.python_paths import (
+    behind_shim,
+    behind_wrapper,
+    environment_of,
+    environments,
+    paths,
+    site_folders,
+)
 from doctor.probe.script import between, script
 from doctor.values import dataclass, field
 
@@ -206,6 +213,10 @@ def _read(machine: Machine, executable: str | None, found_by: str, folder: str |
     prefix = folder or "/usr"
     if executable is not None and (real := behind_shim(machine, executable)) != executable:
         executable, prefix = real, environment_of(machine, real) or prefix
+    elif executable is not None and (real := behind_wrapper(machine, executable)[0]) != executable:
+        executable = real
+        if not site_folders(machine, prefix, None):
+            prefix = environment_of(machine, real) or prefix
     found = paths(machine, prefix, executable)
     program = executable or _inside(machine, prefix)
     if machine.system == "windows" and found.home:  # a venv's python.exe only starts that one

@@ -82,7 +82,7 @@ class Ways:
         with machine.noting() as unseen:
             plain = starts.base(machine)
         found = replace(machine, env=_for_search(plain))
-        _, _, prefix = interpreter.find(found, python)
+        executable, _, prefix = interpreter.find(found, python)
         machine = replace(machine, account=starts.account_of(machine, prefix))
         candidates: tuple[Start, ...] = (plain,)
         if prefix is not None:
@@ -97,6 +97,8 @@ class Ways:
                     plain,
                     active,
                 )  # whoever starts a program there may activate its environment first
+        set_by = python_paths.behind_wrapper(machine, executable)[1] if executable is not None else {}
+        candidates = tuple(_wrapped(start, set_by, executable or "") for start in candidates)
         visible = [start for start in candidates if not _hides(start)]
         candidates = (*visible, *(start for start in candidates if start not in visible))
         return cls(_under(machine, candidates[0]), candidates, plain, candidates[0], unseen)
@@ -193,6 +195,17 @@ def _in_doubt(fact: Fact, unseen: Mapping[str, str]) -> Fact:
     if isinstance(fact, LibraryNotLoaded) and fact.cause == "absent":
         what = "libraries"
     return missing(fact.source, what, unseen) if unseen and what else fact
+
+
+def _wrapped(start: Start, values: Mapping[str, str], program: str) -> Start:
+    """A start with what the program that it starts sets itself before the variables that it gets."""
+    env = {name: f"{value}:{start.env[name]}" if start.env.get(name) and name.endswith("PATH") else value
+           for name, value in values.items()}  # fmt: skip
+    if not env:
+        return start
+    return replace(
+        start, env={**start.env, **env}, origins={**start.origins, **dict.fromkeys(env, Source(program))}
+    )
 
 
 def _under(machine: Machine, start: Start) -> Machine:

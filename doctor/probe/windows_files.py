@@ -22,8 +22,12 @@ STORE = f"{SYSTEM32}\\DriverStore\\FileRepository"
 LOG = "C:\\Windows\\INF\\setupapi.dev.log"
 LOG_SIZE = 8 << 20
 INF_SIZE = 1 << 18
-DISPLAY_INF = lazy.compile(r"nv(?:_disp|lt|dm|ac|dd|hm|mi|sz|aw|bl|cv|fu|hp|ht|md|pc|sn|to|ts|tf|am|le)\w{0,12}\.inf")
-DRIVER_VER = lazy.compile(r"^\s{0,40}DriverVer\s{0,20}=\s{0,20}[\d/]{6,10}\s{0,9},\s{0,9}([\d.]{5,40})", re.MULTILINE)
+DISPLAY_INF = lazy.compile(
+    r"nv(?:_disp|lt|dm|ac|dd|hm|mi|sz|aw|bl|cv|fu|hp|ht|md|pc|sn|to|ts|tf|am|le)\w{0,12}\.inf"
+)
+DRIVER_VER = lazy.compile(
+    r"^\s{0,40}DriverVer\s{0,20}=\s{0,20}[\d/]{6,10}\s{0,9},\s{0,9}([\d.]{5,40})", re.MULTILINE
+)
 DEVICE = lazy.compile(r"PCI\\VEN_10DE&DEV_([0-9A-F]{4})", re.IGNORECASE)
 LOGGED = lazy.compile(r"Driver Version\s{0,20}[-:=]\s{0,20}(?:[\d/]{6,10}\s{0,9},\s{0,9})?(\d+(?:\.\d+){3})")
 

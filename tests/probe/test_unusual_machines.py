@@ -440,7 +440,56 @@ def stale_environment(machine: Disk) -> Disk:
     return machine.write("/home/u/old/lib/python3.7/site-packages/six.py", "")  # type: ignore[return-value]
 
 
+def easybuild(machine: Disk) -> Disk:
+    """A module of EasyBuild's, in a folder that MODULEPATH names, which a job loads: packages by PYTHONPATH,
+    libraries by the modules that it loads in turn."""
+    machine.gpu("20b0").driver(VERSION)
+    software, release = "/apps/software", "2.15.1-foss-2023a-CUDA-12.1.1"
+    python = f"{software}/Python/3.11.3"
+    machine.write(f"{python}/bin/python3.11", skeleton(needed=("libc.so.6",)))
+    machine.link(f"{python}/bin/python3", "python3.11").write(
+        f"{python}/lib/python3.11/site-packages/six.py", ""
+    )
+    machine.site = f"{software}/TensorFlow/{release}/lib/python3.11/site-packages"
+    machine.build("2.15.1", "12.1", "8")
+    for name in CUDA["12.2"]:
+        machine.cuda_library(f"{software}/CUDA/12.1.1/lib64", name, "12.2")
+    machine.cudnn("8.9.2", f"{software}/cuDNN/8.9.2/lib64")
+    for name, line in {
+        "CUDA/12.1.1": f'prepend_path("LD_LIBRARY_PATH", "{software}/CUDA/12.1.1/lib64")',
+        "cuDNN/8.9.2": f'prepend_path("LD_LIBRARY_PATH", "{software}/cuDNN/8.9.2/lib64")',
+        f"TensorFlow/{release}": 'if not ( isloaded("CUDA/12.1.1") ) then\n    load("CUDA/12.1.1")\nend\n'
+        f'load("cuDNN/8.9.2")\nprepend_path("PYTHONPATH", "{machine.site}")',
+    }.items():
+        machine.write(f"/apps/modules/all/{name}.lua", f"{line}\n")
+    machine.write("/etc/profile.d/modules.sh", "export MODULEPATH=/apps/modules/all\n")
+    job = f"#SBATCH --gres=gpu:1\nmodule load TensorFlow/{release}\npython3 train.py\n"
+    return machine.write("/home/u/train.sbatch", f"#!/bin/bash\n{job}")  # type: ignore[return-value]
+
+
+def cray(machine: Disk) -> Disk:
+    """NVIDIA's HPC SDK by a module of the vendor's, cuDNN of one's own, both named in a job."""
+    rpm(machine, "SLES")
+    sdk = "/opt/nvidia/hpc_sdk/Linux_x86_64/23.9"
+    for name in CUDA["12.2"]:
+        part = (
+            "math_libs" if name.startswith(("cublas", "cufft", "curand", "cusolver", "cusparse")) else "cuda"
+        )
+        machine.cuda_library(f"{sdk}/{part}/12.2/lib64", name, "12.2")
+    machine.venv("/lustre/u/tf").build("2.15.1", "12.2", "8").cudnn("8.9.7", "/lustre/u/cudnn/lib")
+    folders = "".join(
+        f'prepend_path("LD_LIBRARY_PATH", "{sdk}/{part}/12.2/lib64")\n' for part in ("cuda", "math_libs")
+    )
+    machine.write("/opt/cray/pe/lmod/modulefiles/core/cudatoolkit/23.9_12.2.lua", folders)
+    machine.write("/etc/profile.d/modules.sh", "export MODULEPATH=/opt/cray/pe/lmod/modulefiles/core\n")
+    job = "export LD_LIBRARY_PATH=/lustre/u/cudnn/lib:$LD_LIBRARY_PATH\n/lustre/u/tf/bin/python t.py\n"
+    text = f"#!/bin/bash\n#SBATCH -G 1\nmodule load cudatoolkit/23.9_12.2\n{job}"
+    return machine.write("/home/u/job.slurm", text)  # type: ignore[return-value]
+
+
 HEALTHY: dict[str, Make] = {
+    "EasyBuild's TensorFlow in a job": easybuild,
+    "a Cray": cray,
     "Fedora's lib64 for packages": fedora_platlib,
     "TensorFlow for the newer of two Pythons": newer_python_beside,
     "Debian's alternatives": alternatives,

@@ -444,7 +444,9 @@ LOG = """\
 >>>  [Device Install (Hardware initiated) - HDAUDIO\\FUNC_01&VEN_10DE&DEV_009F\\5&3]
 <<<  [Exit status: SUCCESS]
 """
-INF = b'[Version]\r\nSignature = "$Windows NT$"\r\nClass = Display\r\nDriverVer = 03/13/2023, 31.0.15.3118\r\n'
+INF = (
+    b'[Version]\r\nSignature = "$Windows NT$"\r\nClass = Display\r\nDriverVer = 03/13/2023, 31.0.15.3118\r\n'
+)
 
 
 def unreadable_registry(root: Path, log: str = LOG) -> Windows:

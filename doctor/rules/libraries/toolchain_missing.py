@@ -15,7 +15,14 @@ from doctor.tables import dotted
 @rule(
     "xla-toolchain-missing",
     "XLA does not find its compiler tools",
-    needs=("libdevice-missing", "ptxas-missing", "ptxas-failed", "ptxas-old", "jit-failed", "xla-tools-missing"),
+    needs=(
+        "libdevice-missing",
+        "ptxas-missing",
+        "ptxas-failed",
+        "ptxas-old",
+        "jit-failed",
+        "xla-tools-missing",
+    ),
 )
 def xla_toolchain_missing(case: Case) -> Iterator[Finding]:
     """XLA or the JIT cannot find libdevice.10.bc, ptxas or nvlink, or finds one that is too old.
