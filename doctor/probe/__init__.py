@@ -234,7 +234,7 @@ class _Probes:
 
     def _python(self) -> Iterable[Fact]:
         try:
-            self.environment = interpreter.examine(self.machine, self.python)
+            self.environment = interpreter.examine(self.machine, self.python, self.ways.python)
         except OSError as problem:
             self.environment = replace(self.environment, problem=f"{problem.filename}: {problem.strerror}")
             raise

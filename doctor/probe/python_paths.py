@@ -34,8 +34,8 @@ LIMIT = 200
 SHIMS = "/.pyenv/shims/"
 OF_STORES = ("GUIX_PYTHONPATH", "NIX_PYTHONPATH")
 WALK = 3000
-DEPTH = 7
-"""As deep as /home/NAME/.cache/pypoetry/virtualenvs/ENVIRONMENT, and one more."""
+DEPTH = 11
+"""As deep as /home/NAME/.local/share/hatch/env/virtual/PROJECT/HASH/ENVIRONMENT, and one more."""
 OF_THE_SYSTEM = frozenset(
     (
         "bin",

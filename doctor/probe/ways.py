@@ -64,6 +64,7 @@ class Ways:
     process whose variables are known.
     plain: without any activation, None where that is the same or not known.
     unseen: the files that set variables and could not be read, and why.
+    python: what interpreter.find found, None where it has not been asked.
     """
 
     machine: Machine
@@ -71,6 +72,7 @@ class Ways:
     plain: Start | None = None
     chosen: Start | None = None
     unseen: Mapping[str, str] = field(default_factory=dict)
+    python: tuple[str | None, str, str | None] | None = None
 
     @classmethod
     def of(cls, machine: Machine, python: str | None) -> Ways:
@@ -82,7 +84,8 @@ class Ways:
         with machine.noting() as unseen:
             plain = starts.base(machine)
         found = replace(machine, env=_for_search(plain))
-        executable, _, prefix = interpreter.find(found, python)
+        where = interpreter.find(found, python)
+        executable, _, prefix = where
         machine = replace(machine, account=starts.account_of(machine, prefix))
         candidates: tuple[Start, ...] = (plain,)
         if prefix is not None:
@@ -101,7 +104,14 @@ class Ways:
         candidates = tuple(_wrapped(start, set_by, executable or "") for start in candidates)
         visible = [start for start in candidates if not _hides(start)]
         candidates = (*visible, *(start for start in candidates if start not in visible))
-        return cls(_under(machine, candidates[0]), candidates, plain, candidates[0], unseen)
+        return cls(
+            _under(machine, candidates[0]),
+            candidates,
+            plain,
+            candidates[0],
+            unseen,
+            where if where[1] else None,
+        )
 
     def better(self, facts: Sequence[Fact], environment: Environment, installed: Installed) -> Machine | None:
         """The machine as another usual way has it, where the first one fails to find a library and that one
