@@ -20,7 +20,7 @@ where a log says the same):
     gpu-without-driver             NVIDIA's driver runs another GPU and not this one [bus]
     cuda-compat-on-path            libcuda.so.1 would come from a forward-compatibility folder [path, version]
     cuda-stub-on-path              libcuda.so.1 would be the toolkit's stub for linking [path]
-    nix                            the Python in use is one that Nix built
+    nix                            the Python in use is one that Nix or Guix built [maker]
     wsl1                           WSL 1, which has no GPU
     wsl-no-windows-driver          WSL 2 without the Windows driver's libraries
     wsl-linux-driver               a Linux driver's libcuda is found before that of Windows [path]
@@ -67,6 +67,8 @@ where a log says the same):
     addon-mismatch                 an add-on was compiled for another TensorFlow [addon, version, wants,
                                    there]
     pip-over-conda                 pip's TensorFlow lies over conda's [name, pip, conda]
+    xla-tools-missing              XLA would not find its compiler [lacks, elsewhere: a folder that has it, sure:
+                                   yes where the files are whole there]
     cudnn-part-broken              a part of cuDNN is missing or cannot be loaded [path, library, problem]
     msvc-runtime                   the Visual C++ runtime is missing or too old [dll]
 
@@ -180,9 +182,14 @@ class _Probes:
             self.found[name] = [_unreadable(name, f"not done after {DEADLINE:.0f} s")]
         if self.machine.env is not self.ways.machine.env and "environment variables" not in late:
             self.found["environment variables"] = list(system.variables(self.machine))
+        lost = {f.name for f in self.found.get("libraries", ()) if isinstance(f, LibraryNotLoaded)}
         facts: list[Fact] = []
         for name in ORDER:
-            facts += self.found.get(name, [])
+            facts += (
+                fact  # but not what the system's loader finds, and that of this program does not
+                for fact in self.found.get(name, ())
+                if not (name == "driver libraries" and isinstance(fact, LibraryLoaded) and fact.name in lost)
+            )
         return Examination(
             Facts(tuple(map(_printable, _merged(facts))), "machine", self.machine.name),
             dict(self.times),
@@ -226,7 +233,7 @@ class _Probes:
 
     def _python(self) -> Iterable[Fact]:
         try:
-            self.environment = interpreter.examine(self.machine, self.python)
+            self.environment = interpreter.examine(self.machine, self.python, self.ways.python)
         except OSError as problem:
             self.environment = replace(self.environment, problem=f"{problem.filename}: {problem.strerror}")
             raise

@@ -116,6 +116,7 @@ def parse(file: BinaryIO) -> Elf:
         raise NotElf("invalid ELF header")
     kind, machine_number = struct.unpack_from(order + "HH", head, 16)
     machine = MACHINES.get(machine_number, f"machine {machine_number}")
+    machine += "le" if machine == "ppc64" and order == "<" else ""
     if bits == 64:
         (phoff,) = struct.unpack_from(order + "Q", head, 32)
         phentsize, phnum = struct.unpack_from(order + "HH", head, 54)

@@ -11,7 +11,7 @@ import posixpath
 from collections.abc import Iterator
 
 from doctor.backports import removeprefix
-from doctor.facts import Absent, Fact, Gpu, OtherGpu, Source, Symptom, Unreadable
+from doctor.facts import Absent, DriverVersion, Fact, Gpu, OtherGpu, Source, Symptom, Unreadable
 from doctor.probe import containers
 from doctor.probe.gpu_devices import DXG, behind_dxg, driver_installed, in_wsl, nvidia_nodes, tegra
 from doctor.probe.machine import Machine
@@ -67,9 +67,12 @@ def gpus(machine: Machine, tables: Tables) -> Iterator[Fact]:
         return
     if machine.system == "windows":
         if not machine.live:  # NVML and libcuda answer on a machine that runs
-            from doctor.probe import windows_registry
+            from doctor.probe import windows_files, windows_registry
 
-            yield from windows_registry.gpus(machine, tables)
+            stated = list(windows_registry.gpus(machine, tables))
+            kinds = {type(fact) for fact in stated}
+            by_files = () if kinds == {Gpu, DriverVersion} else windows_files.gpus(machine, tables)
+            yield from (*stated, *(fact for fact in by_files if type(fact) not in kinds))
         return
     elsewhere = [*_on_no_bus(machine), *_by_its_node(machine)]
     yield from elsewhere

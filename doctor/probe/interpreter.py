@@ -16,13 +16,21 @@ from doctor import lazy
 from doctor.facts import EnvironmentKind, Fact, PythonVersion, Source, Unreadable
 from doctor.probe.machine import Machine
 from doctor.probe.missing import missing
-from doctor.probe.python_paths import behind_shim, environment_of, environments, paths, site_folders
+from doctor.probe.python_paths import (
+    behind_shim,
+    behind_wrapper,
+    environment_of,
+    environments,
+    paths,
+    site_folders,
+)
 from doctor.probe.script import between, script
 from doctor.values import dataclass, field
 
 LIMIT = 15.0
 """Seconds for the interpreter to answer: a cold start over a network file system takes several."""
 _VERSION = lazy.compile(r"\d+\.\d+\.\d+(?:[abcr]\d+)?\Z")
+_MINOR = lazy.compile(r"python3\.\d{1,2}")
 PATH_LIMIT = 200
 """The most folders of sys.path to examine."""
 IN_ENVIRONMENT = ("bin/python", "bin/python3", "python.exe", "Scripts/python.exe")
@@ -93,9 +101,9 @@ def find(machine: Machine, wanted: str | None = None) -> tuple[str | None, str, 
         return sys.executable, "the Python that runs tfgpu-doctor", sys.prefix
     every = [folder for folder in environments(machine) if site_folders(machine, folder, None)]
     for folder in every:
-        inside = _inside(machine, folder)
-        if any(machine.is_dir(f"{path}/tensorflow") for path in paths(machine, folder, inside).folders):
-            return inside, "it holds TensorFlow", folder
+        for inside in _pythons(machine, folder):
+            if any(machine.is_dir(f"{path}/tensorflow") for path in paths(machine, folder, inside).folders):
+                return inside, "it holds TensorFlow", folder
     if every:
         return _inside(machine, every[0]), "the first one in this root", every[0]
     return None, "", None
@@ -109,10 +117,13 @@ def _whole_path(machine: Machine, wanted: str) -> str:
     return os.path.abspath(wanted) if machine.live else posixpath.normpath(f"/{wanted}")  # noqa: PTH100
 
 
-def examine(machine: Machine, wanted: str | None = None) -> Environment:
-    """The environment in use, with the facts about it. Raises NoPythonError as `find` does."""
+def examine(
+    machine: Machine, wanted: str | None = None, found: tuple[str | None, str, str | None] | None = None
+) -> Environment:
+    """The environment in use with the facts about it; found: what `find` gave. Raises NoPythonError as `find`
+    does."""
     with machine.noting() as unseen:
-        executable, found_by, folder = find(machine, wanted)
+        executable, found_by, folder = found or find(machine, wanted)
     if executable is None and folder is None:
         source = Source("VIRTUAL_ENV, CONDA_PREFIX, PATH", None, "no python there")
         fact = missing(source, "python", unseen)
@@ -207,6 +218,10 @@ def _read(machine: Machine, executable: str | None, found_by: str, folder: str |
     prefix = folder or "/usr"
     if executable is not None and (real := behind_shim(machine, executable)) != executable:
         executable, prefix = real, environment_of(machine, real) or prefix
+    elif executable is not None and (real := behind_wrapper(machine, executable)[0]) != executable:
+        executable = real
+        if not site_folders(machine, prefix, None):
+            prefix = environment_of(machine, real) or prefix
     found = paths(machine, prefix, executable)
     program = executable or _inside(machine, prefix)
     if machine.system == "windows" and found.home:  # a venv's python.exe only starts that one
@@ -263,6 +278,15 @@ def _environment(
     return Environment(
         executable, found_by, version, bits, prefix, program, path, before, conda, tuple(facts)
     )
+
+
+def _pythons(machine: Machine, folder: str) -> list[str | None]:
+    """The interpreters in an environment's folder, the one that `python3` means first; None where it has
+    none."""
+    own = _inside(machine, folder)
+    names = machine.names_seen(f"{folder}/bin") if machine.system != "windows" else []
+    others = [f"{folder}/bin/{name}" for name in names if _MINOR.fullmatch(name)]
+    return [own, *reversed(others)]
 
 
 def _inside(machine: Machine, folder: str) -> str | None:

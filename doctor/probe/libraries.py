@@ -25,15 +25,15 @@ from doctor.facts import (
 from doctor.probe import elf, own_libraries
 from doctor.probe.driver import file_version
 from doctor.probe.interpreter import Environment
-from doctor.probe.loader import DEFAULT_STEP, Loader
-from doctor.probe.loader_places import CACHE, CONFIGURED, LIBRARY_PATH
+from doctor.probe.loader import DEFAULT_STEP, OF_DRIVER, Loader
+from doctor.probe.loader_places import CACHE, CONFIGURED, LIBRARY_PATH, STORES
 from doctor.probe.machine import Machine
 from doctor.probe.missing import missing
 from doctor.probe.packages import EXTENSIONS, FRAMEWORKS, Installed
 from doctor.probe.places import LIBRARY, Found, on_disk
 from doctor.probe.resolution import Loaded, Resolution
 from doctor.probe.toolkits import versions
-from doctor.probe.wanted import NVML, Wanted, platform_of, wanted
+from doctor.probe.wanted import Wanted, platform_of, wanted
 from doctor.tables import Tables
 from doctor.values import dataclass
 
@@ -81,11 +81,13 @@ def examine(
     for outcome in outcomes:
         result += _said(machine, outcome, needs, caller)
     needed = tuple(outcome.name for outcome in outcomes if outcome.needed)
-    if loader.interpreter.startswith("/nix/"):
-        text = "the program's loader is Nix's, which searches none of the system's folders"
-        result.append(Symptom(Source(loader.interpreter, None, text), "nix"))
+    stored = loader.interpreter.startswith(STORES)
+    if stored:
+        maker = "Nix" if loader.interpreter.startswith("/nix/") else "Guix"
+        text = f"the program's loader is {maker}'s, which searches none of the system's folders"
+        result.append(Symptom(Source(loader.interpreter, None, text), "nix", (("maker", maker),)))
     if caller is not None:
-        result += _driver(machine, loader, caller)
+        result += _driver(machine, loader, caller, alone=stored)
     result += own_libraries.examine(machine, environment, caller.path if caller is not None else None, needed)
     searched = {machine.resolve(folder) for folder, _ in loader.folders(caller)}
     of_cache = {posixpath.dirname(entries[0].path) for entries in loader.cache.values()}
@@ -101,6 +103,11 @@ def examine(
         (o.resolution.path for o in outcomes if o.resolution.path and o.name.startswith("libcudnn.so")), None
     )
     result += versions(machine, environment, installed, files, folders, searched, unseen, cudnn)
+    if all(outcome.resolution.path for outcome in outcomes if outcome.needed):
+        from doctor.probe.compiler import missing_tools
+
+        runtime = next((o.resolution.path for o in outcomes if o.name.startswith("libcudart.so")), None)
+        result += missing_tools(machine, environment, installed, version, platform, tables, runtime)
     result += _parts_of_cudnn(machine, outcomes, loader)
     return result, loader
 
@@ -204,11 +211,16 @@ def _said(machine: Machine, outcome: Outcome, needs: Wanted, caller: Loaded | No
         yield LibraryNotLoaded(Source(where, None, text), name, error, result.cause or "unknown", culprit)
 
 
-def _driver(machine: Machine, loader: Loader, caller: Loaded) -> Iterator[Fact]:
-    """The driver's library as TensorFlow opens it, if other programs might not: its RUNPATH names the folder,
-    as in Nix's builds, or nix-ld does."""
-    for name in ("libcuda.so.1", NVML):
+def _driver(machine: Machine, loader: Loader, caller: Loaded, *, alone: bool) -> Iterator[Fact]:
+    """The driver's library as TensorFlow opens it, where another program might not: its RUNPATH names the
+    folder, as those of Nix's builds do, or nix-ld does. alone: whether its loader is not that of the system,
+    so that what the system finds is nothing to it."""
+    for name in OF_DRIVER:
         found = loader.open(name, caller)
+        if alone and found.path is None and found.cause == "absent" and name == OF_DRIVER[0]:
+            yield LibraryNotLoaded(
+                Source(f"search for {name}", None, found.message), name, found.message, "absent"
+            )
         if found.path is not None and found.via not in OF_THE_SYSTEM:
             source = Source(found.path, None, f"would be opened as {name}, found by: {found.via}")
             yield LibraryLoaded(source, name, found.path)

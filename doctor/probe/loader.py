@@ -61,7 +61,9 @@ class Loader:
         named = loader_places.library_path(machine, env, starter)
         self.library_path = [(self._absolute(folder), via) for folder, via in named]
         with machine.noting() as unseen:
-            self._cache = loader_places.cache(machine, self.processor)
+            self._cache = loader_places.cache(
+                machine, self.processor, self.interpreter, self.program.path if self.program else ""
+            )
             self.default_folders = loader_places.default_folders(machine, self.interpreter, self.processor)
         self.cache, self.cache_problem = self._cache.entries, self._cache.problem
         self._unseen += unseen.items()

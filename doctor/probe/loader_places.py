@@ -7,6 +7,7 @@ Sources: ld.so(8), ldconfig(8); glibc, elf/dl-load.c (system_dirs, fillin_rpath)
 from __future__ import annotations
 
 import functools
+import posixpath
 import re
 from collections.abc import Iterator, Mapping
 
@@ -17,6 +18,9 @@ from doctor.probe.resolution import reason
 from doctor.values import dataclass
 
 CACHE = "/etc/ld.so.cache"
+STORES = ("/nix/store/", "/gnu/store/")
+"""Where Nix and Guix keep what they build. Its loader reads none of the system's cache and folders (nixpkgs,
+glibc, dont-use-system-ld-so-cache.patch; Guix, glibc-dl-cache.patch)."""
 LIBRARY_PATH, OF_NIX_LD = "LD_LIBRARY_PATH", "nix-ld's library path"
 CONFIGURED = "/etc/ld.so.conf (there is no ld.so.cache)"
 CONF_LIMIT = 100
@@ -48,22 +52,24 @@ def library_path(machine: Machine, env: Mapping[str, str], interpreter: str | No
     """
     value = env.get("LD_LIBRARY_PATH", "")
     named = [(folder, LIBRARY_PATH) for folder in re.split("[:;]", value)] if value else []
-    if interpreter is None or interpreter.startswith("/nix/"):
+    if interpreter is None or interpreter.startswith(STORES):
         return named
     own = env.get("NIX_LD_LIBRARY_PATH", "") or (NIX_LD if machine.is_dir(NIX_LD) else "")
     return [*((folder, OF_NIX_LD) for folder in own.split(":") if folder), *named]
 
 
-def cache(machine: Machine, processor: str) -> Cache:
-    """The cache; for another machine's files without one, what ldconfig would put into it.
+def cache(machine: Machine, processor: str, interpreter: str = "", program: str = "") -> Cache:
+    """The cache; of a program of a store its package's own, if it has one; in files of another machine that hold none, what ldconfig would put into it.
 
     A running machine may have no cache. In files that were copied from a machine it may be missing because it
     was not copied, and every distribution rewrites it at the next installation of a package.
     """
+    stored = interpreter.startswith(STORES)
+    own = f"{posixpath.dirname(posixpath.dirname(program))}{CACHE}"
     try:
-        data = machine.read(CACHE)
+        data = machine.read(own if stored else CACHE)
         if data is None:
-            return Cache({}) if machine.live else Cache(_configured(machine, processor), CONFIGURED)
+            return Cache({}) if machine.live or stored else Cache(_configured(machine, processor), CONFIGURED)
         return Cache(_by_name(data))
     except OSError as problem:
         return Cache({}, problem=reason(problem))
@@ -119,6 +125,8 @@ def default_folders(machine: Machine, interpreter: str, processor: str) -> list[
         data = b""
     if built_in := _built_in(data):
         return list(built_in)
+    if interpreter.startswith(STORES):
+        return [posixpath.dirname(interpreter)]
     triplet = f"{processor}-linux-gnu"
     if machine.is_dir(f"/usr/lib/{triplet}") or machine.is_dir(f"/lib/{triplet}"):
         return [f"/lib/{triplet}", f"/usr/lib/{triplet}", "/lib", "/usr/lib"]

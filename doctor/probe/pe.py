@@ -14,6 +14,9 @@ from doctor.values import dataclass
 MACHINES = {0x14C: "x86", 0x8664: "x86_64", 0xAA64: "aarch64"}
 IMPORTS_LIMIT = 512
 NAME_LIMIT = 260
+RESOURCES_LIMIT = 4 << 20
+FIXED_INFO = b"\xbd\x04\xef\xfe"
+"""The signature of VS_FIXEDFILEINFO; the version of the structure and that of the file stand behind it."""
 
 
 class NotPe(ValueError):  # noqa: N818
@@ -67,6 +70,22 @@ def parse(file: BinaryIO) -> Pe:
             if text:
                 imports.append(text.decode("ascii", "replace"))
     return Pe(name, tuple(imports), missing)
+
+
+def file_version(file: BinaryIO) -> str | None:
+    """The file version in a file's resources, "31.0.15.3623"; None where it has none. Raises NotPe."""
+    parse(file)
+    (start,) = struct.unpack("<I", _at(file, 60, 4))
+    sections, size = struct.unpack_from("<H12xH", _at(file, start + 6, 16))
+    table = _at(file, start + 24 + size, 40 * sections)
+    for at in range(0, len(table) - 39, 40):
+        if table[at : at + 5] == b".rsrc":
+            raw_size, raw = struct.unpack_from("<II", table, at + 16)
+            found = _at(file, raw, min(raw_size, RESOURCES_LIMIT)).partition(FIXED_INFO)
+            if len(found[2]) >= 12:
+                high, low = struct.unpack_from("<II", found[2], 4)
+                return f"{high >> 16}.{high & 0xFFFF}.{low >> 16}.{low & 0xFFFF}"
+    return None
 
 
 def _offset(spans: list[tuple[int, int, int]], address: int) -> int | None:

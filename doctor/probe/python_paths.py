@@ -13,15 +13,26 @@ import posixpath
 import re
 from collections.abc import Iterator, Sequence
 
+from doctor import lazy
 from doctor.probe.machine import Machine
 from doctor.values import dataclass
 
+WRAPPER_SIZE = 128 << 10
+"""Bytes of the largest wrapper: those of nixpkgs have some 16 kB."""
+_STARTED = lazy.compile(
+    r"^exec\s(?:[^\n]{0,80}?\s)?[\"']?(/[^\s\"']{1,400}/bin/python[\d.]{0,6})[\"']?\s"
+    r"|makeCWrapper '(/[^'\n]{1,400}/bin/python[\d.]{0,6})'",
+    re.MULTILINE,
+)
+_SCRIPTED = lazy.compile(r"^(?:export )?([A-Z_]{4,40})=[\"']?(/[^\"'$\n]{1,8000})", re.MULTILINE)
+_COMPILED = lazy.compile(r"--(?:set|set-default|prefix|suffix) '([A-Z_]{4,40})'(?: ':')? '(/[^'\n]{1,8000})'")
 LIMIT = 200
 """The most folders of a path, and .pth files of a folder, to examine."""
 SHIMS = "/.pyenv/shims/"
+OF_STORES = ("GUIX_PYTHONPATH", "NIX_PYTHONPATH")
 WALK = 3000
-DEPTH = 7
-"""The depth of the search: one more than /home/NAME/.cache/pypoetry/virtualenvs/ENVIRONMENT."""
+DEPTH = 11
+"""As deep as /home/NAME/.local/share/hatch/env/virtual/PROJECT/HASH/ENVIRONMENT, and one more."""
 OF_THE_SYSTEM = frozenset(
     (
         "bin",
@@ -95,6 +106,11 @@ def paths(machine: Machine, prefix: str, executable: str | None) -> PythonPaths:
         found.setdefault(site)
         for added in _from_pth(machine, site):
             found.setdefault(added)
+    for variable in OF_STORES:  # the sitecustomize.py of Guix's and Nix's Python adds them
+        for site in machine.env.get(variable, "").split(":"):
+            if site and machine.is_dir(site):
+                found.setdefault(site)
+                found.update(dict.fromkeys(_from_pth(machine, site)))
     said = f"{prefix}/pyvenv.cfg" if number else f"{prefix}: its folders"
     return PythonPaths(version, said, tuple(found)[:LIMIT], bool(settings), settings.get("home"))
 
@@ -113,7 +129,10 @@ def environment_of(machine: Machine, executable: str) -> str | None:
     folder = prefix_of(executable)
     if folder is not None and machine.exists(f"{folder}/pyvenv.cfg"):
         return folder
-    return prefix_of(machine.resolve(executable))
+    real = machine.resolve(executable)
+    if folder is not None and real.startswith("/gnu/store/") and machine.exists(f"{folder}/manifest"):
+        return folder  # a profile of Guix: its GUIX_PYTHONPATH names the folder's own packages
+    return prefix_of(real)
 
 
 def environments(machine: Machine) -> Iterator[str]:
@@ -141,6 +160,31 @@ def environments(machine: Machine) -> Iterator[str]:
         queue = following
     if not windows:
         yield from ("/usr/local", "/usr")
+
+
+def behind_wrapper(machine: Machine, executable: str) -> tuple[str, dict[str, str]]:
+    """The Python that a wrapper of Nix's, Guix's or one's own starts, and the variables that it sets for it; a
+    program itself, and {}, where it is none.
+
+    A shell script that ends in exec, or a program of makeCWrapper's, which holds its own command line
+    (nixpkgs, make-binary-wrapper.sh and make-wrapper.sh).
+    """
+    try:
+        head = machine.read(executable, WRAPPER_SIZE + 1) or b""
+    except OSError:  # it is noted
+        return executable, {}
+    if len(head) > WRAPPER_SIZE or not (head.startswith(b"#!") or b"makeCWrapper '" in head):
+        return executable, {}
+    text = head.decode("latin-1")
+    started = _STARTED.search(text)
+    path = (started[1] or started[2]) if started else None
+    if path is None or machine.resolve(path) == machine.resolve(executable) or not machine.exists(path):
+        return executable, {}
+    values: dict[str, str] = {}
+    for match in (*_SCRIPTED.finditer(text), *_COMPILED.finditer(text)):
+        name, value = match[1], match[2].rstrip(":")
+        values[name] = f"{value}:{values[name]}" if name in values else value
+    return path, values
 
 
 def behind_shim(machine: Machine, executable: str) -> str:

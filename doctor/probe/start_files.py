@@ -61,6 +61,11 @@ class StartFiles:
         self._depth = 0
         self._where = ""
 
+    @property
+    def module_folders(self) -> list[str]:
+        """Where modulefiles are looked for: what `module use` and MODULEPATH name."""
+        return [*self.module_paths, *self.env.get("MODULEPATH", "").split(":")]
+
     def source(self, path: str) -> bool:
         """Follow a file; False if it does not exist or cannot be read."""
         if self._depth >= DEPTH:

@@ -128,7 +128,7 @@ def base(machine: Machine, prefix: str | None = None, site: tuple[str, ...] = ()
     files = _login(machine, prefix, site)
     env: Mapping[str, str] = files.env
     if files.modules:
-        env = loaded(modules(machine, files.module_paths), files.modules, env)
+        env = loaded(modules(machine, files.module_folders), files.modules, env)
     return Start("login", "a login shell", env, files.origins, tuple(files.modules))
 
 
@@ -349,7 +349,7 @@ def _jobs(machine: Machine, prefix: str, site: tuple[str, ...], login: Start) ->
         files.source(path)
         env: Mapping[str, str] = files.env
         if files.modules:
-            known = modules(machine, files.module_paths) if known is None else known
+            known = modules(machine, files.module_folders) if known is None else known
             env = loaded(known, files.modules, env)
         text = _text(machine, path)
         if re.search(r"(?:conda|mamba|micromamba) activate|source activate", text) and machine.is_dir(

@@ -60,9 +60,11 @@ class Ways:
     """The ways to start the program of one machine. `machine` has the variables of the one that is judged
     first.
 
-    candidates: the usual ways; any of them may be meant; `machine`'s comes first; () for a process whose
-    variables are known. plain: the way without any activation, None if that is the same or unknown. unseen:
-    the files that set variables and could not be read, and why.
+    candidates: the usual ways, any of which may be meant; `machine`'s comes first; () for a
+    process whose variables are known.
+    plain: without any activation, None where that is the same or not known.
+    unseen: the files that set variables and could not be read, and why.
+    python: what interpreter.find found, None where it has not been asked.
     """
 
     machine: Machine
@@ -70,6 +72,7 @@ class Ways:
     plain: Start | None = None
     chosen: Start | None = None
     unseen: Mapping[str, str] = field(default_factory=dict)
+    python: tuple[str | None, str, str | None] | None = None
 
     @classmethod
     def of(cls, machine: Machine, python: str | None) -> Ways:
@@ -81,7 +84,8 @@ class Ways:
         with machine.noting() as unseen:
             plain = starts.base(machine)
         found = replace(machine, env=_for_search(plain))
-        _, _, prefix = interpreter.find(found, python)
+        where = interpreter.find(found, python)
+        executable, _, prefix = where
         machine = replace(machine, account=starts.account_of(machine, prefix))
         candidates: tuple[Start, ...] = (plain,)
         if prefix is not None:
@@ -96,9 +100,18 @@ class Ways:
                     plain,
                     active,
                 )  # whoever starts a program there may activate its environment first
+        set_by = python_paths.behind_wrapper(machine, executable)[1] if executable is not None else {}
+        candidates = tuple(_wrapped(start, set_by, executable or "") for start in candidates)
         visible = [start for start in candidates if not _hides(start)]
         candidates = (*visible, *(start for start in candidates if start not in visible))
-        return cls(_under(machine, candidates[0]), candidates, plain, candidates[0], unseen)
+        return cls(
+            _under(machine, candidates[0]),
+            candidates,
+            plain,
+            candidates[0],
+            unseen,
+            where if where[1] else None,
+        )
 
     def better(self, facts: Sequence[Fact], environment: Environment, installed: Installed) -> Machine | None:
         """The machine with the variables of another usual way, if the first way does not find a library and
@@ -193,6 +206,17 @@ def _in_doubt(fact: Fact, unseen: Mapping[str, str]) -> Fact:
     if isinstance(fact, LibraryNotLoaded) and fact.cause == "absent":
         what = "libraries"
     return missing(fact.source, what, unseen) if unseen and what else fact
+
+
+def _wrapped(start: Start, values: Mapping[str, str], program: str) -> Start:
+    """A start with what the program that it starts sets itself before the variables that it gets."""
+    env = {name: f"{value}:{start.env[name]}" if start.env.get(name) and name.endswith("PATH") else value
+           for name, value in values.items()}  # fmt: skip
+    if not env:
+        return start
+    return replace(
+        start, env={**start.env, **env}, origins={**start.origins, **dict.fromkeys(env, Source(program))}
+    )
 
 
 def _under(machine: Machine, start: Start) -> Machine:

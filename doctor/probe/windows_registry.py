@@ -10,6 +10,7 @@ from typing import Any
 from doctor.facts import DriverVersion, Fact, Gpu, Source
 from doctor.probe import hive
 from doctor.probe.machine import Machine
+from doctor.probe.windows_files import number
 from doctor.tables import Tables
 
 SYSTEM = "C:\\Windows\\System32\\config\\SYSTEM"
@@ -107,9 +108,8 @@ def gpus(machine: Machine, tables: Tables) -> Iterator[Fact]:
                 _read(machine, SYSTEM, control, "Control", "Class", *str(said.get("driver", "")).split("\\"))
                 or {}
             )
-            digits = str(driver.get("driverversion", "")).replace(".", "")[-5:]
-            if re.fullmatch(r"\d{5}", digits):  # 31.0.15.3623 is NVIDIA's 536.23
-                version = f"{digits[:3]}.{digits[3:]}"
+            version = number(str(driver.get("driverversion", "")))
+            if version:
                 yield DriverVersion(
                     Source(source.where, None, f"DriverVersion {driver['driverversion']}"), version
                 )

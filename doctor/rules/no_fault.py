@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from doctor.case import Case
-from doctor.facts import CudaCallFailed, CudnnVersion, Facts, Gpu, LibraryLoaded, Noise, Source
+from doctor.facts import CudaCallFailed, CudnnVersion, Facts, Gpu, LibraryLoaded, Noise, Source, Symptom
 from doctor.findings import Finding, manual, shell
 from doctor.remedies import commands, starts
 from doctor.rules.driver.signs import cuinit
@@ -172,6 +172,14 @@ def _title_in_simulation(facts: Facts) -> str:
     return "A simulated GPU is registered; nothing alarming"
 
 
+def _without_compiler(lack: Symptom) -> str:
+    """What to expect of XLA where the files show no compiler and may not be whole."""
+    return (
+        f" XLA's compiler ({lack.get('lacks').replace(' ', ', ')}) is not among the files that were read: if it is not"
+        " on the machine either, jit_compile=True and Keras 3's fit fail; pip's nvidia-cuda-nvcc brings it."
+    )
+
+
 @rule("healthy", "A GPU is registered and used; nothing alarming", severity="info")
 def healthy(case: Case) -> Iterator[Finding]:
     """A GPU is registered and used; nothing alarming.
@@ -246,7 +254,8 @@ def healthy(case: Case) -> Iterator[Finding]:
             + ("The driver answers" if listed else "A GPU and its driver are there")
             + ", every library that this TensorFlow loads is present and intact, and no other check found"
             " a fault. TensorFlow itself was not started; --deep does that."
-            + "".join(starts.note(start) for start in needed[:1]),
+            + "".join(starts.note(start) for start in needed[:1])
+            + "".join(_without_compiler(lack) for lack in facts.symptoms("xla-tools-missing")),
             [
                 *simulated[:1],
                 *facts.symptoms("simulated-libraries"),
@@ -255,6 +264,7 @@ def healthy(case: Case) -> Iterator[Finding]:
                 *cudnn[:1],
                 *opened[:2],
                 *needed[:1],
+                *facts.symptoms("xla-tools-missing"),
             ],
             severity="warning" if needed else "",
             steps=starts.enter(needed[0]) if needed else (),

@@ -139,6 +139,24 @@ def fabric_manager(machine: Folder) -> Folder:
     )
 
 
+SMI = """\
++-----------------------------------------------------------------------------------------+
+| NVIDIA-SMI 550.54.14              Driver Version: 550.54.14      CUDA Version: 12.4     |
+|-----------------------------------------+------------------------+----------------------+
+| GPU  Name                 Persistence-M | Bus-Id          Disp.A | Volatile Uncorr. ECC |
+| Fan  Temp   Perf          Pwr:Usage/Cap |           Memory-Usage | GPU-Util  Compute M. |
+|                                         |                        |               MIG M. |
+|=========================================+========================+======================|
+|   0  NVIDIA A100-SXM4-40GB          On  |   00000000:01:00.0 Off |                   On |
+| N/A   32C    P0             43W /  400W |       0MiB /  40960MiB |     N/A      Default |
+|                                         |                        |              Enabled |
++-----------------------------------------+------------------------+----------------------+
+| MIG devices:                                                                            |
+|  No MIG devices found                                                                   |
++-----------------------------------------------------------------------------------------+
+"""
+
+
 HEALTHY: dict[str, Callable[[Folder], Folder]] = {
     "Docker Desktop on WSL2": docker_desktop,
     "WSL2 from its files alone": wsl,
@@ -158,6 +176,20 @@ HEALTHY: dict[str, Callable[[Folder], Folder]] = {
         lambda m: given(snap(m), "/var/lib/snapd/lib/gl").env(LD_LIBRARY_PATH="/var/lib/snapd/lib/gl")
     ),
     "MIG instances": lambda m: divided(m, "ci0"),
+    "MIG mode in an old output, instances since": (
+        lambda m: divided(m, "ci0").write("/var/log/nvidia-smi.log", SMI)
+    ),
+    "MIG off, as nvidia-smi said": (
+        lambda m: _with_folder(ready(m.gpu("20b0").driver())).write(
+            "/var/log/nvidia-smi.log", SMI.replace(" Enabled |", "Disabled |")
+        )
+    ),
+    "MIG off in the manager's configuration": (
+        lambda m: _with_folder(ready(m.gpu("20b0").driver())).write(
+            "/etc/systemd/system/nvidia-mig-manager.service.d/override.conf",
+            '[Service]\nEnvironment="MIG_PARTED_SELECTED_CONFIG=all-disabled"\n',
+        )
+    ),
     "a GPU that could be divided": lambda m: _with_folder(ready(m.gpu("20b0").driver())),
     "a hybrid laptop whose GPU sleeps": (
         lambda m: laptop(m, bound=True, power="D3cold").write("/etc/prime-discrete", "on-demand\n")
@@ -213,6 +245,28 @@ FAULTS: dict[str, tuple[str, str, Callable[[Folder], Folder]]] = {
         "gpu-reserved",
         "sudo nvidia-smi mig -i 0 -gi 1,2 -cci",
         divided,
+    ),
+    "MIG mode without an instance, as nvidia-smi said": (
+        "gpu-reserved",
+        "sudo nvidia-smi mig -i 0 -cgi 0 -C",
+        lambda m: _with_folder(ready(m.gpu("20b0").driver())).write("/var/log/nvidia-smi.log", SMI),
+    ),
+    "MIG mode without an instance, as nvidia-smi -q said": (
+        "gpu-reserved",
+        "sudo nvidia-smi mig -i 0 -cgi 0 -C",
+        lambda m: _with_folder(ready(m.gpu("20b0").driver())).write(
+            "/root/nvidia-smi-q.txt",
+            "GPU 00000000:01:00.0\n    MIG Mode\n        Current                           : Enabled\n"
+            "        Pending                           : Enabled\n",
+        ),
+    ),
+    "MIG instances that were not made": (
+        "gpu-reserved",
+        "sudo nvidia-smi mig -i 0 -cgi 0 -C",
+        lambda m: _with_folder(ready(m.gpu("20b0").driver())).write(
+            "/etc/systemd/system/nvidia-mig-manager.service.d/override.conf",
+            '[Service]\nEnvironment="MIG_PARTED_SELECTED_CONFIG=all-1g.5gb"\n',
+        ),
     ),
     "a stub for the driver in a container": (
         "container-no-gpu",

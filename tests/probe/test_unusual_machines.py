@@ -440,7 +440,95 @@ def stale_environment(machine: Disk) -> Disk:
     return machine.write("/home/u/old/lib/python3.7/site-packages/six.py", "")  # type: ignore[return-value]
 
 
+def easybuild(machine: Disk) -> Disk:
+    """A module of EasyBuild's, in a folder that MODULEPATH names, which a job loads: packages by PYTHONPATH,
+    libraries by the modules that it loads in turn."""
+    machine.gpu("20b0").driver(VERSION)
+    software, release = "/apps/software", "2.15.1-foss-2023a-CUDA-12.1.1"
+    python = f"{software}/Python/3.11.3"
+    machine.write(f"{python}/bin/python3.11", skeleton(needed=("libc.so.6",)))
+    machine.link(f"{python}/bin/python3", "python3.11").write(
+        f"{python}/lib/python3.11/site-packages/six.py", ""
+    )
+    machine.site = f"{software}/TensorFlow/{release}/lib/python3.11/site-packages"
+    machine.build("2.15.1", "12.1", "8")
+    for name in CUDA["12.2"]:
+        machine.cuda_library(f"{software}/CUDA/12.1.1/lib64", name, "12.2")
+    machine.cudnn("8.9.2", f"{software}/cuDNN/8.9.2/lib64")
+    for name, line in {
+        "CUDA/12.1.1": f'prepend_path("LD_LIBRARY_PATH", "{software}/CUDA/12.1.1/lib64")',
+        "cuDNN/8.9.2": f'prepend_path("LD_LIBRARY_PATH", "{software}/cuDNN/8.9.2/lib64")',
+        f"TensorFlow/{release}": 'if not ( isloaded("CUDA/12.1.1") ) then\n    load("CUDA/12.1.1")\nend\n'
+        f'load("cuDNN/8.9.2")\nprepend_path("PYTHONPATH", "{machine.site}")',
+    }.items():
+        machine.write(f"/apps/modules/all/{name}.lua", f"{line}\n")
+    machine.write("/etc/profile.d/modules.sh", "export MODULEPATH=/apps/modules/all\n")
+    job = f"#SBATCH --gres=gpu:1\nmodule load TensorFlow/{release}\npython3 train.py\n"
+    return machine.write("/home/u/train.sbatch", f"#!/bin/bash\n{job}")  # type: ignore[return-value]
+
+
+def cray(machine: Disk) -> Disk:
+    """NVIDIA's HPC SDK by a module of the vendor's, cuDNN of one's own, both named in a job."""
+    rpm(machine, "SLES")
+    sdk = "/opt/nvidia/hpc_sdk/Linux_x86_64/23.9"
+    for name in CUDA["12.2"]:
+        part = (
+            "math_libs" if name.startswith(("cublas", "cufft", "curand", "cusolver", "cusparse")) else "cuda"
+        )
+        machine.cuda_library(f"{sdk}/{part}/12.2/lib64", name, "12.2")
+    machine.venv("/lustre/u/tf").build("2.15.1", "12.2", "8").cudnn("8.9.7", "/lustre/u/cudnn/lib")
+    folders = "".join(
+        f'prepend_path("LD_LIBRARY_PATH", "{sdk}/{part}/12.2/lib64")\n' for part in ("cuda", "math_libs")
+    )
+    machine.write("/opt/cray/pe/lmod/modulefiles/core/cudatoolkit/23.9_12.2.lua", folders)
+    machine.write("/etc/profile.d/modules.sh", "export MODULEPATH=/opt/cray/pe/lmod/modulefiles/core\n")
+    job = "export LD_LIBRARY_PATH=/lustre/u/cudnn/lib:$LD_LIBRARY_PATH\n/lustre/u/tf/bin/python t.py\n"
+    text = f"#!/bin/bash\n#SBATCH -G 1\nmodule load cudatoolkit/23.9_12.2\n{job}"
+    return machine.write("/home/u/job.slurm", text)  # type: ignore[return-value]
+
+
+def newest_of_several(machine: Disk) -> Disk:
+    """Ubuntu with a Python of a third party beside its own, and TensorFlow in a person's folder for it."""
+    machine.gpu().driver(VERSION).system_python("3.10", "/usr/lib/python3/dist-packages")
+    machine.write("/usr/lib/python3/dist-packages/six.py", "")
+    machine.write("/usr/bin/python3.12", skeleton(needed=("libc.so.6",)))
+    machine.site = "/home/u/.local/lib/python3.12/site-packages"
+    return machine.wheels()
+
+
+def power(machine: Disk) -> Disk:
+    """IBM POWER9 with conda's packages of Open-CE."""
+    machine.arch = 21
+    machine.without(LIB).library(
+        "/usr/lib64/libc.so.6", soname="libc.so.6", gives=("GLIBC_2.17", "GLIBC_2.28")
+    )
+    machine.link("/lib64", "usr/lib64").write("/bin/sh", skeleton(machine=21))
+    machine.write("/proc/cpuinfo", "cpu\t\t: POWER9, altivec supported\n")
+    del machine.record["processor"]
+    machine.pci("0004:04:00.0", "10de", "1db5", "030200", "nvidia").kernel_module("450.80.02")
+    machine.user_driver("450.80.02", "/usr/lib64").conda("3.8", "/opt/opence/envs/tf")
+    machine.write(f"{machine.prefix}/bin/python", skeleton(machine=21, rpath="$ORIGIN/../lib"))
+    for name in CUDA["11.2"]:
+        machine.cuda_library(f"{machine.prefix}/lib", name, "11.2")
+    machine.cudnn("8.1.1", f"{machine.prefix}/lib").build("2.7.0", "11.2", "8")
+    machine.library(f"{machine.site}/tensorflow/libtensorflow_framework.so.2", rpath="$ORIGIN/../../../..")
+    return machine
+
+
+def in_folder(machine: Disk, prefix: str) -> Disk:
+    machine.gpu().driver(VERSION)
+    return machine.venv(prefix).wheels()
+
+
 HEALTHY: dict[str, Make] = {
+    "the newest of several Pythons": newest_of_several,
+    "POWER9": power,
+    "an environment of Hatch's": (
+        lambda m: in_folder(m, "/home/u/.local/share/hatch/env/virtual/proj/a1b2c3/proj")
+    ),
+    "a Python of mise's": lambda m: in_folder(m, "/home/u/.local/share/mise/installs/python/3.11.9"),
+    "EasyBuild's TensorFlow in a job": easybuild,
+    "a Cray": cray,
     "Fedora's lib64 for packages": fedora_platlib,
     "TensorFlow for the newer of two Pythons": newer_python_beside,
     "Debian's alternatives": alternatives,
@@ -568,7 +656,22 @@ def libraries_without_nodes(machine: Disk) -> Disk:
     return pod(machine).user_driver(VERSION)  # type: ignore[return-value]
 
 
+def unbounded(machine: Disk, release: str, package: str, version: str) -> Disk:
+    """A release whose metadata bounds no package, with one that is too new for it."""
+    machine.gpu().driver(VERSION).venv("/home/u/tf").build(release, "11.2", "8").toolkit("11.2")
+    machine.cudnn("8.1.1", LIB).package(package, version)
+    return machine.in_loader_cache("/usr/local/cuda-11.2/lib64", LIB)  # type: ignore[return-value]
+
+
 BROKEN: dict[str, tuple[str, Make]] = {
+    "a protobuf that came later": (
+        "python-dependency-conflict",
+        lambda m: unbounded(m, "2.8.0", "protobuf", "4.21.1"),
+    ),
+    "a NumPy that came later": (
+        "python-dependency-conflict",
+        lambda m: unbounded(m, "2.8.0", "numpy", "2.0.1"),
+    ),
     "wheels for another release of CUDA": ("cuda-version-mismatch|cuda-missing", another_release_s_wheels),
     "the library of another driver on the path": ("driver-library-mismatch", foreign_driver),
     "a cache that names what is gone": ("cuda-missing|library-broken", stale_cache),

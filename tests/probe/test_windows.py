@@ -418,3 +418,78 @@ def test_a_running_windows_is_asked_for_the_order_of_the_search(
     monkeypatch.setitem(sys.modules, "winreg", registry)
     assert current_folder_in_search(Machine("/", {}, "windows", "x86_64", runner=lambda *_: None)) == place
     assert registry.asked == "SYSTEM\\CurrentControlSet\\Control\\Session Manager"
+
+
+# --- no registry that can be read
+
+
+def versioned(version: tuple[int, int, int, int]) -> bytes:
+    """A DLL with a version resource."""
+    info = pe.FIXED_INFO + struct.pack(
+        "<III", 0x10000, version[0] << 16 | version[1], version[2] << 16 | version[3]
+    )
+    return dll().replace(b".rdata\0\0", b".rsrc\0\0\0")[:-8192] + info.ljust(8192, b"\0")
+
+
+LOG = """\
+>>>  [Device Install (Hardware initiated) - PCI\\VEN_10DE&DEV_1C03&SUBSYS_11D3&REV_A1\\4&1]
+>>>  Section start 2019/11/02 19:04:11.013
+     ndv:      Driver Version         - 23.21.13.9135
+<<<  [Exit status: SUCCESS]
+>>>  [Device Install (Hardware initiated) - PCI\\VEN_10DE&DEV_2484&SUBSYS_3903&REV_A1\\4&2]
+>>>  Section start 2023/11/02 19:04:11.013
+     dvi:           Driver INF      - C:\\Windows\\System32\\DriverStore\\FileRepository\\nv_dispi.inf_amd64_0a\\nv_dispi.inf
+     ndv:      Driver Version         - 31.0.15.3623
+<<<  [Exit status: SUCCESS]
+>>>  [Device Install (Hardware initiated) - HDAUDIO\\FUNC_01&VEN_10DE&DEV_009F\\5&3]
+<<<  [Exit status: SUCCESS]
+"""
+INF = (
+    b'[Version]\r\nSignature = "$Windows NT$"\r\nClass = Display\r\nDriverVer = 03/13/2023, 31.0.15.3118\r\n'
+)
+
+
+def unreadable_registry(root: Path, log: str = LOG) -> Windows:
+    machine = Windows(root)
+    machine.write("Windows/INF/setupapi.dev.log", log.encode())
+    return machine
+
+
+def stated(facts: Facts) -> tuple[list[str | None], list[str]]:
+    return [gpu.pci_id for gpu in facts.of(Gpu)], [driver.version for driver in facts.of(DriverVersion)]
+
+
+def test_the_gpu_that_was_installed_last_is_read_from_the_log(tmp_path: Path) -> None:
+    facts = unreadable_registry(tmp_path).facts()
+    assert stated(facts) == (["10de:2484"], ["536.23"])
+    assert diagnose(facts, Tables.bundled()).verdict.code == "healthy"
+
+
+def test_the_driver_s_own_dll_outranks_store_and_log(tmp_path: Path) -> None:
+    machine = unreadable_registry(tmp_path)
+    store = "Windows/System32/DriverStore/FileRepository"
+    machine.write(f"{store}/nv_dispi.inf_amd64_0b/nv_dispi.inf", INF)
+    assert stated(machine.facts())[1] == ["531.18"]
+    machine.write("Windows/System32/nvcuda.dll", versioned((27, 21, 14, 6089)))
+    assert stated(machine.facts())[1] == ["460.89"]
+    assert diagnose(machine.facts(), Tables.bundled()).verdict.code == "healthy"
+
+
+def test_an_old_driver_is_seen_without_a_registry(tmp_path: Path) -> None:
+    machine = unreadable_registry(tmp_path)
+    machine.write("Windows/System32/nvcuda.dll", versioned((26, 21, 14, 4120)))
+    assert diagnose(machine.facts(), Tables.bundled()).verdict.code == "driver-too-old"
+
+
+def test_two_drivers_in_the_store_do_not_tell_which_is_used(tmp_path: Path) -> None:
+    machine = Windows(tmp_path)
+    store = "Windows/System32/DriverStore/FileRepository"
+    machine.write(f"{store}/nv_dispi.inf_amd64_0b/nv_dispi.inf", INF)
+    machine.write(f"{store}/nvlti.inf_amd64_0c/nvlti.inf", INF.replace(b"3118", b"3623"))
+    assert stated(machine.facts()) == ([], [])
+
+
+def test_without_any_of_them_the_gpu_is_not_known(tmp_path: Path) -> None:
+    facts = Windows(tmp_path).facts()
+    assert stated(facts) == ([], [])
+    assert "gpu-absent" not in [f.code for f in diagnose(facts, Tables.bundled()).findings]

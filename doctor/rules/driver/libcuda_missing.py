@@ -56,8 +56,9 @@ def driver_libcuda_missing(case: Case) -> Iterator[Finding]:
     name = {"apt": "libnvidia-compute", "dnf": "nvidia-driver-cuda-libs"}.get(family, "")
     branch = kernel.version.split(".")[0] if kernel else ""
     steps = []
+    maker = (nix[0].get("maker") if nix else "") or "Nix"
     if nix:
-        steps += _nix(case)
+        steps += _nix(case) if maker == "Nix" else _guix(case)
     elif case.container or without_compute:
         steps += containers.compute_libraries(case)
     elif name == "libnvidia-compute" and branch.isdecimal() and branch.isascii():
@@ -87,9 +88,14 @@ def driver_libcuda_missing(case: Case) -> Iterator[Finding]:
             " NVIDIA_DRIVER_CAPABILITIES decide which are mounted."
             if lib is None
             else (
-                "Programs that Nix builds do not search the system's folders for libcuda.so.1, which"
-                " belongs to the driver: NixOS keeps it in /run/opengl-driver/lib, other systems in their"
-                " own folders."
+                f"Programs that {maker} builds do not search the system's folders for libcuda.so.1, which"
+                " belongs to the driver: "
+                + (
+                    "NixOS keeps it in /run/opengl-driver/lib, other systems in their own folders."
+                    if maker == "Nix"
+                    else "Guix System keeps it in /run/current-system/profile/lib, other systems in their own"
+                    " folders."
+                )
                 if nix
                 else (
                     "The NVIDIA kernel driver runs here, but this process cannot open libcuda.so.1, which"
@@ -107,7 +113,9 @@ def driver_libcuda_missing(case: Case) -> Iterator[Finding]:
             if lib is unknown and case.container and not without_compute
             else "certain"
         ),
-        title="This process finds no libcuda.so.1: programs that Nix builds look elsewhere" if nix else "",
+        title=f"This process finds no libcuda.so.1: programs that {maker} builds look elsewhere"
+        if nix
+        else "",
         steps=steps,
         verify=run("nvidia-smi") if nix else piped(run("ldconfig", "-p"), run("grep", "libcuda.so.1")),
     )
@@ -135,6 +143,36 @@ def _nix(case: Case) -> list[Step]:
         platform="linux",
     )
     return [*steps, other] if own else [other]
+
+
+def _guix(case: Case) -> list[Step]:
+    """The same for Guix: its loader takes LD_LIBRARY_PATH, and a folder with the system's own C library in it
+    would break its programs."""
+    if case.os is not None and "guix" in case.os.name.lower():
+        return [
+            shell(
+                Literal("export LD_LIBRARY_PATH=/run/current-system/profile/lib"),
+                "in the shell from which the program starts; the driver belongs to the system's packages",
+                platform="linux",
+            )
+        ]
+    return [
+        shell(
+            Literal(
+                "mkdir -p ~/.local/lib/nvidia && for name in libcuda.so.1 libnvidia-ml.so.1"
+                " libnvidia-ptxjitcompiler.so.1; do ln -sf"
+                ' "$(/sbin/ldconfig -p | grep -F "$name (libc6," | grep -m1 -o "/.*")" ~/.local/lib/nvidia/; done'
+            ),
+            "puts links to the driver's libraries alone into a folder: one that holds the system's own C library"
+            " breaks programs of Guix",
+            platform="linux",
+        ),
+        shell(
+            Literal("export LD_LIBRARY_PATH=~/.local/lib/nvidia"),
+            "in the shell from which the program starts",
+            platform="linux",
+        ),
+    ]
 
 
 def _libcuda_answered(case: Case) -> bool:

@@ -8,14 +8,21 @@ from doctor.case import Case
 from doctor.findings import Finding, Step, manual, shell
 from doctor.remedies import commands
 from doctor.rules.registry import found, rule
-from doctor.shell import Export, Joined, Literal, Output, run
+from doctor.shell import Export, Joined, Literal, Output, Path, run
 from doctor.tables import dotted
 
 
 @rule(
     "xla-toolchain-missing",
     "XLA does not find its compiler tools",
-    needs=("libdevice-missing", "ptxas-missing", "ptxas-failed", "ptxas-old", "jit-failed"),
+    needs=(
+        "libdevice-missing",
+        "ptxas-missing",
+        "ptxas-failed",
+        "ptxas-old",
+        "jit-failed",
+        "xla-tools-missing",
+    ),
 )
 def xla_toolchain_missing(case: Case) -> Iterator[Finding]:
     """XLA or the JIT cannot find libdevice.10.bc, ptxas or nvlink, or finds one that is too old.
@@ -36,7 +43,8 @@ def xla_toolchain_missing(case: Case) -> Iterator[Finding]:
     hard = facts.symptoms("libdevice-missing", "ptxas-missing", "ptxas-failed")
     old = facts.symptoms("ptxas-old")
     jit = facts.symptoms("jit-failed")
-    if not (hard or old or jit):
+    absent = [s for s in facts.symptoms("xla-tools-missing") if s.get("sure")]
+    if not (hard or old or jit or absent):
         return
     # "Can't find libdevice directory" and a ptxas that fails are warnings: XLA goes on with the driver's
     # compiler, and an error follows only where a program really needs what is missing
@@ -65,7 +73,16 @@ def xla_toolchain_missing(case: Case) -> Iterator[Finding]:
     major = cuda.split(".")[0]
     steps: list[Step] = []
     site = commands.run_python(case, "import site; print(site.getsitepackages()[0])")
-    if case.platform == "windows":
+    elsewhere = absent[0].get("elsewhere") if absent else ""
+    if elsewhere:
+        steps.append(
+            shell(
+                Export("XLA_FLAGS", Joined(("--xla_gpu_cuda_data_dir=", Path(elsewhere)))),
+                "tells XLA where they are",
+                platform="linux",
+            )
+        )
+    elif case.platform == "windows":
         steps.append(
             manual(
                 f"Install the CUDA Toolkit {cuda}".rstrip()
@@ -111,9 +128,14 @@ def xla_toolchain_missing(case: Case) -> Iterator[Finding]:
                 " for, and set XLA_FLAGS=--xla_gpu_cuda_data_dir=FOLDER to the toolkit's folder"
             )
         )
+    said = absent[0].get("lacks").replace(" ", " and ") if absent and not (hard or old or jit) else ""
     yield found(
         "xla-toolchain-missing",
-        "The GPU itself works: XLA compiles on this machine and does not find "
+        f"Every library that this TensorFlow loads for the GPU is there, but XLA would not find {said}. XLA compiles"
+        " for Keras's optimizers from 2.11 on, for `fit` from 2.16 on, and wherever jit_compile=True is set; there"
+        " the program fails."
+        if said
+        else "The GPU itself works: XLA compiles on this machine and does not find "
         + (
             "libdevice.10.bc."
             if facts.has("libdevice-missing")
@@ -121,7 +143,7 @@ def xla_toolchain_missing(case: Case) -> Iterator[Finding]:
             if hard or jit
             else "a recent enough ptxas."
         ),
-        [*hard[:3], *old[:1], *jit[:1]],
+        [*hard[:3], *old[:1], *jit[:1], *absent[:1]],
         severity="error" if failed else "warning",
         confidence="certain" if hard or old else "likely",
         steps=steps,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from doctor import validated
@@ -64,6 +64,26 @@ def _required_by_tensorflow(case: Case) -> set[str]:
     own = {"tensorflow", "tensorflow-cpu", "tensorflow-gpu", "tensorflow-intel", "keras", "tf-keras"}
     rows = case.tables.releases(case.table_platform, "tensorflow")
     return own | {_name_of(text) for row in rows for text in row.requires}
+
+
+def _unbounded(case: Case, there: Mapping[str, Package], requires: Sequence[str]) -> dict[str, Package]:
+    """Packages that break this release although its metadata does not bound them, by the requirement that
+    would (the table of dependencies)."""
+    from doctor.tables.ordering import order
+    from doctor.tables.ranges import within
+
+    store, release = case.tables.store, case.build.version if case.build else ""
+    bounded = {_name_of(text) for text in requires if re.search(r"<|==|~", text)}
+    broken: dict[str, Package] = {}
+    for row in store.all("dependencies") if release and store.has("dependencies") else ():
+        package = there.get(row["package"])
+        if package is None or not package.version or row["package"] in bounded:
+            continue
+        if within(release.split("+")[0], row["tensorflow"], order) and not within(
+            package.version, row["pin"], order
+        ):
+            broken[f"{row['package']}{row['pin']}"] = package
+    return broken
 
 
 @rule(
@@ -136,23 +156,14 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
                 and not parsed.specifier.contains(package.version, prereleases=True)
             ):
                 broken.append(package)
-        numpy2 = versions.get("numpy")
-        if (
-            build is not None
-            and not stated
-            and dotted(build.version) < (2, 18)
-            and numpy2 is not None
-            and numpy2.version
-            and numpy2.version.startswith("2.")
-            and numpy2 not in broken
-        ):
-            broken.append(numpy2)
+    late = _unbounded(case, versions, requires) if facts.kind == "machine" and release else {}
+    broken += [package for package in late.values() if package not in broken]
     if not (numpy or protobuf or h5py or keras or other or broken or resolver):
         return
     only_warning = resolver and not (numpy or protobuf or h5py or keras or other or broken)
     install = partial(commands.pip, case, "install")
     steps: list[Step] = []
-    pinned = {_name_of(r): r for r in requires}
+    pinned = {_name_of(r): r for r in (*requires, *late)}
 
     def pin(name: str, default: str) -> str:
         spec = pinned.get(name)

@@ -1,0 +1,108 @@
+"""XLA's compiler tools as TensorFlow's own search finds them: ptxas, and libdevice.10.bc in nvvm/libdevice.
+
+Only for the wheels whose search is known: what the releases from 2.12 to 2.20 print where they find none
+(tests/data/logs/simulated/*/no-ptxas.log; XLA, cuda_root_path.cc, subprocess_compilation.cc). Earlier ones
+compile only where a program asks for it. Since 2.11 Keras's optimizers do by themselves, since 2.16 `fit`.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+
+from doctor import lazy
+from doctor.facts import Source, Symptom, TensorFlowVersion
+from doctor.probe.fabric import STATUS
+from doctor.probe.interpreter import Environment
+from doctor.probe.machine import Machine
+from doctor.probe.packages import Installed
+from doctor.probe.places import toolkits
+from doctor.tables import Tables, at_least, own_builds
+
+FIRST = "2.11"
+"""The first release whose Keras compiles without being asked."""
+ROOTS = (
+    ("", "2.18", "/usr/local/cuda-{cuda}"),
+    ("", "", "/usr/local/cuda"),
+    ("2.19", "", "/opt/cuda"),
+    ("2.14", "", "{site}/nvidia/cuda_nvcc"),
+    ("2.18", "", "{site}/tensorflow/cuda"),
+    ("2.20", "", "{site}/../../.."),
+)
+"""Folders below which XLA looks: the first release that does, the first that does no longer, the folder."""
+ELSEWHERE = ("/usr/lib/cuda", "/usr/lib/nvidia-cuda-toolkit")
+"""Where Debian's toolkit has its parts."""
+USUAL = "/usr/local/bin:/usr/bin:/bin"
+TOOLS = {"ptxas": "bin/ptxas", "libdevice.10.bc": "nvvm/libdevice"}
+OF_CONDA = lazy.compile(r"cudatoolkit|cuda-cudart|cuda-runtime|cuda-libraries|libcublas")
+BESIDE = ("torch", "cupy-cuda12x", "cupy-cuda11x")
+"""Packages that bring NVIDIA's wheels, or use them, without the compiler's."""
+
+
+def missing_tools(
+    machine: Machine,
+    environment: Environment,
+    installed: Installed,
+    release: TensorFlowVersion | None,
+    platform: str,
+    tables: Tables,
+    runtime: str | None,
+) -> Iterator[Symptom]:
+    """What XLA would not find. runtime: the libcudart that TensorFlow opens."""
+    owner, location, build = installed.tensorflow, installed.location, installed.build
+    if release is None or owner is None or location is None or build is None or runtime is None:
+        return
+    row = tables.tensorflow(release.version, release.package, platform)
+    of_wheel = row is not None and own_builds.of_wheel(
+        row, release.version, build.gpu, build.cuda, build.cudnn, build.capabilities
+    )
+    by_conda = any(name.startswith("tensorflow") for name, _, _ in installed.conda)
+    flags = machine.env.get("XLA_FLAGS", "")
+    if not of_wheel or by_conda or not at_least(release.version, FIRST) or "fallback_to_driver" in flags:
+        return
+    if any(entry.name.startswith("nvidia-cuda-nvcc") for entry in installed.distributions):
+        return  # files of another machine may leave out what is no library
+    named = re.search(r"--xla_gpu_cuda_data_dir=(\S+)", flags)
+    known = {"cuda": ".".join((build.cuda or "").split(".")[:2]), "site": posixpath.dirname(location)}
+    roots = [named[1]] if named else []
+    roots += [
+        posixpath.normpath(root.format(**known))
+        for first, end, root in ROOTS
+        if at_least(release.version, first or "0") and not (end and at_least(release.version, end))
+    ]
+    path = [*filter(None, machine.env.get("PATH", USUAL).split(":")), f"{environment.prefix}/bin"]
+    with machine.noting() as unseen:
+        found = {
+            tool: any(machine.exists(f"{root}/{file}") for root in roots) for tool, file in TOOLS.items()
+        }
+        found["ptxas"] |= any(machine.exists(f"{folder}/ptxas") for folder in path)
+        lacks = [tool for tool in TOOLS if not found[tool]]
+        others = [*toolkits(machine), *ELSEWHERE, environment.prefix or "/"] if lacks else []
+        other = next((home for home in others if machine.exists(f"{home}/{TOOLS[lacks[0]]}")), "")
+        sure = bool(lacks) and _sure(machine, installed, posixpath.dirname(machine.resolve(runtime)), other)
+    if not lacks or unseen or (other and "PATH" not in machine.env and lacks[0] == "ptxas"):
+        return
+    text = f"{' and '.join(lacks)} not found in PATH nor below {', '.join(roots)}"
+    detail = (("lacks", " ".join(lacks)), ("elsewhere", other), ("sure", "yes" if sure else ""))
+    yield Symptom(Source("XLA's search for its compiler", None, text), "xla-tools-missing", detail)
+
+
+def _sure(machine: Machine, installed: Installed, folder: str, other: str) -> bool:
+    """Whether the files are whole where the tools would be: what brought the CUDA libraries in this folder
+    lists its packages and none with the compiler, or has a folder of programs without it."""
+    if other:
+        return True
+    if installed.conda and not folder.startswith("/usr/"):
+        names = [name for name, _, _ in installed.conda]
+        return any(map(OF_CONDA.fullmatch, names)) and not any("nvcc" in name for name in names)
+    if "-packages/" in folder:
+        return any(entry.name in BESIDE for entry in installed.distributions)
+    home = re.sub(r"/(?:lib|lib64|targets/[^/]+/lib)$", "", folder)
+    if home in toolkits(machine) and machine.names_seen(f"{home}/bin"):
+        return True
+    try:
+        status = machine.text(STATUS) or ""
+    except OSError:  # larger than what is read
+        return False
+    return "\nPackage: cuda-cudart-" in f"\n{status}" and "Package: cuda-nvcc-" not in status
