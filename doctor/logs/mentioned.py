@@ -53,14 +53,18 @@ _PRODUCTS = (
 )
 _PRODUCT = tuple((name, lazy.compile(pattern, re.IGNORECASE)) for name, pattern in _PRODUCTS)
 _LINK = frozenset(
-    "version versions ver v release r is was at now currently still toolkit installed gpu cpu the it of build "
-    "package lib library libs runtime sdk has have only already since in on with using updated upgraded to "
-    "downgraded lowered moved changed apparently exactly namely latest newest current".split()
+    (
+        *("version", "versions", "ver", "v", "release", "r", "is", "was", "at", "now", "currently", "still"),
+        *("toolkit", "installed", "gpu", "cpu", "the", "it", "of", "build", "package", "lib", "library", "libs"),
+        *("runtime", "sdk", "has", "have", "only", "already", "since", "in", "on", "with", "using", "updated"),
+        *("upgraded", "to", "downgraded", "lowered", "moved", "changed", "apparently", "exactly", "namely"),
+        *("latest", "newest", "current"),
+    )
 )
 """Words that may stand between a product and its version."""
-_BEFORE_BARE = frozenset("in on with since using".split())
+_BEFORE_BARE = frozenset(["in", "on", "with", "since", "using"])
 """Words after which a release of TensorFlow may stand without its name."""
-_AFTER = frozenset("driver drivers treiber".split())
+_AFTER = frozenset(["driver", "drivers", "treiber"])
 _UNIT = lazy.compile(
     r"\s?(?:%|[x×*]\b|[gmk]i?b\b|[gm]hz\b|m?s\b|sec|min|hours?\b|h\b|days?\b|steps?\b|epochs?\b|images?\b"
     r"|times\b|fps\b|seconds?\b|bits?\b|years?\b|weeks?\b)",
@@ -129,7 +133,7 @@ def read_mentioned(text: Text, printed: Collection[int], facts: Sequence[Fact]) 
         stated = {type(fact) for fact in found}
         for kind in (TensorFlowVersion, DriverVersion):
             alone = [fact for fact in bare if type(fact) is kind]
-            if kind not in stated and len({fact.version for fact in alone}) == 1:  # type: ignore[attr-defined]
+            if kind not in stated and len({fact.version for fact in alone}) == 1:
                 found.append(alone[0])
     return found
 
@@ -146,7 +150,7 @@ def _versions(line: str, source: Source) -> Iterator[Fact]:
         if token.lastgroup != "version" or _BOUND.search(line, 0, token.start()):
             continue
         product, begin = _product(tokens, place)
-        if product == "cuda" and (_OFFERED.search(line) or line[max(0, begin - 1) : begin] == "/" and ":" in line):
+        if product == "cuda" and (_OFFERED.search(line) or (line[max(0, begin - 1) : begin] == "/" and ":" in line)):
             continue
         if _MUST.search(line, max(0, begin - BEFORE), token.start()):
             continue

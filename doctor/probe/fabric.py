@@ -26,6 +26,9 @@ STARTED = (
     "/run/systemd/units/invocation:" + SERVICE,
 )
 STATUS = "/var/lib/dpkg/status"
+LOG = "/var/log/fabricmanager.log"
+START = lazy.compile(r"Fabric Manager version (\d{3}\.[\d.]{1,20}) is running")
+"""How it reports its start there; the guide names the file, not the wording, and other wordings are not read."""
 PACKAGE = lazy.compile(
     r"^Package: nvidia-fabricmanager(?:-\d{1,4})?(?:-server)?\nStatus: (?:install|hold) ok installed\n"
     r"(?:.{1,400}\n){0,30}?Version: (?:\d{1,3}:)?([\d.]{1,30})",
@@ -55,11 +58,11 @@ def manager(machine: Machine, driver: str | None) -> Iterator[Symptom]:
         text = f"{count}; {PROGRAMS[0]} is not there"
         yield Symptom(Source(DEVICES, None, text), "fabric-manager-missing", (("state", "missing"),))
         return
-    installed = _installed(machine)
+    installed, where = _installed(machine)
     if installed and driver and installed != driver:
         text = f"{count}; the fabric manager is {installed}, the driver {driver}"
         yield Symptom(
-            Source(STATUS, None, text), "fabric-manager-missing", (("state", "other"), ("version", installed))
+            Source(where, None, text), "fabric-manager-missing", (("state", "other"), ("version", installed))
         )
         return
     enabled = machine.glob(f"/etc/systemd/system/*.wants/{SERVICE}")
@@ -70,10 +73,14 @@ def manager(machine: Machine, driver: str | None) -> Iterator[Symptom]:
         )
 
 
-def _installed(machine: Machine) -> str | None:
-    """The version of its Debian package, which is the driver's; None if that is not known."""
+def _installed(machine: Machine) -> tuple[str | None, str]:
+    """The version of the fabric manager, which is that of the driver it was made for, and the file that says
+    so: its Debian package, else its last start in its log; None if that is not known."""
     try:
-        match = PACKAGE.search(machine.text(STATUS, 4 << 20) or "")
+        package = PACKAGE.search(machine.text(STATUS, 4 << 20) or "")
+        if package is not None:
+            return package[1], STATUS
+        started = START.findall(machine.text(LOG, 4 << 20) or "")
+        return (started[-1] if started else None), LOG
     except OSError:
-        return None
-    return match[1] if match else None
+        return None, LOG

@@ -150,6 +150,7 @@ def _login(machine: Machine, prefix: str | None, site: tuple[str, ...]) -> Start
         *machine.glob(f"{home}/.config/environment.d/*.conf"),
     ):
         files.source(path)  # assignments, as a shell has them
+    files.source("/etc/profile.env")  # Gentoo's env-update writes what /etc/env.d holds
     if not files.source("/etc/profile") or not any("profile.d" in s.where for s in files.origins.values()):
         for path in machine.glob("/etc/profile.d/*.sh"):
             files.source(path)

@@ -139,7 +139,9 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
     requires = stated or (build.requires if build is not None else ())
     release = build.version if build is not None else case.tensorflow.version if case.tensorflow else ""
     broken: list[Package] = []
-    if facts.kind == "machine" and requires:
+    # who builds TensorFlow anew compiles it against the packages that it is shipped with
+    wheel = case.build is None or case.build.of_wheel
+    if facts.kind == "machine" and requires and wheel:
         from packaging.requirements import InvalidRequirement
         from packaging.requirements import Requirement as Parsed
 
