@@ -27,7 +27,7 @@ sys.path.insert(0, str(ROOT))
 
 EXAMPLES = ROOT / "scripts" / "training" / "sentences.jsonl"
 REPORTS = ROOT / "scripts" / "training" / "reports.jsonl"
-REPEATED = 3
+REPEATED = 2
 """How often a real report counts: people's own posts are fewer than the examples, and are what is read."""
 WHOLE = 8
 """How often a whole sentence that a program prints counts besides: there are few, and they read like a

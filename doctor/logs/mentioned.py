@@ -157,7 +157,8 @@ def _versions(line: str, source: Source) -> Iterator[Fact]:
         span = _SPAN.match(line, begin, token.end())
         if product == "other" or span is None or elsewhere(span) or asked_for(span):
             continue
-        if works_there(line, token.start(), token.end()) or _UNIT.match(line, token.end()):
+        works = product != "driver" and works_there(line, token.start(), token.end())
+        if works or _UNIT.match(line, token.end()):
             continue
         fact = _fact(product, token["version"], source)
         if fact is not None:

@@ -376,6 +376,15 @@ FAULTS: dict[str, tuple[str, str, Callable[[Folder], Folder]]] = {
             " 535.161.08-1\n",
         ),
     ),
+    "NVSwitch whose fabric manager kept its version in a driver update, on RPM's system": (
+        "gpu-bad-state",
+        "nvidia-fabricmanager",
+        lambda m: fabric_manager(nvswitch(m)).write(
+            "/var/log/fabricmanager.log",
+            "[Oct 21 2026 21:00:41] [INFO] [tid 4120] Fabric Manager version 550.54.14 is running with\n"
+            "[Nov 17 2026 03:12:55] [INFO] [tid 3877] Fabric Manager version 535.161.08 is running with\n",
+        ),
+    ),
 }
 
 

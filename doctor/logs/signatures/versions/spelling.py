@@ -27,7 +27,7 @@ MOVED = (
 _WANTED = (
     r"\b(?:requires?|needs?|wants?|expects?|supports?|built (?:for|against|with)|compiled"
     r" (?:for|with|against)|compatible with|looking for"
-    r"|looks for|instead of|should be|must be|not|no|upgrade to|downgrade to|install|need|search(?:es|ing)?"
+    r"|looks for|instead of|should be|must be|(?:has|have) to be|try|not|no|upgrade to|downgrade to|install|need|search(?:es|ing)?"
     r" for|for|than|below|above|before|until|since|from)"
     r"\s+(?:the\s+|a\s+|an\s+)?$"
     r"|(?:低于|高于|小于|大于|不低于|需要|要求|要|只到|最高到?|最低|至少|支持(?:一下)?|必须)\s?(?:是|为)?\s?$"

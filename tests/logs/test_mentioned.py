@@ -1,0 +1,87 @@
+"""Versions and cards in sentences of no fixed form, and those that nobody has."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.facts import CudaVersion, CudnnVersion, DriverVersion, Gpu, TensorFlowVersion
+from doctor.logs import read
+
+KINDS = {
+    "tensorflow": TensorFlowVersion,
+    "cuda": CudaVersion,
+    "cudnn": CudnnVersion,
+    "driver": DriverVersion,
+}
+
+
+def stated(text: str) -> dict[str, str]:
+    facts = read(text.encode(), "-")
+    found = {name: facts.first(kind) for name, kind in KINDS.items()}
+    return {name: fact.version for name, fact in found.items() if fact is not None}  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("text", "versions"),
+    [
+        ("TensorFlow with keras. In 2.1.0 (a laptop with 4 GB) it stops.\n", {"tensorflow": "2.1.0"}),
+        ("one tf gpu 1.4.1 on a box, keras 2.1.5, and it is slow\n", {"tensorflow": "1.4.1"}),
+        ("tensorflow GPU = 2.4.0, CUDA = 11: it trains on the CPU\n", {"tensorflow": "2.4.0", "cuda": "11"}),
+        ("Ubuntu 18.04 with the 396 driver, optirun gives an error\n", {"driver": "396"}),
+        ("TensorFlow sees none, nvidia-smi (367.57) shows the card\n", {"driver": "367.57"}),
+        ("my cudnn (v6) seems to be newer than what the code expects\n", {"cudnn": "6"}),
+        ("大佬，我的cuda是9.x的，用不了GPU\n", {"cuda": "9"}),
+        ("cuda8 and the driver are installed, paths are set\n", {"cuda": "8"}),
+    ],
+)
+def test_what_somebody_has_is_read(text: str, versions: dict[str, str]) -> None:
+    assert stated(text) == versions
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "现在3090要cuda11，怎么配\n",
+        "please update the driver and try CUDA 11.2 first\n",
+        "does it have to be CUDA 9.0?\n",
+        "Rasa version: 2.2.2, Rasa SDK 2.2.0, windows, tensorflow is slow\n",
+        "OpenNMT (upgraded to v2.20.0) does not use the GPU with TensorFlow\n",
+        "TensorFlow.js version 2.0.1 skips registering GPU devices\n",
+        "a colleague's machine has tf gpu 1.4.1 and it is fine there\n",
+        "an NVidia 960M (2GB) gets stuck in the first epoch with tensorflow\n",
+        "nvidia-smi says CUDA 13.0 beside the driver\n",
+    ],
+)
+def test_what_somebody_needs_or_another_program_has_is_not_read(text: str) -> None:
+    assert {name: version for name, version in stated(text).items() if name != "gpu"} == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("用一块1080ti在训练，显卡占用率只有6%左右\n", "1080ti"),
+        ("Hardware: 5090, WSL, the nightly of TensorFlow\n", "5090"),
+        ("python 3.7, 3060 12G, ubuntu\n", "3060"),
+    ],
+)
+def test_a_card_is_read_by_its_number(text: str, name: str) -> None:
+    assert [gpu.name for gpu in read(text.encode(), "-").of(Gpu)] == [name]
+
+
+@pytest.mark.parametrize("text", ["I trained 3060 images in 1080 s\n", "step 2070: loss 0.3050, acc 0.4090\n"])
+def test_other_numbers_are_no_card(text: str) -> None:
+    assert read(text.encode(), "-").of(Gpu) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "absent"),
+    [
+        ("I do not have a GPU. Can this run on a server without one?\n", True),
+        ("There is no NVIDIA GPU in my laptop, does the training work at all?\n", True),
+        ("cudart_stub.cc: Ignore above cudart dlerror if you do not have a GPU set up on your machine.\n", False),
+        ("I do not have a GPU device in the list although nvidia-smi shows one\n", False),
+    ],
+)
+def test_a_computer_without_a_gpu_is_what_its_owner_says(text: str, absent: bool) -> None:
+    said = read(text.encode(), "-").symptoms("stated-absent")
+    assert any(symptom.get("what") == "gpu" for symptom in said) is absent
