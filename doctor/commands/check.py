@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--root", metavar="DIR", help="read this folder instead of /; nothing in it is run or loaded"
     )
     parser.add_argument(
-        "--deep", action="store_true", help="also start TensorFlow in a process of its own and use each GPU"
+        "--deep", action="store_true", help="also start TensorFlow in a separate process and use each GPU"
     )
     parser.add_argument(
         "--limit",

@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--summary", action="store_true", help="one table of causes over all reports")
     parser.add_argument(
-        "--comments", action="store_true", help="with an address of an issue: read its comments as well"
+        "--comments", action="store_true", help="with an issue's address: read its comments, too"
     )
 
 

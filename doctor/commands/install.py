@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--memory-growth", action="store_true", help="let TensorFlow take GPU memory as it needs it"
     )
     own.add_argument(
-        "--installer", choices=("auto", "pip", "uv"), default="auto", help="auto: uv where it is on PATH"
+        "--installer", choices=("auto", "pip", "uv"), default="auto", help="auto: uv if it is on PATH"
     )
     own.add_argument("--no-proof", action="store_true", help="do not start TensorFlow in the new environment")
     own.add_argument("--log", metavar="FILE", help="the log of every step (default: beside the environment)")
@@ -119,7 +119,7 @@ def _refused(outcome: Outcome, args: argparse.Namespace) -> int:
             f"the plan uses {outcome.plans[0].route}, and install supports only pip and uv",
             "its commands are above; --cpu installs the CPU plan",
         )
-    say("Nothing was installed: what was asked for cannot work here. The plans above can.")
+    say("Nothing was installed: the request cannot work here. The plans above can.")
     return 1
 
 

@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--skip-without-tensorflow",
         action="store_true",
-        help="with --check: skip files that do not ask for TensorFlow",
+        help="with --check: skip files that do not request TensorFlow",
     )
     parser.add_argument("--fix", action="store_true", help="fix the lines of the files; shows the diff")
     parser.add_argument("--diff", action="store_true", help="with --fix: print only the diff; write nothing")
@@ -98,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"{option} needs a file", f"tfgpu-doctor plan -r requirements.txt {option}")
     if ((args.diff or args.yes) and not args.fix) or (args.diff and args.yes):
         raise UsageError(
-            "give either --diff or --yes, together with --fix", "tfgpu-doctor plan -r Dockerfile --fix --diff"
+            "use --fix with either --diff or --yes", "tfgpu-doctor plan -r Dockerfile --fix --diff"
         )
     if args.fix:
         return _fix(args)

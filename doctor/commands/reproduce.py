@@ -103,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
 def _beforehand(args: argparse.Namespace) -> str:
     """A sentence about what will be done."""
     what = "A separate process fills the GPU's memory" + (
-        "; cuDNN is asked for its handle with ample memory, with none, and again."
+        "; cuDNN creates its handle with ample memory, with none, and again."
         if args.backend == "native"
         else "; TensorFlow runs a convolution there with five settings, one process each."
     )

@@ -12,7 +12,7 @@ EPILOG = """\
   serve                    prints the address, and opens it where there is a screen
   serve --port 8080        on this port; then, from elsewhere: ssh -L 8080:127.0.0.1:8080 HOST
 
-Only this machine can reach it, and only who knows the address. It ends with Ctrl-C."""
+Only this machine can reach it, and only with the address. It ends with Ctrl-C."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

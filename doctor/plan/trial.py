@@ -76,8 +76,8 @@ def try_route(
                 "gpu",
                 Answer(
                     "no",
-                    f"WSL2 serves GPUs from Pascal on, and compute capability {old[0]} is older "
-                    "(CUDA on WSL User Guide 11.4.4, section 2.1)",
+                    f"WSL2 supports GPUs from Pascal on, and compute capability {old[0]} is older (CUDA on"
+                    " WSL User Guide 11.4.4, section 2.1)",
                     (build,),
                 ),
             )

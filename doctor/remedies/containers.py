@@ -154,7 +154,7 @@ def device_nodes(case: Case) -> list[Step]:
     named = " ".join(f"--device {node}" for node in NODES)
     return [
         manual(
-            f"Start the container again with --gpus all, or with every device named ({named}); on the host,"
-            " sudo nvidia-modprobe -u -c=0 creates those that are missing"
+            f"Start the container again with --gpus all, or with each device given explicitly ({named}); on"
+            " the host, sudo nvidia-modprobe -u -c=0 creates those that are missing"
         )
     ]

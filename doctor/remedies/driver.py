@@ -34,7 +34,7 @@ def install(
         return [
             manual(
                 f"Install {newest} for the GPU {where} (NVIDIA's driver download page), then restart",
-                "the driver is the only part that pip and conda cannot bring",
+                "the driver is the only part that pip and conda cannot install",
                 platform=kind,
                 root=True,
             )

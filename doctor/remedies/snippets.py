@@ -285,7 +285,7 @@ def _environment(wish: Wish) -> Snippet:
     lines = "\n".join(f"os.environ['{name}'] = '{value}'" for name, value in chosen.items())
     return Snippet(
         "environment",
-        "the settings that environment variables make",
+        "settings through environment variables",
         f"import os\n{lines}\nimport tensorflow as tf",
         TOP + " It is better to set them in the shell, before anything can use the GPU.",
         (

@@ -134,7 +134,7 @@ USUAL: dict[str, Usual] = {
     "wsl-driver": Usual(
         text(
             "Install the newest NVIDIA driver on Windows and run `wsl --update`; remove every NVIDIA driver"
-            " package from the Linux inside WSL, and let /usr/lib/wsl/lib stand before other folders"
+            " package from the Linux inside WSL, and put /usr/lib/wsl/lib before other folders"
         ),
         "ls /usr/lib/wsl/lib",
         "no libcuda.so.1 in that folder, or another one before it",
@@ -254,7 +254,7 @@ USUAL: dict[str, Usual] = {
     "memory-leak": Usual(
         text(
             "Call tf.keras.backend.clear_session() between models, build graphs and datasets once, keep no"
-            " tensors in lists, or run each fold in a process of its own"
+            " tensors in lists, or run each fold in a separate process"
         ),
         f"{SMI} --query-gpu=memory.used --format=csv -l 5",
         "the memory grows from step to step",
@@ -299,7 +299,7 @@ USUAL: dict[str, Usual] = {
         "the program pins the op to a GPU",
     ),
     "device-not-found": Usual(
-        text("Name a device that the list shows, or none: TensorFlow takes GPU:0 by itself"),
+        text("Name a device that the list shows, or none: TensorFlow uses GPU:0 by default"),
         'python3 -c "import tensorflow as tf; print(tf.config.list_logical_devices())"',
         "the device is not in the list",
     ),

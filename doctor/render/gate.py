@@ -52,7 +52,7 @@ def summaries(gate: Gate) -> list[str]:
 
 def _summary(judged: Judged, gate: Gate) -> str:
     if judged.result == "no-tensorflow" and (gate.passes_over or len(gate.files) > 1):
-        return "skipped: no line asks for TensorFlow"
+        return "skipped: no line requests TensorFlow"
     return plans.gate_line(judged.outcome)
 
 

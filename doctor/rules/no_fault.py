@@ -251,7 +251,7 @@ def healthy(case: Case) -> Iterator[Finding]:
         yield found(
             "healthy",
             (_in_simulation(facts) if simulated else "")
-            + ("The driver answers" if listed else "A GPU and its driver are there")
+            + ("The driver answers" if listed else "A GPU and its driver are present")
             + ", every library that this TensorFlow loads is present and intact, and no other check found"
             " a fault. TensorFlow itself was not started; --deep does that."
             + "".join(starts.note(start) for start in needed[:1])

@@ -87,7 +87,7 @@ def xla_toolchain_missing(case: Case) -> Iterator[Finding]:
             manual(
                 f"Install the CUDA Toolkit {cuda}".rstrip()
                 + " from NVIDIA's archive and set XLA_FLAGS=--xla_gpu_cuda_data_dir=FOLDER to its folder",
-                "it brings ptxas and libdevice",
+                "it contains ptxas and libdevice",
             )
         )
     elif "conda" in case.environments:
