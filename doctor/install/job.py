@@ -110,7 +110,7 @@ def make_job(
             Action((found, "-m", "venv", str(env)), "a separate environment"),
             Action(
                 (*pip, "--quiet", "--upgrade", "pip"),
-                "older versions of pip do not know the names of current wheels",
+                "older versions of pip do not accept the names of current wheels",
             ),
             Action((*pip, *asked), what, large=True),
         ]

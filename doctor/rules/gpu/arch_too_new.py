@@ -99,10 +99,7 @@ def gpu_arch_too_new(case: Case) -> Iterator[Finding]:
             confidence="likely",
             steps=[
                 manual(
-                    (
-                        "Choose a release of tensorflow-rocm that lists this GPU, with the ROCm that it"
-                        " requires"
-                    )
+                    "Choose a release of tensorflow-rocm that lists this GPU, with the ROCm that it requires"
                 )
             ],
             verify=commands.list_gpus(case),

@@ -15,7 +15,7 @@ function linesOf(words) {
   return (plain.includes("\n") ? plain : plain.replaceAll("\r", "\n")).replace(/\n$/, "").split("\n");
 }
 
-/** The text of a file; null where only the judge knows its encoding. */
+/** The text of a file; null if only the judge can detect its encoding. */
 function decoded(bytes) {
   const utf16 = (bytes[0] === 0xff && bytes[1] === 0xfe) ? "utf-16le" : (bytes[0] === 0xfe && bytes[1] === 0xff) ? "utf-16be" : "utf-8";
   try {
