@@ -24,9 +24,10 @@ EPILOG = """\
   install                                  the first plan of `plan`, in ./tf-gpu; asks before it begins
   install --tensorflow latest --yes        the newest release, without asking
   install --dry-run > install.sh           a script that does the same
-  install --env ~/envs/tf --memory-growth  elsewhere, and with memory growth switched on in it
+  install --env ~/envs/tf --memory-growth  in another folder, and with memory growth on
 
-Nothing is run as an administrator, the system's Python is not touched, and a failure or Ctrl-C takes away what was made."""
+Nothing is run as an administrator, and the system's Python is not touched.
+After a failure or Ctrl-C, everything that was made is removed."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -22,11 +22,11 @@ EPILOG = """\
   plan --tensorflow 2.15                         this machine, that release
   plan --os "Ubuntu 24.04" --gpu "GTX 1080"      another machine, described
   plan --machine check.json                      another machine: the JSON of `check` there
-  plan --cpu                                     for the CPU: no CUDA is installed; --gpu none says the same
-  plan --cuda 11.2 --cudnn 8.1                   with the CUDA and cuDNN that are given
+  plan --cpu                                     for the CPU: no CUDA is installed; --gpu none means the same
+  plan --cuda 11.2 --cudnn 8.1                   with this CUDA and cuDNN
   plan -r requirements.txt --check               a gate for CI: one line and an exit code
   plan Dockerfile uv.lock --check --format sarif  for code scanning; --format github: annotations
-  plan Dockerfile --fix --diff                   the lines that cure it; --fix --yes writes them"""
+  plan Dockerfile --fix --diff                   the lines that fix it; --fix --yes writes them"""
 
 FORMATS = ("text", "json", "markdown", "html", "sarif", "github")
 

@@ -240,7 +240,7 @@ USUAL: dict[str, Usual] = {
         'python3 -c "import tensorflow as tf; print(tf.__version__)"',
         "another major release than the code was written for",
     ),
-    "cudnn-init-oom": Usual(growth, SMI, "nearly all memory is taken by this very program"),
+    "cudnn-init-oom": Usual(growth, SMI, "this program itself takes nearly all memory"),
     "gpu-memory-held": Usual(held, SMI, "other processes hold the memory before the program starts"),
     "model-oom": Usual(
         text(
