@@ -81,7 +81,7 @@ FIRES = (
         "two cards that are called 0 and 1",
         "CUDA_VISIBLE_DEVICES='5,6' is exported first.\nThe training then takes GPU:0 and GPU:1, and does not"
         " care what I chose.\n",
-        "uses GPU:0",
+        "takes GPU:0",
     ),
     Fires(
         "nccl-failure",
