@@ -200,10 +200,10 @@ def healthy(case: Case) -> Iterator[Finding]:
     if plugin and not works and not facts.has("directml-no-adapter"):
         yield found(
             "healthy",
-            f"Another maker's accelerator serves this TensorFlow ({plugin[0].get('name')}); CUDA and NVIDIA's"
-            " driver mean nothing for it.",
+            f"This TensorFlow uses another maker's accelerator ({plugin[0].get('name')}), which needs neither"
+            " CUDA nor NVIDIA's driver.",
             plugin[:2],
-            title="Nothing keeps TensorFlow from the accelerator of its plugin",
+            title="Nothing keeps TensorFlow from using its plugin's accelerator",
             confidence="likely",
             verify=commands.list_gpus(case),
         )
