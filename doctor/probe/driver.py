@@ -65,7 +65,7 @@ def kernel_side(machine: Machine) -> Iterator[Fact]:
         loaded = _modules(machine)
     if loaded is None:
         yield Unreadable(
-            Source("/proc/modules"), "nvidia kernel module", "neither /proc/modules nor /sys/module is there"
+            Source("/proc/modules"), "nvidia kernel module", "neither /proc/modules nor /sys/module exists"
         )
     else:
         for name in MODULES:

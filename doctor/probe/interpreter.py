@@ -120,8 +120,8 @@ def _whole_path(machine: Machine, wanted: str) -> str:
 def examine(
     machine: Machine, wanted: str | None = None, found: tuple[str | None, str, str | None] | None = None
 ) -> Environment:
-    """The environment in use with the facts about it; found: what `find` gave. Raises NoPythonError as `find`
-    does."""
+    """The environment in use with the facts about it. found: the result of `find`. Raises NoPythonError as
+    `find` does."""
     with machine.noting() as unseen:
         executable, found_by, folder = found or find(machine, wanted)
     if executable is None and folder is None:
@@ -281,8 +281,8 @@ def _environment(
 
 
 def _pythons(machine: Machine, folder: str) -> list[str | None]:
-    """The interpreters in an environment's folder, the one that `python3` means first; None where it has
-    none."""
+    """The interpreters in an environment's folder: first the one that `python3` starts, or None if there is none,
+    then those with a version in their names."""
     own = _inside(machine, folder)
     names = machine.names_seen(f"{folder}/bin") if machine.system != "windows" else []
     others = [f"{folder}/bin/{name}" for name in names if _MINOR.fullmatch(name)]

@@ -17,7 +17,7 @@ KEPT = (
     "/home/*/*nvidia-smi*",
     "/home/*/nvidia-bug-report.log",
 )
-"""Where people and tools keep what nvidia-smi printed."""
+"""Files in which people and tools save the output of nvidia-smi."""
 KEPT_SIZE = 1 << 18
 ROW_OF_GPU = lazy.compile(r"\|\s{1,6}(\d{1,3})\s{1,6}[A-Z].{1,80}\|")
 """The first line of a GPU in nvidia-smi's table; its MIG mode is one or two lines below."""

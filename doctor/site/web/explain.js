@@ -44,7 +44,7 @@ async function judged(input, platform = "") {
   return shown;
 }
 
-/** Where the report does not tell its platform, somebody can; it changes what the judge concludes. */
+/** If the report does not show its platform, the user can choose it; the platform changes the conclusions. */
 function chooser(input, platform, shown) {
   const select = el("select.chip", { "aria-label": "The machine runs" }, el("option", { value: "" }, "which system? unknown"),
     Object.entries(SYSTEMS).map(([value, name]) => el("option", { value, selected: value === platform }, name)));
