@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="with --check: skip files that do not request TensorFlow",
     )
-    parser.add_argument("--fix", action="store_true", help="fix the lines of the files; shows the diff")
+    parser.add_argument("--fix", action="store_true", help="correct the lines of the files; shows the diff")
     parser.add_argument("--diff", action="store_true", help="with --fix: print only the diff; write nothing")
     parser.add_argument("--yes", action="store_true", help="with --fix: write the files")
     parser.add_argument(

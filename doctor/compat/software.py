@@ -147,7 +147,7 @@ def required(build: TensorFlowRelease, tables: Tables) -> tuple[str, ...]:
 
 
 def runs_with_cuda(build: TensorFlowRelease, cuda: str, tables: Tables) -> Answer:
-    """Whether a CUDA toolkit of this version holds the libraries that the build opens, judged by their
+    """Whether a CUDA toolkit of this version contains the libraries that the build opens, judged by their
     names."""
     if build.gpu is False:
         return Answer("yes", f"{build.requirement} is a CPU build and opens no CUDA", (build,))

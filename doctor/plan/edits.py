@@ -124,7 +124,7 @@ def _lines(judged: Outcome, line: Asked, wanted: Wanted, name: str) -> Iterator[
             image,
             plan.candidate.image,
             name,
-            f"in place of: {image.text}; it holds TensorFlow {plan.tensorflow} with its CUDA and cuDNN",
+            f"in place of: {image.text}; it contains TensorFlow {plan.tensorflow} with its CUDA and cuDNN",
         )
         yield left_out(line, name, "the image has TensorFlow already")
         return

@@ -78,9 +78,11 @@ def find(machine: Machine, wanted: str | None = None) -> tuple[str | None, str, 
                     target = machine.readlink(link)
                     if target is not None:
                         raise NoPythonError(
-                            f"{wanted} holds no Python: {link} leads to {target}, and nothing is there"
+                            f"{wanted} contains no Python: {link} leads to {target}, and nothing is there"
                         )
-                raise NoPythonError(f"{wanted} holds no Python: neither bin/python nor python.exe is in it")
+                raise NoPythonError(
+                    f"{wanted} contains no Python: neither bin/python nor python.exe is in it"
+                )
             return inside, "--python", wanted
         if not machine.exists(wanted):
             if "/" not in wanted and machine.which(wanted):
@@ -103,7 +105,7 @@ def find(machine: Machine, wanted: str | None = None) -> tuple[str | None, str, 
     for folder in every:
         for inside in _pythons(machine, folder):
             if any(machine.is_dir(f"{path}/tensorflow") for path in paths(machine, folder, inside).folders):
-                return inside, "it holds TensorFlow", folder
+                return inside, "it contains TensorFlow", folder
     if every:
         return _inside(machine, every[0]), "the first one in this root", every[0]
     return None, "", None

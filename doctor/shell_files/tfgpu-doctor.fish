@@ -148,7 +148,7 @@ complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using plan' -l driver -x -d 've
 complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using plan' -l machine -xka "(__fish_complete_path (commandline -ct))" -d 'the JSON of `check` on that machine'
 complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using plan' -l check -d 'a line for each file and an exit code, for CI: 0 ok, 1 an error, 3 could not examine'
 complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using plan' -l skip-without-tensorflow -d 'with --check: skip files that do not request TensorFlow'
-complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using plan' -l fix -d 'fix the lines of the files; shows the diff'
+complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using plan' -l fix -d 'correct the lines of the files; shows the diff'
 complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using plan' -l diff -d 'with --fix: print only the diff; write nothing'
 complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using plan' -l yes -d 'with --fix: write the files'
 complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using plan' -l resolve -d 'with -r: let pip or uv resolve the file in dry-run too (uses the network)'
