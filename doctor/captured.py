@@ -36,8 +36,8 @@ class Captured:
         self._thread.start()
 
     def _pass_on(self) -> None:
-        """Read until every writer is gone; a program that a cell started in the background may stay one for
-        long."""
+        """Read until every writer is gone; a program that a cell started in the background may keep writing
+        for long."""
         import select
 
         while True:

@@ -88,7 +88,7 @@ def manual(text: str, why: str = "", *, platform: str = "", root: bool = False) 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One root cause with its evidence, of which there is always some.
+    """One root cause with its evidence, which is never empty.
 
     tables: citations of the rows of the compatibility tables that the conclusion uses. confidence: certain
     (the text or the machine proves it), likely, possible. consequences: other facts that follow from this

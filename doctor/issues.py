@@ -323,7 +323,7 @@ def act(settings: Settings) -> str:
     if settings.dry_run:
         _show(comment)
         return f"dry run: the verdict is {code or 'not asked for'}; " + (
-            "a comment would stand there" if comment else "no comment"
+            "it would write a comment" if comment else "no comment"
         )
     tracker = Tracker(settings, issue)
     before = tracker.own()

@@ -79,7 +79,7 @@ class Chain:
 
 
 Line = Union[Command, Export, Chain, Literal]
-"""Everything that one line of a terminal can be."""
+"""The kinds of command lines."""
 
 
 def run(*argv: Word, **variables: Word) -> Command:

@@ -198,8 +198,8 @@ def _git(clone: Path, *arguments: str) -> str:
 
 
 def colab(clone: Path) -> Iterator[dict[str, Any]]:
-    """A row for each run of days on which Colab's runtime with a GPU held the same; what it holds later is
-    not known."""
+    """A row for each range of days on which Colab's runtime with a GPU had the same content; what it holds
+    later is not known."""
     last: dict[str, Any] | None = None
     day = ""
     for line in _git(clone, "log", "--reverse", "--format=%h %cs").splitlines():

@@ -52,19 +52,19 @@ ABOUT_WHEELS = (
     " read from each wheel's directory; requires from its METADATA."
 )
 ABOUT_CUDNN = (
-    "cuDNN releases: the CUDA majors they are made for and the compute capabilities that they serve. Rows"
+    "cuDNN releases: the CUDA majors they are made for and the compute capabilities that they support. Rows"
     " with a wheel: capabilities and ptx are the GPU code in libcudnn_ops (libcudnn_ops_infer before 9),"
     " which every operation needs. Rows without: from NVIDIA's support matrix, kept by hand."
 )
 ABOUT_FRAMEWORKS = (
-    "Other GPU frameworks, and the packages through which they ask for CUDA: what each final release requires"
-    " on Linux x86_64 by the METADATA of its newest Python's wheel. extras: those that lead to CUDA. pythons:"
-    " those that it has wheels for, none where one wheel serves all."
+    "Other GPU frameworks, and the packages through which they install CUDA: the requirements of each final"
+    " release on Linux x86_64, from the METADATA of its newest Python's wheel. extras: those that lead to"
+    " CUDA. pythons: those with wheels, none if one wheel is for all."
 )
 
 
 def write(table: str, about: str, rows: Iterable[dict[str, Any]], date: str) -> None:
-    """Write one table, one row a line."""
+    """Write one table, one row per line."""
     lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
     head = (
         f'{{"table": "{table}", "schema": 1, "date": "{date}",\n"about":'

@@ -5,10 +5,11 @@ train_prose.py [--held-out N | --writers]   needs scikit-learn (pip install scik
 minute
 
 sentences.jsonl holds examples, {"text", "label" (a finding code), "lang", "kind"}; reports.jsonl real
-reports, whose sentences train with the label of the report, those of the parts that are only scored left out
-(see `part`). Every tenth example is held out and its score printed, and that of the real reports of the other
-parts; with --held-out 0 all examples train, and all real reports but those of the part that is only scored,
-as the shipped weights do. The result is the same for the same examples and the same release of scikit-learn.
+reports, whose sentences train with the report's label, except those of the parts that are only scored (see
+`part`). Every tenth example is held out, and its score is printed with that of the real reports of the other
+parts. With --held-out 0, as for the shipped weights, all examples train, and all real reports except those of
+the part that is only scored. The result is the same for the same examples and the same release of
+scikit-learn.
 """
 
 from __future__ import annotations

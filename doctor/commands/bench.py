@@ -22,8 +22,8 @@ examples:
   tfgpu-doctor bench --gpu 1 --output bench.svg
   tfgpu-doctor bench --format json
 
-Steady times are the median of repeats after a warm-up; the first call, which loads libraries, compiles and tunes, stands
-apart. "with transfer" counts the way of the data from the host's memory to the GPU and back."""
+Steady times are the median of repeats after a warm-up; the first call, which loads libraries, compiles and tunes, is
+shown separately. "with transfer" includes copying the data from host memory to the GPU and back."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -176,7 +176,7 @@ def _print(result: Bench, out: TextIO, args: argparse.Namespace) -> None:
         if result.gpu and not result.simulated:
             for transfer, words in ((False, "with the data on the GPU"), (True, "with transfer")):
                 size = pays_from(result.measured, op, transfer=transfer)
-                said = f"from {size} on" if size is not None else "at none of the sizes measured"
+                said = f"from {size} on" if size is not None else "at none of the measured sizes"
                 console.print(f"The GPU is faster {words}: {said}.", soft_wrap=True)
         console.print()
     for note in result.notes():

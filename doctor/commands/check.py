@@ -21,7 +21,7 @@ EPILOG = """\
   check --root /mnt/disk                 another system's files: a container's, a chroot, a mounted disk; nothing is run
   check --save machine.json              save what was seen, without names and tokens, to diagnose it elsewhere
   check --from machine.json              diagnose what was saved
-  check --script > collect.sh            for a machine without Python 3.8: run it there, and give its report to explain"""
+  check --script > collect.sh            for a machine without Python 3.8: run it there, and explain its output"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--root", metavar="DIR", help="read this folder instead of /; nothing in it is run or loaded"
     )
     parser.add_argument(
-        "--deep", action="store_true", help="also start TensorFlow in a process of its own and use each GPU"
+        "--deep", action="store_true", help="also start TensorFlow in a separate process and use each GPU"
     )
     parser.add_argument(
         "--limit",

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 EPILOG = """\
   explain train.log                      a log, a traceback, an issue's text, pip or nvidia-smi output, a notebook
   python train.py 2>&1 | tfgpu-doctor explain -
-  explain logs/ more/*.txt               every text in a folder; JSON is one line each (--format json)
+  explain logs/ more/*.txt               every text in a folder; with --format json one line for each
   explain https://github.com/OWNER/REPO/issues/1234 --comments
   explain logs/ --summary                which causes, and how often
 
-A file may be of any size: of one larger than a megabyte the lines that can matter are read.
-Addresses of GitHub are asked for with the token in GITHUB_TOKEN or GH_TOKEN, where one is set."""
+Files may be of any size: above one megabyte, only the lines that can matter are read.
+Requests to GitHub use the token in GITHUB_TOKEN or GH_TOKEN if one is set."""
 
 MANY = 32
 """From this number of reports on, all cores are used."""
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--summary", action="store_true", help="one table of causes over all reports")
     parser.add_argument(
-        "--comments", action="store_true", help="with an address of an issue: read its comments as well"
+        "--comments", action="store_true", help="with an issue's address: read its comments, too"
     )
 
 

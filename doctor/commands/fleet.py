@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from doctor.render.fleet_document import Result
 
 EPILOG = """\
-  fleet read reports/                    reports that something else collected (check --format json), compared
-  fleet --ssh n1,n2,n3                   check on each by the system's ssh; --ssh @hosts.txt reads a file
+  fleet read reports/                    compare reports that were collected in another way (check --format json)
+  fleet --ssh n1,n2,n3                   run check on each with the system's ssh; --ssh @hosts.txt reads a file
   fleet --slurm -p gpu                   a step on each node of a partition; --slurm n[1-8], or those of this job
   fleet --slurm --distributed            in a job: do its nodes agree on what distributed training needs?
   fleet --ray                            a task on each node of the running Ray cluster
@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="also: do the nodes agree on what MultiWorkerMirroredStrategy needs?",
     )
-    pods = parser.add_argument_group("of --manifest kubernetes")
+    pods = parser.add_argument_group("options of --manifest kubernetes")
     pods.add_argument(
         "--image", help="the container image in which the job runs: the one that you train with"
     )
@@ -113,7 +113,7 @@ def run(args: argparse.Namespace) -> int:
             "`fleet read PATH`, --ssh HOSTS, --slurm, --ray or --manifest kubernetes",
         )
     if args.distributed and chosen != ["slurm"]:
-        raise UsageError("--distributed goes with --slurm", "run it inside the job whose nodes have to agree")
+        raise UsageError("--distributed needs --slurm", "run it inside the job whose nodes have to agree")
     if args.distributed and not os.environ.get("SLURM_JOB_ID"):
         raise UsageError(
             "--distributed needs a Slurm job, and this shell is not in one",

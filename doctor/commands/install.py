@@ -24,9 +24,10 @@ EPILOG = """\
   install                                  the first plan of `plan`, in ./tf-gpu; asks before it begins
   install --tensorflow latest --yes        the newest release, without asking
   install --dry-run > install.sh           a script that does the same
-  install --env ~/envs/tf --memory-growth  elsewhere, and with memory growth switched on in it
+  install --env ~/envs/tf --memory-growth  in another folder, and with memory growth on
 
-Nothing is run as an administrator, the system's Python is not touched, and a failure or Ctrl-C takes away what was made."""
+Nothing is run as an administrator, and the system's Python is not touched.
+After a failure or Ctrl-C, everything that was made is removed."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--memory-growth", action="store_true", help="let TensorFlow take GPU memory as it needs it"
     )
     own.add_argument(
-        "--installer", choices=("auto", "pip", "uv"), default="auto", help="auto: uv where it is on PATH"
+        "--installer", choices=("auto", "pip", "uv"), default="auto", help="auto: uv if it is on PATH"
     )
     own.add_argument("--no-proof", action="store_true", help="do not start TensorFlow in the new environment")
     own.add_argument("--log", metavar="FILE", help="the log of every step (default: beside the environment)")
@@ -119,7 +120,7 @@ def _refused(outcome: Outcome, args: argparse.Namespace) -> int:
             f"the plan uses {outcome.plans[0].route}, and install supports only pip and uv",
             "its commands are above; --cpu installs the CPU plan",
         )
-    say("Nothing was installed: what was asked for cannot work here. The plans above can.")
+    say("Nothing was installed: the request cannot work here. The plans above can.")
     return 1
 
 

@@ -22,11 +22,11 @@ EPILOG = """\
   plan --tensorflow 2.15                         this machine, that release
   plan --os "Ubuntu 24.04" --gpu "GTX 1080"      another machine, described
   plan --machine check.json                      another machine: the JSON of `check` there
-  plan --cpu                                     for the CPU: no CUDA is installed; --gpu none says the same
-  plan --cuda 11.2 --cudnn 8.1                   with the CUDA and cuDNN that are given
+  plan --cpu                                     for the CPU: no CUDA is installed; --gpu none means the same
+  plan --cuda 11.2 --cudnn 8.1                   with this CUDA and cuDNN
   plan -r requirements.txt --check               a gate for CI: one line and an exit code
   plan Dockerfile uv.lock --check --format sarif  for code scanning; --format github: annotations
-  plan Dockerfile --fix --diff                   the lines that cure it; --fix --yes writes them"""
+  plan Dockerfile --fix --diff                   the lines that fix it; --fix --yes writes them"""
 
 FORMATS = ("text", "json", "markdown", "html", "sarif", "github")
 
@@ -44,9 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--skip-without-tensorflow",
         action="store_true",
-        help="with --check: skip files that do not ask for TensorFlow",
+        help="with --check: skip files that do not request TensorFlow",
     )
-    parser.add_argument("--fix", action="store_true", help="fix the lines of the files; shows the diff")
+    parser.add_argument("--fix", action="store_true", help="correct the lines of the files; shows the diff")
     parser.add_argument("--diff", action="store_true", help="with --fix: print only the diff; write nothing")
     parser.add_argument("--yes", action="store_true", help="with --fix: write the files")
     parser.add_argument(
@@ -98,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"{option} needs a file", f"tfgpu-doctor plan -r requirements.txt {option}")
     if ((args.diff or args.yes) and not args.fix) or (args.diff and args.yes):
         raise UsageError(
-            "give either --diff or --yes, together with --fix", "tfgpu-doctor plan -r Dockerfile --fix --diff"
+            "use --fix with either --diff or --yes", "tfgpu-doctor plan -r Dockerfile --fix --diff"
         )
     if args.fix:
         return _fix(args)

@@ -23,8 +23,9 @@ examples:
   tfgpu-doctor reproduce cudnn-init-oom --backend native    cuDNN alone, without TensorFlow
   tfgpu-doctor reproduce cudnn-init-oom --output memory.svg the plot of free memory as a picture
 
-It fills the GPU's memory for some seconds at a time, and gives everything back. It does nothing to other processes, and
-refuses a GPU that others use. Exit code 0: the failure came and was cured; 3: it did not come, or could not be tried."""
+It fills the GPU's memory for some seconds at a time, and frees all of it. It does not affect other processes, and
+refuses a GPU that others use. Exit code 0: the failure occurred and was fixed; 3: it did not occur, or
+could not be tried."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -103,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
 def _beforehand(args: argparse.Namespace) -> str:
     """A sentence about what will be done."""
     what = "A separate process fills the GPU's memory" + (
-        "; cuDNN is asked for its handle with ample memory, with none, and again."
+        "; cuDNN creates its handle with ample memory, with none, and again."
         if args.backend == "native"
         else "; TensorFlow runs a convolution there with five settings, one process each."
     )

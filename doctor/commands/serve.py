@@ -9,10 +9,10 @@ import sys
 from doctor.errors import UnableError, UsageError
 
 EPILOG = """\
-  serve                    prints the address, and opens it where there is a screen
+  serve                    prints the address, and opens it if there is a screen
   serve --port 8080        on this port; then, from elsewhere: ssh -L 8080:127.0.0.1:8080 HOST
 
-Only this machine can reach it, and only who knows the address. It ends with Ctrl-C."""
+Only programs on this machine that know the address can reach it. It ends with Ctrl-C."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

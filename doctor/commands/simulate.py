@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=[],
         metavar="MIB",
-        help="its memory in MiB, in place of the card's own",
+        help="its memory in MiB, instead of the card's own",
     )
     add("--driver", metavar="V", help="the driver's version (550.54.14, or the first that supports the GPU)")
     add(

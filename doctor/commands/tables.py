@@ -15,7 +15,7 @@ FORMATS = ("text", "json", "markdown")
 EPILOG = """\
   tables tensorflow 2.15.1          what this release was built for and needs (no version: every release)
   tables tensorflow 1.14 --package tensorflow-gpu
-  tables driver 535.183.01          the highest CUDA that a driver offers, and which GPUs it serves
+  tables driver 535.183.01          the highest CUDA that a driver offers, and which GPUs it supports
   tables cuda 12.5                  a toolkit's drivers and the libraries in it
   tables cudnn 9.10                 a cuDNN release's CUDA majors and compute capabilities
   tables gpu RTX 3080               by name, PCI id (10de:2206) or compute capability (8.6)

@@ -97,7 +97,7 @@ def _by_code(build: TensorFlowRelease, capability: str, situation: Situation, ta
         return Answer("slow", text, (build,))
     evidence: tuple[Row, ...] = (build, needed)
     if situation.driver is None:
-        return Answer("slow", f"{text} and needs a driver of CUDA {needed.cuda} or newer", evidence)
+        return Answer("slow", f"{text} and needs a driver for CUDA {needed.cuda} or newer", evidence)
     offered = tables.driver_cuda(situation.driver, situation.side)
     branch = tables.driver_branch(situation.driver, situation.side)
     if offered is None:
@@ -105,8 +105,8 @@ def _by_code(build: TensorFlowRelease, capability: str, situation: Situation, ta
     evidence = (build, needed, branch) if branch is not None else evidence
     if dotted(offered) < dotted(needed.cuda):
         why = (
-            f"{name} holds only PTX ISA {needed.isa} for compute capability {capability}, which needs a"
-            " driver of "
+            f"{name} has only PTX ISA {needed.isa} for compute capability {capability}, which needs a driver"
+            " for "
         )
         why += f"CUDA {needed.cuda}; driver {situation.driver} offers {offered}"
         return Answer("no", why, evidence)

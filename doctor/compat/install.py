@@ -77,7 +77,7 @@ def runs_with_pip_libraries(build: TensorFlowRelease, situation: Situation, tabl
                     "" if older is None else f"pip install {older.package}=={older.version}",
                 )
             )
-    answers.append(Answer("yes", f"{_with_extra(build)} brings its libraries and finds them", (build,)))
+    answers.append(Answer("yes", f"{_with_extra(build)} installs its libraries and finds them", (build,)))
     return worst(answers)
 
 

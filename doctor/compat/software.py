@@ -147,7 +147,7 @@ def required(build: TensorFlowRelease, tables: Tables) -> tuple[str, ...]:
 
 
 def runs_with_cuda(build: TensorFlowRelease, cuda: str, tables: Tables) -> Answer:
-    """Whether a CUDA toolkit of this version holds the libraries that the build opens, judged by their
+    """Whether a CUDA toolkit of this version contains the libraries that the build opens, judged by their
     names."""
     if build.gpu is False:
         return Answer("yes", f"{build.requirement} is a CPU build and opens no CUDA", (build,))
@@ -163,19 +163,19 @@ def runs_with_cuda(build: TensorFlowRelease, cuda: str, tables: Tables) -> Answe
     if missing:
         return Answer(
             "no",
-            f"CUDA {cuda} does not hold {', '.join(row.soname for row in missing)}, which {build.requirement}"
-            " opens: " + _where(missing),
+            f"CUDA {cuda} does not contain {', '.join(row.soname for row in missing)}, which"
+            f" {build.requirement} opens: " + _where(missing),
             (build, *missing),
         )
     evidence = (build, *rows)
     if build.cuda is not None and here < dotted(minor(build.cuda)):
         return Answer(
             "unknown",
-            f"CUDA {cuda} holds every library that {build.requirement} opens, but it was made for "
-            f"CUDA {build.cuda}: NVIDIA supports newer libraries, not older ones",
+            f"CUDA {cuda} contains every library that {build.requirement} opens, but it was made for CUDA"
+            f" {build.cuda}: NVIDIA supports newer libraries, not older ones",
             evidence,
         )
-    return Answer("yes", f"CUDA {cuda} holds every CUDA library that {build.requirement} opens", evidence)
+    return Answer("yes", f"CUDA {cuda} contains every CUDA library that {build.requirement} opens", evidence)
 
 
 def runs_with_cudnn(

@@ -107,7 +107,7 @@ def _by_name(
         f"{build.requirement} opens the libraries of CUDA {packages.cuda} and cuDNN {packages.cudnn}:"
         " NVIDIA's packages "
     )
-    reasons = [Answer("yes", f"{why}hold all of them, in the versions that {whose} pins", (build, named))]
+    reasons = [Answer("yes", f"{why}contain all of them, in the versions that {whose} pins", (build, named))]
     blocks = []
     row = tables.cudnn(
         packages.requirements[_at(packages, "cudnn")].partition("==")[2], cuda_major(build, tables)

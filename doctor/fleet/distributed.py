@@ -218,7 +218,7 @@ def _interfaces(replies: Sequence[Reply]) -> Agreement:
     return Agreement(
         question,
         True,
-        "NCCL_SOCKET_IFNAME is there on each node" if wanted else "NCCL chooses its interfaces itself",
+        "NCCL_SOCKET_IFNAME exists on each node" if wanted else "NCCL chooses its interfaces itself",
         {},
     )
 

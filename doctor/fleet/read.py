@@ -132,9 +132,9 @@ def _of_stream(stream: IO[bytes], name: str, *, keep: bool, kinds: set[object]) 
         yield unanswered(pod, "failed", f"its pod printed no report; it begins with: {words}")
     if not count and not pods:
         reason = (
-            f"its file holds no report: {why}"
+            f"its file contains no report: {why}"
             if why
-            else f"its file holds no report; it begins with: {first}"
+            else f"its file contains no report; it begins with: {first}"
             if first
             else ""
         )

@@ -73,10 +73,10 @@ def hosts(text: str) -> list[str]:
         if word.startswith("-") or not _HOST.fullmatch(word):
             raise UsageError(
                 f"`{word[:80]}` is not a host",
-                "--ssh HOST,USER@HOST or ssh://HOST:PORT; --ssh @FILE has one a line",
+                "--ssh HOST,USER@HOST or ssh://HOST:PORT; --ssh @FILE has one per line",
             )
     if not found:
-        raise InputError("it names no host", "--ssh @FILE reads one host a line")
+        raise InputError("it names no host", "--ssh @FILE reads one host per line")
     if len(found) > MOST:
         raise UsageError(f"these are {len(found)} hosts", f"at most {MOST}")
     return found

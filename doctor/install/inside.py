@@ -22,7 +22,7 @@ def write_links(site_packages: Path, links: tuple[Link, ...]) -> list[Path]:
     for link in links:
         target, into = site_packages / link.folder / link.library, site_packages / link.into
         if not target.exists():
-            raise FileNotFoundError(2, "pip did not bring this library", str(target))
+            raise FileNotFoundError(2, "pip did not install this library", str(target))
         place = into / link.library
         if place.is_symlink() and place.resolve() == target.resolve():
             continue

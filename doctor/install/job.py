@@ -100,17 +100,17 @@ def make_job(
     )
     if uv is not None:
         actions = [
-            Action((uv, "venv", "--python", found or plan.python, str(env)), "an environment of its own"),
+            Action((uv, "venv", "--python", found or plan.python, str(env)), "a separate environment"),
             Action((uv, "pip", "install", "--python", str(python), *asked), what, large=True),
         ]
     else:
         assert found is not None
         pip = (str(python), "-m", "pip", "--disable-pip-version-check", "install")
         actions = [
-            Action((found, "-m", "venv", str(env)), "an environment of its own"),
+            Action((found, "-m", "venv", str(env)), "a separate environment"),
             Action(
                 (*pip, "--quiet", "--upgrade", "pip"),
-                "older versions of pip do not know the names of current wheels",
+                "older versions of pip do not accept the names of current wheels",
             ),
             Action((*pip, *asked), what, large=True),
         ]

@@ -101,7 +101,7 @@ def package_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[P
     plain = case.tables.tensorflow(version, "tensorflow", side)
     why: tuple[Fact, str, str] | None = None
     if images and len(images) == len(facts.symptoms("image-tag")):
-        why = images[0], "an image without -gpu in its tag holds a CPU build", "container-no-gpu"
+        why = images[0], "an image without -gpu in its tag contains a CPU build", "container-no-gpu"
     elif "tensorflow-cpu" in named and len(named) == 1:
         why = named["tensorflow-cpu"], "tensorflow-cpu is built without CUDA", "tf-cpu-only"
     elif facts.has("conda-cpu-build"):

@@ -55,8 +55,34 @@ _PRODUCT = tuple((name, lazy.compile(pattern, re.IGNORECASE)) for name, pattern 
 _LINK = frozenset(
     (
         *("version", "versions", "ver", "v", "release", "r", "is", "was", "at", "now", "currently", "still"),
-        *("toolkit", "installed", "gpu", "cpu", "the", "it", "of", "build", "package", "lib", "library", "libs"),
-        *("runtime", "sdk", "has", "have", "only", "already", "since", "in", "on", "with", "using", "updated"),
+        *(
+            "toolkit",
+            "installed",
+            "gpu",
+            "cpu",
+            "the",
+            "it",
+            "of",
+            "build",
+            "package",
+            "lib",
+            "library",
+            "libs",
+        ),
+        *(
+            "runtime",
+            "sdk",
+            "has",
+            "have",
+            "only",
+            "already",
+            "since",
+            "in",
+            "on",
+            "with",
+            "using",
+            "updated",
+        ),
         *("upgraded", "to", "downgraded", "lowered", "moved", "changed", "apparently", "exactly", "namely"),
         *("latest", "newest", "current"),
     )
@@ -74,7 +100,9 @@ _DRIVER = lazy.compile(r"[1-9]\d\d\.\d{2,3}(?:\.\d{2})?")
 """How a driver's version looks, and nothing else in such a report."""
 _TUPLE = lazy.compile(r"\d+\.\d+\.\d+")
 _BOUND = lazy.compile(r"[<>≥≤~^]=?\s?$")
-_MUST = lazy.compile(r"必须|需要|要求|\b(?:must|should|needs?|has to|have to|require[ds]?|please|try)\b", re.IGNORECASE)
+_MUST = lazy.compile(
+    r"必须|需要|要求|\b(?:must|should|needs?|has to|have to|require[ds]?|please|try)\b", re.IGNORECASE
+)
 """Before a version: it is wanted or recommended."""
 BEFORE = 40
 """Characters before a product in which such a word counts."""
@@ -95,7 +123,9 @@ _NUMBER = lazy.compile(
 )
 """A card by its number alone, as an item of a list."""
 
-_KIND = r"(?:an? |any |my own )?(?:(?:nvidia|dedicated|discrete|cuda|cuda[- ](?:capable|enabled)|physical) ){0,2}"
+_KIND = (
+    r"(?:an? |any |my own )?(?:(?:nvidia|dedicated|discrete|cuda|cuda[- ](?:capable|enabled)|physical) ){0,2}"
+)
 _COMPUTER = r"(?:pc|computer|laptop|machine|server|box|notebook|desktop|system|mac\w*)"
 _NO_GPU = lazy.compile(
     rf"\b(?:I|we|you) (?:(?:currently|still|just|really) )?(?:(?:do|did)(?: not|n'?t) (?:have|own)|(?:have|own) no)"
@@ -150,7 +180,9 @@ def _versions(line: str, source: Source) -> Iterator[Fact]:
         if token.lastgroup != "version" or _BOUND.search(line, 0, token.start()):
             continue
         product, begin = _product(tokens, place)
-        if product == "cuda" and (_OFFERED.search(line) or (line[max(0, begin - 1) : begin] == "/" and ":" in line)):
+        if product == "cuda" and (
+            _OFFERED.search(line) or (line[max(0, begin - 1) : begin] == "/" and ":" in line)
+        ):
             continue
         if _MUST.search(line, max(0, begin - BEFORE), token.start()):
             continue
@@ -198,7 +230,11 @@ def _fact(product: str, version: str, source: Source) -> Fact | None:
     if product in ("", "driver") and _DRIVER.fullmatch(version) and 170 <= major <= 999:
         return DriverVersion(source, version, "any", PROSE if product else INFERRED)
     if product == "driver":
-        return DriverVersion(source, version, "any", PROSE) if len(numbers) == 1 and 300 <= major <= 999 else None
+        return (
+            DriverVersion(source, version, "any", PROSE)
+            if len(numbers) == 1 and 300 <= major <= 999
+            else None
+        )
     plain = ".".join(map(str, numbers))
     if product == "cuda":
         return CudaVersion(source, plain, rank=PROSE) if plausible_cuda(plain) else None
@@ -207,7 +243,9 @@ def _fact(product: str, version: str, source: Source) -> Fact | None:
         return CudnnVersion(source, known, rank=PROSE) if plausible_cudnn(known) else None
     if product == "python":
         return PythonVersion(source, version, rank=PROSE) if major == 3 and 3 <= minor <= 20 else None
-    if len(numbers) < 2 or not ((major == 0 and 5 <= minor <= 12) or (major == 1 and minor <= 15) or (major == 2 and minor <= 40)):
+    if len(numbers) < 2 or not (
+        (major == 0 and 5 <= minor <= 12) or (major == 1 and minor <= 15) or (major == 2 and minor <= 40)
+    ):
         return None
     if product == "tensorflow":
         return TensorFlowVersion(source, version.replace("-dev", ".dev").replace("-rc", "rc"), rank=PROSE)

@@ -128,9 +128,7 @@ def _around(text: str, name: str) -> Iterator[Fact]:
     ]
     if lines:
         number = f"{len(lines)} line{'s' if len(lines) > 1 else ''}"
-        yield Unreadable(
-            Source(name), "the text around the report", f"{number}; give it to explain by itself"
-        )
+        yield Unreadable(Source(name), "the text around the report", f"{number}; explain it separately")
 
 
 def _called(name: str) -> str:

@@ -1,7 +1,7 @@
 """Turns bytes into text: detects the encoding, and unpacks a notebook.
 
 In: bytes as they were read. Out: `Text` with the line numbers of the input. Raises NotText for input that
-holds no text at all.
+contains no text at all.
 """
 
 from __future__ import annotations
@@ -202,7 +202,7 @@ MOSTLY = 2 / 3
 
 
 def texts_of(text: str, name: str) -> Text | None:
-    """The texts in a JSON document, such as an issue's title and body; None if it holds more than texts."""
+    """The texts in a JSON document, such as an issue's title and body; None if it contains more than texts."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):

@@ -53,7 +53,7 @@ class Words(NamedTuple):
 class Lines:
     """The lines of a text, and the words in each.
 
-    lower: the same text in lower-case letters. A word holds no line feed.
+    lower: the same text in lower-case letters. A word contains no line feed.
     """
 
     def __init__(self, text: str, lower: str, words: Words) -> None:

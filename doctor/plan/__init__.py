@@ -5,7 +5,7 @@ alone.
     plans, findings
 
 Pure and offline: facts come from doctor.probe or from a description (doctor.plan.described). The best plan is
-the newest TensorFlow that needs the fewest changes; doctor.plan.candidate.COSTS holds the cost of each
+the newest TensorFlow that needs the fewest changes; doctor.plan.candidate.COSTS contains the cost of each
 change.
 """
 

@@ -67,7 +67,7 @@ def libraries_of(
             return []
         return [
             _nothing(
-                line, build, (here, base), context, name, f"the base image {image.name} holds none either"
+                line, build, (here, base), context, name, f"the base image {image.name} contains none either"
             )
         ]
     if context.cuda is not None:
@@ -127,7 +127,7 @@ def _of_image(
             Finding(
                 "cudnn-missing",
                 "error",
-                "the image holds no cuDNN",
+                "the image contains no cuDNN",
                 f"{build.requirement} opens cuDNN {build.cudnn}; images with it have cudnn in their tag.",
                 evidence,
                 (build.ref,),
@@ -164,8 +164,8 @@ def _nothing(
         else ""
     )
     brought = (
-        f"{extra}The line brings no CUDA libraries; {where}. Without them TensorFlow computes on the CPU, and"
-        " says so once in its log."
+        f"{extra}The line installs no CUDA libraries; {where}. Without them TensorFlow computes on the CPU,"
+        " and mentions it once in its log."
     )
     return Finding(
         "cuda-missing",
@@ -187,7 +187,7 @@ def _cure(
         return ()
     wanted = (validated.specifiers(line.specifier) or "") if line is not None else f"=={build.version}"
     install = run("pip", "install", f"tensorflow[and-cuda]{wanted}")
-    step = shell(install, "TensorFlow with the CUDA and cuDNN that it opens, in place of that line").on(
+    step = shell(install, "TensorFlow with the CUDA and cuDNN that it opens, instead of that line").on(
         context.kind
     )
     if line is None or line.manager != "pip":

@@ -9,7 +9,7 @@ from doctor.compat import Situation
 from doctor.compat.nvidia_packages import packages_for
 from doctor.plan.candidate import ANOTHER_MINOR, COSTS, ROUTES, Candidate, Refusal
 from doctor.plan.context import PlanContext
-from doctor.plan.trial import image_of, recipe_of, try_route
+from doctor.plan.trial import given_up, image_of, recipe_of, try_route
 from doctor.tables import TensorFlowRelease
 from doctor.tables.ordering import is_final, order
 from doctor.tables.versions import minor
@@ -109,22 +109,13 @@ def _walk(
 
 
 def _always_lost(context: PlanContext, route: str, system: bool, conforming: bool) -> set[str]:
-    """The lowest cost of any release on this route: what every release gives up."""
-    lost = {"system"} if system else set()
+    """What every release gives up on this route; none can cost less. system: the route leads to another
+    system; conforming: the release fulfils the request."""
+    lost = given_up(context, route)
+    if system:
+        lost.add("system")
     if not conforming:
         lost.add("tensorflow")
-    if context.driver_absent:
-        lost.add("driver")
-    if route != "pip-system-cuda":
-        lost |= (
-            {"cuda"}
-            if context.version_request.cuda
-            else {"cudnn"}
-            if context.version_request.cudnn
-            else set()
-        )
-    if route == "docker":
-        lost |= {"container", "python"} if context.python_is_asked else {"container"}
     return lost
 
 

@@ -76,7 +76,7 @@ def without_gpu(service: Service) -> Finding:
     return Finding(
         "container-no-gpu",
         "warning",
-        f"the service {service.name} does not ask for a GPU",
+        f"the service {service.name} does not request a GPU",
         "Its image is for a GPU, but a container gets one only if the service asks for it (`gpus: all`, or a"
         " device under deploy.resources.reservations). If Docker's default runtime is nvidia, the container"
         " may get one anyway.",

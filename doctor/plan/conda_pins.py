@@ -80,7 +80,7 @@ def judged_pins(
             )
         elif not versions:
             unread.append(
-                Unread(line.line, line.text, f"the tables hold no {what} that the line allows", line.file)
+                Unread(line.line, line.text, f"the tables have no {what} that the line allows", line.file)
             )
     return found, unread
 

@@ -19,7 +19,7 @@ _REBUILDS = ("centos", "rocky", "alma", "red hat", "redhat", "rhel", "oracle")
 
 @dataclass(frozen=True)
 class PlanContext:
-    """Everything that a plan depends on, read from facts once. `version_request` holds the user's request;
+    """Everything that a plan depends on, read from facts once. `version_request` contains the user's request;
     the rest describes the machine."""
 
     facts: Facts

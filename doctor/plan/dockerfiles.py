@@ -213,7 +213,7 @@ class _Command:
         self.shell = not re.match(r"(?:--\S+\s+)*\[", text)
 
     def place(self, word: str) -> tuple[int, str]:
-        """The number and text of the line that holds a word, searched from the last found line on."""
+        """The number and text of the line that contains a word, searched from the last found line on."""
         for part in (word, re.split(r"[=<>!~\[ ]", word)[0]):  # the versions may stand in a variable
             for at in (*range(self._at, len(self.lines)), *range(self._at)):
                 if part and part in self.lines[at]:

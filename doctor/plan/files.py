@@ -79,7 +79,7 @@ def judged_files(
                 Finding(
                     "tf-not-installed",
                     "warning",
-                    "no line asks for TensorFlow",
+                    "no line requests TensorFlow",
                     "The plans below are for the newest TensorFlow that needs the fewest changes.",
                     tuple(Source(name, None, "no requirement named tensorflow") for name in texts)
                     or (Source("-"),),
@@ -106,7 +106,7 @@ def _parts(
             path = beside(name, service.dockerfile) if service.dockerfile else ""
             inner = texts_of.get(path)
             if path and inner is None:
-                why = f"the file {service.dockerfile}, which the service is built from, is not there"
+                why = f"the file {service.dockerfile}, from which the service is built, does not exist"
                 yield name, Wanted(unread=(Unread(service.line, service.text, why),))
             elif inner is not None:
                 built = read(inner, path)

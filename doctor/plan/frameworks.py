@@ -164,7 +164,7 @@ def _cures(one: Asked, other: Asked, solver: Solver, name: str) -> Iterator[Step
             changed,
             f"{changed.name}{extras}=={row.version}",
             name,
-            f"in place of: {changed.text}; the newest {changed.name} that goes with {_words(kept)}",
+            f"in place of: {changed.text}; the newest {changed.name} that works with {_words(kept)}",
         )
     both = (
         None
@@ -179,11 +179,11 @@ def _cures(one: Asked, other: Asked, solver: Solver, name: str) -> Iterator[Step
             changed,
             f"{changed.name}{extras}=={both.releases[changed.name].version}",
             name,
-            f"in place of: {changed.text}; the newest of both that go together",
+            f"in place of: {changed.text}; the newest of both that work together",
         )
     yield manual(
         f"Keep {_listed([one, other])} in separate environments",
-        "each finds the CUDA libraries of its own environment; nothing has to be given up",
+        "each finds the CUDA libraries of its own environment, and none has to change",
     )
 
 

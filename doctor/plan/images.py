@@ -174,8 +174,8 @@ def _without_cuda(image: Asked, tag: str, here: Source, context: PlanContext, na
         "tf-cpu-only",
         "error",
         f"the image {image.name} has no CUDA in it",
-        "The official images with CUDA have gpu in their tag; the others hold a TensorFlow without its CUDA"
-        " libraries.",
+        "The official images with CUDA have gpu in their tag; the others contain a TensorFlow without its"
+        " CUDA libraries.",
         (here,),
         (f"{row['image']}, from {row['source']}",) if row else (),
         cure,

@@ -83,8 +83,8 @@ def toml_lock(lines: Sequence[str]) -> Wanted:
                 Unread(
                     package.line,
                     shown,
-                    f"the lock holds several releases of {package.name}, and which of them counts here is not"
-                    " known",
+                    f"the lock holds several releases of {package.name}, and it is not known which of them"
+                    " applies here",
                 )
             )
             continue

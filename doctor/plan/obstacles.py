@@ -162,7 +162,7 @@ def named(aspect: str, build: TensorFlowRelease, answer: Answer, context: PlanCo
             "gpu-arch-too-new", f"{gpu}: newer than {name} supports")  # fmt: skip
     if aspect == "driver":
         if "last driver branch" in answer.reason:
-            return "driver-too-new", f"driver {context.driver} no longer serves {gpu}"
+            return "driver-too-new", f"driver {context.driver} no longer supports {gpu}"
         return "driver-too-old", f"driver {context.driver} is too old for {name}" + (
             f" on {gpu}" if gpu else ""
         )
@@ -170,7 +170,7 @@ def named(aspect: str, build: TensorFlowRelease, answer: Answer, context: PlanCo
         return "cuda-version-mismatch", f"{_no(name)} opens the libraries of CUDA {context.cuda}"
     if aspect == "cudnn":
         return "cudnn-version-mismatch", f"{_no(name)} can use cuDNN {context.cudnn}"
-    return "known-release-bug", f"pip cannot bring CUDA and cuDNN for TensorFlow {build.version}"
+    return "known-release-bug", f"pip cannot install CUDA and cuDNN for TensorFlow {build.version}"
 
 
 def _no(name: str) -> str:
@@ -281,7 +281,7 @@ def _musl(context: PlanContext, chosen: list[Candidate]) -> Finding:
         + (
             "Use an image that is based on Debian or Ubuntu instead (FROM python:3.12-slim)."
             if context.container
-            else "A container of the official image brings its own C library."
+            else "A container of the official image has its own C library."
         ),
         (next(s.source for s in context.facts.of(Symptom) if s.kind == "musl-libc"),),
         (),
@@ -294,8 +294,8 @@ def _driver_missing(context: PlanContext, best: Candidate) -> Finding:
         "driver-missing",
         "error",
         "there is a GPU and no NVIDIA driver",
-        "TensorFlow installs without it and runs on the CPU until the driver is there: the driver is the only"
-        " part that pip and conda cannot bring.",
+        "TensorFlow installs without it and runs on the CPU until the driver is installed: the driver is the"
+        " only part that pip and conda cannot install.",
         (context.evidence("driver"),),
         (best.driver.ref,) if best.driver else (),
         tuple(steps(best, context)),
@@ -310,9 +310,7 @@ def _undetermined(context: PlanContext, chosen: list[Candidate]) -> Finding:
         "undetermined",
         "error",
         "the tables know no way to do this",
-        "None of the releases that were asked for is available here, and no rule says why. "
-        + _best(chosen)
-        + ".",
+        "None of the requested releases is available here, and no rule says why. " + _best(chosen) + ".",
         (source,),
         (),
         tuple(environment_steps(chosen[0], context)) if chosen and chosen[0].route == "pip-and-cuda" else (),

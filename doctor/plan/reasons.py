@@ -35,7 +35,7 @@ def reasons(candidate: Candidate, context: PlanContext, floor: object) -> list[R
     if candidate.extra and not candidate.links:
         found.append(
             (
-                f"{candidate.installation.requirements[0]} brings its CUDA and cuDNN and finds them",
+                f"{candidate.installation.requirements[0]} installs its CUDA and cuDNN and finds them",
                 (build.ref,),
             )
         )

@@ -150,7 +150,7 @@ def included(
                 if not path.is_file():
                     raise InputError(
                         f"cannot read `{path}`:"
-                        f" {'no regular file' if path.exists() else 'No such file or directory'}"
+                        f" {'not a regular file' if path.exists() else 'No such file or directory'}"
                     )
                 inner = (changed or {}).get(str(path)) or read_text(str(path), SIZE_LIMIT - size)
             except InputError as error:

@@ -51,7 +51,7 @@ class Solution:
     unknown: tuple[Need, ...] = ()
 
     def copy(self) -> Solution:
-        """A copy."""
+        """A copy with its own dictionaries."""
         return Solution(dict(self.releases), dict(self.needs), dict(self.extras), self.unknown)
 
 

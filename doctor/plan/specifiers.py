@@ -26,7 +26,7 @@ class Range:
 
     @property
     def empty(self) -> bool:
-        """Whether the range holds no version."""
+        """Whether the range contains no version."""
         if self.low is None or self.high is None or self.low < self.high:
             return False
         return not (self.low == self.high and self.low_closed and self.high_closed)

@@ -33,6 +33,16 @@ def image_of(build: TensorFlowRelease, tables: Tables) -> dict[str, Any] | None:
     return next((row for row in rows if row["version"] == build.version), None)
 
 
+def given_up(context: PlanContext, route: str) -> set[str]:
+    """What every release gives up on a route, in the words of `Candidate.given_up`."""
+    lost = {"driver"} if context.driver_absent else set()
+    if route != "pip-system-cuda" and (context.version_request.cuda or context.version_request.cudnn):
+        lost.add("cuda" if context.version_request.cuda else "cudnn")
+    if route == "docker":
+        lost |= {"container", "python"} if context.python_is_asked else {"container"}
+    return lost
+
+
 def try_route(
     build: TensorFlowRelease,
     route: str,
@@ -53,11 +63,9 @@ def try_route(
     refused = (
         _python_refusals(build, replace(base, python=here), python, context) if route != "docker" else []
     )
-    lost: set[str] = set()
+    lost = given_up(context, route)
     if here is not None and python != here and context.python_is_asked:
         lost.add("python")
-    if route == "docker":
-        lost |= {"container", "python"} if context.python_is_asked else {"container"}
     dead = python is None and route != "docker"
     by_driver = _by_driver(build, situation, judged, context)
     for name, given in judged.answers:
@@ -76,23 +84,13 @@ def try_route(
                 "gpu",
                 Answer(
                     "no",
-                    f"WSL2 serves GPUs from Pascal on, and compute capability {old[0]} is older "
-                    "(CUDA on WSL User Guide 11.4.4, section 2.1)",
+                    f"WSL2 supports GPUs from Pascal on, and compute capability {old[0]} is older (CUDA on"
+                    " WSL User Guide 11.4.4, section 2.1)",
                     (build,),
                 ),
             )
         )
         dead = True
-    if context.driver_absent:
-        lost.add("driver")
-    if route != "pip-system-cuda":
-        lost |= (
-            {"cuda"}
-            if context.version_request.cuda
-            else {"cudnn"}
-            if context.version_request.cudnn
-            else set()
-        )
     refusal = Refusal(build, route, tuple(refused)) if refused else None
     if dead or workarounds.blocks or ("driver" in lost and settled):
         return None, refusal

@@ -118,7 +118,7 @@ def others(
             "info",
             f"not examined: {' and '.join(words)}",
             "The tables hold what TensorFlow, the GPU frameworks and NVIDIA's packages require. With"
-            " --resolve the installer's own resolver looks at every line.",
+            " --resolve the installer's own resolver checks every line.",
             (Source(first.file or name, first.line, first.text),),
             (),
             (

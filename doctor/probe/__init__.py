@@ -45,7 +45,7 @@ where a log says the same):
                                    undivided: GPU instances]
     persistence-mode-off           the driver unloads when no process uses it [gpu]
     ecc-errors                     uncorrected memory errors since the driver was loaded [gpu, count]
-    xid                            the kernel log holds an Xid error [xid, bus]
+    xid                            the kernel log contains an Xid error [xid, bus]
     gpu-lost                       the kernel log says that a GPU has fallen off the bus
     nvrm-api-mismatch              the kernel log says that module and libraries differ
     open-modules-required          the kernel log says that this GPU needs NVIDIA's open kernel modules

@@ -73,7 +73,7 @@ def without_metadata(machine: Machine, location: str, core: str) -> list[Fact]:
             TensorFlowVersion(Source(path, None, version), version, inferred=True, location=location)
         )
     source = Source(
-        location, None, "the module is there, but no dist-info folder beside it names its distribution"
+        location, None, "the module exists, but no dist-info folder beside it names its distribution"
     )
     facts.append(Symptom(source, "tensorflow-without-metadata"))
     return facts

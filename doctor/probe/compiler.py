@@ -1,8 +1,8 @@
 """XLA's compiler tools as TensorFlow's own search finds them: ptxas, and libdevice.10.bc in nvvm/libdevice.
 
-Only for the wheels whose search is known: what the releases from 2.12 to 2.20 print where they find none
+Only for the wheels whose search is known, from what the releases from 2.12 to 2.20 print if they find none
 (tests/data/logs/simulated/*/no-ptxas.log; XLA, cuda_root_path.cc, subprocess_compilation.cc). Earlier ones
-compile only where a program asks for it. Since 2.11 Keras's optimizers do by themselves, since 2.16 `fit`.
+compile only if a program requests it. By default, Keras's optimizers compile since 2.11 and `fit` since 2.16.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from doctor.probe.places import toolkits
 from doctor.tables import Tables, at_least, own_builds
 
 FIRST = "2.11"
-"""The first release whose Keras compiles without being asked."""
+"""The first release whose Keras compiles with XLA by default."""
 ROOTS = (
     ("", "2.18", "/usr/local/cuda-{cuda}"),
     ("", "", "/usr/local/cuda"),
@@ -30,14 +30,14 @@ ROOTS = (
     ("2.18", "", "{site}/tensorflow/cuda"),
     ("2.20", "", "{site}/../../.."),
 )
-"""Folders below which XLA looks: the first release that does, the first that does no longer, the folder."""
+"""Folders below which XLA looks: the first release that looks there, the first that no longer does, the folder."""
 ELSEWHERE = ("/usr/lib/cuda", "/usr/lib/nvidia-cuda-toolkit")
-"""Where Debian's toolkit has its parts."""
+"""The folders of Debian's toolkit."""
 USUAL = "/usr/local/bin:/usr/bin:/bin"
 TOOLS = {"ptxas": "bin/ptxas", "libdevice.10.bc": "nvvm/libdevice"}
 OF_CONDA = lazy.compile(r"cudatoolkit|cuda-cudart|cuda-runtime|cuda-libraries|libcublas")
 BESIDE = ("torch", "cupy-cuda12x", "cupy-cuda11x")
-"""Packages that bring NVIDIA's wheels, or use them, without the compiler's."""
+"""Packages that install or use NVIDIA's wheels without the one that contains the compiler."""
 
 
 def missing_tools(
@@ -49,7 +49,7 @@ def missing_tools(
     tables: Tables,
     runtime: str | None,
 ) -> Iterator[Symptom]:
-    """What XLA would not find. runtime: the libcudart that TensorFlow opens."""
+    """The compiler tools that XLA would not find. runtime: the libcudart that TensorFlow opens."""
     owner, location, build = installed.tensorflow, installed.location, installed.build
     if release is None or owner is None or location is None or build is None or runtime is None:
         return
@@ -89,8 +89,11 @@ def missing_tools(
 
 
 def _sure(machine: Machine, installed: Installed, folder: str, other: str) -> bool:
-    """Whether the files are whole where the tools would be: what brought the CUDA libraries in this folder
-    lists its packages and none with the compiler, or has a folder of programs without it."""
+    """Whether the files are complete where the tools would be, so that their absence is certain.
+
+    That is so if the package manager that installed the CUDA libraries in this folder lists its packages and
+    none contains the compiler, or if the toolkit has a folder of programs without the compiler.
+    """
     if other:
         return True
     if installed.conda and not folder.startswith("/usr/"):

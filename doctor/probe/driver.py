@@ -27,7 +27,7 @@ from doctor.facts import (
     Symptom,
     Unreadable,
 )
-from doctor.probe import containers, fabric, kernel_log
+from doctor.probe import containers, fabric, kernel_log, mig
 from doctor.probe.gpu_devices import DXG, WSL, behind_dxg, in_wsl, nvidia_nodes, tegra, tegra_nodes
 from doctor.probe.loader import OF_DRIVER, Loader
 from doctor.probe.machine import Machine
@@ -38,21 +38,6 @@ from doctor.values import dataclass, replace
 MODULES = ("nvidia", "nvidia_uvm", "nvidia_modeset", "nouveau", "nova_core")
 VERSION_FILE = "/proc/driver/nvidia/version"
 VERSION = lazy.compile(r"(?:Kernel Module(?: for \S+)?)\s+(\d+\.\d+(?:\.\d+)*)")
-CAPABILITIES = "/proc/driver/nvidia/capabilities"
-KEPT = (
-    "/var/log/*nvidia-smi*",
-    "/var/log/nvidia-bug-report.log",
-    "/root/*nvidia-smi*",
-    "/home/*/*nvidia-smi*",
-    "/home/*/nvidia-bug-report.log",
-)
-"""Where people and tools keep what nvidia-smi printed."""
-KEPT_SIZE = 1 << 18
-ROW_OF_GPU = lazy.compile(r"\|\s{1,6}(\d{1,3})\s{1,6}[A-Z].{1,80}\|")
-"""The first line of a GPU in nvidia-smi's table; its MIG mode stands one or two lines below."""
-MIG_QUERIED = lazy.compile(r"MIG Mode\s{1,20}Current\s{1,60}: \S+")
-MIG_MANAGER = "/etc/systemd/system/nvidia-mig-manager.service.d/*.conf"
-"""Where nvidia-mig-manager is told which configuration to apply at the start (mig-parted, systemd/README)."""
 SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 CONTROL, UVM = "/dev/nvidiactl", "/dev/nvidia-uvm"
 MODPROBE = "/usr/bin/nvidia-modprobe"
@@ -80,7 +65,7 @@ def kernel_side(machine: Machine) -> Iterator[Fact]:
         loaded = _modules(machine)
     if loaded is None:
         yield Unreadable(
-            Source("/proc/modules"), "nvidia kernel module", "neither /proc/modules nor /sys/module is there"
+            Source("/proc/modules"), "nvidia kernel module", "neither /proc/modules nor /sys/module exists"
         )
     else:
         for name in MODULES:
@@ -93,7 +78,7 @@ def kernel_side(machine: Machine) -> Iterator[Fact]:
         yield missing(Source("/proc/modules", None, "no module named nvidia"), "nvidia kernel module", unseen)
     yield from _nodes(machine, loaded or {})
     yield from _gpus_of_the_module(machine)
-    yield from _divided(machine)
+    yield from mig.divided(machine)
     try:
         state = machine.read(SECURE_BOOT, 16)
     except OSError as problem:
@@ -188,65 +173,6 @@ def _gpus_of_the_module(machine: Machine) -> Iterator[Fact]:
             bus_id=bus.lower(),
             uuid=uuid if uuid and "?" not in uuid else None,
         )
-
-
-def _divided(machine: Machine) -> Iterator[Fact]:
-    """GPUs with MIG instances (MIG User Guide, "Device Nodes and Capabilities"); on a running machine, NVML
-    says more.
-
-    A GPU without an instance may be in MIG mode or not: its folder mig is there and empty in both cases. What
-    nvidia-smi printed into a file, or the configuration that the MIG manager applies, then tells.
-    """
-    for folder in () if machine.live else machine.glob(f"{CAPABILITIES}/gpu*/mig"):
-        number = folder.split("/")[-2][3:]
-        instances = [name for name in machine.names_seen(folder) if re.fullmatch(r"gi\d{1,3}", name)]
-        below = [name for gi in instances for name in machine.names_seen(f"{folder}/{gi}")]
-        parts = [name for name in below if re.fullmatch(r"ci\d{1,3}", name)]
-        if instances:
-            text = f"{len(instances)} GPU instances, {len(parts)} compute instances"
-            source: Source | None = Source(folder, None, text)
-        else:
-            source = _mig_mode(machine, number)
-        if source is not None:
-            numbers = " ".join(name[2:] for name in instances)
-            detail = (("gpu", number), ("instances", str(len(parts))), ("names", ""), ("undivided", numbers))
-            yield Symptom(source, "mig-enabled", detail)
-
-
-def _mig_mode(machine: Machine, number: str) -> Source | None:
-    """What says that a GPU without instances is in MIG mode; None where nothing does."""
-    for path in (path for pattern in KEPT for path in machine.glob(pattern)):
-        try:
-            kept = machine.tail(path, KEPT_SIZE) or ""
-        except OSError:  # it is noted
-            continue
-        lines = kept.splitlines()
-        queried = [match[0] for match in MIG_QUERIED.finditer(kept)]  # nvidia-smi -q, GPU by GPU
-        if (
-            number.isdecimal()
-            and "Enabled" in "".join(queried[int(number) :][:1])
-            and "GPU Instance ID" not in kept
-        ):
-            return Source(path, None, f"nvidia-smi -q: MIG mode of GPU {number} is enabled; no MIG devices")
-        starts = [at for at, line in enumerate(lines) if ROW_OF_GPU.match(line)]
-        for at in starts:
-            row = ROW_OF_GPU.match(lines[at])
-            mode = next((n for n in (at + 1, at + 2) if "Enabled |" in "".join(lines[n : n + 1])), None)
-            if row and row[1] == number and mode is not None and any("No MIG devices" in ln for ln in lines):
-                return Source(
-                    path, mode + 1, f"nvidia-smi: MIG mode of GPU {number} is enabled; no MIG devices"
-                )
-    for path in machine.glob(MIG_MANAGER):
-        try:
-            text = machine.text(path, 1 << 16) or ""
-        except OSError:  # it is noted
-            continue
-        chosen = re.search(r"MIG_PARTED_SELECTED_CONFIG=([\w.+-]{1,80})", text)
-        if chosen and chosen[1] not in ("all-disabled", "all-enabled"):
-            return Source(path, None, f"{chosen[0]}, and GPU {number} has no instance")
-        if chosen and chosen[1] == "all-enabled":
-            return Source(path, None, f"{chosen[0]}: MIG mode without an instance")
-    return None
 
 
 def _built_for_others(machine: Machine) -> Iterator[Fact]:

@@ -98,7 +98,7 @@ def tegra_nodes(machine: Machine) -> list[str]:
 
 
 def driver_installed(machine: Machine) -> bool:
-    """Whether one of the folders that distributions use holds a driver package's libcuda."""
+    """Whether one of the folders that distributions use contains a driver package's libcuda."""
     return any(
         machine.glob(f"{folder}/libcuda.so.1")
         for folder in ("/usr/lib/*-linux-gnu", "/usr/lib64", "/usr/lib")

@@ -78,9 +78,11 @@ def find(machine: Machine, wanted: str | None = None) -> tuple[str | None, str, 
                     target = machine.readlink(link)
                     if target is not None:
                         raise NoPythonError(
-                            f"{wanted} holds no Python: {link} leads to {target}, and nothing is there"
+                            f"{wanted} contains no Python: {link} leads to {target}, and nothing is there"
                         )
-                raise NoPythonError(f"{wanted} holds no Python: neither bin/python nor python.exe is in it")
+                raise NoPythonError(
+                    f"{wanted} contains no Python: neither bin/python nor python.exe is in it"
+                )
             return inside, "--python", wanted
         if not machine.exists(wanted):
             if "/" not in wanted and machine.which(wanted):
@@ -103,7 +105,7 @@ def find(machine: Machine, wanted: str | None = None) -> tuple[str | None, str, 
     for folder in every:
         for inside in _pythons(machine, folder):
             if any(machine.is_dir(f"{path}/tensorflow") for path in paths(machine, folder, inside).folders):
-                return inside, "it holds TensorFlow", folder
+                return inside, "it contains TensorFlow", folder
     if every:
         return _inside(machine, every[0]), "the first one in this root", every[0]
     return None, "", None
@@ -120,8 +122,8 @@ def _whole_path(machine: Machine, wanted: str) -> str:
 def examine(
     machine: Machine, wanted: str | None = None, found: tuple[str | None, str, str | None] | None = None
 ) -> Environment:
-    """The environment in use with the facts about it; found: what `find` gave. Raises NoPythonError as `find`
-    does."""
+    """The environment in use with the facts about it. found: the result of `find`. Raises NoPythonError as
+    `find` does."""
     with machine.noting() as unseen:
         executable, found_by, folder = found or find(machine, wanted)
     if executable is None and folder is None:
@@ -281,8 +283,8 @@ def _environment(
 
 
 def _pythons(machine: Machine, folder: str) -> list[str | None]:
-    """The interpreters in an environment's folder, the one that `python3` means first; None where it has
-    none."""
+    """The interpreters in an environment's folder: first the one that `python3` starts, or None if there is none,
+    then those with a version in their names."""
     own = _inside(machine, folder)
     names = machine.names_seen(f"{folder}/bin") if machine.system != "windows" else []
     others = [f"{folder}/bin/{name}" for name in names if _MINOR.fullmatch(name)]

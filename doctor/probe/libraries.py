@@ -212,9 +212,11 @@ def _said(machine: Machine, outcome: Outcome, needs: Wanted, caller: Loaded | No
 
 
 def _driver(machine: Machine, loader: Loader, caller: Loaded, *, alone: bool) -> Iterator[Fact]:
-    """The driver's library as TensorFlow opens it, where another program might not: its RUNPATH names the
-    folder, as those of Nix's builds do, or nix-ld does. alone: whether its loader is not that of the system,
-    so that what the system finds is nothing to it."""
+    """The driver's library as TensorFlow opens it, if another program might not find it: the folder is in
+    TensorFlow's RUNPATH, as in Nix's builds, or in nix-ld's path.
+
+    alone: whether TensorFlow's loader is not the system's, so that it does not find what the system's finds.
+    """
     for name in OF_DRIVER:
         found = loader.open(name, caller)
         if alone and found.path is None and found.cause == "absent" and name == OF_DRIVER[0]:

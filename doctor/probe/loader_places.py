@@ -19,8 +19,8 @@ from doctor.values import dataclass
 
 CACHE = "/etc/ld.so.cache"
 STORES = ("/nix/store/", "/gnu/store/")
-"""Where Nix and Guix keep what they build. Its loader reads none of the system's cache and folders (nixpkgs,
-glibc, dont-use-system-ld-so-cache.patch; Guix, glibc-dl-cache.patch)."""
+"""The folders in which Nix and Guix keep what they build. The loader there reads neither the system's cache nor
+its folders (nixpkgs, glibc, dont-use-system-ld-so-cache.patch; Guix, glibc-dl-cache.patch)."""
 LIBRARY_PATH, OF_NIX_LD = "LD_LIBRARY_PATH", "nix-ld's library path"
 CONFIGURED = "/etc/ld.so.conf (there is no ld.so.cache)"
 CONF_LIMIT = 100
@@ -59,7 +59,8 @@ def library_path(machine: Machine, env: Mapping[str, str], interpreter: str | No
 
 
 def cache(machine: Machine, processor: str, interpreter: str = "", program: str = "") -> Cache:
-    """The cache; of a program of a store its package's own, if it has one; in files of another machine that hold none, what ldconfig would put into it.
+    """The loader's cache; for a program in a store, its package's own cache, if it has one; in files of another
+    machine without a cache, what ldconfig would put into it.
 
     A running machine may have no cache. In files that were copied from a machine it may be missing because it
     was not copied, and every distribution rewrites it at the next installation of a package.

@@ -171,7 +171,7 @@ def examine(machine: Machine, environment: Environment) -> tuple[Installed, list
         source = Source(
             core,
             None,
-            "it holds none of TensorFlow's own libraries: an installation or a removal stopped halfway",
+            "it contains none of TensorFlow's own libraries: an installation or a removal stopped halfway",
         )
         facts.append(
             Symptom(source, "tensorflow-files-missing", (("packages", owner.name if owner else ""),))
@@ -256,7 +256,7 @@ def _owner(machine: Machine, mine: list[Distribution], location: str | None) -> 
 def _empty(machine: Machine, entry: Distribution, beside: list[Distribution]) -> bool:
     """Whether a distribution only requires another one, as tensorflow 2.11 to 2.18.0 on Windows, 2.13 to
     2.15 on
-    macOS and 2.10 to 2.17 on Arm do: it holds no file of the module, and requires one beside it that does."""
+    macOS and 2.10 to 2.17 on Arm do: it contains no file of the module, and requires one beside it that does."""
     record = machine.text(f"{entry.info}/RECORD", RECORD_LIMIT)
     if record is not None and record.strip() and re.search(r"^tensorflow(?:_core)?/", record, re.MULTILINE):
         return False

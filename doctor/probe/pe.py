@@ -16,7 +16,7 @@ IMPORTS_LIMIT = 512
 NAME_LIMIT = 260
 RESOURCES_LIMIT = 4 << 20
 FIXED_INFO = b"\xbd\x04\xef\xfe"
-"""The signature of VS_FIXEDFILEINFO; the version of the structure and that of the file stand behind it."""
+"""The signature of VS_FIXEDFILEINFO; the version of the structure and that of the file follow it."""
 
 
 class NotPe(ValueError):  # noqa: N818
@@ -73,7 +73,7 @@ def parse(file: BinaryIO) -> Pe:
 
 
 def file_version(file: BinaryIO) -> str | None:
-    """The file version in a file's resources, "31.0.15.3623"; None where it has none. Raises NotPe."""
+    """The file version in a file's resources, "31.0.15.3623"; None if it has none. Raises NotPe."""
     parse(file)
     (start,) = struct.unpack("<I", _at(file, 60, 4))
     sections, size = struct.unpack_from("<H12xH", _at(file, start + 6, 16))

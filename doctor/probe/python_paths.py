@@ -163,11 +163,11 @@ def environments(machine: Machine) -> Iterator[str]:
 
 
 def behind_wrapper(machine: Machine, executable: str) -> tuple[str, dict[str, str]]:
-    """The Python that a wrapper of Nix's, Guix's or one's own starts, and the variables that it sets for it; a
-    program itself, and {}, where it is none.
+    """The Python that a wrapper (by Nix, Guix or the user) starts, and the variables that the wrapper sets; the
+    program itself and {} if it is not a wrapper.
 
-    A shell script that ends in exec, or a program of makeCWrapper's, which holds its own command line
-    (nixpkgs, make-binary-wrapper.sh and make-wrapper.sh).
+    A wrapper is a shell script that ends in exec, or a program made by makeCWrapper, which contains its own
+    command line (nixpkgs, make-binary-wrapper.sh and make-wrapper.sh).
     """
     try:
         head = machine.read(executable, WRAPPER_SIZE + 1) or b""

@@ -64,7 +64,7 @@ class Loaded:
 
 
 class Refused(Exception):  # noqa: N818
-    """The call fails; holds the data for its Resolution."""
+    """The call fails; contains the data for its Resolution."""
 
     def __init__(
         self,

@@ -63,7 +63,7 @@ class StartFiles:
 
     @property
     def module_folders(self) -> list[str]:
-        """Where modulefiles are looked for: what `module use` and MODULEPATH name."""
+        """The folders in which modulefiles are searched for: those that `module use` and MODULEPATH name."""
         return [*self.module_paths, *self.env.get("MODULEPATH", "").split(":")]
 
     def source(self, path: str) -> bool:

@@ -2,7 +2,7 @@
 driver's DLLs, the driver store, and the log of device installations.
 
 Sources: Microsoft, "VS_FIXEDFILEINFO structure", "SetupAPI Text Logs", "INF DriverVer Directive". NVIDIA's
-Windows drivers carry their number in the last five digits: 31.0.15.3623 is 536.23.
+Windows drivers have NVIDIA's version in the last five digits: 31.0.15.3623 is 536.23.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ LOGGED = lazy.compile(r"Driver Version\s{0,20}[-:=]\s{0,20}(?:[\d/]{6,10}\s{0,9}
 
 
 def number(version: str) -> str | None:
-    """NVIDIA's number of a driver from the version that Windows has; None where it holds none."""
+    """NVIDIA's version of a driver, from the version that Windows records; None if that contains none."""
     digits = version.replace(".", "")[-5:]
     return f"{digits[:3]}.{digits[3:]}" if re.fullmatch(r"[1-9]\d{4}", digits) else None
 
 
 def driver(machine: Machine) -> Iterator[DriverVersion]:
-    """The version of the driver whose DLLs are in use; else of the only one in the store."""
+    """The version of the driver whose DLLs are in use, or else of the only one in the driver store."""
     for name in DLLS:
         path = f"{SYSTEM32}\\{name}"
         try:
@@ -69,7 +69,7 @@ def driver(machine: Machine) -> Iterator[DriverVersion]:
 
 
 def gpus(machine: Machine, tables: Tables) -> Iterator[Fact]:
-    """The GPU that Windows installed last, by its log, and the driver."""
+    """The GPU that Windows installed last, according to its log, and the driver."""
     try:
         text = machine.tail(LOG, LOG_SIZE) or ""
     except OSError:

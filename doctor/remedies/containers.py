@@ -35,7 +35,7 @@ def give_gpu(case: Case) -> tuple[list[Step], Command]:
         step = manual(
             "Start the container with --nv, and see whether it finds the GPU: singularity exec --nv IMAGE.sif"
             " nvidia-smi",
-            "--nv brings the host's driver into the container; the device nodes alone are always there",
+            "--nv mounts the host's driver into the container; without it only the device nodes are there",
             platform="linux",
         )
         return [step], run("nvidia-smi")
@@ -57,7 +57,7 @@ def give_gpu(case: Case) -> tuple[list[Step], Command]:
             manual(
                 "On the host pass the GPU into the container, by its name: lxc config device add CONTAINER"
                 " gpu gpu; lxc config set CONTAINER nvidia.runtime=true; lxc restart CONTAINER",
-                "the first brings the device nodes, the second the host's driver libraries"
+                "the first adds the device nodes, the second the host's driver libraries"
                 " (libnvidia-container)",
                 platform="linux",
             )
@@ -130,7 +130,7 @@ def give_gpu(case: Case) -> tuple[list[Step], Command]:
                     run("sudo", "nvidia-ctk", "runtime", "configure", "--runtime=docker"),
                     run("sudo", "systemctl", "restart", "docker"),
                 ),
-                "if docker does not know --gpus: the toolkit on the host (NVIDIA's repository)",
+                "if docker does not know --gpus: installs the toolkit on the host (NVIDIA's repository)",
                 platform="linux",
                 root=True,
             )
@@ -154,7 +154,7 @@ def device_nodes(case: Case) -> list[Step]:
     named = " ".join(f"--device {node}" for node in NODES)
     return [
         manual(
-            f"Start the container again with --gpus all, or with every device named ({named}); on the host,"
-            " sudo nvidia-modprobe -u -c=0 creates those that are missing"
+            f"Start the container again with --gpus all, or with each device given explicitly ({named}); on"
+            " the host, sudo nvidia-modprobe -u -c=0 creates those that are missing"
         )
     ]

@@ -237,7 +237,7 @@ def better_code(case: Case) -> Cure:
     gpus = " and ".join(case.capabilities)
     steps = [
         manual(
-            f"Keep TensorFlow {build.version}: no release that goes with this machine has machine code for"
+            f"Keep TensorFlow {build.version}: no release that works on this machine has machine code for"
             f" compute capability {gpus}",
             "the driver compiles its kernels when they are first used; start once and wait for it",
         ),

@@ -34,7 +34,7 @@ def install(
         return [
             manual(
                 f"Install {newest} for the GPU {where} (NVIDIA's driver download page), then restart",
-                "the driver is the only part that pip and conda cannot bring",
+                "the driver is the only part that pip and conda cannot install",
                 platform=kind,
                 root=True,
             )
@@ -49,7 +49,7 @@ def install(
         steps.append(
             shell(
                 run("cat", "/proc/driver/nvidia/version"),
-                f"after the restart: it has to be {wanted}",
+                f"after the restart: the version must be {wanted}",
                 platform="linux",
             )
         )
@@ -151,7 +151,8 @@ def _of_branch(name: str, manager: str, last: str, debian: bool) -> tuple[Line |
             return (
                 (
                     f"Install an NVIDIA driver of branch R{last} from NVIDIA's repository for the"
-                    " distribution, and hold it there (NVIDIA Driver Installation Guide, Version Locking)"
+                    " distribution, and keep it at that branch (NVIDIA Driver Installation Guide, Version"
+                    " Locking)"
                 ),
                 why,
             )
@@ -233,7 +234,7 @@ def enrol_key(key: str) -> list[Step]:
     owner's keys."""
     make = run("sudo", "kmodgenca", "-a") if "akmods" in key else None
     enrol = run("sudo", "mokutil", "--import", key or "/var/lib/shim-signed/mok/MOK.der")
-    where = "asks for a password, to be typed again in the blue menu (Enroll MOK) of the next start"
+    where = "asks for a password, which you type again in the blue menu (Enroll MOK) at the next start"
     return [
         shell(sequence(make, enrol) if make else enrol, where, platform="linux", root=True),
         shell(

@@ -40,7 +40,7 @@ def venv(env: str, python: str, kind: str, *, family: str = "", here: bool = Tru
     pip = run(Path(interpreter(env, kind)), "-m", "pip", "install", "--upgrade", "pip")
     return [
         shell(run(*start, "-m", "venv", Path(env)), why, platform=kind),
-        shell(pip, "older versions of pip do not know the names of today's wheels", platform=kind),
+        shell(pip, "older versions of pip do not accept the names of today's wheels", platform=kind),
     ]
 
 
@@ -101,7 +101,7 @@ def conda_create(
     """The step that creates a conda environment. note: further information."""
     via = ("-c", channel) if channel else ()
     create = run("conda", "create", "-y", "-n", name, *via, f"python={python}", *packages)
-    return shell(create, f"an environment of its own with Python {python}"
+    return shell(create, f"a separate environment with Python {python}"
                  + (f" and {', '.join(packages)}" if packages else "") + note, platform=kind)  # fmt: skip
 
 
@@ -131,8 +131,7 @@ def conda_library_path(name: str, kind: str) -> list[Step]:
     return [
         shell(
             run("conda", "run", "-n", name, "sh", "-c", script),
-            "this release does not look into the environment's lib folder by itself; undone by removing that"
-            " file",
+            "this release does not search the environment's lib folder; to undo it, remove that file",
             platform=kind,
         )
     ]
@@ -168,7 +167,7 @@ def docker_run(image: str, python_line: str, note: str = "", *, integrated: bool
         ),
         shell(
             run("docker", "run", "--rm", *gpus, image, "python3", "-c", python_line),
-            f"the image brings TensorFlow, CUDA and cuDNN; only the driver is the host's{note}",
+            f"the image contains TensorFlow, CUDA and cuDNN; only the driver is the host's{note}",
             platform="linux",
         ),
         shell(

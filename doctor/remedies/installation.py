@@ -68,7 +68,7 @@ def link_steps(installation: Installation, interpreter: Sequence[Word], kind: st
         folders = ", ".join(dict.fromkeys(link.folder for link in links))
         one = len(links) == 1
         why = (
-            f"TensorFlow {installation.build.version} does not look into pip's folder{'' if one else 's'}"
+            f"TensorFlow {installation.build.version} does not search pip's folder{'' if one else 's'}"
             f" {folders}; "
             + (
                 "the link lets the loader find the library"

@@ -64,7 +64,7 @@ def cudnn(case: Case, build: TensorFlowRelease) -> list[Step]:
         return [
             shell(
                 commands.pip(case, "install", wanted),
-                f"the cuDNN that TensorFlow {build.version} asks for",
+                f"the cuDNN that TensorFlow {build.version} requires",
             )
         ]
     if case.environments & {"colab", "kaggle"}:
@@ -143,7 +143,7 @@ def with_pip(case: Case, build: TensorFlowRelease, why: str = "") -> list[Step]:
             return [install, *toolkit(case, build, known=True)]
         why, found, build = f"{lost}; it can install that of {other.build.version}", other, other.build
     brings = (
-        f"brings TensorFlow {build.version} with its CUDA {build.cuda or ''} and cuDNN {build.cudnn or ''}"
+        f"installs TensorFlow {build.version} with its CUDA {build.cuda or ''} and cuDNN {build.cudnn or ''}"
         " libraries".replace("  ", " ")
     )
     if case.container and case.facts.kind == "report":
@@ -214,7 +214,7 @@ def conda(case: Case, build: TensorFlowRelease, *, known: bool = False) -> list[
     python = python if python in build.pythons else build.pythons[-1]
     create = environments.conda_create(ENV, python, kind, packages, row["channel"])
     why = (
-        "or with conda, where it is installed, and without an administrator: an environment with Python"
+        "or with conda, if it is installed, and without an administrator: an environment with Python"
         f" {python} and these libraries"
     )
     return [

@@ -14,8 +14,8 @@ BEFORE_ANY_OP = (
     " the kernel, run it first."
 )
 SESSION = (
-    "Where the session is made, in place of tf.Session(); with Keras, before the first layer or model. One"
-    " session's options hold for the process: the first one decides."
+    "Where the session is made, instead of tf.Session(); with Keras, before the first layer or model. The"
+    " options of the first session hold for the whole process."
 )
 ANYWHERE = "Anywhere in the program: around the ops that it applies to."
 FIRST = "Right after `import tensorflow`, before the first op; it applies to the ops that follow."
@@ -171,8 +171,8 @@ def _virtual(wish: Wish) -> Snippet:
 def _soft(wish: Wish) -> Snippet:
     notes = (
         (
-            "An op without a GPU kernel then runs on the CPU, and so does one that names a GPU that is not"
-            " there: the program does not fail, it is slow. log-placement shows where ops run."
+            "An op without a GPU kernel then runs on the CPU, and so does one that names a GPU that does not"
+            " exist: the program does not fail, it is slow. log-placement shows where ops run."
         ),
     )
     return Snippet(
@@ -204,8 +204,8 @@ def _placement(wish: Wish) -> Snippet:
         (
             RENUMBERED,
             (
-                "Without a scope TensorFlow takes GPU 0 for every op that has a GPU kernel; it never spreads"
-                " one program over several GPUs by itself."
+                "Without a scope TensorFlow uses GPU 0 for every op that has a GPU kernel; it never spreads"
+                " one program over several GPUs on its own."
             ),
         ),
     )
@@ -285,7 +285,7 @@ def _environment(wish: Wish) -> Snippet:
     lines = "\n".join(f"os.environ['{name}'] = '{value}'" for name, value in chosen.items())
     return Snippet(
         "environment",
-        "the settings that environment variables make",
+        "settings through environment variables",
         f"import os\n{lines}\nimport tensorflow as tf",
         TOP + " It is better to set them in the shell, before anything can use the GPU.",
         (

@@ -70,7 +70,7 @@ USUAL: dict[str, Usual] = {
     "driver-too-old": Usual(
         lambda case: commands.driver_install(case),
         SMI,
-        "a driver below the one that the tables ask for",
+        "a driver older than the tables require",
     ),
     "driver-too-new": Usual(
         lambda case: commands.driver_install(case),
@@ -80,7 +80,7 @@ USUAL: dict[str, Usual] = {
     "cuda-compat-package": Usual(
         text(
             "Take the cuda-compat folder out of LD_LIBRARY_PATH and /etc/ld.so.conf.d, or remove the package"
-            " cuda-compat: it serves data-centre GPUs only, and only drivers of older branches"
+            " cuda-compat: it works only with data-centre GPUs and drivers of older branches"
         ),
         LDCONFIG,
         "libcuda.so.1 in a folder named compat",
@@ -104,7 +104,7 @@ USUAL: dict[str, Usual] = {
     "gpu-hidden": Usual(
         visible,
         "echo $CUDA_VISIBLE_DEVICES $NVIDIA_VISIBLE_DEVICES",
-        "an empty value, -1, or a number that is not there",
+        "an empty value, -1, or a number that no GPU has",
     ),
     "gpu-bad-state": Usual(
         text(
@@ -117,8 +117,7 @@ USUAL: dict[str, Usual] = {
     "device-permission": Usual(
         text(
             "Let the user open /dev/nvidia*: the group of the device nodes (video or render), or"
-            " nvidia-modprobe -u -c=0 where nodes are missing; in a container the devices have to be"
-            " passed on"
+            " nvidia-modprobe -u -c=0 if nodes are missing; in a container the devices must be passed in"
         ),
         "ls -l /dev/nvidia0 /dev/nvidiactl /dev/nvidia-uvm",
         "a node is missing, or this user may not open it",
@@ -129,12 +128,12 @@ USUAL: dict[str, Usual] = {
             " host, singularity exec --nv, a GPU limit in Kubernetes; take an image whose tag ends in -gpu"
         ),
         "nvidia-smi -L",
-        "inside the container the command or the GPU is missing, on the host it is there",
+        "inside the container the command or the GPU is missing, but not on the host",
     ),
     "wsl-driver": Usual(
         text(
             "Install the newest NVIDIA driver on Windows and run `wsl --update`; remove every NVIDIA driver"
-            " package from the Linux inside WSL, and let /usr/lib/wsl/lib stand before other folders"
+            " package from the Linux inside WSL, and put /usr/lib/wsl/lib before other folders"
         ),
         "ls /usr/lib/wsl/lib",
         "no libcuda.so.1 in that folder, or another one before it",
@@ -147,8 +146,8 @@ USUAL: dict[str, Usual] = {
     "cudnn-version-mismatch": Usual(cudnn, LDCONFIG, "libcudnn of another release than the build opens"),
     "library-path": Usual(
         text(
-            "Put the folder of the libraries that are installed on LD_LIBRARY_PATH (PATH on Windows), or name"
-            " it in /etc/ld.so.conf.d and run ldconfig; give services, IDEs and notebooks the same setting"
+            "Put the folder of the installed libraries on LD_LIBRARY_PATH (PATH on Windows), or name it in"
+            " /etc/ld.so.conf.d and run ldconfig; give services, IDEs and notebooks the same setting"
         ),
         "python3 -c \"import ctypes; ctypes.CDLL('libcudart.so.12')\"",
         "it fails though the file is on the disk",
@@ -192,14 +191,14 @@ USUAL: dict[str, Usual] = {
         lambda case: [
             shell(
                 commands.uninstall_tensorflow(case),
-                "takes out every TensorFlow that shares the folder",
+                "removes every TensorFlow that shares the folder",
             ),
             *cures.another_build(case).steps,
         ],
         LIST,
-        "more than one package that holds TensorFlow",
+        "more than one package that contains TensorFlow",
     ),
-    "tf-gpu-package-removed": Usual(then(cures.another_build), LIST, "tensorflow-gpu is asked for by name"),
+    "tf-gpu-package-removed": Usual(then(cures.another_build), LIST, "tensorflow-gpu is requested by name"),
     "tf-import-failed": Usual(
         text(
             "Make a new environment with a Python and a TensorFlow release that go together (tfgpu-doctor"
@@ -219,7 +218,7 @@ USUAL: dict[str, Usual] = {
     "python-dependency-conflict": Usual(
         lambda case: [
             shell(commands.pip(case, "check"), "names the packages that contradict each other"),
-            manual("Install the versions that this TensorFlow asks for, into an environment of its own"),
+            manual("Install the versions that this TensorFlow requires, in a separate environment"),
         ],
         "python3 -m pip check",
         "a package that TensorFlow needs in another version",
@@ -235,13 +234,13 @@ USUAL: dict[str, Usual] = {
     ),
     "tf-api-version": Usual(
         text(
-            "Run the code with the TensorFlow that it was written for, or move it: tf.compat.v1 holds the old"
+            "Run the code with the TensorFlow that it was written for, or port it: tf.compat.v1 has the old"
             " names, tf_upgrade_v2 rewrites a folder"
         ),
         'python3 -c "import tensorflow as tf; print(tf.__version__)"',
         "another major release than the code was written for",
     ),
-    "cudnn-init-oom": Usual(growth, SMI, "nearly all memory is taken by this very program"),
+    "cudnn-init-oom": Usual(growth, SMI, "this program itself takes nearly all memory"),
     "gpu-memory-held": Usual(held, SMI, "other processes hold the memory before the program starts"),
     "model-oom": Usual(
         text(
@@ -254,7 +253,7 @@ USUAL: dict[str, Usual] = {
     "memory-leak": Usual(
         text(
             "Call tf.keras.backend.clear_session() between models, build graphs and datasets once, keep no"
-            " tensors in lists, or run each fold in a process of its own"
+            " tensors in lists, or run each fold in a separate process"
         ),
         f"{SMI} --query-gpu=memory.used --format=csv -l 5",
         "the memory grows from step to step",
@@ -299,7 +298,7 @@ USUAL: dict[str, Usual] = {
         "the program pins the op to a GPU",
     ),
     "device-not-found": Usual(
-        text("Name a device that the list shows, or none: TensorFlow takes GPU:0 by itself"),
+        text("Name a device that the list shows, or none: TensorFlow uses GPU:0 by default"),
         'python3 -c "import tensorflow as tf; print(tf.config.list_logical_devices())"',
         "the device is not in the list",
     ),

@@ -17,7 +17,7 @@ __all__ = ["Options", "around", "emit", "rendered"]
 
 
 def emit(diagnoses: Iterable[Diagnosis], args: argparse.Namespace) -> int:
-    """Print diagnoses in the requested format; returns 1 if one holds an error, otherwise 0.
+    """Print diagnoses in the requested format; returns 1 if one contains an error, otherwise 0.
 
     Reads from `args`: format, output, color, verbose, quiet. Raises UnableError if --output cannot be
     written.

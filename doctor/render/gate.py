@@ -52,7 +52,7 @@ def summaries(gate: Gate) -> list[str]:
 
 def _summary(judged: Judged, gate: Gate) -> str:
     if judged.result == "no-tensorflow" and (gate.passes_over or len(gate.files) > 1):
-        return "skipped: no line asks for TensorFlow"
+        return "skipped: no line requests TensorFlow"
     return plans.gate_line(judged.outcome)
 
 
@@ -84,7 +84,7 @@ def workflow_commands(gate: Gate) -> list[str]:
     """GitHub's workflow commands, and the lines of the text form in between.
 
     Nothing in a file can become a command: values escape the characters that end them, and no other line
-    starts with two colons or holds the older form's `##[`.
+    starts with two colons or contains the older form's `##[`.
     """
     rows: list[str] = []
     for judged in gate.files:

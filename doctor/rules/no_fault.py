@@ -173,10 +173,10 @@ def _title_in_simulation(facts: Facts) -> str:
 
 
 def _without_compiler(lack: Symptom) -> str:
-    """What to expect of XLA where the files show no compiler and may not be whole."""
+    """A note about XLA, if the files show no compiler and may be incomplete."""
     return (
         f" XLA's compiler ({lack.get('lacks').replace(' ', ', ')}) is not among the files that were read: if it is not"
-        " on the machine either, jit_compile=True and Keras 3's fit fail; pip's nvidia-cuda-nvcc brings it."
+        " on the machine either, jit_compile=True and Keras 3's fit fail; the pip package nvidia-cuda-nvcc contains it."
     )
 
 
@@ -200,10 +200,10 @@ def healthy(case: Case) -> Iterator[Finding]:
     if plugin and not works and not facts.has("directml-no-adapter"):
         yield found(
             "healthy",
-            f"Another maker's accelerator serves this TensorFlow ({plugin[0].get('name')}); CUDA and NVIDIA's"
-            " driver mean nothing for it.",
+            f"This TensorFlow uses another maker's accelerator ({plugin[0].get('name')}), which needs neither"
+            " CUDA nor NVIDIA's driver.",
             plugin[:2],
-            title="Nothing keeps TensorFlow from the accelerator of its plugin",
+            title="Nothing keeps TensorFlow from using its plugin's accelerator",
             confidence="likely",
             verify=commands.list_gpus(case),
         )
@@ -251,7 +251,7 @@ def healthy(case: Case) -> Iterator[Finding]:
         yield found(
             "healthy",
             (_in_simulation(facts) if simulated else "")
-            + ("The driver answers" if listed else "A GPU and its driver are there")
+            + ("The driver answers" if listed else "A GPU and its driver are present")
             + ", every library that this TensorFlow loads is present and intact, and no other check found"
             " a fault. TensorFlow itself was not started; --deep does that."
             + "".join(starts.note(start) for start in needed[:1])

@@ -43,7 +43,7 @@ def prepare(
         if not 1 <= count <= 16:
             raise CallError(f"1 to 16 GPUs can be simulated, not {count}")
         if len(names) not in (1, count):
-            raise CallError(f"--count {count} does not go with {len(names)} --gpu")
+            raise CallError(f"--count {count} cannot be combined with {len(names)} --gpu")
         names = names * count if len(names) == 1 else names
     if len(names) > 16:
         raise CallError(f"1 to 16 GPUs can be simulated, not {len(names)}")

@@ -50,7 +50,7 @@ def driver(tables: Tables, version: str, platform: str) -> Found:
         ("branch", f"R{row.branch}"),
         ("highest CUDA that it offers", row.cuda),
         ("runs CUDA runtimes of", majors or f"up to {row.cuda}"),
-        ("serves GPUs of compute capability", entry["compute_capabilities"]),
+        ("supports GPUs of compute capability", entry["compute_capabilities"]),
         ("source", cited(row, *(f for f in floors if f.cuda in majors))),
     ]
     return Found([entry], f"NVIDIA driver {version} ({side})", lambda: [(n, said(v)) for n, v in pairs])

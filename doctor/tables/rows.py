@@ -215,7 +215,7 @@ class Framework(Row):
 
 @dataclass(frozen=True, slots=True)
 class PipLibrary(Row):
-    """Which nvidia-* package holds a SONAME: `package`, its `folder` in site-packages, first and last
+    """Which nvidia-* package contains a SONAME: `package`, its `folder` in site-packages, first and last
     release."""
 
     soname: str

@@ -66,7 +66,7 @@ def test_ptx_is_slow_where_its_version_was_not_read_and_names_the_driver_where_i
     assert build.compute_capabilities is not None
     hopper = replace(HERE, capabilities=("9.0",))
     read = runs_on_gpu(build, hopper, tables)
-    assert (read.verdict, "driver of CUDA" in read.reason) == ("slow", True)
+    assert (read.verdict, "driver for CUDA" in read.reason) == ("slow", True)
     assert runs_on_gpu(build, replace(hopper, driver="450.80.02"), tables).verdict == "no"
     unread = replace(build, compute_capabilities=replace(build.compute_capabilities, ptx_isa={}))
     answer = runs_on_gpu(unread, replace(hopper, driver="450.80.02"), tables)

@@ -138,7 +138,9 @@ def task(index: object, workers: object = WORKERS, kind: str = "worker") -> dict
     return {"cluster": {"worker": workers}, "task": {"type": kind, "index": index}}
 
 
-def verdict(*replies: Reply, question: str = "TF_CONFIG fits the nodes of the job") -> tuple[bool | None, str]:
+def verdict(
+    *replies: Reply, question: str = "TF_CONFIG fits the nodes of the job"
+) -> tuple[bool | None, str]:
     one = next(one for one in agreements(replies) if one.question == question)
     return one.agrees, one.why
 

@@ -71,7 +71,7 @@ def test_exit_code_is_that_of_the_worst_file(tmp_path: Path, files: dict[str, st
 def test_file_without_tensorflow_is_passed_over_only_on_request(tmp_path: Path) -> None:
     (path,) = written(tmp_path, other="numpy\n")
     assert held(path, passes_over=True).exit_code == 0
-    assert rendered(held(path, passes_over=True), "text") == "skipped: no line asks for TensorFlow\n"
+    assert rendered(held(path, passes_over=True), "text") == "skipped: no line requests TensorFlow\n"
     assert rendered(held(path), "text").startswith("could not examine: ")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -25,3 +26,12 @@ def job(tables: Tables, env: Path, tensorflow: str = "2.20.0", installer: str = 
     """A job; the Python is this one, so that nothing has to be fetched for it."""
     found = outcome(tables, tensorflow, gpu="RTX 3080", python=HERE)
     return make_job(first(found), found.context, env, installer=installer, **more)
+
+
+def imported(made: Job) -> list[str]:
+    """TensorFlow's version and the variable of memory growth, in a shell that knows nothing of the environment."""
+    code = "import tensorflow, os; print(tensorflow.__version__, os.environ['TF_FORCE_GPU_ALLOW_GROWTH'])"
+    out = subprocess.run(
+        [made.python, "-c", code], capture_output=True, text=True, check=True, env={}, timeout=60
+    )
+    return out.stdout.split()

@@ -32,6 +32,12 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+def dry_run(cli: Cli, env: Path, *more: str) -> subprocess.CompletedProcess[bytes]:
+    """The script that would install by pip into a folder."""
+    options = ["--tensorflow", RELEASE, "--python", HERE, "--env", str(env), "--installer", "pip"]
+    return cli("install", "--dry-run", *options, *more)
+
+
 def test_without_a_terminal_it_asks_for_yes_and_does_nothing(cli: Cli, tmp_path: Path) -> None:
     done = cli("install", "--python", HERE, "--env", str(tmp_path / "tf"))
     assert done.returncode == 2
@@ -61,19 +67,7 @@ def test_wish_that_cannot_work_installs_nothing_and_shows_the_plans(cli: Cli, tm
 
 def test_dry_run_prints_a_script_that_a_shell_reads(cli: Cli, tmp_path: Path) -> None:
     env = tmp_path / "with space" / "tf"
-    done = cli(
-        "install",
-        "--tensorflow",
-        RELEASE,
-        "--python",
-        HERE,
-        "--env",
-        str(env),
-        "--dry-run",
-        "--memory-growth",
-        "--installer",
-        "pip",
-    )
+    done = dry_run(cli, env, "--memory-growth")
     assert done.returncode == 0
     text = done.stdout.decode()
     assert text.startswith("#!/bin/sh\n")
@@ -85,18 +79,7 @@ def test_dry_run_prints_a_script_that_a_shell_reads(cli: Cli, tmp_path: Path) ->
 
 @pytest.mark.parametrize("name", sampled(["x\ncmd\n#", "x\x1b]0;t\x07", "x\u202ey"], 1))
 def test_no_part_of_a_folders_name_leaves_its_line_of_the_script(cli: Cli, tmp_path: Path, name: str) -> None:
-    done = cli(
-        "install",
-        "--tensorflow",
-        RELEASE,
-        "--python",
-        HERE,
-        "--env",
-        str(tmp_path / name),
-        "--dry-run",
-        "--installer",
-        "pip",
-    )
+    done = dry_run(cli, tmp_path / name)
     assert done.returncode != 0
     assert not done.stdout
     assert b"another --env" in done.stderr
@@ -105,18 +88,7 @@ def test_no_part_of_a_folders_name_leaves_its_line_of_the_script(cli: Cli, tmp_p
 
 def test_name_that_is_a_command_is_a_name_in_the_script(cli: Cli, tmp_path: Path) -> None:
     env = tmp_path / "$(touch PWNED);`touch PWNED`"
-    done = cli(
-        "install",
-        "--tensorflow",
-        RELEASE,
-        "--python",
-        HERE,
-        "--env",
-        str(env),
-        "--dry-run",
-        "--installer",
-        "pip",
-    )
+    done = dry_run(cli, env)
     assert done.returncode == 0
     words = [
         word

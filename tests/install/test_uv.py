@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,7 +13,7 @@ import pytest
 from doctor.install.inside import MEMORY_GROWTH
 from doctor.install.run import InstallFailedError, Log, run
 from doctor.tables import Tables
-from tests.install.jobs import job
+from tests.install.jobs import imported, job
 from tests.tensorflow_envs import package_env
 
 if TYPE_CHECKING:
@@ -63,19 +62,7 @@ def test_environment_is_made_by_real_uv(tables: Tables, tmp_path: Path, uv: Inde
     made = job(tables, tmp_path / "tf", installer="uv", memory_growth=True)
     assert "uv venv" in made.actions[0].line
     assert run(made, log, quiet=True) == [str(made.site_packages / MEMORY_GROWTH)]
-    out = subprocess.run(
-        [
-            made.python,
-            "-c",
-            "import tensorflow, os; print(tensorflow.__version__, os.environ['TF_FORCE_GPU_ALLOW_GROWTH'])",
-        ],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={},
-        timeout=60,
-    )
-    assert out.stdout.split() == ["2.20.0", "true"]
+    assert imported(made) == ["2.20.0", "true"]
     assert not (made.site_packages / "pip").exists(), (
         "uv brings no pip, so nothing that is prescribed later may need it"
     )

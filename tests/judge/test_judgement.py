@@ -151,7 +151,10 @@ def test_an_op_of_ones_own_that_lacks_a_name_of_tensorflow_is_an_add_on_for_anot
 
 
 def test_a_quoted_end_of_the_message_names_the_name_that_tensorflow_2_lacks() -> None:
-    assert diagnosed("Same here with TensorFlow 2.6.0, no attribute 'contrib'.\n").verdict.code == "tf-api-version"
+    assert (
+        diagnosed("Same here with TensorFlow 2.6.0, no attribute 'contrib'.\n").verdict.code
+        == "tf-api-version"
+    )
     assert (
         diagnosed("AttributeError: 'Namespace' object has no attribute 'contrib'\n").verdict.code
         != "tf-api-version"

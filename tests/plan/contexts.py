@@ -14,9 +14,13 @@ def outcome(tables: Tables, tensorflow: str = "", **machine: Any) -> Outcome:
     """The plans for a described machine; python, cuda and cudnn are demands, as on the command line."""
     gpu = machine.pop("gpu", None)
     names = [gpu] if isinstance(gpu, str) else gpu
-    version_request = VersionRequest(tensorflow, machine.get("python"), machine.get("cuda"), machine.get("cudnn"))
+    version_request = VersionRequest(
+        tensorflow, machine.get("python"), machine.get("cuda"), machine.get("cudnn")
+    )
     system, driver = machine.get("os"), machine.get("driver")
-    return make_plans(PlanContext(described(tables, gpu=names, os=system, driver=driver), tables, version_request))
+    return make_plans(
+        PlanContext(described(tables, gpu=names, os=system, driver=driver), tables, version_request)
+    )
 
 
 def first(found: Outcome) -> Plan:
@@ -40,7 +44,9 @@ def judged(
     """included: files that are taken in; one whose name has "constraints" in it only constrains."""
     options = {"os": "Ubuntu 22.04", "driver": "535.183.01", **machine}
     facts = described(tables, gpu=["RTX 3080"], **options)  # type: ignore[arg-type]
-    version_request = VersionRequest(cuda=machine.get("cuda"), cudnn=machine.get("cudnn"), python=machine.get("python"))
+    version_request = VersionRequest(
+        cuda=machine.get("cuda"), cudnn=machine.get("cudnn"), python=machine.get("python")
+    )
     more = [(file, words, "constraints" in file) for file, words in (included or {}).items()]
     return judged_files(PlanContext(facts, tables, version_request), {name: text}, {name: more})
 

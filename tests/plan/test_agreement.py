@@ -72,7 +72,9 @@ def named(finding: Finding) -> str | None:
 
 
 def disagreements(facts: Facts, tables: Tables) -> list[str]:
-    plan = next((p for p in make_plans(PlanContext(facts, tables, VersionRequest())).plans if p.route != "cpu"), None)
+    plan = next(
+        (p for p in make_plans(PlanContext(facts, tables, VersionRequest())).plans if p.route != "cpu"), None
+    )
     quick = recommended(Case(facts, tables))
     wrong = (
         []
@@ -104,5 +106,9 @@ def test_prescriptions_name_what_plan_recommends_on_a_thousand_machines(tables: 
 def test_pascal_gets_one_answer_from_check_and_plan(tables: Tables) -> None:
     facts = machine("6.1", "535.183.01", "3.12", "linux", None)
     finding = next(f for f in diagnose(facts, tables).findings if f.code == "tf-not-installed")
-    assert named(finding) == "2.20.0" == make_plans(PlanContext(facts, tables, VersionRequest())).plans[0].tensorflow
+    assert (
+        named(finding)
+        == "2.20.0"
+        == make_plans(PlanContext(facts, tables, VersionRequest())).plans[0].tensorflow
+    )
     assert any("nvidia-cudnn-cu12" in step.text for step in finding.prescription)

@@ -147,6 +147,7 @@ def test_an_image_is_judged_for_the_cpu_where_that_is_asked_for(tmp_path: Path, 
 def test_an_extra_that_pip_cannot_install_is_no_ok_without_a_gpu(tables: Tables) -> None:
     """The first plan is for the CPU then, and nobody looked at the extra of the line."""
     found = judged_files(
-        PlanContext(machine(python="3.11"), tables, VersionRequest()), {"requirements.txt": "tensorflow[and-cuda]==2.15.0\n"}
+        PlanContext(machine(python="3.11"), tables, VersionRequest()),
+        {"requirements.txt": "tensorflow[and-cuda]==2.15.0\n"},
     )
     assert [f.code for f in found.findings if f.severity == "error"] == ["known-release-bug"]

@@ -103,7 +103,9 @@ def cases(count: int) -> list[Case]:
     """A fixed choice out of the whole product, each value as often as chance has it; always the same one."""
     every = list(itertools.product(GPUS, DRIVERS, PYTHONS, SYSTEMS, WISHES, LIBRARIES))
     found: list[Case] = []
-    for gpu, driver, python, system, version_request, (cuda, cudnn) in random.Random(SEED).sample(every, count):
+    for gpu, driver, python, system, version_request, (cuda, cudnn) in random.Random(SEED).sample(
+        every, count
+    ):
         machine = {"os": system, "gpu": gpu, "driver": driver, "python": python, "cuda": cuda, "cudnn": cudnn}
         found.append((version_request, {key: value for key, value in machine.items() if value is not None}))
     return found
@@ -212,7 +214,10 @@ def loop(best: Plan, found: Outcome, tables: Tables) -> list[str]:
     kept = [f for f in facts if not isinstance(f, Platform)]
     system = best.route == "pip-system-cuda"
     version_request = VersionRequest(
-        f"=={best.tensorflow}", best.python, context.cuda if system else None, context.cudnn if system else None
+        f"=={best.tensorflow}",
+        best.python,
+        context.cuda if system else None,
+        context.cudnn if system else None,
     )
     again = make_plans(PlanContext(Facts((*kept, *more), "machine", "planned"), tables, version_request))
     wrong = [f.title for f in again.findings if f.severity == "error"]

@@ -26,7 +26,9 @@ FILES = {
 
 def solver(tables: Tables, python: str | None = "3.12") -> Solver:
     return Solver(
-        PlanContext(described(tables, gpu=["RTX 3080"], driver="550.54.14"), tables, VersionRequest(python=python))
+        PlanContext(
+            described(tables, gpu=["RTX 3080"], driver="550.54.14"), tables, VersionRequest(python=python)
+        )
     )
 
 

@@ -57,7 +57,7 @@ def test_an_environment_may_be_named_by_its_folder_or_its_interpreter(venv: Path
 def test_a_wrong_name_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NoPythonError, match="there is no"):
         interpreter.examine(live(), str(tmp_path / "nothing"))
-    with pytest.raises(NoPythonError, match="holds no Python: neither"):
+    with pytest.raises(NoPythonError, match="contains no Python: neither"):
         interpreter.examine(live(), str(tmp_path))
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "python").symlink_to(

@@ -108,7 +108,7 @@ LOOP = (
 
 
 def wheels_not_searched(machine: Folder) -> Folder:
-    """2.16.1 does not look into pip's folders; the environment's own activate names them."""
+    """2.16.1 does not search pip's folders; the environment's own activate names them."""
     machine.gpu().driver().python("3.11", VENV).tensorflow("2.16.1").cuda_wheels("12.2").cudnn_wheel(
         "8.9.7.29"
     )

@@ -157,7 +157,7 @@ def test_text_around_a_report_is_said_not_to_be_read(facts: Facts) -> None:
     assert not [u for u in read(text.encode()).of(Unreadable) if "around" in u.what]
     issue = read(f"Hello,\n\n{text}\nSee also my log:\nCUDA_ERROR_OUT_OF_MEMORY".encode())
     assert [u.reason for u in issue.of(Unreadable) if "around" in u.what] == [
-        "3 lines; give it to explain by itself"
+        "3 lines; explain it separately"
     ]
 
 

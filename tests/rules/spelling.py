@@ -344,7 +344,9 @@ def cpu_features(r: Release) -> Iterable[str]:
             " following CPU instructions in performance-critical operations:  AVX AVX2"
         )
     else:
-        message = "Your CPU supports instructions that this TensorFlow binary was not compiled to use: AVX2 FMA"
+        message = (
+            "Your CPU supports instructions that this TensorFlow binary was not compiled to use: AVX2 FMA"
+        )
     yield r.line("I", "core/platform/cpu_feature_guard.cc", 193, message)
 
 

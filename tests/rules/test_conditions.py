@@ -125,7 +125,7 @@ def test_the_wanted_cuda_in_a_sentence_does_not_outweigh_another_one() -> None:
     (finding,) = judged(
         "cuda-version-mismatch", WANTED, installed("10.0", PROSE), installed("10.1", INFERRED)
     )
-    assert "CUDA 10.1 is there" in finding.explanation
+    assert "CUDA 10.1 is installed" in finding.explanation
 
 
 # --- tf-not-installed

@@ -118,7 +118,9 @@ def check(
 ) -> None:
     assume(possible(case, platform, release, python, around))
     facts = with_hardware(
-        moved(diagnosed(case.text).facts, platform=platform, release=release, python=python, environments=around),
+        moved(
+            diagnosed(case.text).facts, platform=platform, release=release, python=python, environments=around
+        ),
         card,
         driver,
     )

@@ -67,7 +67,11 @@ def check(
     case: Fires, platform: str, release: str | None, python: str | None, environment: tuple[str, ...]
 ) -> None:
     facts = moved(
-        diagnosed(case.text).facts, platform=platform, release=release, python=python, environments=environment
+        diagnosed(case.text).facts,
+        platform=platform,
+        release=release,
+        python=python,
+        environments=environment,
     )
     diagnosis = diagnose(facts, bundled())
     assert diagnosis.findings
@@ -133,7 +137,9 @@ def _faults_as_it_is(case: Fires) -> list[str]:
 
 def test_where_the_gpu_is_not_known_nothing_is_said_of_its_machine_code() -> None:
     case = next(case for case in FIRES if case.situation == "code that is asked for")
-    facts = moved(diagnosed(case.text).facts, platform="wsl", release="2.20.0", python="3.13", environments=())
+    facts = moved(
+        diagnosed(case.text).facts, platform="wsl", release="2.20.0", python="3.13", environments=()
+    )
     diagnosis = diagnose(facts, bundled())
     assert not [s for s in diagnosis.skipped if "failed" in s.reason]
     assert "plan --gpu" in diagnosis.verdict.prescription[0].text

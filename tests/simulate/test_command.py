@@ -80,7 +80,7 @@ def test_without_a_command_the_users_shell_runs(simulate, monkeypatch, tmp_path)
         (("--count", "17", "--", "true"), "1 to 16 GPUs"),
         (
             ("--count", "2", "--gpu", "T4", "--gpu", "T4", "--gpu", "T4", "--", "true"),
-            "does not go with 3 --gpu",
+            "cannot be combined with 3 --gpu",
         ),
         (("--memory", "0", "--", "true"), "MiB above 0"),
         (("--held", "90000", "--", "true"), "90000 MiB cannot be held"),

@@ -112,7 +112,7 @@ def test_a_registry_that_is_not_there_is_an_error_with_the_next_step() -> None:
     message = str(caught.value)
     assert "Connection refused" in message
     assert "Next: check the network" in message
-    assert "the bundled tables serve" in message
+    assert "the bundled tables are used" in message
     assert "secret" not in message
 
 

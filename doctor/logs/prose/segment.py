@@ -70,7 +70,7 @@ sentence."""
 
 
 class Sentence(NamedTuple):
-    """One sentence and the 1-based input line in which it begins. quotes: that line also holds a program's
+    """One sentence and the 1-based input line in which it begins. quotes: that line also contains a program's
     message."""
 
     line: int

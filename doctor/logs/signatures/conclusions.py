@@ -119,7 +119,7 @@ _UNFIT = (
     " nicht|passten nicht|falsch|inkompat|nicht kompat|zu neu|zu alt|не совпад|не подход|не совмест|не"
     " соответств|несовмест"
 )
-"""Literals; every statement that a version does not fit holds one of them."""
+"""Literals; every statement that a version does not fit contains one of them."""
 
 SIGNATURES: tuple[Signature, ...] = (
     spoken(

@@ -73,7 +73,7 @@ def context(match: re.Match[str], source: Source) -> Fact:
 
 
 def status(match: re.Match[str], source: Source) -> Fact:
-    """cudaGetDevice() or cudaSetDevice() with the text of a status."""
+    """A failed cudaGetDevice() or cudaSetDevice(), from the text of its status."""
     return CudaCallFailed(source, match["call"], match["error"].strip().rstrip(".").lower())
 
 

@@ -32,7 +32,7 @@ def driver_libcuda_missing(case: Case) -> Iterator[Finding]:
     appears.
 
     ## What to do
-    Install the package that holds libcuda of the same version (Debian: libcuda1, Ubuntu:
+    Install the package that contains libcuda of the same version (Debian: libcuda1, Ubuntu:
     libnvidia-compute-NNN), run `ldconfig`; in a container ask for the `compute` capability.
     """
     facts = case.facts
@@ -74,7 +74,7 @@ def driver_libcuda_missing(case: Case) -> Iterator[Finding]:
         steps.append(
             shell(
                 run("sudo", "dnf", "install", name),
-                "the package that holds libcuda",
+                "the package that contains libcuda",
                 platform="linux",
                 root=True,
             )
@@ -146,13 +146,13 @@ def _nix(case: Case) -> list[Step]:
 
 
 def _guix(case: Case) -> list[Step]:
-    """The same for Guix: its loader takes LD_LIBRARY_PATH, and a folder with the system's own C library in it
+    """The same for Guix: its loader reads LD_LIBRARY_PATH, and a folder that contains the system's own C library
     would break its programs."""
     if case.os is not None and "guix" in case.os.name.lower():
         return [
             shell(
                 Literal("export LD_LIBRARY_PATH=/run/current-system/profile/lib"),
-                "in the shell from which the program starts; the driver belongs to the system's packages",
+                "in the shell from which the program starts; the driver is one of the system's packages",
                 platform="linux",
             )
         ]
@@ -163,8 +163,8 @@ def _guix(case: Case) -> list[Step]:
                 " libnvidia-ptxjitcompiler.so.1; do ln -sf"
                 ' "$(/sbin/ldconfig -p | grep -F "$name (libc6," | grep -m1 -o "/.*")" ~/.local/lib/nvidia/; done'
             ),
-            "puts links to the driver's libraries alone into a folder: one that holds the system's own C library"
-            " breaks programs of Guix",
+            "puts links to only the driver's libraries into a folder: a folder that contains the system's C library"
+            " breaks Guix's programs",
             platform="linux",
         ),
         shell(

@@ -98,7 +98,9 @@ def gpu_arch_too_new(case: Case) -> Iterator[Finding]:
             title="This ROCm build has no code for the AMD GPU",
             confidence="likely",
             steps=[
-                manual("Choose a release of tensorflow-rocm that lists this GPU, with the ROCm that it names")
+                manual(
+                    "Choose a release of tensorflow-rocm that lists this GPU, with the ROCm that it requires"
+                )
             ],
             verify=commands.list_gpus(case),
         )

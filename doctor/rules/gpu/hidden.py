@@ -90,7 +90,7 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
                         "tensorflow/tensorflow:latest-gpu",
                         "nvidia-smi",
                     ),
-                    "gives the container every GPU there is",
+                    "gives the container all GPUs",
                     platform="linux",
                 ),
             ],

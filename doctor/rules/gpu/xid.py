@@ -25,7 +25,7 @@ class Meaning:
 RESET = (
     "End what uses the GPU and restart the machine (or reset that GPU: sudo nvidia-smi --gpu-reset -i INDEX)"
 )
-VENDOR = "If it returns, give the card to its vendor"
+VENDOR = "If it returns, return the card to its vendor"
 OF_HARDWARE = {
     "48": Meaning("an error of two bits in the GPU's memory, which ECC cannot correct", (RESET, VENDOR)),
     "62": Meaning(

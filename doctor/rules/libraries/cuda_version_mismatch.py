@@ -87,7 +87,7 @@ def cuda_version_mismatch(case: Case) -> Iterator[Finding]:
         fits = [serves(case, version.version, n) for n in names]
         if fits and all(f is False for f in fits if f is not None) and any(f is False for f in fits):
             reasons.append(version)
-            said = f"CUDA {version.version} is there"
+            said = f"CUDA {version.version} is installed"
             break
         if any(f is True for f in fits) and version.rank <= 1:
             break
@@ -126,7 +126,7 @@ def cuda_version_mismatch(case: Case) -> Iterator[Finding]:
             )
     if not reasons and others:
         reasons += others[:3]
-        said = f"{others[0].name} is there"
+        said = f"{others[0].name} is on the disk"
     blamed = case.facts.symptoms("cuda-version-blamed", "cuda-version-unfit")
     if not reasons and blamed:
         reasons += blamed[:1]

@@ -87,7 +87,7 @@ def xla_toolchain_missing(case: Case) -> Iterator[Finding]:
             manual(
                 f"Install the CUDA Toolkit {cuda}".rstrip()
                 + " from NVIDIA's archive and set XLA_FLAGS=--xla_gpu_cuda_data_dir=FOLDER to its folder",
-                "it brings ptxas and libdevice",
+                "it contains ptxas and libdevice",
             )
         )
     elif "conda" in case.environments:
@@ -131,11 +131,11 @@ def xla_toolchain_missing(case: Case) -> Iterator[Finding]:
     said = absent[0].get("lacks").replace(" ", " and ") if absent and not (hard or old or jit) else ""
     yield found(
         "xla-toolchain-missing",
-        f"Every library that this TensorFlow loads for the GPU is there, but XLA would not find {said}. XLA compiles"
-        " for Keras's optimizers from 2.11 on, for `fit` from 2.16 on, and wherever jit_compile=True is set; there"
-        " the program fails."
+        f"Every library that this TensorFlow loads for the GPU is present, but XLA would not find {said}. XLA compiles"
+        " for Keras's optimizers from 2.11 on, for `fit` from 2.16 on, and whenever jit_compile=True is set; the"
+        " program fails then."
         if said
-        else "The GPU itself works: XLA compiles on this machine and does not find "
+        else "The GPU itself works, but XLA, which compiles on this machine, does not find "
         + (
             "libdevice.10.bc."
             if facts.has("libdevice-missing")

@@ -9,7 +9,7 @@ from doctor.tables import dotted
 
 
 def window(case: Case, names: list[str]) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """The CUDA releases whose toolkit holds every one of these library names: (first, last), or None if
+    """The CUDA releases whose toolkit contains every one of these library names: (first, last), or None if
     unknown."""
     low: tuple[int, ...] = (0,)
     high: tuple[int, ...] = (99,)
@@ -25,7 +25,7 @@ def window(case: Case, names: list[str]) -> tuple[tuple[int, ...], tuple[int, ..
 
 
 def serves(case: Case, version: str, name: str) -> bool | None:
-    """Whether a CUDA release holds a library of this name; None if the tables do not know the name."""
+    """Whether a CUDA release contains a library of this name; None if the tables do not know the name."""
     row = case.tables.library(name)
     asked = _minor(version)
     old = (

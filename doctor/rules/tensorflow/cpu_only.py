@@ -1,4 +1,4 @@
-"""tf-cpu-only: the build holds no CUDA code."""
+"""tf-cpu-only: the build contains no CUDA code."""
 
 from __future__ import annotations
 

@@ -67,8 +67,8 @@ def _required_by_tensorflow(case: Case) -> set[str]:
 
 
 def _unbounded(case: Case, there: Mapping[str, Package], requires: Sequence[str]) -> dict[str, Package]:
-    """Packages that break this release although its metadata does not bound them, by the requirement that
-    would (the table of dependencies)."""
+    """Packages that break this release although its metadata does not bound them, each under the requirement
+    that would exclude it (from the table of dependencies)."""
     from doctor.tables.ordering import order
     from doctor.tables.ranges import within
 

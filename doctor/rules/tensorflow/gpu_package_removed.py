@@ -21,7 +21,7 @@ def tf_gpu_package_removed(case: Case) -> Iterator[Finding]:
     """Somebody tried to install tensorflow-gpu 2.12 or later, a stub that always fails.
 
     ## What it means
-    Since 2.1 the package `tensorflow` holds the GPU build; `tensorflow-gpu` ended with 2.11, and 2.12 is a
+    Since 2.1 the package `tensorflow` contains the GPU build; `tensorflow-gpu` ended with 2.11, and 2.12 is a
     stub whose installation fails on purpose.
 
     ## How it shows

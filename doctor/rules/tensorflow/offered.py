@@ -59,7 +59,7 @@ class Offer:
 
 
 def offered(case: Case) -> Offer | None:
-    """The content of "(from versions: …)"; None if it holds no final release of the tables."""
+    """The content of "(from versions: …)"; None if it contains no final release of the tables."""
     for symptom in case.facts.symptoms("no-matching-distribution"):
         package = symptom.get("name")
         listed = _finals(symptom.get("versions"))

@@ -15,7 +15,7 @@ function linesOf(words) {
   return (plain.includes("\n") ? plain : plain.replaceAll("\r", "\n")).replace(/\n$/, "").split("\n");
 }
 
-/** The text of a file; null where only the judge knows its encoding. */
+/** The text of a file; null if only the judge can detect its encoding. */
 function decoded(bytes) {
   const utf16 = (bytes[0] === 0xff && bytes[1] === 0xfe) ? "utf-16le" : (bytes[0] === 0xfe && bytes[1] === 0xff) ? "utf-16be" : "utf-8";
   try {
@@ -44,7 +44,7 @@ async function judged(input, platform = "") {
   return shown;
 }
 
-/** Where the report does not tell its platform, somebody can; it changes what the judge concludes. */
+/** If the report does not show its platform, the user can choose it; the platform changes the conclusions. */
 function chooser(input, platform, shown) {
   const select = el("select.chip", { "aria-label": "The machine runs" }, el("option", { value: "" }, "which system? unknown"),
     Object.entries(SYSTEMS).map(([value, name]) => el("option", { value, selected: value === platform }, name)));

@@ -59,7 +59,7 @@ export function start() {
   };
 }
 
-/** The answer to a call: what doctor/site/judge.py gives, with `error` and `hint` where there is none. */
+/** The answer to a call: what doctor/site/judge.py gives, with `error` and `hint` if there is none. */
 export async function ask(call, parameters = {}, data = new Uint8Array()) {
   if (SERVED) {
     try {

@@ -125,7 +125,7 @@ export function said(key, value) {
   return String(value);
 }
 
-/** A report as an article. text: its lines and what shows one of them; null where it is not a text. actions: buttons. */
+/** A report as an article. text: its lines and what shows one of them; null if it is not a text. actions: buttons. */
 export function report({ report: document_, markdown }, text, actions = []) {
   const [verdict, ...others] = document_.findings;
   const facts = Object.entries(document_.facts).map(([key, fact]) => [el("dt", LABELS[key] || key), el("dd", said(key, fact.value))]);

@@ -137,7 +137,7 @@ def inflate(remote: Remote, url: str, member: Member) -> Iterator[bytes]:
                     size += len(content)
                     if size > member.size:
                         raise ArchiveError(
-                            f"{url}: {member.name} holds more than the {member.size} bytes that it says"
+                            f"{url}: {member.name} contains more than the {member.size} bytes that it says"
                         )
                     crc = zlib.crc32(content, crc)
                     yield content

@@ -101,7 +101,7 @@ def _scan_member(remote: Remote, file: IndexFile, member: Member, copy_to: int |
         # never seen in a release to 2.21; a row must not be built on what was not understood
         raise ValueError(
             f"{member.name}: {found.malformed} fatbins are malformed and {found.unreadable} PTX entries"
-            " cannot be unpacked. Next, where they are packed with zstd: pip install zstandard"
+            " cannot be unpacked. Next, if they are packed with zstd: pip install zstandard"
         )
     facts["fatbins"] = found.to_json()
     return facts

@@ -77,7 +77,7 @@ def file_offset(segments: list[Segment], address: int) -> int:
     for segment in segments:
         if segment.kind == PT_LOAD and segment.address <= address < segment.address + segment.size:
             return segment.offset + address - segment.address
-    raise ElfError(f"no segment holds the address {address:#x}")
+    raise ElfError(f"no segment contains the address {address:#x}")
 
 
 def ranges_needed(segments: list[Segment], entries: list[tuple[int, int]]) -> dict[str, tuple[int, int]]:

@@ -140,7 +140,7 @@ def project_files(project: str, indexes: tuple[str, ...], remote: Remote) -> lis
                 raise RegistryError(
                     f"the registry that pip is configured for cannot be read: {error}. Next: check the"
                     " network, PIP_INDEX_URL, PIP_CERT and the proxy with `pip download --no-deps"
-                    " tensorflow`; until then the bundled tables serve as they are"
+                    " tensorflow`; until then the bundled tables are used"
                 ) from error
             if answer is None:
                 continue

@@ -155,7 +155,7 @@ def _fill_gpu(row: Row, texts: WheelTexts, binary: dict[str, Any] | None, eviden
         row["gpu"] = bool(texts.build_info["is_cuda_build"])
         evidence["gpu"] = f"{texts.build_info_member}: is_cuda_build"
     elif not texts.shared_objects:
-        row["gpu"], evidence["gpu"] = False, "the wheel holds no library"
+        row["gpu"], evidence["gpu"] = False, "the wheel contains no library"
     else:
         row["gpu"], evidence["gpu"] = row["package"] == "tensorflow-gpu", "the distribution's name"
 

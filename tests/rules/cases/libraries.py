@@ -404,7 +404,7 @@ FIRES = (
     ),
     Fires(
         "library-path",
-        "TensorFlow 2.16.1 does not look into pip's folders",
+        "TensorFlow 2.16.1 does not search pip's folders",
         log(
             "2.16.1",
             "$ pip install tensorflow[and-cuda]==2.16.1",

@@ -244,7 +244,7 @@ FIRES = (
         + log("2.4.0", refused("cusolver64_10.dll"), opened("cusparse64_11.dll", "cudnn64_8.dll"), skipped),
         "Could not load dynamic library",
         never=("restart the runtime", "wsl"),
-        words=("CUDA 11.1 is there",),
+        words=("CUDA 11.1 is installed",),
     ),
     Fires(
         "memory-leak",
