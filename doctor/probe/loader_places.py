@@ -60,7 +60,8 @@ def library_path(machine: Machine, env: Mapping[str, str], interpreter: str | No
 
 
 def cache(machine: Machine, processor: str, interpreter: str = "", program: str = "") -> Cache:
-    """The cache; of a program of a store its package's own, if it has one; in files of another machine that hold none, what ldconfig would put into it.
+    """The cache; of a program of a store its package's own, if it has one; in files of another machine that
+    hold none, what ldconfig would put into it.
 
     A running machine may have no cache. In files that were copied from a machine it may be missing because it
     was not copied, and every distribution rewrites it at the next installation of a package.
@@ -118,8 +119,8 @@ def _conf_folders(machine: Machine, path: str, left: list[int]) -> Iterator[str]
 
 
 def default_folders(machine: Machine, interpreter: str, processor: str) -> list[str]:
-    """The loader's built-in folders, from the loader's own file; else those of the file system's kind. That of
-    Nix or Guix searches its own folder."""
+    """The loader's built-in folders, from the loader's own file; else those of the file system's kind. Nix's
+    and Guix's search their own folder."""
     if interpreter.startswith(STORES):
         return [posixpath.dirname(interpreter)]
     try:

@@ -162,8 +162,8 @@ def environments(machine: Machine) -> Iterator[str]:
 
 
 def behind_wrapper(machine: Machine, executable: str) -> tuple[str, dict[str, str]]:
-    """The Python that a wrapper of Nix's, Guix's or one's own starts, and the variables that it sets for it; a
-    program itself, and {}, where it is none.
+    """The Python that a wrapper of Nix's, Guix's or one's own starts, and the variables that it sets for it;
+    of another program itself, and {}.
 
     A shell script that ends in exec, or a program of makeCWrapper's, which holds its own command line
     (nixpkgs, make-binary-wrapper.sh and make-wrapper.sh).

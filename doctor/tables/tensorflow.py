@@ -85,9 +85,10 @@ def versions(store: Store, platform: str | None, package: str) -> tuple[str, ...
 @remembered
 def everything(store: Store, platform: str | None, package: str | None) -> tuple[TensorFlowRelease, ...]:
     """All releases of a platform (None: all) and package (None: all), oldest first."""
+    known = store.all(TABLE) if platform is None else store.matching(TABLE, f'"platform": "{platform}"')
     rows = [
         r
-        for r in store.all(TABLE)
+        for r in known
         if (platform is None or r.get("platform") == platform)
         and (package is None or r["package"] == package)
     ]
