@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from doctor.facts import Facts, Symptom
 from doctor.tables import named
 from doctor.tables.ordering import order
 from doctor.tables.ranges import within
+from doctor.values import dataclass
 
 if TYPE_CHECKING:
     from doctor.tables import Tables, TensorFlowRelease
     from doctor.tables.named import Named
 
 
-class Meant(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Meant:
     """A name in a report, and the rows that it can mean. selected: whether the version, the day or a hosted
     notebook's own TensorFlow selected the rows."""
 

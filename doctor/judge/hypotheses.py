@@ -17,7 +17,6 @@ from doctor.facts import PROSE, Likelihood, Prose, Source
 from doctor.findings import Alternative, Finding, Part
 from doctor.judge.contradictions import against
 from doctor.judge.weights import WEIGHTS
-from doctor.remedies.usual import USUAL
 from doctor.values import dataclass
 
 if TYPE_CHECKING:
@@ -147,6 +146,8 @@ def alternatives(
     """
     if verdict.confidence == "certain" and verdict.code not in ("undetermined", "benign-messages"):
         return ()
+    from doctor.remedies.usual import USUAL  # a verdict that is certain needs none of it
+
     found = []
     for hypothesis in ranked:
         usual = USUAL.get(hypothesis.code)

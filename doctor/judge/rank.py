@@ -15,7 +15,6 @@ from doctor.judge.answers import NO_DEVICE_SEEN
 from doctor.judge.hypotheses import NO_FAULT, Hypothesis, alternatives, hypotheses, in_prose
 from doctor.judge.stated import decided, only_states, open_question, uninstallable
 from doctor.remedies import commands
-from doctor.remedies.usual import USUAL
 from doctor.values import replace
 
 if TYPE_CHECKING:
@@ -143,6 +142,8 @@ def _finding(best: Hypothesis, case: Case, parts: Sequence[Part]) -> Finding:
     else:
         why = "No program's message names the cause; the sentences of the report suggest this one."
         rows = ()
+    from doctor.remedies.usual import USUAL
+
     usual = USUAL.get(best.code)
     no_fault = best.code in NO_FAULT
     return Finding(
@@ -161,6 +162,8 @@ def _finding(best: Hypothesis, case: Case, parts: Sequence[Part]) -> Finding:
 def _cures(code: str, others: Sequence[Part], case: Case) -> Sequence[Step]:
     """The cure for a cause together with a GPU for which the build has no kernel: another release, with its
     libraries."""
+    from doctor.remedies.usual import USUAL
+
     card = next((part.code for part in others if part.part == "gpu" and part.code in USUAL), None)
     return (
         USUAL[card].steps(case)

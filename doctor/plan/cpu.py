@@ -17,19 +17,16 @@ def cpu_candidate(context: PlanContext) -> Candidate | None:
     if context.musl:
         return None
     newest = context.newest
-    builds = [
-        b
-        for b in context.releases
-        if b.package == "tensorflow"
-        and not b.yanked
-        and (is_final(b.version) or b.version in context.version_request.tensorflow)
+    versions = [
+        version
+        for version in context.tables.versions("tensorflow", context.platform)
+        if is_final(version) or version in context.version_request.tensorflow
     ]
-    builds.sort(
-        key=lambda b: (context.version_request.allows(b.version, newest), order(b.version)), reverse=True
-    )
+    versions.sort(key=lambda v: (context.version_request.allows(v, newest), order(v)), reverse=True)
     best: Candidate | None = None
-    for build in builds:
-        found = _try(build, context)
+    for version in versions:
+        build = context.tables.tensorflow(version, "tensorflow", context.platform)
+        found = None if build is None or build.yanked else _try(build, context)
         if found is None:
             continue
         if not found.another_python:

@@ -87,9 +87,7 @@ def _holds(version: str, operator: str, bound: str, wild: bool) -> bool:
 
 def newest_final(tables: Tables) -> str:
     """The newest final release on any platform."""
-    rows = (row for row in tables.store.all("tensorflow") if row["package"] == "tensorflow")
-    newest: str = max({row["version"] for row in rows if is_final(row["version"])}, key=order)
-    return newest
+    return max(filter(is_final, tables.versions("tensorflow")), key=order)
 
 
 def check(version_request: VersionRequest, tables: Tables) -> None:

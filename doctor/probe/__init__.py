@@ -67,8 +67,8 @@ where a log says the same):
     addon-mismatch                 an add-on was compiled for another TensorFlow [addon, version, wants,
                                    there]
     pip-over-conda                 pip's TensorFlow lies over conda's [name, pip, conda]
-    xla-tools-missing              XLA would not find its compiler [lacks, elsewhere: a folder that has it, sure:
-                                   yes where the files are whole there]
+    xla-tools-missing              XLA would not find its compiler [lacks, elsewhere: a folder that has
+                                   it, sure: yes where the files are whole there]
     cudnn-part-broken              a part of cuDNN is missing or cannot be loaded [path, library, problem]
     msvc-runtime                   the Visual C++ runtime is missing or too old [dll]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 
 from doctor.facts import Fact, Source, Symptom, TensorFlowBuild, TensorFlowVersion
@@ -35,6 +34,8 @@ def build_of(machine: Machine, core: str) -> TensorFlowBuild | None:
 
 def build_info(text: str) -> dict[str, object]:
     """The literals that a build_info.py assigns, of every release since 1.4; {} if it cannot be parsed."""
+    import ast
+
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -8,7 +8,6 @@ modules that are refused; DKMS and Fedora's akmods for builds that failed.
 
 from __future__ import annotations
 
-import datetime
 import re
 from collections.abc import Iterator
 
@@ -86,6 +85,8 @@ def _before(line: str, start: float | None) -> bool:
     """Whether a line's date is before the start. One without year and time zone must be a day older."""
     if start is None:
         return False
+    import datetime
+
     exact = re.match(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,]\d+)?(Z|[+-]\d\d:?\d\d)?", line)
     try:
         if exact:

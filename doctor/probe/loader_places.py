@@ -19,8 +19,9 @@ from doctor.values import dataclass
 
 CACHE = "/etc/ld.so.cache"
 STORES = ("/nix/store/", "/gnu/store/")
-"""The folders in which Nix and Guix keep what they build. The loader there reads neither the system's cache nor
-its folders (nixpkgs, glibc, dont-use-system-ld-so-cache.patch; Guix, glibc-dl-cache.patch)."""
+"""Where Nix and Guix keep what they build. Its loader reads none of the system's cache and folders (nixpkgs,
+glibc, dont-use-system-ld-so-cache.patch; Guix, glibc-dl-cache.patch)."""
+NEXT_FOLDER = b"/\0/"
 LIBRARY_PATH, OF_NIX_LD = "LD_LIBRARY_PATH", "nix-ld's library path"
 CONFIGURED = "/etc/ld.so.conf (there is no ld.so.cache)"
 CONF_LIMIT = 100
@@ -59,8 +60,8 @@ def library_path(machine: Machine, env: Mapping[str, str], interpreter: str | No
 
 
 def cache(machine: Machine, processor: str, interpreter: str = "", program: str = "") -> Cache:
-    """The loader's cache; for a program in a store, its package's own cache, if it has one; in files of another
-    machine without a cache, what ldconfig would put into it.
+    """The cache; of a program of a store its package's own, if it has one; in files of another machine that
+    hold none, what ldconfig would put into it.
 
     A running machine may have no cache. In files that were copied from a machine it may be missing because it
     was not copied, and every distribution rewrites it at the next installation of a package.
@@ -118,16 +119,16 @@ def _conf_folders(machine: Machine, path: str, left: list[int]) -> Iterator[str]
 
 
 def default_folders(machine: Machine, interpreter: str, processor: str) -> list[str]:
-    """The loader's built-in folders, from the loader's own file; otherwise the usual ones for this kind of
-    system."""
+    """The loader's built-in folders, from the loader's own file; else those of the file system's kind. Nix's
+    and Guix's search their own folder."""
+    if interpreter.startswith(STORES):
+        return [posixpath.dirname(interpreter)]
     try:
         data = machine.read(interpreter, INTERPRETER_LIMIT) or b""
     except OSError:
         data = b""
     if built_in := _built_in(data):
         return list(built_in)
-    if interpreter.startswith(STORES):
-        return [posixpath.dirname(interpreter)]
     triplet = f"{processor}-linux-gnu"
     if machine.is_dir(f"/usr/lib/{triplet}") or machine.is_dir(f"/lib/{triplet}"):
         return [f"/lib/{triplet}", f"/usr/lib/{triplet}", "/lib", "/usr/lib"]
@@ -137,6 +138,9 @@ def default_folders(machine: Machine, interpreter: str, processor: str) -> list[
 @functools.lru_cache(maxsize=2)
 def _built_in(data: bytes) -> tuple[str, ...]:
     """The folders in the bytes of ld.so; () if it names none."""
-    match = DEFAULT_FOLDERS.search(data)
+    match, end = None, data.find(NEXT_FOLDER)
+    while match is None and end >= 0:  # only around the few places where one folder follows another
+        match = DEFAULT_FOLDERS.search(data, data.rfind(b"\0", 0, end) + 1, end + 4096)
+        end = data.find(NEXT_FOLDER, end + 1)
     found = match.group().rstrip(b"\0").split(b"\0") if match else []
     return tuple(folder.decode("utf-8", "replace").rstrip("/") for folder in found)

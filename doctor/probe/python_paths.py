@@ -8,7 +8,6 @@ ENABLE_USER_SITE, .pth files, platlibdir), Debian's and Fedora's changes (dist-p
 
 from __future__ import annotations
 
-import ast
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
@@ -163,8 +162,8 @@ def environments(machine: Machine) -> Iterator[str]:
 
 
 def behind_wrapper(machine: Machine, executable: str) -> tuple[str, dict[str, str]]:
-    """The Python that a wrapper (by Nix, Guix or the user) starts, and the variables that the wrapper sets; the
-    program itself and {} if it is not a wrapper.
+    """The Python that a wrapper of Nix's, Guix's or one's own starts, and the variables that it sets for it;
+    of another program itself, and {}.
 
     A wrapper is a shell script that ends in exec, or a program made by makeCWrapper, which contains its own
     command line (nixpkgs, make-binary-wrapper.sh and make-wrapper.sh).
@@ -330,8 +329,12 @@ def _editable(machine: Machine, path: str) -> Iterator[str]:
     match = re.search(
         r"^MAPPING\b[^=\n]{0,80}=\s{0,9}(\{[^}]{0,20000}\})", machine.text(path, 1 << 18) or "", re.MULTILINE
     )
+    if match is None:
+        return
+    import ast
+
     try:
-        mapping = ast.literal_eval(match[1]) if match else {}
+        mapping = ast.literal_eval(match[1])
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         return
     for name, place in mapping.items():

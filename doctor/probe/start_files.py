@@ -35,10 +35,10 @@ _NAME = lazy.compile(r"[A-Za-z_]\w*")
 _ASSIGNED = lazy.compile(r"([A-Za-z_]\w*)(\+?)=(.*)", re.DOTALL)
 _PACKAGE = lazy.compile(r"import nvidia(?:\.(\w{1,60}))?.{0,400}?__(?:file|path)__", re.DOTALL)
 _VARIABLE = lazy.compile(r"\$(?:(\w+)|\{(\w+)(?:(:?[-+=])([^{}]*(?:\$\{\w+\}[^{}]*)*))?\})")
-_WORD = lazy.compile(
-    r"""(?:\$\((?:[^()]|\([^()]*(?:\([^()]*\)[^()]*)*\))*\)|`[^`]*`|"(?:[^"\\]|\\.)*"|'[^']*'|\\.|[^\s"'\\`])+"""
-)
-_COMMAND = lazy.compile(r"\$\((?:[^()]|\([^()]*(?:\([^()]*\)[^()]*)*\))*\)|`[^`]*`")
+_INSIDE = r"\([^()]*(?:\([^()]*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)[^()]*)*\)[^()]*)*\)"
+"""Brackets in one another: commands, and those of the Python that they start."""
+_WORD = lazy.compile(r"(?:\$" + _INSIDE + r"""|`[^`]*`|"(?:[^"\\]|\\.)*"|'[^']*'|\\.|[^\s"'\\`])+""")
+_COMMAND = lazy.compile(r"\$" + _INSIDE + r"|`[^`]*`")
 Statement: TypeAlias = "tuple[int, str, str]"
 """A statement: line, text, and the operator before it: "" or && or ||."""
 
@@ -283,7 +283,10 @@ class StartFiles:
             folder = next(
                 (f"{base}/{name}" for base in self.site if self.machine.is_dir(f"{base}/{name}")), UNKNOWN
             )
-            return folder if "dirname" in text or "__path__" in text else f"{folder}/__init__.py"
+            path = folder if "__path__" in text or folder == UNKNOWN else f"{folder}/__init__.py"
+            for _ in range(text.count("dirname")):
+                path = posixpath.dirname(path)
+            return path or UNKNOWN
         if "dirname" in text and ("BASH_SOURCE" in text or "$0" in text):
             return posixpath.dirname(self._where)
         return UNKNOWN

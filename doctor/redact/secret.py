@@ -210,7 +210,12 @@ def without_secrets(text: str) -> str:
         text = _WANDB.sub(REMOVED, text)
     if "ic " in text or "er " in text or "ate " in text or "st " in text or "LM " in text:
         text = _SCHEME.sub(_keep_lead, text)
-    if "login" in lower or "curl" in lower or "sshpass" in lower or "password" in lower:
+    if (
+        "password" in lower
+        or "curl" in lower
+        or ("login" in lower and ("-p" in lower or "wandb" in lower))
+        or ("sshpass" in lower and "-p" in lower)
+    ):
         text = _LOGIN.sub(lambda m: m["lead"] + REMOVED, text)
     if not any(map(lower.__contains__, _HINTS)):
         return text

@@ -38,6 +38,11 @@ _PATHS = lazy.compile(
     r"|MPS_LOG_DIRECTORY)|CUDNN_(?:PATH|HOME|DIR|ROOT|INCLUDE_DIR|LIBRARY|LIB_DIR)|LD_LIBRARY_PATH|LD_PRELOAD|PYTHONPATH"
     r"|PYTHONHOME|VIRTUAL_ENV|CONDA_PREFIX|KERAS_HOME|PATH|Path"
 )
+_FIRST = (
+    "CUD", "NVIDIA_", "NCCL_", "TF", "XLA_", "KERAS_", "SLURM_", "GPU_", "PYTHONNO", "CONDA_", "LOADEDMODULES",
+    "SINGULARITY_NV", "APPTAINER_NV", "SNAP_NAME",
+)  # fmt: skip
+"""How the names of words begin: most variables begin otherwise, and compiling the pattern takes a while."""
 CONFIG = "TF_CONFIG"
 _PLAIN = lazy.compile(r"[\w.,:;*+=@/|<>!() \[\]\"'-]*")
 _LONGEST_WORD = 80
@@ -45,7 +50,8 @@ _LONGEST_WORD = 80
 
 def decides(name: str) -> bool:
     """Whether the variable affects TensorFlow or the GPU, so that its value is read."""
-    return name == CONFIG or (bool(_WORDS.fullmatch(name) or _PATHS.fullmatch(name)) and not secrecy(name))
+    listed = _PATHS.fullmatch(name) or (name.startswith(_FIRST) and _WORDS.fullmatch(name))
+    return name == CONFIG or (bool(listed) and not secrecy(name))
 
 
 def kept(name: str, value: str, hide: Callable[[str], str]) -> str:

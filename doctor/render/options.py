@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TextIO
+from typing import TYPE_CHECKING, TextIO
+
+from doctor.values import dataclass
 
 if TYPE_CHECKING:
     import argparse
 
 
-class Options(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Options:
     """format: text, json, markdown or html. width: columns of prose. symbols: the encoding has more than
     ASCII.
 

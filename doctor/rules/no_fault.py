@@ -173,10 +173,11 @@ def _title_in_simulation(facts: Facts) -> str:
 
 
 def _without_compiler(lack: Symptom) -> str:
-    """A note about XLA, if the files show no compiler and may be incomplete."""
+    """What to expect of XLA where the files show no compiler and may not be whole."""
+    lacks = lack.get("lacks").replace(" ", ", ")
     return (
-        f" XLA's compiler ({lack.get('lacks').replace(' ', ', ')}) is not among the files that were read: if it is not"
-        " on the machine either, jit_compile=True and Keras 3's fit fail; the pip package nvidia-cuda-nvcc contains it."
+        f" XLA's compiler ({lacks}) is not among the files that were read: if it is not on the machine either,"
+        " jit_compile=True and Keras 3's fit fail; pip's nvidia-cuda-nvcc brings it."
     )
 
 

@@ -77,6 +77,10 @@ class Tables:
         """All releases of a platform (None: every platform), oldest first."""
         return tensorflow.everything(self.store, platform, package)
 
+    def versions(self, package: str, platform: str | None = None) -> tuple[str, ...]:
+        """The versions of a package for a platform (None: any), oldest first."""
+        return tensorflow.versions(self.store, platform, package)
+
     def gpu_builds(
         self, platform: str = "linux-x86_64", packages: Sequence[str] = ("tensorflow", "tensorflow-gpu")
     ) -> Iterator[TensorFlowRelease]:

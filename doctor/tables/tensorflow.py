@@ -6,12 +6,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from doctor import lazy
 from doctor.backports import removeprefix
 from doctor.tables.ordering import is_final, order
 from doctor.tables.rows import ComputeCapabilities, TensorFlowRelease
 from doctor.tables.store import Store, remembered
 
 TABLE = "tensorflow"
+_HEAD = lazy.compile(r'\{"package": "([^"]{1,80})", "version": "([^"]{1,80})", "platform": "([^"]{1,80})"')
 
 
 def release(raw: Mapping[str, Any]) -> TensorFlowRelease:
@@ -70,11 +72,23 @@ def pick(store: Store, version: str, package: str | None, platform: str) -> Tens
 
 
 @remembered
+def versions(store: Store, platform: str | None, package: str) -> tuple[str, ...]:
+    """The versions of a package for a platform (None: any), oldest first; read from the beginnings of the
+    rows, since parsing the whole table takes longer than a check."""
+    heads = [match.groups() for match in _HEAD.finditer(store.text(TABLE))]
+    if len(heads) != store.text(TABLE).count('"version":'):  # rows that are written in another way
+        heads = [(r["package"], r["version"], r.get("platform", "")) for r in store.all(TABLE)]
+    found = {v for p, v, where in heads if p == package and platform in (None, where)}
+    return tuple(sorted(found, key=order))
+
+
+@remembered
 def everything(store: Store, platform: str | None, package: str | None) -> tuple[TensorFlowRelease, ...]:
     """All releases of a platform (None: all) and package (None: all), oldest first."""
+    known = store.all(TABLE) if platform is None else store.matching(TABLE, f'"platform": "{platform}"')
     rows = [
         r
-        for r in store.all(TABLE)
+        for r in known
         if (platform is None or r.get("platform") == platform)
         and (package is None or r["package"] == package)
     ]

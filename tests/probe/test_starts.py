@@ -107,12 +107,18 @@ LOOP = (
 )
 
 
-def wheels_not_searched(machine: Folder) -> Folder:
-    """2.16.1 does not search pip's folders; the environment's own activate names them."""
+NESTED = LOOP.replace(
+    '$(python -c "import nvidia; print(nvidia.__path__[0])")',
+    '$(dirname $(dirname $(python -c "import nvidia.cudnn; print(nvidia.cudnn.__file__)")))',
+)
+
+
+def wheels_not_searched(machine: Folder, script: str = LOOP) -> Folder:
+    """2.16.1 does not look into pip's folders; the environment's own activate names them."""
     machine.gpu().driver().python("3.11", VENV).tensorflow("2.16.1").cuda_wheels("12.2").cudnn_wheel(
         "8.9.7.29"
     )
-    return from_files(machine.write(f"{VENV}/bin/activate", LOOP))
+    return from_files(machine.write(f"{VENV}/bin/activate", script))
 
 
 HEALTHY: dict[str, tuple[str, Callable[[Folder], Folder]]] = {
@@ -133,6 +139,7 @@ HEALTHY: dict[str, tuple[str, Callable[[Folder], Folder]]] = {
         ),
     ),
     "the activate of a venv": ("warning", wheels_not_searched),
+    "the activate of a venv with commands in commands": ("warning", lambda m: wheels_not_searched(m, NESTED)),
     "/etc/environment": (
         "info",
         lambda m: venv(m).write("/etc/environment", f'PATH="/usr/bin"\nLD_LIBRARY_PATH="{TOOLKIT}"\n'),

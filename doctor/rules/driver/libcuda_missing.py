@@ -161,10 +161,11 @@ def _guix(case: Case) -> list[Step]:
             Literal(
                 "mkdir -p ~/.local/lib/nvidia && for name in libcuda.so.1 libnvidia-ml.so.1"
                 " libnvidia-ptxjitcompiler.so.1; do ln -sf"
-                ' "$(/sbin/ldconfig -p | grep -F "$name (libc6," | grep -m1 -o "/.*")" ~/.local/lib/nvidia/; done'
+                ' "$(/sbin/ldconfig -p | grep -F "$name (libc6," | grep -m1 -o "/.*")"'
+                " ~/.local/lib/nvidia/; done"
             ),
-            "puts links to only the driver's libraries into a folder: a folder that contains the system's C library"
-            " breaks Guix's programs",
+            "puts links to the driver's libraries alone into a folder: one that holds the system's own C"
+            " library breaks programs of Guix",
             platform="linux",
         ),
         shell(

@@ -131,9 +131,9 @@ def xla_toolchain_missing(case: Case) -> Iterator[Finding]:
     said = absent[0].get("lacks").replace(" ", " and ") if absent and not (hard or old or jit) else ""
     yield found(
         "xla-toolchain-missing",
-        f"Every library that this TensorFlow loads for the GPU is present, but XLA would not find {said}. XLA compiles"
-        " for Keras's optimizers from 2.11 on, for `fit` from 2.16 on, and whenever jit_compile=True is set; the"
-        " program fails then."
+        f"Every library that this TensorFlow loads for the GPU is there, but XLA would not find {said}. XLA"
+        " compiles for Keras's optimizers from 2.11 on, for `fit` from 2.16 on, and wherever jit_compile=True is"
+        " set; there the program fails."
         if said
         else "The GPU itself works, but XLA, which compiles on this machine, does not find "
         + (
