@@ -40,6 +40,8 @@ LINES = 400
 """The most lines that are read, from the first one on."""
 LONGEST = 600
 """The most characters of a line that are read."""
+CROWD = 16
+"""The most versions of a line that are read; a line with more of them is a list."""
 _TOKEN = lazy.compile(
     r"(?P<version>(?<![A-Za-z]\.)\d+(?:\.\d+)*(?:\.x)?(?:[-.]?(?:rc|alpha|beta|dev|post)[-.]?\d+)?(?![A-Za-z\d]))"
     r"|(?P<word>[A-Za-z]+(?:[-_+][A-Za-z]+)*)|(?P<script>[^\W\d_a-zA-Z]+)|(?P<mark>[^\s\w])"
@@ -176,8 +178,10 @@ def _cards(line: str, source: Source) -> Iterator[Fact]:
 
 def _versions(line: str, source: Source) -> Iterator[Fact]:
     tokens = list(_TOKEN.finditer(line))
-    for place, token in enumerate(tokens):
-        if token.lastgroup != "version" or _BOUND.search(line, 0, token.start()):
+    places = [place for place, token in enumerate(tokens) if token.lastgroup == "version"][:CROWD]
+    for place in places:
+        token = tokens[place]
+        if _BOUND.search(line, 0, token.start()):
             continue
         product, begin = _product(tokens, place)
         if product == "cuda" and (

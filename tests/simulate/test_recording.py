@@ -25,6 +25,15 @@ SAMPLE = (
     "growth-late",
 )
 
+OF_THE_PROCESSOR = ("oneDNN custom operations are on", "All log messages before absl::InitializeLog()")
+"""A notice that some processors lack, and abseil's, which precedes the first line of either library."""
+
+
+def printed(log: str) -> Counter[str]:
+    """The lines of a log, without their order: threads print side by side."""
+    lines = (line for line in log.splitlines() if not any(notice in line for notice in OF_THE_PROCESSOR))
+    return Counter(lines)
+
 
 @pytest.mark.tensorflow
 @pytest.mark.parametrize("name", SAMPLE)
@@ -32,8 +41,7 @@ def test_a_log_recorded_again_is_the_log_that_is_kept(name: str):
     recording = next(recording for recording in catalogue(NEWEST) if recording.name == name)
     kept = LOGS / ("simulated" if recording.simulated else "recorded") / NEWEST / f"{name}.log"
     log, sidecar = record(recording, tensorflow_env(NEWEST))
-    # threads print side by side, so the order may differ
-    assert Counter(log.splitlines()) == Counter(kept.read_text().splitlines())
+    assert printed(log) == printed(kept.read_text())
     assert sidecar["exit_code"] == json.loads(kept.with_suffix(".json").read_text())["exit_code"]
 
 

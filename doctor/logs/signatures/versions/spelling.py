@@ -84,6 +84,8 @@ _WORKS = lazy.compile(
     re.IGNORECASE,
 )
 """Matches words for a run that works or gets the GPU."""
+_DOES = lazy.compile(r"\b(?:does|do|did)\b", re.IGNORECASE)
+"""Matches how a clause that says so may end, anywhere in a block."""
 _NOT_SO = lazy.compile(
     r"n't\b|\b(?:not|no|never|neither|cannot|nothing|none|only|cpu|fail\w*|errors?|until|if|whether|should|would|could|may|might|will|i|we|want\w*|try|"
     r"nicht|kein\w*|non|pas|sin|нет|не)\b|不|没|無|ない|\?",
@@ -99,12 +101,19 @@ _WITH = lazy.compile(r"\W{0,4}(?:back )?(?:with|in|on|under|using|mit|unter|avec
 """Matches the beginning of an adverbial; after its comma the clause continues."""
 
 
+@lru_cache(maxsize=256)
+def _says_works(block: str) -> bool:
+    """Whether some words of a block say that a run works."""
+    return (_WORKS.search(block) or _DOES.search(block)) is not None
+
+
 def works_there(text: str, start: int, end: int) -> bool:
     """Whether the clause around a position says that a run works, so that its versions are not those of the
     failing run."""
-    floor, ceiling = max(0, start - SENTENCE), min(len(text), end + SENTENCE)
-    if _WORKS.search(text, floor, ceiling) is None:
+    around = text[max(0, start // SENTENCE - 1) * SENTENCE : (end // SENTENCE + 2) * SENTENCE]
+    if not _says_works(around):  # asked once for all the places of a block
         return False
+    floor, ceiling = max(0, start - SENTENCE), min(len(text), end + SENTENCE)
     left = max((cut.end() for cut in _CLAUSE.finditer(text, floor, start)), default=floor)
     cuts = [cut.start() for cut in _CLAUSE.finditer(text, end, ceiling)]
     right = next((cut + 1 for cut in cuts), ceiling)
