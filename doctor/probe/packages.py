@@ -180,8 +180,11 @@ def examine(machine: Machine, environment: Environment) -> tuple[Installed, list
     facts += strays(machine, environment, location)
     if not mine and location is None:
         where = environment.executable or environment.prefix or "python"
-        text = f"no TensorFlow in {len(folders)} folders of its path"
-        facts.append(missing(Source(where, None, text), "tensorflow", unseen))
+        if folders or unseen or machine.live:  # a Python that runs names its folders, or why it does not
+            text = f"no TensorFlow in {len(folders)} folders of its path"
+            facts.append(missing(Source(where, None, text), "tensorflow", unseen))
+        else:  # Windows Store's Python, for one, keeps its packages elsewhere
+            facts.append(Unreadable(Source(where), "tensorflow", "the folders of its packages were not found"))
     facts += _packages(machine, installed, conda, environment)
     facts += _of_other_makers(machine, installed)
     if owner is not None:

@@ -302,3 +302,16 @@ def test_a_device_of_which_nothing_can_be_read_may_be_a_gpu(tmp_path: Path) -> N
     assert facts.absent("nvidia gpu") is None
     assert [u.what for u in facts.of(Unreadable) if u.what == "nvidia gpu"]
     assert "gpu-absent" not in [f.code for f in diagnose(facts, Tables.bundled()).findings]
+
+
+def test_a_python_whose_package_folders_are_not_found_may_have_tensorflow(tmp_path: Path, cli: Cli) -> None:
+    """The Python of Windows' Store keeps its packages in a folder of the user's that is not searched."""
+    store = tmp_path / "Users/j/AppData/Local/Microsoft/WindowsApps/PythonSoftwareFoundation.Python.3.12_q"
+    store.mkdir(parents=True)
+    (store / "python.exe").write_bytes(b"MZ")
+    (tmp_path / "Windows/System32").mkdir(parents=True)
+    (tmp_path / "Windows/System32/ntdll.dll").write_bytes(b"MZ")
+    python = "/" + str((store / "python.exe").relative_to(tmp_path))
+    done = cli("check", "--root", str(tmp_path), "--python", python, "--format", "json")
+    codes = [finding["code"] for finding in json.loads(done.stdout)["findings"]]
+    assert "tf-not-installed" not in codes
