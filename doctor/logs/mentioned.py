@@ -43,7 +43,8 @@ LONGEST = 600
 CROWD = 16
 """The most versions of a line that are read; a line with more of them is a list."""
 _TOKEN = lazy.compile(
-    r"(?P<version>(?<![A-Za-z]\.)\d+(?:\.\d+)*(?:\.x)?(?:[-.]?(?:rc|alpha|beta|dev|post)[-.]?\d+)?(?![A-Za-z\d]))"
+    r"(?P<version>(?<![A-Za-z]\.)\d+(?:\.\d+)*(?:\.x)?"
+    r"(?:[-.]?(?:rc|alpha|beta|dev|post)[-.]?\d+)?(?![A-Za-z\d]))"
     r"|(?P<word>[A-Za-z]+(?:[-_+][A-Za-z]+)*)|(?P<script>[^\W\d_a-zA-Z]+)|(?P<mark>[^\s\w])"
 )
 _PRODUCTS = (
@@ -119,7 +120,8 @@ _CARD = lazy.compile(
 )
 """A card by its number and what follows it: nothing else is called so."""
 _NUMBER = lazy.compile(
-    r"(?:^|[,，;、(:：]|\b(?:single|an?|one|my|the|on))\s?(?P<card>(?:10[5-8]0|16[56]0|20[678]0|30[5-9]0|40[6-9]0|50[6-9]0))"
+    r"(?:^|[,，;、(:：]|\b(?:single|an?|one|my|the|on))\s?"
+    r"(?P<card>10[5-8]0|16[56]0|20[678]0|30[5-9]0|40[6-9]0|50[6-9]0)"
     r"(?=\s?(?:$|[,，;、):：.](?!\d)|\d{1,2} ?G\b))",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -130,11 +132,13 @@ _KIND = (
 )
 _COMPUTER = r"(?:pc|computer|laptop|machine|server|box|notebook|desktop|system|mac\w*)"
 _NO_GPU = lazy.compile(
-    rf"\b(?:I|we|you) (?:(?:currently|still|just|really) )?(?:(?:do|did)(?: not|n'?t) (?:have|own)|(?:have|own) no)"
+    r"\b(?:I|we|you) (?:(?:currently|still|just|really) )?"
+    r"(?:(?:do|did)(?: not|n'?t) (?:have|own)|(?:have|own) no)"
     rf" {_KIND}(?:gpus?|graphics? cards?)\b(?! \w+)"
     rf"|\b(?:has|have) no {_KIND}(?:gpus?|graphics? cards?) (?:at all|at hand|of my own|locally|in|on)\b"
     rf"|\bno {_KIND}(?:gpus?|graphics? cards?) (?:of my own|(?:on|in) (?:my|this|the) {_COMPUTER})\b"
-    rf"|\b(?:my|this|the|a) (?:\w+ )?{_COMPUTER} (?:has no|does(?: not|n'?t) have|without) {_KIND}(?:gpu|graphics? card)\b",
+    rf"|\b(?:my|this|the|a) (?:\w+ )?{_COMPUTER} (?:has no|does(?: not|n'?t) have|without)"
+    rf" {_KIND}(?:gpu|graphics? card)\b",
     re.IGNORECASE,
 )
 """Somebody's own computer has no GPU; "Ignore above cudart dlerror if you do not have a GPU" is not meant."""

@@ -28,7 +28,7 @@ STARTED = (
 STATUS = "/var/lib/dpkg/status"
 LOG = "/var/log/fabricmanager.log"
 START = lazy.compile(r"Fabric Manager version (\d{3}\.[\d.]{1,20}) is running")
-"""The line about its start in the log. The guide names the file but not the wording; no other wording is read."""
+"""Matches the line about its start in the log. The guide names the file, not the wording."""
 PACKAGE = lazy.compile(
     r"^Package: nvidia-fabricmanager(?:-\d{1,4})?(?:-server)?\nStatus: (?:install|hold) ok installed\n"
     r"(?:.{1,400}\n){0,30}?Version: (?:\d{1,3}:)?([\d.]{1,30})",

@@ -106,7 +106,7 @@ class Loader:
         return result if not skipped else with_skipped(result, skipped)
 
     def loaded(self, name: str) -> Loaded | None:
-        """The first object that was loaded with this file name: conda's framework comes from its lib folder."""
+        """The first object that was loaded with this file name, from whatever folder."""
         return next((entry for entry in self.objects if posixpath.basename(entry.path) == name), None)
 
     def folders(self, caller: Loaded | None = None) -> list[tuple[str, str]]:
