@@ -335,7 +335,7 @@ def scan_stream(source: Iterable[bytes]) -> Scanned:
 
 
 def joined(kept: list[Kept], tail: bytes, lines: int) -> list[Kept]:
-    """The kept lines and then the whole end of the text without its first line, which may be cut."""
+    """The kept lines, followed by every line of the text's end but the first, which may be incomplete."""
     tail = tail[-KEPT_WHOLE:]
     at = tail.find(b"\n") + 1
     tail = tail[at:]

@@ -209,7 +209,7 @@ def _files(machine: Machine, search: Search, homes: list[str], more: list[str]) 
                 looked = folder.lower() in searched
                 said = "in a folder that is searched" if looked else "in a folder that is not on PATH"
                 if not looked and not search.path_known:
-                    said = "in a folder that may be on PATH, which is not known"
+                    said = "in a folder that may or may not be on PATH: the value of PATH is not known"
                 source = Source(f"{folder}\\{name}", None, said)
                 where = looked if looked or search.path_known else None
                 yield LibraryFile(

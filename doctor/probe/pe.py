@@ -25,7 +25,8 @@ class NotPe(ValueError):  # noqa: N818
 
 @dataclass(frozen=True, slots=True)
 class Pe:
-    """A DLL's processor, the DLLs that it imports, and how many bytes of its sections are beyond its end."""
+    """A DLL's processor, the DLLs that it imports, and how many bytes of its sections are missing because the
+    file is cut short."""
 
     machine: str
     imports: tuple[str, ...] = ()

@@ -81,7 +81,7 @@ def _wheels(
     folder: str,
     kind: type[CudaVersion] | type[CudnnVersion],
 ) -> Iterator[CudaVersion | CudnnVersion]:
-    """NVIDIA's wheels, whose version is that of the library."""
+    """The CUDA or cuDNN versions of NVIDIA's installed wheels: a wheel has the version of its library."""
     for entry in distributions:
         if wanted.fullmatch(entry.name) and entry.version:
             text = f"{entry.name} {entry.version}"

@@ -55,7 +55,10 @@ def decides(name: str) -> bool:
 
 
 def kept(name: str, value: str, hide: Callable[[str], str]) -> str:
-    """A variable's value for a text that is shared; `hide` removes names and secrets from a text."""
+    """The value of an environment variable as a shared report may show it: kept, redacted or removed.
+
+    hide: removes names and secrets from a text.
+    """
     if name == CONFIG:
         return config(value)
     if not decides(name):

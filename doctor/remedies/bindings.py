@@ -124,7 +124,7 @@ def _in_r(finding: Finding) -> Finding:
             prescription=(
                 *finding.prescription,
                 manual(
-                    f"In R, before library(tensorflow): reticulate::{use}", "R then runs that environment"
+                    f"In R, call reticulate::{use} before library(tensorflow)", "R then runs that environment"
                 ),
             ),
         )

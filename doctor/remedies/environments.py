@@ -98,7 +98,7 @@ def link_command(python: Sequence[Word], libraries: Sequence[tuple[str, str]], i
 def conda_create(
     name: str, python: str, kind: str, packages: Sequence[str] = (), channel: str = "", note: str = ""
 ) -> Step:
-    """The step that creates a conda environment. note: further information."""
+    """The step that creates a conda environment. note: text that is added to the step's explanation."""
     via = ("-c", channel) if channel else ()
     create = run("conda", "create", "-y", "-n", name, *via, f"python={python}", *packages)
     return shell(create, f"a separate environment with Python {python}"

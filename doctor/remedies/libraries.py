@@ -27,7 +27,7 @@ def steps(case: Case, build: TensorFlowRelease) -> list[Step]:
     if build.extras.get("and-cuda"):
         return with_pip(case, build)
     if not build.cuda:
-        return [manual("tfgpu-doctor plan names the CUDA and cuDNN for each TensorFlow release")]
+        return [manual("Run tfgpu-doctor plan: it names the CUDA and cuDNN for each TensorFlow release")]
     if case.environments & {"colab", "kaggle"}:
         return [
             manual(

@@ -87,8 +87,8 @@ USUAL: dict[str, Usual] = {
     ),
     "gpu-powered-off": Usual(
         text(
-            "Switch the GPU on: prime-select nvidia (Ubuntu), supergfxctl -m Hybrid (ASUS), or take bbswitch"
-            " out; then restart"
+            "Switch the GPU on: run prime-select nvidia (Ubuntu) or supergfxctl -m Hybrid (ASUS), or remove the"
+            " kernel module bbswitch; then restart"
         ),
         "lspci -nnk -d 10de:",
         "the device is missing, or `rev ff`",

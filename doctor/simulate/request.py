@@ -83,7 +83,8 @@ def prepare(
 
 
 def tensorflow_of(python: str | None, command: Sequence[str]) -> TensorFlowBuild | None:
-    """The TensorFlow whose libraries the machine has; None if there is none."""
+    """The installed TensorFlow build, whose libraries the simulated machine provides; None if no TensorFlow is
+    found."""
     interpreter = find_interpreter(python, command)
     return find_tensorflow(interpreter) if interpreter else None
 

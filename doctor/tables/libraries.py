@@ -61,7 +61,8 @@ def _wheel(raw: Mapping[str, Any]) -> NvidiaWheel:
 
 @remembered
 def frameworks(store: Store, package: str | None = None) -> tuple[Framework, ...]:
-    """The releases of other GPU frameworks that were read, oldest first; of one package if it is named."""
+    """The releases in the tables of GPU frameworks other than TensorFlow, oldest first; only those of
+    `package` if it is given."""
     rows = store.made("frameworks", _framework)
     return rows if package is None else tuple(row for row in rows if row.package == package)
 

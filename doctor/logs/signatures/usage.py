@@ -1,5 +1,4 @@
-"""Statements about whether there is a GPU and whether it is used, from the reporter or from programs that
-need none."""
+"""Statements of the reporter, and of programs that need no GPU, about whether a GPU is present and used."""
 
 from __future__ import annotations
 
