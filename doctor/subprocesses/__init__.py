@@ -50,7 +50,7 @@ class Child:
         environment: Mapping[str, str],
         limit: int = OUTPUT_LIMIT,
     ) -> None:
-        """Start the child process. limit: bytes of its answers in total; a child that exceeds it is killed."""
+        """Start the child process. limit: bytes of all its answers; a child that exceeds it is killed."""
         self._limit = limit
         self._cookie = secrets.token_hex(16)
         with processes.starting():
