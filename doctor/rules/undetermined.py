@@ -87,7 +87,7 @@ def undetermined(case: Case) -> Iterator[Finding]:
         facts.name,
         None,
         (
-            f"{facts.lines} lines read; none of them names a cause"
+            f"{facts.lines} line{'' if facts.lines == 1 else 's'} read, without the name of a cause"
             if facts.kind == "report"
             else "the checks found no cause"
         ),
