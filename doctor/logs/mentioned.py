@@ -43,9 +43,9 @@ LONGEST = 600
 CROWD = 16
 """The most versions of a line that are read; a line with more of them is a list."""
 _TOKEN = lazy.compile(
-    r"(?P<version>(?<![A-Za-z]\.)\d+(?:\.\d+)*(?:\.x)?"
-    r"(?:[-.]?(?:rc|alpha|beta|dev|post)[-.]?\d+)?(?![A-Za-z\d]))"
-    r"|(?P<word>[A-Za-z]+(?:[-_+][A-Za-z]+)*)|(?P<script>[^\W\d_a-zA-Z]+)|(?P<mark>[^\s\w])"
+    r"(?P<version>(?<![A-Za-z]\.)\d{1,9}(?:\.\d{1,9}){0,4}(?:\.x)?"
+    r"(?:[-.]?(?:rc|alpha|beta|dev|post)[-.]?\d{1,9})?(?![A-Za-z\d]))"
+    r"|(?P<word>[A-Za-z]{1,40}(?:[-_+][A-Za-z]{1,40}){0,6})|(?P<script>[^\W\d_a-zA-Z]{1,80})|(?P<mark>[^\s\w])"
 )
 _PRODUCTS = (
     ("tensorflow", r"(?:lib)?(?:tensorflow|tf)(?:[-_]?(?:gpu|cpu|nightly|windows|linux|x))*"),

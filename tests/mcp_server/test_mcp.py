@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import jsonschema
@@ -37,6 +38,7 @@ def asked(questions: Callable[[Client], Awaitable[None]], *, process: bool = Fal
     """Ask the server. process: it is started as an assistant starts it, with these variables; else it is in
     this process."""
     from mcp import Client, StdioServerParameters
+    from mcp.client.stdio import stdio_client
 
     from doctor.mcp import server
 
@@ -46,8 +48,11 @@ def asked(questions: Callable[[Client], Awaitable[None]], *, process: bool = Fal
     )  # fmt: skip
 
     async def session() -> None:
-        async with Client(parameters if process else server(), read_timeout_seconds=60) as client:
-            await questions(client)
+        # a file of its own for the server's messages: sys.stderr at the time of the import may be pytest's
+        with Path(os.devnull).open("w") as log:
+            served = stdio_client(parameters, errlog=log) if process else server()
+            async with Client(served, read_timeout_seconds=60) as client:
+                await questions(client)
 
     asyncio.run(asyncio.wait_for(session(), 120))
 

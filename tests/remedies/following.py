@@ -355,6 +355,14 @@ def add_to_group(machine: Folder, group: str) -> None:
     answer_again(machine)
 
 
+def instances(machine: Folder, gpu: str, profiles: str) -> None:
+    """GPU instances of these profiles, each with its compute instance."""
+    for number, _ in enumerate(profiles.split(","), 1):
+        folder = f"/proc/driver/nvidia/capabilities/gpu{gpu}/mig/gi{number}"
+        machine.write(f"{folder}/access", "DeviceFileMinor: 12\nDeviceFileMode: 292\nDeviceFileModify: 1\n")
+        machine.write(f"{folder}/ci0/access", "DeviceFileMinor: 13\n")
+
+
 def compute_instances(machine: Folder, gpu: str, instances: str) -> None:
     for number in instances.split(","):
         machine.write(f"/proc/driver/nvidia/capabilities/gpu{gpu}/mig/gi{number}/ci0/access", "")
@@ -392,6 +400,7 @@ NAMED: tuple[tuple[str, Callable[..., object]], ...] = (
     (r"Install cuDNN 9 for CUDA 12", lambda m: (m.cudnn("9.5.0", LIB), configured(m))),
     (r"Install the CUDA Toolkit ([\d.]+) and cuDNN (\d)", archives),
     (r"sudo nvidia-smi mig -i (\d+) -gi ([\d,]+) -cci", compute_instances),
+    (r"sudo nvidia-smi mig -i (\d+) -cgi ([\d,]+) -C", instances),
     (r"sudo usermod -aG (\w+) \"\$USER\"", add_to_group),
     (r"Start the container's program with (conda run .+)", first_process),
     (r"sudo mv (\S+) (\S+)", lambda m, old, new: (m.root / old.lstrip("/")).rename(m.root / new.lstrip("/"))),
