@@ -88,12 +88,12 @@ def run(*argv: Word, **variables: Word) -> Command:
 
 
 def sequence(*parts: Line) -> Chain:
-    """Lines, each of which runs if those before it succeeded."""
+    """Lines that run in order; each runs only if the lines before it succeeded."""
     return Chain("&&", parts)
 
 
 def piped(*parts: Line) -> Chain:
-    """Lines, each of which reads the output of the one before it."""
+    """Lines of a pipe; each reads the output of the line before it."""
     return Chain("|", parts)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from doctor.facts import OtherGpu
+from doctor.facts import PROSE, OtherGpu
 from doctor.findings import Part
 from doctor.judge.answers import capability_number, stated_absent
 from doctor.remedies.fitness import situation
@@ -35,7 +35,7 @@ def _gpus(case: Case, builds: list[TensorFlowRelease]) -> Iterator[Part]:
     others = [*stated_absent(case, "gpu"), *case.facts.of(OtherGpu)]
     if others and not case.gpus and case.driver is None:
         yield Part("gpu", "none of NVIDIA", "an NVIDIA GPU", False, (others[0].source,), (builds[0].ref,),
-                   "TensorFlow's CUDA builds use only NVIDIA's GPUs", "gpu-absent", rank=2)  # fmt: skip
+                   "TensorFlow's CUDA builds use only NVIDIA's GPUs", "gpu-absent", rank=PROSE)  # fmt: skip
         return
     oldest = min(builds, key=_lowest)
     for gpu in case.gpus:

@@ -101,7 +101,7 @@ _UNIT = lazy.compile(
 )
 _DRIVER = lazy.compile(r"[1-9]\d\d\.\d{2,3}(?:\.\d{2})?")
 """How a driver's version looks, and nothing else in such a report."""
-_TUPLE = lazy.compile(r"\d+\.\d+\.\d+")
+_THREE_PARTS = lazy.compile(r"\d+\.\d+\.\d+")
 _BOUND = lazy.compile(r"[<>≥≤~^]=?\s?$")
 _MUST = lazy.compile(
     r"必须|需要|要求|\b(?:must|should|needs?|has to|have to|require[ds]?|please|try)\b", re.IGNORECASE
@@ -132,7 +132,7 @@ _KIND = (
 )
 _COMPUTER = r"(?:pc|computer|laptop|machine|server|box|notebook|desktop|system|mac\w*)"
 _NO_GPU = lazy.compile(
-    r"\b(?:I|we|you) (?:(?:currently|still|just|really) )?"
+    r"\b(?<!if )(?:I|we) (?:(?:currently|still|just|really) )?"
     r"(?:(?:do|did)(?: not|n'?t) (?:have|own)|(?:have|own) no)"
     rf" {_KIND}(?:gpus?|graphics? cards?)\b(?! \w+)"
     rf"|\b(?:has|have) no {_KIND}(?:gpus?|graphics? cards?) (?:at all|at hand|of my own|locally|in|on)\b"
@@ -257,4 +257,4 @@ def _fact(product: str, version: str, source: Source) -> Fact | None:
         return None
     if product == "tensorflow":
         return TensorFlowVersion(source, version.replace("-dev", ".dev").replace("-rc", "rc"), rank=PROSE)
-    return TensorFlowVersion(source, version, rank=INFERRED) if _TUPLE.match(version) else None
+    return TensorFlowVersion(source, version, rank=INFERRED) if _THREE_PARTS.match(version) else None

@@ -60,7 +60,7 @@ class Ways:
     """The ways to start the program of one machine. `machine` has the variables of the one that is judged
     first.
 
-    candidates: the usual ways, any of which may be meant; `machine`'s comes first; () for a
+    candidates: the usual ways; any of them may be meant; `machine`'s comes first; () for a
     process whose variables are known.
     plain: without any activation, None where that is the same or not known.
     unseen: the files that set variables and could not be read, and why.

@@ -79,6 +79,7 @@ def test_other_numbers_are_no_card(text: str) -> None:
         ("I do not have a GPU. Can this run on a server without one?\n", True),
         ("There is no NVIDIA GPU in my laptop, does the training work at all?\n", True),
         ("cudart_stub.cc: Ignore above cudart dlerror if you do not have a GPU set up on your machine.\n", False),
+        ("You can train on the CPU if you do not have a GPU\n", False),
         ("I do not have a GPU device in the list although nvidia-smi shows one\n", False),
     ],
 )

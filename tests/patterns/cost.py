@@ -7,7 +7,7 @@ itself, which starts again at each character, counts as a repeat of anything bef
 that reads the same word along two paths is exponential.
 
 The pattern becomes an automaton of its characters. A repeat with a limit stays a loop, which counts with its
-limit; so the answer errs on one side only: a cost that is said to be an upper bound is one, but for
+limit; so the answer errs on one side only: a cost that it reports is an upper bound, but for
 lookbehinds of several characters and references to groups, which are taken to hold everywhere.
 """
 

@@ -317,7 +317,7 @@ def test_python_that_the_distribution_does_not_have_comes_through_uv(tables: Tab
         first(outcome(tables, os="Ubuntu 24.04", gpu="RTX 4090", python="3.12"))
     )
     assert "python3.13 -m venv tf-gpu" in commands(first(outcome(tables, gpu="RTX 4090", python="3.13"))), (
-        "it was said to be there"
+        "the plan listed it as present"
     )
     old = outcome(tables, "2.4", os="Ubuntu 20.04", python="3.6", cuda="11.0", cudnn="8.0")
     assert "python3.6 -m venv tf-gpu" in commands(first(old)), "uv brings none before 3.8"

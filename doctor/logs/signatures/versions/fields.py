@@ -3,7 +3,7 @@ missing parts.
 
 In: lines such as `py = 3.8 (32-bit)`, `| Grafikkarte | none |`, `### CUDA/cuDNN version` and its answer, `2)
 cuda/11.2`, `name = "tensorflow"` of a lock file. Out: versions as a form states them, packages, and symptoms:
-`stated-absent` (what is said not to be installed), `stated-package` (how TensorFlow was installed),
+`stated-absent` (what a report states is not installed), `stated-package` (how TensorFlow was installed),
 `install-fails-said`, `import-fails-said`, `crash-said`, `slow-start-said`.
 """
 
