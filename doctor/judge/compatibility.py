@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from doctor.facts import PROSE, CudaVersion, Fact, OtherGpu, PythonVersion, TensorFlowBuild
+from doctor.facts import PROSE, CudaVersion, PythonVersion, TensorFlowBuild
 from doctor.findings import Part
 from doctor.judge.answers import (
     agreed,
@@ -19,11 +19,10 @@ from doctor.judge.answers import (
     minor_release,
     release_rank,
     span,
-    stated_absent,
 )
 from doctor.judge.libraries import cuda_parts, cudnn_parts
 from doctor.judge.packages import companion_parts, named_distributions, package_parts, product_parts
-from doctor.judge.pairs import pair_parts
+from doctor.judge.pairs import pair_parts, without_gpu
 from doctor.remedies.fitness import situation
 
 if TYPE_CHECKING:
@@ -130,19 +129,7 @@ def _gpu(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
     gpu_builds = [b for b in builds if b.gpu and b.compute_capabilities]
     if not gpu_builds:
         return
-    others: list[Fact] = [*stated_absent(case, "gpu"), *case.facts.of(OtherGpu)]
-    if case.facts.kind == "report" and others and not case.gpus and case.driver is None:
-        yield Part(
-            "gpu",
-            "no NVIDIA GPU",
-            "an NVIDIA GPU",
-            False,
-            (others[0].source,),
-            (gpu_builds[-1].ref,),
-            "TensorFlow's CUDA builds use only NVIDIA's GPUs",
-            "gpu-absent",
-            rank=PROSE,
-        )
+    yield from without_gpu(case, gpu_builds[-1])
     for gpu in case.gpus:
         capability = gpu.compute_capability
         if not capability:

@@ -26,17 +26,21 @@ def pair_parts(case: Case) -> Iterator[Part]:
     builds = [build for build in case.tables.gpu_builds(case.table_platform) if build.compute_capabilities]
     if not builds:
         return
+    yield from without_gpu(case, builds[0])
     yield from _gpus(case, builds)
     yield from _driver(case)
     yield from _cuda(case, builds)
 
 
-def _gpus(case: Case, builds: list[TensorFlowRelease]) -> Iterator[Part]:
+def without_gpu(case: Case, build: TensorFlowRelease) -> Iterator[Part]:
+    """The misfit of a report that says that there is no NVIDIA GPU, and names none."""
     others = [*stated_absent(case, "gpu"), *case.facts.of(OtherGpu)]
-    if others and not case.gpus and case.driver is None:
-        yield Part("gpu", "none of NVIDIA", "an NVIDIA GPU", False, (others[0].source,), (builds[0].ref,),
+    if case.facts.kind == "report" and others and not case.gpus and case.driver is None:
+        yield Part("gpu", "none of NVIDIA", "an NVIDIA GPU", False, (others[0].source,), (build.ref,),
                    "TensorFlow's CUDA builds use only NVIDIA's GPUs", "gpu-absent", rank=PROSE)  # fmt: skip
-        return
+
+
+def _gpus(case: Case, builds: list[TensorFlowRelease]) -> Iterator[Part]:
     oldest = min(builds, key=_lowest)
     for gpu in case.gpus:
         if not gpu.compute_capability:
