@@ -143,9 +143,7 @@ class _Field(Dict[str, Any]):
 
 
 if TYPE_CHECKING:
-    from dataclasses import dataclass as dataclass
-    from dataclasses import field as field
-    from dataclasses import replace as replace
+    from dataclasses import dataclass as dataclass, field as field, replace as replace
 else:
 
     def dataclass(

@@ -1,10 +1,13 @@
-"""Patterns wait until they are used: a command imports many modules and needs few of their patterns."""
+"""Patterns and modules wait until they are used: a command needs few of them."""
 
 from __future__ import annotations
 
+import ast
+import importlib
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -57,3 +60,35 @@ def test_no_module_compiles_a_pattern_when_it_is_imported() -> None:
         cwd=ROOT, capture_output=True, text=True, timeout=120, check=True,
     )  # fmt: skip
     assert done.stdout.strip() == ""
+
+
+@pytest.mark.parametrize("package", ["doctor.compat", "doctor.remedies", "doctor.remedies.code"])
+def test_each_name_that_a_package_promises_is_in_its_module(package: str) -> None:
+    promised = _for_the_type_checker(package)
+    assert promised
+    found = importlib.import_module(package)
+    for name, module in promised.items():
+        first = getattr(found, name)  # before its module is imported by another way
+        real = importlib.import_module(module)
+        expected = importlib.import_module(f"{package}.{name}") if module == package else getattr(real, name)
+        assert first is expected or first.__name__ == expected.__name__
+
+
+def _for_the_type_checker(package: str) -> dict[str, str]:
+    """Each name that a package gives the type checker, and the module that it comes from."""
+    source = Path(importlib.import_module(package).__file__ or "").read_text(encoding="utf-8")
+    block = next(node for node in ast.parse(source).body if isinstance(node, ast.If))
+    assert "TYPE_CHECKING" in ast.dump(block.test)
+    return {
+        alias.name: node.module or ""
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
+
+def test_a_name_that_a_package_does_not_have_is_an_attribute_error() -> None:
+    from doctor import compat
+
+    with pytest.raises(AttributeError, match="no attribute 'no_such_name'"):
+        compat.no_such_name  # noqa: B018

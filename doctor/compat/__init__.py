@@ -6,47 +6,74 @@ Nothing here touches a machine. If a row or a fact is missing, the verdict is "u
 
 from __future__ import annotations
 
-from doctor.compat.answer import Answer, worst
-from doctor.compat.choose import Judgement, candidates, judge, newest
-from doctor.compat.companions import Pin, companions, cudnn_bound, requirement
-from doctor.compat.gpu import code_for, driver_serves_gpu, runs_on_gpu
-from doctor.compat.install import installs_on, pip_cudnn, runs_with_pip_libraries
-from doctor.compat.situation import Situation, applies, traps_of
-from doctor.compat.software import (
-    compiled_cudnn,
-    cuda_of,
-    cudnn_serves_gpu,
-    driver_minimum,
-    runs_on_driver,
-    runs_with_cuda,
-    runs_with_cudnn,
-)
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Answer",
-    "Judgement",
-    "Pin",
-    "Situation",
-    "applies",
-    "candidates",
-    "code_for",
-    "companions",
-    "compiled_cudnn",
-    "cuda_of",
-    "cudnn_bound",
-    "cudnn_serves_gpu",
-    "driver_minimum",
-    "driver_serves_gpu",
-    "installs_on",
-    "judge",
-    "newest",
-    "pip_cudnn",
-    "requirement",
-    "runs_on_driver",
-    "runs_on_gpu",
-    "runs_with_cuda",
-    "runs_with_cudnn",
-    "runs_with_pip_libraries",
-    "traps_of",
-    "worst",
-]
+from doctor import lazy
+
+if TYPE_CHECKING:
+    from doctor.compat.answer import Answer as Answer, worst as worst
+    from doctor.compat.choose import (
+        Judgement as Judgement,
+        candidates as candidates,
+        judge as judge,
+        newest as newest,
+    )
+    from doctor.compat.companion_packages import (
+        Pin as Pin,
+        companions as companions,
+        cudnn_bound as cudnn_bound,
+        requirement as requirement,
+    )
+    from doctor.compat.gpu import (
+        code_for as code_for,
+        driver_serves_gpu as driver_serves_gpu,
+        runs_on_gpu as runs_on_gpu,
+    )
+    from doctor.compat.install import (
+        installs_on as installs_on,
+        pip_cudnn as pip_cudnn,
+        runs_with_pip_libraries as runs_with_pip_libraries,
+    )
+    from doctor.compat.situation import Situation as Situation, applies as applies, traps_of as traps_of
+    from doctor.compat.software import (
+        compiled_cudnn as compiled_cudnn,
+        cuda_of as cuda_of,
+        cudnn_serves_gpu as cudnn_serves_gpu,
+        driver_minimum as driver_minimum,
+        runs_on_driver as runs_on_driver,
+        runs_with_cuda as runs_with_cuda,
+        runs_with_cudnn as runs_with_cudnn,
+    )
+
+
+__getattr__ = lazy.names(
+    __name__,
+    {
+        "Answer": "answer",
+        "Judgement": "choose",
+        "Pin": "companion_packages",
+        "Situation": "situation",
+        "applies": "situation",
+        "candidates": "choose",
+        "code_for": "gpu",
+        "companions": "companion_packages",
+        "compiled_cudnn": "software",
+        "cuda_of": "software",
+        "cudnn_bound": "companion_packages",
+        "cudnn_serves_gpu": "software",
+        "driver_minimum": "software",
+        "driver_serves_gpu": "gpu",
+        "installs_on": "install",
+        "judge": "choose",
+        "newest": "choose",
+        "pip_cudnn": "install",
+        "requirement": "companion_packages",
+        "runs_on_driver": "software",
+        "runs_on_gpu": "gpu",
+        "runs_with_cuda": "software",
+        "runs_with_cudnn": "software",
+        "runs_with_pip_libraries": "install",
+        "traps_of": "situation",
+        "worst": "answer",
+    },
+)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from doctor.compat.answer import Answer
-from doctor.compat.companions import Pin, cudnn_bound
+from doctor.compat.companion_packages import Pin, cudnn_bound
 from doctor.compat.install import pip_cudnn as _pip_cudnn
 from doctor.compat.nvidia_packages import BESIDE, FOLDER, Packages, packages_for
 from doctor.compat.situation import Situation, traps_of

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import IO, TYPE_CHECKING
 
 from doctor.facts import Fact, Facts
-from doctor.logs.reader import NotText, decode, texts_of
-from doctor.logs.reader import read as read_text
+from doctor.logs.reader import NotText, decode, read as read_text, texts_of
 from doctor.logs.text import Text
 
 if TYPE_CHECKING:

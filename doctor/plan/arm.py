@@ -10,8 +10,7 @@ from doctor.compat.software import first_driver
 from doctor.findings import Finding, Step, shell
 from doctor.plan.candidate import Candidate
 from doctor.plan.context import PlanContext
-from doctor.remedies import code
-from doctor.remedies import environments as make
+from doctor.remedies import code, environments as make
 from doctor.shell import Path, Word, run
 from doctor.tables import DriverFloor, Row, dotted
 from doctor.tables.arm import nvidia_builds, only_with_arm

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from doctor.compat.companions import companions
+from doctor.compat.companion_packages import companions
 from doctor.facts import Source
 from doctor.findings import Finding, Step, shell
 from doctor.plan.asked import Asked, requirement

@@ -6,8 +6,7 @@ from doctor.findings import Step, manual, shell
 from doctor.plan import arm
 from doctor.plan.candidate import WSL_PYTHON, Candidate
 from doctor.plan.context import PlanContext
-from doctor.remedies import code, driver
-from doctor.remedies import environments as make
+from doctor.remedies import code, driver, environments as make
 from doctor.remedies.environments import ENV, UV_PYTHONS
 from doctor.remedies.installation import link_steps, setting_steps
 from doctor.shell import Path, Word, run

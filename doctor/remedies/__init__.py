@@ -1,1 +1,39 @@
-"""Remedies: commands for a platform, code for a TensorFlow release."""
+"""Remedies: commands for a platform, code for a TensorFlow release. Each module is imported at its first
+use: one report needs few of them."""
+
+from typing import TYPE_CHECKING
+
+from doctor import lazy
+
+if TYPE_CHECKING:
+    from doctor.remedies import (
+        bindings as bindings,
+        code as code,
+        commands as commands,
+        containers as containers,
+        cures as cures,
+        driver as driver,
+        environments as environments,
+        fitness as fitness,
+        installation as installation,
+        libraries as libraries,
+        starts as starts,
+        usual as usual,
+        usual_steps as usual_steps,
+        without_pip as without_pip,
+    )
+else:
+    bindings = lazy.module("doctor.remedies.bindings")
+    code = lazy.module("doctor.remedies.code")
+    commands = lazy.module("doctor.remedies.commands")
+    containers = lazy.module("doctor.remedies.containers")
+    cures = lazy.module("doctor.remedies.cures")
+    driver = lazy.module("doctor.remedies.driver")
+    environments = lazy.module("doctor.remedies.environments")
+    fitness = lazy.module("doctor.remedies.fitness")
+    installation = lazy.module("doctor.remedies.installation")
+    libraries = lazy.module("doctor.remedies.libraries")
+    starts = lazy.module("doctor.remedies.starts")
+    usual = lazy.module("doctor.remedies.usual")
+    usual_steps = lazy.module("doctor.remedies.usual_steps")
+    without_pip = lazy.module("doctor.remedies.without_pip")

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from doctor import lazy
 from doctor.findings import Finding, Step, manual, shell
-from doctor.remedies.environments import ENV, UV_INSTALL, UV_INSTALL_WINDOWS
-from doctor.remedies.libraries import ARCHIVES
+from doctor.remedies import environments, libraries
 from doctor.shell import Command, Literal, Path, argv, commands_of, run
 from doctor.values import replace
 
@@ -94,7 +93,7 @@ def _of_python(step: Step) -> bool:
     """Whether a step uses or creates a Python environment."""
     if step.command is None:
         return bool(_OF_PYTHON.search(step.text))
-    if step.command in (UV_INSTALL, UV_INSTALL_WINDOWS):
+    if step.command in (environments.UV_INSTALL, environments.UV_INSTALL_WINDOWS):
         return True
     return any(_runs_python(command) for command in commands_of(step.command))
 
@@ -111,13 +110,15 @@ def _in_r(finding: Finding) -> Finding:
     commands = [s for s in finding.prescription if s.command is not None and _of_python(s)]
     if not commands:
         return finding
-    made = [words for s in commands if (words := argv(s.command)) and words[-1:] == (Path(ENV),)]
-    conda = any(argv(s.command)[:2] == ("conda", "create") and ENV in argv(s.command) for s in commands)
+    made = [words for s in commands if (words := argv(s.command)) and words[-1:] == (Path(environments.ENV),)]
+    conda = any(
+        argv(s.command)[:2] == ("conda", "create") and environments.ENV in argv(s.command) for s in commands
+    )
     if conda or any("venv" in words for words in made):
         use = (
-            f'use_condaenv("{ENV}", required = TRUE)'
+            f'use_condaenv("{environments.ENV}", required = TRUE)'
             if conda
-            else f'use_virtualenv("./{ENV}", required = TRUE)'
+            else f'use_virtualenv("./{environments.ENV}", required = TRUE)'
         )
         return replace(
             finding,
@@ -176,7 +177,7 @@ def _instead(code: str, language: str, case: Case) -> list[Step]:
     )
     return [
         manual(
-            f"Install {wanted} from NVIDIA's archives ({ARCHIVES}), {where}",
+            f"Install {wanted} from NVIDIA's archives ({libraries.ARCHIVES}), {where}",
             f"{NAMES[language]} loads a library of its own and opens the system's CUDA; it cannot use what"
             " pip or conda installs for Python",
         )

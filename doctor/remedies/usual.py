@@ -173,17 +173,17 @@ USUAL: dict[str, Usual] = {
         "the package is not found",
     ),
     "tf-no-wheel": Usual(
-        then(cures.another_build),
+        then(lambda case: cures.another_build(case)),
         'python3 -c "import sys, platform; print(sys.version, platform.machine())"',
         "a Python or processor for which the release has no wheel",
     ),
     "tf-cpu-only": Usual(
-        then(cures.another_build),
+        then(lambda case: cures.another_build(case)),
         'python3 -c "import tensorflow as tf; print(tf.test.is_built_with_cuda())"',
         "False",
     ),
     "tf-windows-native": Usual(
-        then(cures.another_build),
+        then(lambda case: cures.another_build(case)),
         'python -c "import tensorflow as tf; print(tf.__version__)"',
         "a release after 2.10, on Windows itself",
     ),
@@ -198,7 +198,9 @@ USUAL: dict[str, Usual] = {
         LIST,
         "more than one package that contains TensorFlow",
     ),
-    "tf-gpu-package-removed": Usual(then(cures.another_build), LIST, "tensorflow-gpu is requested by name"),
+    "tf-gpu-package-removed": Usual(
+        then(lambda case: cures.another_build(case)), LIST, "tensorflow-gpu is requested by name"
+    ),
     "tf-import-failed": Usual(
         text(
             "Make a new environment with a Python and a TensorFlow release that go together (tfgpu-doctor"

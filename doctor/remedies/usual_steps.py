@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.findings import Step, manual, python, shell
-from doctor.remedies import code as snippets
-from doctor.remedies import commands, cures
+from doctor.remedies import code as snippets, commands, cures
 from doctor.remedies.cure import Cure
 from doctor.shell import Literal, run
 

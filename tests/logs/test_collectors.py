@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import time
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from doctor import api
+from doctor.logs.collectors import MARKS
 from tests.sampling import sampled
 
 DATA = Path(__file__).parent.parent / "data" / "collectors"
@@ -211,3 +213,10 @@ def test_a_text_of_beginnings_takes_time_in_proportion(line: str) -> None:
 def test_documents_that_are_no_collectors_are_text() -> None:
     assert explained(json.dumps({"version": "1", "tensorflow": "2.4.1"}).encode())["findings"]
     assert explained(b"[" * 5_000 + b'"version"')["findings"]
+
+
+def test_the_marks_of_each_family_are_those_of_its_readers() -> None:
+    """A text without a family's marks does not import the family."""
+    for family, marks in MARKS.items():
+        module = importlib.import_module(f"doctor.logs.collectors.{family}")
+        assert {collector.mark for collector in module.COLLECTORS} == set(marks)

@@ -10,8 +10,7 @@ import textwrap
 from collections.abc import Callable
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from doctor import api
 from doctor.diagnose import diagnose

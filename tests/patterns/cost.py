@@ -25,8 +25,7 @@ from typing import Any, NamedTuple
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)
     try:  # Python 3.11 and later
-        from re import _constants as constants
-        from re import _parser as parser
+        from re import _constants as constants, _parser as parser
     except ImportError:
         import sre_constants as constants  # type: ignore[no-redef]
         import sre_parse as parser  # type: ignore[no-redef]

@@ -7,8 +7,7 @@ import itertools
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from doctor.probe import elf, ldcache, pe
 from doctor.probe.build import build_info

@@ -12,8 +12,7 @@ import pytest
 
 from doctor.backports import removeprefix
 from doctor.facts import PythonVersion, Symptom, TensorFlowBuild, TensorFlowVersion, Unreadable
-from doctor.probe import examine as examine_machine
-from doctor.probe import interpreter
+from doctor.probe import examine as examine_machine, interpreter
 from doctor.probe.interpreter import NoPythonError
 from doctor.probe.machine import Machine
 from tests.probe.machines import Folder

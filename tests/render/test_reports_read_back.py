@@ -12,8 +12,7 @@ import zlib
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from doctor import diagnose as judging
 from doctor.facts import EnvVar, Facts, OwnReport, Source, Unreadable

@@ -37,8 +37,7 @@ from doctor.logs.signatures import catalogue
 from doctor.plan import PlanContext, VersionRequest, make_plans
 from doctor.probe import examine
 from doctor.probe.machine import Machine
-from doctor.shell import Path as ShellPath
-from doctor.shell import commands_of, one_line
+from doctor.shell import Path as ShellPath, commands_of, one_line
 from tests.rules.cases import FIRES
 from tests.rules.situation import bundled, diagnosed
 from tests.sampling import sampled

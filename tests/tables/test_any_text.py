@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from doctor.compat import Situation, newest, runs_on_driver, runs_with_cuda, runs_with_cudnn
 from doctor.tables import Tables

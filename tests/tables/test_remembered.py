@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from doctor.tables import Tables
-from doctor.tables import store as stores
+from doctor.tables import Tables, store as stores
 
 
 def tables_with(folder: Path, cuda: str) -> Tables:

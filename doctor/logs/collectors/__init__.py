@@ -5,10 +5,41 @@ question "are we in docker" is not mistaken for a statement. Lines of other prog
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 
 from doctor.facts import Fact
 from doctor.logs.collectors.block import Collector, Line
 from doctor.logs.text import Text
+
+MARKS = {
+    "reports": (
+        "== check p",
+        "== are we in docker",
+        "== tensorflow import",
+        "CUDA used to build PyTorch",
+        "Start of NVIDIA bug report log",
+    ),
+    "packages": (
+        "Package ",
+        "sys.platform: ",
+        "active env location :",
+        "# packages in environment at",
+        "ii  ",
+        "nvidia-",
+        "Currently Loaded Module",
+    ),
+    "loader": ("calling init: ", "find library=", "open", " => ", " libs found in ", "x86-64) => /"),
+    "hardware": (
+        "| NVIDIA-SMI ",
+        "NVSMI LOG",
+        "CPU Affinity",
+        "NVRM version:",
+        "controller",
+        "Default Runtime:",
+        "Debug Mode: ",
+    ),
+}
+"""For each module of collectors, the marks of its reports: a text without them does not need the module."""
 
 FAILURES = 8
 """How often one reader may fail on a text: a text that only looks like a report stays cheap."""
@@ -17,10 +48,12 @@ FAILURES = 8
 def read_collected(text: Text, printed: set[int]) -> tuple[Text, list[Fact]]:
     """The facts of the collectors' reports in a text, and the remaining text; the same object if there is no
     report. printed: receives the numbers of the reports' lines."""
-    from doctor.logs.collectors import hardware, loader, packages, reports
-
-    families = (reports, packages, loader, hardware)
-    known = [c for family in families for c in family.COLLECTORS if c.mark in text.text]
+    whole = text.text
+    known: list[Collector] = []
+    for family, marks in MARKS.items():
+        if any(mark in whole for mark in marks):
+            module = import_module(f"{__name__}.{family}")
+            known += (collector for collector in module.COLLECTORS if collector.mark in whole)
     if not known:
         return text, []
     left, facts = _read(list(text.lines()), known, text.name, printed)

@@ -12,13 +12,15 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from doctor import lazy, resources
-from doctor.logs.prose.classify import Model, unpacked
 from doctor.logs.prose.courtesy import is_courtesy
 from doctor.logs.text import Text
 from doctor.logs.windows import PRINTED
+
+if TYPE_CHECKING:
+    from doctor.logs.prose.classify import Model
 
 LINES = 2_000
 """The most lines in which sentences are searched for, half of them at the end; the middle of a long log holds
@@ -81,6 +83,8 @@ class Sentence(NamedTuple):
 @lru_cache(maxsize=1)
 def writers() -> Model:
     """The model that distinguishes a person's text from a program's output."""
+    from doctor.logs.prose.classify import unpacked
+
     return unpacked(resources.read("doctor.logs.prose", "writers.bin"))
 
 

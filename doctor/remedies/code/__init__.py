@@ -5,40 +5,64 @@ a TensorFlow version (None: a current one) and returns code to paste. tests/snip
 real TensorFlow 2 and holds the spellings of 1.x, 2.0 and 2.3 to the names in those releases' wheels.
 """
 
-from doctor.remedies.code.checks import clear_session, compat_v1, convolution, list_gpus
-from doctor.remedies.code.eras import ERAS, era, has_growth_variable, spoken
-from doctor.remedies.code.memory import memory_fraction, memory_growth, memory_limit, virtual_gpus
-from doctor.remedies.code.placement import (
-    cpu_only,
-    device_placement,
-    log_placement,
-    pin_to_cpu,
-    soft_placement,
-    visible_devices,
-)
-from doctor.remedies.code.several import multi_gpu, multi_worker
-from doctor.remedies.code.variables import environment
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "ERAS",
-    "clear_session",
-    "compat_v1",
-    "convolution",
-    "cpu_only",
-    "device_placement",
-    "environment",
-    "era",
-    "has_growth_variable",
-    "list_gpus",
-    "log_placement",
-    "memory_fraction",
-    "memory_growth",
-    "memory_limit",
-    "multi_gpu",
-    "multi_worker",
-    "pin_to_cpu",
-    "soft_placement",
-    "spoken",
-    "virtual_gpus",
-    "visible_devices",
-]
+from doctor import lazy
+
+if TYPE_CHECKING:
+    from doctor.remedies.code.checks import (
+        clear_session as clear_session,
+        compat_v1 as compat_v1,
+        convolution as convolution,
+        list_gpus as list_gpus,
+    )
+    from doctor.remedies.code.eras import (
+        ERAS as ERAS,
+        era as era,
+        has_growth_variable as has_growth_variable,
+        spoken as spoken,
+    )
+    from doctor.remedies.code.memory import (
+        memory_fraction as memory_fraction,
+        memory_growth as memory_growth,
+        memory_limit as memory_limit,
+        virtual_gpus as virtual_gpus,
+    )
+    from doctor.remedies.code.placement import (
+        cpu_only as cpu_only,
+        device_placement as device_placement,
+        log_placement as log_placement,
+        pin_to_cpu as pin_to_cpu,
+        soft_placement as soft_placement,
+        visible_devices as visible_devices,
+    )
+    from doctor.remedies.code.several import multi_gpu as multi_gpu, multi_worker as multi_worker
+    from doctor.remedies.code.variables import environment as environment
+
+
+__getattr__ = lazy.names(
+    __name__,
+    {
+        "ERAS": "eras",
+        "clear_session": "checks",
+        "compat_v1": "checks",
+        "convolution": "checks",
+        "cpu_only": "placement",
+        "device_placement": "placement",
+        "environment": "variables",
+        "era": "eras",
+        "has_growth_variable": "eras",
+        "list_gpus": "checks",
+        "log_placement": "placement",
+        "memory_fraction": "memory",
+        "memory_growth": "memory",
+        "memory_limit": "memory",
+        "multi_gpu": "several",
+        "multi_worker": "several",
+        "pin_to_cpu": "placement",
+        "soft_placement": "placement",
+        "spoken": "eras",
+        "virtual_gpus": "memory",
+        "visible_devices": "placement",
+    },
+)

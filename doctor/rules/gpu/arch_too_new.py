@@ -86,7 +86,7 @@ def gpu_arch_too_new(case: Case) -> Iterator[Finding]:
     """
     facts = case.facts
     build = case.build
-    steps = Later(cures.better_code, case)
+    steps = Later(lambda known: cures.better_code(known), case)
     verify = steps.convolves
     amd = facts.symptoms("amd-gpu-ignored")
     if amd:

@@ -95,7 +95,7 @@ def gpu_arch_too_old(case: Case) -> Iterator[Finding]:
     lowest = build.compute_capabilities.lowest if build and build.compute_capabilities else None
     if not ignored and stated:
         ignored = [s for s in stated if any(minor(c) < minor(s.get("minimum")) for c in case.capabilities)]
-    steps = Later(cures.better_code, case)
+    steps = Later(lambda known: cures.better_code(known), case)
     verify = steps.lists_gpus
     # lines that give the reason come first
     ignored.sort(key=lambda s: not s.get("cc") and not s.get("minimum"))

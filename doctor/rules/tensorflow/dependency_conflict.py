@@ -142,8 +142,7 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
     # who builds TensorFlow anew compiles it against the packages that it is shipped with
     wheel = case.build is None or case.build.of_wheel
     if facts.kind == "machine" and requires and wheel:
-        from packaging.requirements import InvalidRequirement
-        from packaging.requirements import Requirement as Parsed
+        from packaging.requirements import InvalidRequirement, Requirement as Parsed
 
         for text in requires:
             try:
