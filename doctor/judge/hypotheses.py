@@ -146,16 +146,17 @@ def alternatives(
     """
     if verdict.confidence == "certain" and verdict.code not in ("undetermined", "benign-messages"):
         return ()
-    from doctor.remedies.usual import USUAL  # a verdict that is certain needs none of it
-
-    found = []
-    for hypothesis in ranked:
+    others = [
+        hypothesis
+        for hypothesis in ranked
+        if hypothesis.code != verdict.code and (hypothesis.likelihood >= LEAST or hypothesis.code in misfits)
+    ]
+    found: list[Alternative] = []
+    if others:
+        from doctor.remedies.usual import USUAL  # most certain verdicts need none of it
+    for hypothesis in others:
         usual = USUAL.get(hypothesis.code)
-        if (
-            hypothesis.code == verdict.code
-            or usual is None
-            or (hypothesis.likelihood < LEAST and hypothesis.code not in misfits)
-        ):
+        if usual is None:
             continue
         found.append(
             Alternative(
