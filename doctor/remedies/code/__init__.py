@@ -1,12 +1,12 @@
-"""Code for a program that uses TensorFlow, spelled as its release knows it.
+"""Code for a program that uses TensorFlow, with the names that its release has.
 
 The one source of code for the prescriptions of findings and for `tfgpu-doctor snippet`. Every function takes
 a TensorFlow version (None: a current one) and returns code to paste. tests/snippet runs each of them with
-real TensorFlow 2 and holds the spellings of 1.x, 2.0 and 2.3 to the names in those releases' wheels.
+real TensorFlow 2, and compares the names for 1.x, 2.0 and 2.3 with those in the wheels.
 """
 
 from doctor.remedies.code.checks import clear_session, compat_v1, convolution, list_gpus
-from doctor.remedies.code.eras import ERAS, era, has_growth_variable, spoken
+from doctor.remedies.code.eras import ERAS, era, era_name, has_growth_variable
 from doctor.remedies.code.memory import memory_fraction, memory_growth, memory_limit, virtual_gpus
 from doctor.remedies.code.placement import (
     cpu_only,
@@ -28,6 +28,7 @@ __all__ = [
     "device_placement",
     "environment",
     "era",
+    "era_name",
     "has_growth_variable",
     "list_gpus",
     "log_placement",
@@ -38,7 +39,6 @@ __all__ = [
     "multi_worker",
     "pin_to_cpu",
     "soft_placement",
-    "spoken",
     "virtual_gpus",
     "visible_devices",
 ]
