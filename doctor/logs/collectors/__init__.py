@@ -11,7 +11,7 @@ from doctor.logs.collectors.block import Collector, Line
 from doctor.logs.text import Text
 
 FAILURES = 8
-"""How often one reader may fail on a text: a text that only looks like a report stays cheap."""
+"""How often one reader may fail on a text, so that a text that only looks like a report takes little time."""
 
 
 def read_collected(text: Text, printed: set[int]) -> tuple[Text, list[Fact]]:
