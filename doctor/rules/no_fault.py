@@ -66,12 +66,10 @@ def benign_messages(case: Case) -> Iterator[Finding]:
         return
     kinds = list(dict.fromkeys(n.kind for n in noise))
     meanings = {n.kind: n.meaning for n in noise}
-    text = (
-        f"{len(noise)} line{'s' if len(noise) != 1 else ''} sound{'s' if len(noise) == 1 else ''} alarming"
-        f" and mean{'s' if len(noise) == 1 else ''} nothing: "
-        if noise
-        else ""
-    )
+    # a line may hold two such messages; facts of a machine have no lines
+    lines = len({(n.source.where, n.source.line or n.source.text) for n in noise})
+    sounds = "1 line sounds alarming but is" if lines == 1 else f"{lines} lines sound alarming but are"
+    text = f"{sounds} harmless: " if noise else ""
     text += "; ".join(f"{kind.replace('-', ' ')}: {meanings[kind]}" for kind in kinds[:5]) + (
         "." if kinds else ""
     )
@@ -142,7 +140,8 @@ def _stops_in_nccl(case: Case) -> bool:
 
 
 def _in_simulation(facts: Facts) -> str:
-    """What a simulation does not show: there is no GPU, and its libraries replaced the environment's own."""
+    """What a simulation does not show, in sentences: there is no GPU, and the simulation's libraries replaced
+    the environment's own."""
     words = "This is a simulation without a real GPU. "
     own = next(iter(facts.symptoms("simulated-libraries")), None)
     if own is None:
@@ -173,7 +172,7 @@ def _title_in_simulation(facts: Facts) -> str:
 
 
 def _without_compiler(lack: Symptom) -> str:
-    """What to expect of XLA where the files show no compiler and may not be whole."""
+    """A sentence about XLA if the files show no compiler but may be incomplete."""
     lacks = lack.get("lacks").replace(" ", ", ")
     return (
         f" XLA's compiler ({lacks}) is not among the files that were read: if it is not on the machine either,"
@@ -319,8 +318,8 @@ def healthy(case: Case) -> Iterator[Finding]:
     steps = []
     if idle:
         text += (
-            " If its use is still low, the program is usually the reason: a small model or batch, slow"
-            " input, or a first step that still runs."
+            " If its utilisation is still low, the program is usually the reason: a small model or batch, "
+            "slow input, or a first step that still runs."
         )
         steps += busy(case)
     if works and grew:
