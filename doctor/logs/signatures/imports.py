@@ -169,7 +169,7 @@ SIGNATURES: tuple[Signature, ...] = (
             "illegal instruction|illegal hardware instruction|sigill|非法指令|maschinenbefehl|instruction non"
             " permise|instrucción ilegal|недопустимая инструкция"
         ),
-        r"Illegal (?:hardware )?instruction|SIGILL|非法指令|Ungültiger Maschinenbefehl|Instruction non"
+        r"(?<!\ban )Illegal (?:hardware )?instruction|SIGILL|非法指令|Ungültiger Maschinenbefehl|Instruction non"
         r" permise|Instrucción ilegal|Недопустимая инструкция",
         "Illegal instruction (core dumped)",
     ),

@@ -84,18 +84,6 @@ SIGNATURES: tuple[Signature, ...] = (
         alloc_failed,
     ),
     sig(
-        "cuda-out-of-memory",
-        (
-            "cuda_error_out_of_memory",
-            "failed. status: out of memory",
-            "status: internal: out of memory",
-            "cudaerrormemoryallocation",
-        ),
-        r"(?P<call>cu\w+)?[^\n]{0,40}CUDA_ERROR_OUT_OF_MEMORY|failed\. Status: out of memory|status:"
-        r" Internal: out of memory|cudaErrorMemoryAllocation",
-        "failed call to cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY: out of memory",
-    ),
-    sig(
         "tensor-oom",
         words(
             "oom when allocating tensor|resource exhausted: oom|failed to allocate request for|failed copying"

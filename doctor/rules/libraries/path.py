@@ -47,6 +47,7 @@ def mentions_path(case: Case) -> list[Fact]:
         "cudart-stub",
         "gpu-list-empty",
         "gpu-not-used",
+        CudaCallFailed,
         "cuda-stub-on-path",
         "start-would-serve",
     ),
@@ -141,6 +142,7 @@ def library_path(case: Case) -> Iterator[Finding]:
             "The loader finds the toolkit's stub of libcuda first. The stub is only for linking and fails"
             " every call.",
             stubs[:3],
+            confidence="certain" if facts.kind == "machine" or facts.has("stub-library") else "likely",
             steps=commands.off_the_path(
                 case,
                 "stubs",
