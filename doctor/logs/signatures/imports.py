@@ -158,8 +158,9 @@ SIGNATURES: tuple[Signature, ...] = (
             "mach-o file, but is an incompatible",
             "have 'x86_64', need 'arm64'",
             "have '",
+            "badimageformatexception",
         ),
-        r"incompatible architecture|have '\w+', need '\w+'",
+        r"incompatible architecture|have '\w+', need '\w+'|BadImageFormatException[^\n]{0,160}tensorflow",
         "ImportError: dlopen(_pywrap_tensorflow_internal.so): mach-o file, but is an incompatible"
         " architecture (have 'x86_64', need 'arm64e')",
     ),

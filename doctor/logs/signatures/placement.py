@@ -82,6 +82,15 @@ SIGNATURES: tuple[Signature, ...] = (
         lines=13,
         origin="tensorflow/core/framework/op_kernel.cc",
     ),
+    sig(  # the layout of tensors that only kernels for a GPU take, on the CPU
+        "gpu-op-without-gpu",
+        "only support",
+        r"\b(?P<op>\w{2,60})(?: op)? (?:currently )?only supports? (?:the )?NHWC\b|CPU implementation of (?P<op2>\w{2,60})"
+        r" only supports? (?:the )?NHWC\b",
+        "Executor failed to create kernel. Invalid argument: Default MaxPoolingOp only supports NHWC on device"
+        " type CPU",
+        origin="tensorflow/core/kernels: conv_ops.cc, maxpooling_op.cc, fused_batch_norm_op.cc",
+    ),
     sig(
         "int32-node",
         "dt_int32",

@@ -53,6 +53,15 @@ def numbered(match: re.Match[str], source: Source) -> Made:
     return None if row is None else tuple(_facts(row, source))
 
 
+_TORCH = {"no cuda gpus are available": "CUDA_ERROR_NO_DEVICE"}
+"""PyTorch's own words for a status."""
+
+
+def of_torch(match: re.Match[str], source: Source) -> Iterator[Fact]:
+    """What a status shows that PyTorch gives in its own words."""
+    yield from _facts(_NAMES[_TORCH[match[0].lower()].lower()], source)
+
+
 def of_nvml(match: re.Match[str], source: Source) -> Iterator[Fact]:
     """What a status of NVML shows in pynvml's words."""
     yield from _facts(_OF_NVML[match["words"].lower()], source)
@@ -85,6 +94,14 @@ SIGNATURES: tuple[Signature, ...] = (
         "Check failed: CUDA_SUCCESS == cuCtxSetCurrent(context) (0 vs. 216)",
         numbered,
         origin="stream_executor/cuda/cuda_driver.cc; TensorRT",
+    ),
+    sig(
+        "status-words-torch",
+        tuple(_TORCH),
+        _any(_TORCH),
+        "RuntimeError: No CUDA GPUs are available",
+        of_torch,
+        origin="torch/csrc, c10/cuda",
     ),
     sig(
         "status-words-nvml",

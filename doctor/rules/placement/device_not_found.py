@@ -65,6 +65,8 @@ def device_not_found(case: Case) -> Iterator[Finding]:
     none = gpus == "XLA" or ("GPU" not in available.upper().replace("XLA_GPU", "") and bool(available))
     only_xla = gpus == "XLA" or ("XLA_GPU" in available.upper() and none)
     text = "The code asks for a device that TensorFlow did not register in this process"
+    if all(s.kind == "gpu-op-without-gpu" for s in signs):
+        text = "The program runs an op, or a layout of tensors (NCHW), that only a GPU computes"
     if cut:
         text += ", or one for which the op has no kernel: the message is cut off before it says which"
     if only_xla:
