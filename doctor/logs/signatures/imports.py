@@ -30,10 +30,10 @@ SIGNATURES: tuple[Signature, ...] = (
         "dll-load-failed",
         words(
             "dll load failed|dynamic link library|msvcp140|vcruntime140|动态链接库|ダイナミック リンク"
-            " ライブラリ|das angegebene modul wurde nicht gefunden"
+            " ライブラリ|das angegebene modul wurde nicht gefunden|unable to load dll 'tensorflow"
         ),
         r"DLL load failed(?: while importing (?P<module>\w+))?:? ?(?P<reason>[^\n]{0,160})|dynamic link"
-        r" library \(DLL\) initialization routine failed|Could not find the DLL\(s\)"
+        r" library \(DLL\) initialization routine failed|Unable to load DLL 'tensorflow\w*(?:\.dll)?'|Could not find the DLL\(s\)"
         r" '(?P<dll>msvcp140\w*\.dll)"
         r"|动态链接库\(DLL\)初始化例程失败|Das angegebene Modul wurde nicht gefunden",
         "ImportError: DLL load failed while importing _pywrap_tensorflow_internal: The specified module could"

@@ -131,7 +131,7 @@ SIGNATURES: tuple[Signature, ...] = (
             "file too short",
             "cannot enable executable stack",
         ),
-        rf"(?<!dlerror: )(?<![\w/.+~-])(?P<name>(?:/[\w./+~-]{{1,300}}/)?{LIBRARY}) ?:"
+        rf"(?<!'; dlerror: )(?<![\w/.+~-])(?P<name>(?:/[\w./+~-]{{1,300}}/)?{LIBRARY}) ?:"
         r" ?(?P<error>(?:cannot open shared object file|wrong ELF class|invalid ELF header|file too short"
         r"|cannot enable executable stack)[^\n]{0,160})",
         "panic: libcublas.so.9.0: cannot open shared object file: No such file or directory",
@@ -148,9 +148,9 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(  # .NET by a name without an ending, Java by its own
         "library-not-loaded",
-        ("unable to load dll '", "unable to load shared library '", "in java.library.path",
+        ("unable to load shared library '", "in java.library.path",
          "cannot find tensorflow native library", "failed to load tensorflow native library"),
-        r"Unable to load (?:DLL|shared library) '(?P<name>[\w.+-]{2,80})'|\bno (?P<java>\w{2,60}) in java\.library\.path"
+        r"Unable to load shared library '(?P<name>[\w.+-]{2,80})'|\bno (?P<java>\w{2,60}) in java\.library\.path"
         r"|(?:Cannot find|Failed to load) TensorFlow native library",
         "java.lang.UnsatisfiedLinkError: no jnitensorflow in java.library.path: [/usr/lib64]",
         lambda m, s: LibraryNotLoaded(s, m["name"] or m["java"] or "libtensorflow_jni", "", "absent", None),

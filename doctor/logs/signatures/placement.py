@@ -83,7 +83,7 @@ SIGNATURES: tuple[Signature, ...] = (
         origin="tensorflow/core/framework/op_kernel.cc",
     ),
     sig(  # the layout of tensors that only kernels for a GPU take, on the CPU
-        "gpu-op-without-gpu",
+        "gpu-layout-on-cpu",
         "only support",
         r"\b(?P<op>\w{2,60})(?: op)? (?:currently )?only supports? (?:the )?NHWC\b|CPU implementation of (?P<op2>\w{2,60})"
         r" only supports? (?:the )?NHWC\b",

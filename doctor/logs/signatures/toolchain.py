@@ -63,7 +63,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r" No such file"
         r"|(?:No such file or directory: '|sh: (?:\d: )?|bash: )(?P<other>(?:[\w./+-]{0,200}/)?nvcc)(?:'|: (?:command )?not"
         r" found)|(?:No (?P<o2>CMAKE_CUDA_COMPILER) could be found|(?P<o3>CUDA_HOME) environment variable is not set"
-        r"|Could NOT find (?P<o4>CUDA|CUDNN|CUDAToolkit|NCCL)\b|Could not find (?P<o5>CUDA Toolkit)"
+        r"|Could NOT find (?P<o4>CUDA|CUDNN|CUDAToolkit|NCCL) \(missing|Could not find (?P<o5>CUDA Toolkit)"
         r"|Cannot find (?P<o6>cuda (?:library \S{2,60}|toolkit path))|Could not find any (?P<o7>cu\w{1,20}\.h) matching)",
         "/usr/bin/ld: cannot find -lcudart: No such file or directory",
         part_missing,

@@ -217,7 +217,7 @@ def _routine(case: Case, routines: list[Symptom]) -> Finding:
         f"{_library(routines[0])} started, and one of its routines failed on the GPU; nothing here shows a"
         " wrong version or a lack of memory.",
         routines[:3],
-        confidence="likely",
+        confidence="likely" if case.facts.has("blas-launch-failed") else "possible",
         tables=known,
         steps=[
             manual(

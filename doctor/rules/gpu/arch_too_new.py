@@ -202,6 +202,7 @@ def gpu_arch_too_new(case: Case) -> Iterator[Finding]:
         "no-algorithm",
         "dnn-not-found",
         "launch-failed",
+        "routine-failed",
         "slow-first-run",
         "gpu-not-used",
         "segfault",

@@ -55,6 +55,7 @@ def library_broken(case: Case) -> Iterator[Finding]:
         or "zlibwapi" in lib.name.lower()
         or ("cudnn_" in lib.name.lower() and "could not lo" in lib.source.text.lower())
         or lib.name.lower().startswith("libnvjitlink")
+        or (lib.name.lower().startswith("libnvrtc") and "ImportError" not in lib.source.text)
     ]
     if registered(
         case
