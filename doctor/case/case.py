@@ -319,7 +319,7 @@ class Case:
         return not_loaded(self.facts)
 
     def component(self, name: str) -> str:
-        """The component of a library: driver, cudnn, cuda or other."""
+        """The component of a library: driver, cudnn, cuda, tensorflow, system or other."""
         return component(name, self.tables)
 
     def missing(self, component: str) -> list[LibraryNotLoaded]:

@@ -5,10 +5,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from doctor import lazy
 from doctor.facts import INFERRED, CudaVersion, Facts, LibraryLoaded, LibraryNotLoaded, LibraryWanted
 
 if TYPE_CHECKING:
     from doctor.tables import Tables
+
+
+_OWN = lazy.compile(
+    r"(?:lib)?(?:tensorflow(?:_framework|_cc|_jni)?|jnitensorflow|_?pywrap_tensorflow\w{0,20})(?=[.\d]|$)"
+)
+"""TensorFlow's own library, by the name of each of its bindings."""
+SYSTEM = ("libstdc++", "libgcc_s", "libgomp", "ld-linux", "ld-musl", "libc.", "libm.", "libdl.", "libpthread.")
+"""The first letters of the libraries of the C and C++ runtime."""
 
 
 def not_loaded(facts: Facts) -> tuple[LibraryNotLoaded, ...]:
@@ -26,8 +35,12 @@ def not_loaded(facts: Facts) -> tuple[LibraryNotLoaded, ...]:
 
 
 def component(name: str, tables: Tables) -> str:
-    """The component of a library: driver, cudnn, cuda or other."""
+    """The component of a library: driver, cudnn, cuda, tensorflow, system or other."""
     lowered = name.lower()
+    if _OWN.match(lowered):
+        return "tensorflow"
+    if lowered.startswith(SYSTEM):
+        return "system"
     if lowered.startswith(("libcuda.", "nvcuda", "libnvidia-")):
         return "driver"
     if "cudnn" in lowered:

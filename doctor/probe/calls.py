@@ -27,6 +27,7 @@ from doctor.facts import (
     Symptom,
     Unreadable,
 )
+from doctor.facts.statuses import SYMPTOMS
 from doctor.probe.machine import Machine
 from doctor.probe.running import Ran
 from doctor.probe.script import between, script
@@ -37,26 +38,8 @@ MIB = 1 << 20
 COMPUTE_MODES = {1: "exclusive", 2: "prohibited", 3: "exclusive"}
 """nvmlComputeMode_t and CUcomputemode; 1, exclusive for a thread, is obsolete."""
 NVML, LIBCUDA = "libnvidia-ml.so.1", "libcuda.so.1"
-SAME_AS_LOGGED = {
-    "CUDA_ERROR_OUT_OF_MEMORY": "cuda-out-of-memory",
-    "CUDA_ERROR_STUB_LIBRARY": "cuda-stub-on-path",
-    "CUDA_ERROR_INSUFFICIENT_DRIVER": "driver-insufficient",
-    "CUDA_ERROR_SYSTEM_NOT_READY": "system-not-ready",
-    "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH": "system-driver-mismatch",
-    "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE": "compat-not-supported",
-    "CUDA_ERROR_ECC_UNCORRECTABLE": "ecc-error",
-    "CUDA_ERROR_DEVICE_UNAVAILABLE": "device-busy",
-    "CUDA_ERROR_MPS_CONNECTION_FAILED": "mps-failed",
-    "CUDA_ERROR_MPS_RPC_FAILURE": "mps-failed",
-    "CUDA_ERROR_MPS_SERVER_NOT_READY": "mps-failed",
-    "CUDA_ERROR_MPS_MAX_CLIENTS_REACHED": "mps-failed",
-    "CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED": "mps-failed",
-    "NVML_ERROR_NO_PERMISSION": "device-node-permission",
-    "NVML_ERROR_DRIVER_NOT_LOADED": "smi-no-driver",
-    "NVML_ERROR_UNKNOWN": "nvml-unknown-error",
-    "NVML_ERROR_GPU_IS_LOST": "gpu-lost",
-}
-"""Errors of cuda.h and nvml.h that logs show as text, with the signature that matches the text."""
+SAME_AS_LOGGED = {**SYMPTOMS, "CUDA_ERROR_STUB_LIBRARY": "cuda-stub-on-path"}
+"""Errors that logs show as well, with the symptom by which a log's reader knows them."""
 SMI_PLACES = (
     "/usr/bin/nvidia-smi",
     "/usr/lib/wsl/lib/nvidia-smi",

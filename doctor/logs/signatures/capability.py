@@ -80,20 +80,6 @@ SIGNATURES: tuple[Signature, ...] = (
         seen_in=">=2.5",
         origin="tensorflow/core/common_runtime/gpu/gpu_device.cc",
     ),
-    sig(
-        "no-kernel-image",
-        (
-            "no kernel image is available",
-            "cuda_error_no_binary_for_gpu",
-            "cudaerrornokernelimagefordevice",
-            "device kernel image is invalid",
-            "cuda_error_invalid_image",
-        ),
-        r"no kernel image is available|CUDA_ERROR_NO_BINARY_FOR_GPU|cudaErrorNoKernelImageForDevice|device"
-        r" kernel image is invalid"
-        r"|CUDA_ERROR_INVALID_IMAGE",
-        "Internal: no kernel image is available for execution on the device",
-    ),
     sig(  # the macro with which ops that people compile themselves look at each launch
         "own-op-without-code",
         ("cudacheckerror() failed", "cuda kernel failed"),
@@ -107,22 +93,18 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "ptx-invalid",
         (
-            "cuda_error_invalid_ptx",
-            "a ptx jit compilation failed",
             "does not support target 'sm_",
             "is not defined for option 'gpu-",
             "unsupported gpu architecture 'compute_",
             "cuda_error_invalid_handle",
             "is not a recognized processor for this target",
         ),
-        r"'(?P<llvm>sm_\d{2,3}a?)' is not a recognized processor for this target|CUDA_ERROR_INVALID_PTX|a"
-        r" PTX JIT compilation failed|PTX version (?P<isa>[\d.]+\d) does not support"
+        r"'(?P<llvm>sm_\d{2,3}a?)' is not a recognized processor for this target|PTX version (?P<isa>[\d.]+\d) does not support"
         r" target '(?P<target>sm_\w+)'"
         r"|Value 'sm_(?P<sm>\w+)' is not defined for option 'gpu-name'|Value 'sm_(?:75|[89]\d|1\d\d)\w?' is"
         r" not defined for option 'gpu-architecture'|Unsupported gpu architecture"
         r" 'compute_(?:75|[89]\d|1\d\d)\w?'|'cuLaunchKernel[^\n]{0,160}CUDA_ERROR_INVALID_HANDLE",
-        "InternalError: CUDA error: Failed to load in-memory CUBIN: CUDA_ERROR_INVALID_PTX: a PTX JIT"
-        " compilation failed",
+        "PTX version 7.4 does not support target 'sm_89'",
     ),
     sig(  # TensorFlow's build for ROCm says of an AMD GPU what that for CUDA says of an NVIDIA one
         "amd-gpu-ignored",
@@ -139,12 +121,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "arch-mismatch",
-        (
-            "cudnn_status_arch_mismatch",
-            "cudnn_status_not_supported_arch_mismatch",
-            "cublas_status_arch_mismatch",
-        ),
-        r"CUDNN_STATUS_(?:NOT_SUPPORTED_)?ARCH_MISMATCH|CUBLAS_STATUS_ARCH_MISMATCH",
+        ("_status_arch_mismatch", "_status_not_supported_arch_mismatch"),
+        r"(?<![A-Za-z_])CU[A-Z]{2,8}_STATUS_(?:NOT_SUPPORTED_)?ARCH_MISMATCH",
         "could not create cudnn handle: CUDNN_STATUS_ARCH_MISMATCH",
     ),
     sig(

@@ -251,8 +251,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "stub-library",
-        ("/stubs", "cuda_error_stub_library"),
-        r"lib64/stubs\b|CUDA_ERROR_STUB_LIBRARY",
+        "/stubs",
+        r"lib64/stubs\b",
         "LD_LIBRARY_PATH=/usr/local/cuda/lib64/stubs",
     ),
     spoken(

@@ -105,12 +105,6 @@ SIGNATURES: tuple[Signature, ...] = (
         "gpu_device.cc:1746] Adding visible gpu devices: 0",
         origin="tensorflow/core/common_runtime/gpu/gpu_device.cc",
     ),
-    sig(  # whichever call failed so, or who says it
-        "no-device-shown",
-        "cuda_error_no_device",
-        r"CUDA_ERROR_NO_DEVICE",
-        "CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected",
-    ),
     sig(
         "xla-serves-no-device",
         "no supported devices found for platform cuda",

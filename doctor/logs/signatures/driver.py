@@ -6,20 +6,15 @@ import re
 from collections.abc import Iterator
 
 from doctor.facts import CudaCallFailed, DriverMismatch, DriverVersion, Fact, Source, Symptom
+from doctor.facts.statuses import BY_NUMBER
 from doctor.logs.signatures.signature import Signature, sig
 
 CUDA_ERRORS = {
     "303": "UNKNOWN_ERROR_303",  # TensorFlow's own answer where libcuda does not open
     "-1": "UNKNOWN_ERROR_303",  # the same up to TensorFlow 1.12
-    "34": "CUDA_ERROR_STUB_LIBRARY",
-    "100": "CUDA_ERROR_NO_DEVICE",
-    "802": "CUDA_ERROR_SYSTEM_NOT_READY",
-    "803": "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
-    "804": "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE",
-    "999": "CUDA_ERROR_UNKNOWN",
+    **{str(number): row.name for number, row in BY_NUMBER.items()},
 }
-"""Names of error numbers, which a build older than the driver prints without a name (CUDA Driver API, enum
-CUresult)."""
+"""Names of error numbers, which a build older than the driver prints without a name."""
 
 
 def _trim(version: str) -> str:
@@ -37,12 +32,6 @@ def cuinit(match: re.Match[str], source: Source) -> Fact:
     return CudaCallFailed(
         source, "cuInit", CUDA_ERRORS.get(number[0], "CUDA_ERROR_UNKNOWN") if number else error
     )
-
-
-def named(match: re.Match[str], source: Source) -> Fact:
-    """An error of cuInit in a text that does not name the call."""
-    unknown = (match["error"] or "").upper() == "CUDA_ERROR_UNKNOWN"
-    return CudaCallFailed(source, "cuInit", "CUDA_ERROR_UNKNOWN" if unknown else "CUDA_ERROR_NO_DEVICE")
 
 
 def checked(match: re.Match[str], source: Source) -> Fact:
@@ -138,20 +127,13 @@ SIGNATURES: tuple[Signature, ...] = (
         cuinit,
         origin="tensorflow/stream_executor/cuda/cuda_driver.cc",
     ),
-    sig(
+    sig(  # without a call, of which cuInit is the usual one
         "cuinit-failed",
-        (
-            "cuda_error_no_device",
-            "no cuda-capable device is detected",
-            "cudaerrornodevice",
-            "cuda_error_unknown",
-        ),
-        r"^(?![^\n]*(?:cuInit|CUDA_ERROR_\w+: no CUDA-capable))[^\n]{0,300}?(?:\bCUDA_ERROR_NO_DEVICE\b|\bno"
-        r" CUDA-capable device is detected|cudaErrorNoDevice)"
-        r"|^(?![^\n]*(?:cuInit|\.cc:|failed"
-        r" to|synchroni[sz]|stream|event))[^\n]{0,300}?\b(?P<error>CUDA_ERROR_UNKNOWN)\b",
-        "the experiment throws CUDA_ERROR_NO_DEVICE",
-        named,
+        "cuda_error_unknown",
+        r"^(?![^\n]*(?:cuInit|\.cc:|failed"
+        r" to|synchroni[sz]|stream|event))[^\n]{0,300}?\bCUDA_ERROR_UNKNOWN\b",
+        "the experiment throws CUDA_ERROR_UNKNOWN",
+        lambda match, source: CudaCallFailed(source, "cuInit", "CUDA_ERROR_UNKNOWN"),
     ),
     sig(
         "call-check-failed",
@@ -200,11 +182,10 @@ SIGNATURES: tuple[Signature, ...] = (
         "driver-insufficient",
         (
             "cuda driver version is in",
-            "cudaerrorinsufficientdriver",
             "driver on your system is too old",
             "_incompatible_cuda_driver",
         ),
-        r"CUDA driver version is ins{1,2}uf{1,2}i[cs]i?[ea]nt\b|cudaErrorInsufficientDriver"
+        r"CUDA driver version is ins{1,2}uf{1,2}i[cs]i?[ea]nt\b"
         r"|NVIDIA driver on your system is too old|CUDNN_STATUS_NOT_SUPPORTED_INCOMPATIBLE_CUDA_DRIVER",
         "InternalError: cudaGetDevice() failed. Status: CUDA driver version is insufficient for CUDA runtime"
         " version",
@@ -219,12 +200,6 @@ SIGNATURES: tuple[Signature, ...] = (
         " which may slow down compilation.",
         seen_in="2.5 and later",
         origin="xla/service/gpu/nvptx_compiler.cc",
-    ),
-    sig(
-        "ptx-unsupported",
-        ("cuda_error_unsupported_ptx_version", "compiled with an unsupported toolchain"),
-        r"CUDA_ERROR_UNSUPPORTED_PTX_VERSION|provided PTX was compiled with an unsupported toolchain",
-        "CUDA_ERROR_UNSUPPORTED_PTX_VERSION: the provided PTX was compiled with an unsupported toolchain.",
     ),
     sig(
         "container-requirement",

@@ -39,6 +39,18 @@ def part_of_cudnn(match: re.Match[str], source: Source) -> Fact:
     return Symptom(source, "cudnn-part-broken", (("path", "A library"), ("problem", problem)))
 
 
+def library_status(match: re.Match[str], source: Source) -> Fact | None:
+    """What a status of one of CUDA's libraries shows in any message.
+
+    No memory for its own data: TensorFlow's pool leaves it none, other frameworks have no such pool."""
+    detail = (("status", match["status"]),)
+    if match["host"]:
+        return Symptom(source, "host-alloc-failed", detail)
+    if match["full"]:
+        return Symptom(source, "cuda-out-of-memory" if match["other"] else "cudnn-status-said", detail)
+    return Symptom(source, "routine-failed", detail)
+
+
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cudnn-runtime-mismatch",
@@ -85,10 +97,20 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(  # without the message around it, as titles and short questions name it; PyTorch says "cuDNN error: …"
         "cudnn-status-said",
-        ("cudnn_status_internal_error", "cudnn_status_not_initialized", "cudnn_status_alloc_failed"),
-        r"(?<!cuDNN error: )(?<!cudnn handle:"
-        r" )\bCUDNN_STATUS_(?:INTERNAL_ERROR|NOT_INITIALIZED|ALLOC_FAILED)\b",
+        ("cudnn_status_internal_error", "cudnn_status_not_initialized"),
+        r"(?<!cuDNN error: )(?<!cudnn handle: )\bCUDNN_STATUS_(?:INTERNAL_ERROR|NOT_INITIALIZED)\b",
         "What is CUDNN_STATUS_INTERNAL_ERROR?",
+    ),
+    sig(
+        "routine-failed",
+        ("_status_execution_failed", "_status_mapping_error", "cufft_exec_failed", "_status_alloc_failed",
+         "_host_allocation_failed", "_device_allocation_failed"),
+        r"(?P<other>\b(?:CUDA|cu[A-Z]\w{2,7}) ?error: |\bfailure \d{1,3}: )?(?<![A-Za-z_])(?P<status>(?:"
+        r"CU[A-Z]{2,8}_STATUS_(?:EXECUTION_FAILED|MAPPING_ERROR|(?P<full>(?:INTERNAL_ERROR_DEVICE_)?ALLOC(?:ATION)?_FAILED)"
+        r"|INTERNAL_ERROR_(?P<host>HOST)_ALLOCATION_FAILED)|CUFFT_EXEC_FAILED))",
+        "RuntimeError: CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasSgemm(handle)`",
+        library_status,
+        origin="the headers of cuBLAS, cuDNN, cuSOLVER, cuFFT and cuSPARSE",
     ),
     sig(
         "conv-algorithm-failed",
@@ -132,14 +154,12 @@ SIGNATURES: tuple[Signature, ...] = (
         (
             "cudnn launch failure",
             "function launch failure",
-            "cudnn_status_execution_failed",
             "failed to enqueue convolution",
             "thenrnnforward",
             "thenrnnbackward",
             "failed to enqueue fused convolution",
         ),
-        r"cuDNN (?:Backward (?:Data|Filter) function )?launch failure|(?<!cuDNN error:"
-        r" )CUDNN_STATUS_EXECUTION_FAILED|failed to enqueue (?:fused )?convolution|Failed to call"
+        r"cuDNN (?:Backward (?:Data|Filter) function )?launch failure|failed to enqueue (?:fused )?convolution|Failed to call"
         r" ThenRnn(?:Forward|Backward)\w*",
         "InternalError: cuDNN launch failure : input shape([32,64,28,28]) filter shape([3,3,64,64])",
     ),
@@ -179,7 +199,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"failed to (?:create|make|initialize|set (?:auto allocation for|work area for)) (?:cufft (?:[123]d"
         r" |batched )?plan|batched cufft plan)[^\n]{0,60}?(?::? ?(?P<status>CUFFT_[A-Z]\w{1,40})|[.:\n]|$)"
         r"|Failed to run cuFFT routine(?: \w{1,40})?:?"
-        r" ?(?P<s2>CUFFT_\w{1,40})?|(?<!\w)CUFFT_(?:ALLOC|SETUP|EXEC)_FAILED|(?<!\w)CUFFT_INTERNAL_ERROR",
+        r" ?(?P<s2>CUFFT_\w{1,40})?|(?<!\w)CUFFT_(?:ALLOC|SETUP)_FAILED|(?<!\w)CUFFT_INTERNAL_ERROR",
         "E tensorflow/stream_executor/cuda/cuda_fft.cc:225] failed to make cuFFT batched plan:5",
         origin="tensorflow/stream_executor/cuda/cuda_fft.cc",
     ),
@@ -203,27 +223,11 @@ SIGNATURES: tuple[Signature, ...] = (
         " dynamic_partition_op_gpu.cu.cc",
     ),
     sig(
-        "illegal-address",
-        ("cuda_error_illegal_address", "illegal memory access was encountered", "cudaerrorillegaladdress"),
-        r"CUDA_ERROR_ILLEGAL_ADDRESS|illegal memory access was encountered|cudaErrorIllegalAddress",
-        "could not synchronize on CUDA context: CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was"
-        " encountered",
-    ),
-    sig(
         "launch-failed",
-        words(
-            "cuda_error_launch_failed|unspecified launch failure|cuda_error_launch_timeout|the launch timed"
-            " out and was"
-            " terminated|cuda_error_misaligned_address|cuda_error_illegal_instruction|cuda_error_hardware_stack_error|cuda_error_assert|device-side"
-            " assert triggered|unexpected event status: 1|gpu sync failed|launchkernel(|launchkernel (|launch"
-            " timed out and was terminated"
-        ),
-        r"CUDA_ERROR_(?P<error>LAUNCH_FAILED|LAUNCH_TIMEOUT|MISALIGNED_ADDRESS|ILLEGAL_INSTRUCTION|HARDWARE_STACK_ERROR|ASSERT)"
-        r"|unspecified launch failure|launch timed out and was terminated|device-side assert triggered"
-        r"|Unexpected Event status: 1|GPU sync failed"
-        r"|(?:Gpu|Cuda)LaunchKernel ?\([^\n]{0,600}\bstatus: \w+: (?:invalid configuration argument|invalid"
-        r" argument|unknown error|too many resources requested for launch)",
-        "could not synchronize on CUDA context: CUDA_ERROR_LAUNCH_FAILED: unspecified launch failure",
+        ("unexpected event status: 1", "gpu sync failed", "launchkernel(", "launchkernel ("),
+        r"Unexpected Event status: 1|GPU sync failed|(?:Gpu|Cuda)LaunchKernel ?\([^\n]{0,600}\bstatus: \w+:"
+        r" (?:invalid configuration argument|invalid argument|unknown error)",
+        "F tensorflow/core/common_runtime/gpu/gpu_event_mgr.cc:273] Unexpected Event status: 1",
     ),
     sig(
         "nan-results",

@@ -30,10 +30,10 @@ SIGNATURES: tuple[Signature, ...] = (
         "dll-load-failed",
         words(
             "dll load failed|dynamic link library|msvcp140|vcruntime140|动态链接库|ダイナミック リンク"
-            " ライブラリ|das angegebene modul wurde nicht gefunden"
+            " ライブラリ|das angegebene modul wurde nicht gefunden|unable to load dll 'tensorflow"
         ),
         r"DLL load failed(?: while importing (?P<module>\w+))?:? ?(?P<reason>[^\n]{0,160})|dynamic link"
-        r" library \(DLL\) initialization routine failed|Could not find the DLL\(s\)"
+        r" library \(DLL\) initialization routine failed|Unable to load DLL 'tensorflow\w*(?:\.dll)?'|Could not find the DLL\(s\)"
         r" '(?P<dll>msvcp140\w*\.dll)"
         r"|动态链接库\(DLL\)初始化例程失败|Das angegebene Modul wurde nicht gefunden",
         "ImportError: DLL load failed while importing _pywrap_tensorflow_internal: The specified module could"
@@ -158,8 +158,9 @@ SIGNATURES: tuple[Signature, ...] = (
             "mach-o file, but is an incompatible",
             "have 'x86_64', need 'arm64'",
             "have '",
+            "badimageformatexception",
         ),
-        r"incompatible architecture|have '\w+', need '\w+'",
+        r"incompatible architecture|have '\w+', need '\w+'|BadImageFormatException[^\n]{0,160}tensorflow",
         "ImportError: dlopen(_pywrap_tensorflow_internal.so): mach-o file, but is an incompatible"
         " architecture (have 'x86_64', need 'arm64e')",
     ),
@@ -169,7 +170,7 @@ SIGNATURES: tuple[Signature, ...] = (
             "illegal instruction|illegal hardware instruction|sigill|非法指令|maschinenbefehl|instruction non"
             " permise|instrucción ilegal|недопустимая инструкция"
         ),
-        r"Illegal (?:hardware )?instruction|SIGILL|非法指令|Ungültiger Maschinenbefehl|Instruction non"
+        r"(?<!\ban )Illegal (?:hardware )?instruction|SIGILL|非法指令|Ungültiger Maschinenbefehl|Instruction non"
         r" permise|Instrucción ilegal|Недопустимая инструкция",
         "Illegal instruction (core dumped)",
     ),

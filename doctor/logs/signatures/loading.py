@@ -131,13 +131,46 @@ SIGNATURES: tuple[Signature, ...] = (
             "file too short",
             "cannot enable executable stack",
         ),
-        rf"(?:ImportError|OSError|error while loading shared libraries|Error|Library .{{0,40}}"
-        rf"|UnsatisfiedLinkError[^\n]{{0,200}}?\.so(?:\.\d+)*|Error: [^\n]{{0,200}}?\.(?:node|so(?:\.\d+)*)): ?"
-        rf"(?P<name>(?:/[\w./+~-]+/)?{LIBRARY}):"
-        r" (?P<error>(?:cannot open shared object file|wrong ELF class|invalid ELF header|file too short"
+        rf"(?<!'; dlerror: )(?<![\w/.+~-])(?P<name>(?:/[\w./+~-]{{1,300}}/)?{LIBRARY}) ?:"
+        r" ?(?P<error>(?:cannot open shared object file|wrong ELF class|invalid ELF header|file too short"
         r"|cannot enable executable stack)[^\n]{0,160})",
-        "ImportError: libcublas.so.9.0: cannot open shared object file: No such file or directory",
+        "panic: libcublas.so.9.0: cannot open shared object file: No such file or directory",
         not_loaded,
+        origin="glibc, elf/dl-load.c; whatever stands before it: Python, Java, Node, Go, Julia, R",
+    ),
+    sig(
+        "library-not-loaded",
+        "error loading shared library",
+        rf"Error loading shared library (?P<name>{LIBRARY}): (?P<error>[^\n]{{0,120}})",
+        "Error loading shared library libcuda.so.1: No such file or directory (needed by /app/server)",
+        not_loaded,
+        origin="musl, ldso/dynlink.c",
+    ),
+    sig(  # .NET by a name without an ending, Java by its own
+        "library-not-loaded",
+        ("unable to load shared library '", "in java.library.path",
+         "cannot find tensorflow native library", "failed to load tensorflow native library"),
+        r"Unable to load shared library '(?P<name>[\w.+-]{2,80})'|\bno (?P<java>\w{2,60}) in java\.library\.path"
+        r"|(?:Cannot find|Failed to load) TensorFlow native library",
+        "java.lang.UnsatisfiedLinkError: no jnitensorflow in java.library.path: [/usr/lib64]",
+        lambda m, s: LibraryNotLoaded(s, m["name"] or m["java"] or "libtensorflow_jni", "", "absent", None),
+    ),
+    sig(  # Windows, of a DLL that ctypes or a program opens by name
+        "library-not-loaded",
+        ("could not find module '", ".dll was not found", ".dll is missing"),
+        r"Could not find module '(?P<name>[^'\n]{1,200}\.dll)'|(?<![\w/\\.-])(?P<told>[\w.+-]{2,60}\.dll) (?:was not"
+        r" found|is missing from your computer)",
+        "The code execution cannot proceed because cudart64_101.dll was not found.",
+        lambda m, s: LibraryNotLoaded(s, _tidy(m["name"] or m["told"]), "not found", "absent", None),
+    ),
+    sig(  # Windows, of a DLL that is there: what it needs is not, or is of another release
+        "library-not-loaded",
+        'error loading "',
+        r"\[WinError (?P<code>126|127|182|193)\][^\n]{0,120}Error loading \"(?P<name>[^\"\n]{1,300}\.dll)\"",
+        'OSError: [WinError 127] The specified procedure could not be found. Error loading "C:\\bin\\cudnn64_8.dll"'
+        " or one of its dependencies.",
+        lambda m, s: LibraryNotLoaded(s, _tidy(m["name"]), f"error {m['code']}", "broken", None),
+        origin="torch/__init__.py",
     ),
     sig(  # Windows: ERROR_BAD_EXE_FORMAT, of a library that ctypes was given by name
         "library-not-loaded",
@@ -150,16 +183,9 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # macOS: a library that another one names through @rpath
         "library-not-loaded",
         "library not loaded:",
-        r"Library not loaded: (?:@rpath/)?(?:[^\s/]+/)*(?P<name>lib(?:cu(?:dart|blas|fft|rand|solver|sparse|dnn)|cuda)[\w.]*\.dylib)",
+        r"Library not loaded: (?:[@\w.+-]{0,40}/){0,12}(?P<name>lib(?:cu|tensorflow)[\w.]{0,40}\.dylib)",
         "Library not loaded: @rpath/libcudart.7.5.dylib",
         lambda m, s: LibraryNotLoaded(s, m["name"], "image not found", "absent", None),
-    ),
-    sig(
-        "library-not-loaded",
-        ("importerror libcu", "importerror: libcu"),
-        r"\bImportError:? (?P<name>libcu\w*\.so(?:\.\d+){0,3}) ?: ?cannot open shared object",
-        "ImportError libcudart.so.7.5 : cannot open shared object file",
-        lambda m, s: LibraryNotLoaded(s, m["name"], "cannot open shared object file", "absent", None),
     ),
     sig(
         "library-not-loaded",
@@ -167,15 +193,6 @@ SIGNATURES: tuple[Signature, ...] = (
         r"\bimport error:? (?P<name>libcu\w*\.so(?:\.\d+){0,3})",
         "import error libcublas.so.9.1 (I have CUDA 9.0)",
         lambda m, s: LibraryNotLoaded(s, m["name"].rstrip("."), "", "absent", None),
-    ),
-    sig(  # whatever stands before it: Go, Julia, a backend that reports what its loader said
-        "library-not-loaded",
-        "cannot open shared object file",
-        r"(?<!dlerror: )(?<!rror: )(?<!rror:)(?<!libraries: )(?<![\w/.-])"
-        r"(?P<name>libcu(?:da|dart|blas|blasLt|fft|rand|solver|sparse|dnn)\.so[\d.]*): (?P<error>cannot open shared object file[^\n]{0,80})",
-        "panic: libcudart.so.11.0: cannot open shared object file: No such file or directory",
-        not_loaded,
-        unlogged=True,
     ),
     sig(
         "library-not-loaded",
@@ -265,8 +282,9 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "undefined-symbol",
-        ("undefined symbol", "symbol not found in flat namespace"),
-        r"(?:(?<![\w./+~-])(?P<library>[\w./+~-]+\.so[\w.]*))?:? ?undefined symbol: (?!cublasGetSmCountTarget)(?P<symbol>\w+)|Symbol not found in flat namespace",
+        ("undefined symbol", "symbol not found in flat namespace", "error relocating "),
+        r"(?:(?<![\w./+~-])(?P<library>[\w./+~-]+\.so[\w.]*))?:? ?undefined symbol: (?!cublasGetSmCountTarget)(?P<symbol>\w+)|Symbol not found in flat namespace"
+        r"|Error relocating (?P<lib2>[\w./+~-]{1,300}): (?P<s2>\w{1,200}): symbol not found",
         "ImportError: /usr/lib/libcudnn.so.8: undefined symbol: cublasLtGetStatusString, version libcublasLt.so.11",
     ),
     sig(  # the file is there, with another release's contents
@@ -297,8 +315,9 @@ SIGNATURES: tuple[Signature, ...] = (
             "horovodversionmismatcherror",
             "horovod has been built with",
             "framework tensorflow installed with version",
+            "extension horovod.",
         ),
-        r"HorovodVersionMismatchError|Framework (?P<addon>tensorflow) installed with version \S{1,20} but found version"
+        r"HorovodVersionMismatchError|Extension horovod\.\w{2,20} has not been built|Framework (?P<addon>tensorflow) installed with version \S{1,20} but found version"
         r"|(?i:horovod) has been built with",
         "horovod.common.exceptions.HorovodVersionMismatchError: Framework tensorflow installed with version 2.1.0 but found version 2.3.0.",
         lambda match, source: Symptom(source, "addon-mismatch", (("addon", "horovod"),)),

@@ -10,12 +10,10 @@ SIGNATURES: tuple[Signature, ...] = (
         (
             "couldn't communicate with the nvidia driver",
             "nvml error: driver not loaded",
-            "nvml_error_driver_not_loaded",
-            "nvmlerror_drivernotloaded",
             "nvidia-smi has failed",
         ),
         r"couldn't communicate with the NVIDIA driver|NVIDIA-SMI has failed\b|nvml error: driver not"
-        r" loaded|NVML_ERROR_DRIVER_NOT_LOADED|NVMLError_DriverNotLoaded",
+        r" loaded",
         "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the"
         " latest NVIDIA driver",
     ),
@@ -37,8 +35,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "nvml-unknown-error",
-        ("failed to initialize nvml: unknown error", "nvmlerror_unknown"),
-        r"Failed to initialize NVML: Unknown Error|NVMLError_Unknown",
+        "failed to initialize nvml: unknown error",
+        r"Failed to initialize NVML: Unknown Error",
         "Failed to initialize NVML: Unknown Error",
     ),
     sig(
@@ -47,19 +45,18 @@ SIGNATURES: tuple[Signature, ...] = (
             "gpu is lost",
             "fallen off the bus",
             "unable to determine the device handle",
-            "nvml_error_gpu_is_lost",
             "gpu requires re",
         ),
-        r"GPU is lost|fallen off the bus|Unable to determine the device handle for|NVML_ERROR_GPU_IS_LOST|GPU"
+        r"GPU is lost|fallen off the bus|Unable to determine the device handle for|GPU"
         r" requires re(?:set|start)",
         "Unable to determine the device handle for GPU 0000:0A:00.0: GPU is lost.  Reboot the system to"
         " recover this GPU",
     ),
     sig(
         "nvml-blocked",
-        ("operating system has blocked the request", "nvmlerror_operatingsystem"),
-        r"NVMLError_OperatingSystem|The operating system has blocked the request",
-        "pynvml.NVMLError_OperatingSystem: The operating system has blocked the request.",
+        "operating system has blocked the request",
+        r"The operating system has blocked the request",
+        "Failed to initialize NVML: GPU access blocked: The operating system has blocked the request",
     ),
     sig(
         "xid",
@@ -86,25 +83,6 @@ SIGNATURES: tuple[Signature, ...] = (
         "NVRM: nvidia.ko because it does not include the required GPU",
         origin="NVIDIA's open-gpu-kernel-modules, kernel-open/nvidia/nv.c",
     ),
-    sig(
-        "system-not-ready",
-        ("cuda_error_system_not_ready", "system not yet initialized", "system is not yet initialized"),
-        r"CUDA_ERROR_SYSTEM_NOT_READY|system (?:is )?not yet initialized",
-        "failed call to cuInit: CUDA_ERROR_SYSTEM_NOT_READY: system not yet initialized",
-    ),
-    sig(
-        "device-busy",
-        (
-            "busy or unavailable",
-            "cuda_error_device_unavailable",
-            "cudaerrordevicesunavailable",
-            "context_already_in_use",
-            "cuctxsetcurrent(context) (0 vs. 216)",
-        ),
-        r"busy or unavailable|CUDA_ERROR_DEVICE_UNAVAILABLE|cudaErrorDevicesUnavailable"
-        r"|CUDA_ERROR_CONTEXT_ALREADY_IN_USE|cuCtxSetCurrent\(context\) \(0 vs\. 216\)",
-        "cudaSetDevice() on GPU:0 failed. Status: all CUDA-capable devices are busy or unavailable",
-    ),
     sig(  # a virtual GPU whose guest holds no licence
         "vgpu-unlicensed",
         ("licens", "licenc"),
@@ -114,12 +92,6 @@ SIGNATURES: tuple[Signature, ...] = (
         r" licen[sc]e\b[^\n]{0,60}(?:grid|vgpu|nvidia)",
         "the device has no valid GRID license",
         near="grid|vgpu|status|nvidia",
-    ),
-    sig(
-        "ecc-error",
-        ("cuda_error_ecc_uncorrectable", "uncorrectable ecc error"),
-        r"CUDA_ERROR_ECC_UNCORRECTABLE|uncorrectable ECC error",
-        "CUDA_ERROR_ECC_UNCORRECTABLE: uncorrectable ECC error encountered",
     ),
     sig(
         "works-as-root",
@@ -134,10 +106,10 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "device-node-permission",
-        ("/dev/nvidia", "insufficient permissions", "nvml_error_no_permission", "nvmlerror_nopermission"),
+        ("/dev/nvidia", "insufficient permissions"),
         r"/dev/nvidia[\w-]*\W{1,4}[^\n]{0,30}Permission denied|Permission denied[^\n]{0,30}/dev/nvidia"
         r"|Failed to initialize NVML: Insufficient"
-        r" Permissions|NVML_ERROR_NO_PERMISSION|NVMLError_NoPermission",
+        r" Permissions",
         "Failed to initialize NVML: Insufficient Permissions",
     ),
     sig(
@@ -159,22 +131,6 @@ SIGNATURES: tuple[Signature, ...] = (
         r" not available"
         r"|Bad return status for module build on kernel|nvidia kernel module is missing",
         "modprobe: FATAL: Module nvidia not found in directory /lib/modules/5.15.0-91-generic",
-    ),
-    sig(
-        "system-driver-mismatch",
-        ("cuda_error_system_driver_mismatch", "unsupported display driver / cuda driver combination"),
-        r"CUDA_ERROR_SYSTEM_DRIVER_MISMATCH|unsupported display driver / cuda driver combination",
-        "failed call to cuInit: CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: system has unsupported display driver /"
-        " cuda driver combination",
-    ),
-    sig(
-        "compat-not-supported",
-        (
-            "cuda_error_compat_not_supported_on_device",
-            "forward compatibility was attempted on non supported hw",
-        ),
-        r"CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE|forward compatibility was attempted on non supported HW",
-        "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE: forward compatibility was attempted on non supported HW",
     ),
     sig(
         "cuda-compat-path",

@@ -84,27 +84,19 @@ SIGNATURES: tuple[Signature, ...] = (
         alloc_failed,
     ),
     sig(
-        "cuda-out-of-memory",
-        (
-            "cuda_error_out_of_memory",
-            "failed. status: out of memory",
-            "status: internal: out of memory",
-            "cudaerrormemoryallocation",
-        ),
-        r"(?P<call>cu\w+)?[^\n]{0,40}CUDA_ERROR_OUT_OF_MEMORY|failed\. Status: out of memory|status:"
-        r" Internal: out of memory|cudaErrorMemoryAllocation",
-        "failed call to cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY: out of memory",
-    ),
-    sig(
         "tensor-oom",
         words(
             "oom when allocating tensor|resource exhausted: oom|failed to allocate request for|failed copying"
             " input tensor|out of memory while trying to allocate|failed to allocate memory|ran out of gpu"
-            " memory"
+            " memory|cuda out of memory. tried|out of memory allocating|out of memory error on gpu"
+            "|is smaller than requested bytes"
         ),
         r"OOM when allocating tensor(?: (?:with|of) shape ?\[?(?P<shape>[\d,x ]{1,80})(?:\]? and type"
         r" (?P<type>\w{3,9}))?)?(?:[^\n]{0,120}on (?P<device>\S+) by allocator (?P<allocator>\w+))?"
-        r"|Out of memory while trying to allocate (?P<bytes>\d+) bytes|failed to allocate request for|ran out"
+        r"|Out of memory while trying to allocate (?P<bytes>\d+(?= bytes)|[\d.]{1,8}[KMGT]i?B)"
+        r"|CUDA out of memory\. Tried to allocate|Out of memory allocating [\d,]{1,20} bytes \(allocated so far"
+        r"|Out of memory error on GPU \d{1,3}\. Cannot allocate|Failed to allocate memory for requested buffer of"
+        r" size|Available memory of \d{1,20} is smaller than requested bytes|failed to allocate request for|ran out"
         r" of GPU memory"
         r"|Failed copying input tensor[^\n]{0,200}Dst tensor is not initialized"
         r"|(?:^\W{0,8}|\}\} |Error: )failed to allocate memory(?= ?\[Op:|\s*$)",
@@ -116,6 +108,14 @@ SIGNATURES: tuple[Signature, ...] = (
         ("resourceexhausted", "resource_exhausted", "resource exhausted"),
         r"Resource[ _]?Exhausted(?:Error)?",
         "tensorflow.python.framework.errors_impl.ResourceExhaustedError: OOM when allocating tensor",
+    ),
+    sig(  # the advice with which every such error ends
+        "resource-exhausted",
+        "add report_tensor_allocations_upon_oom",
+        r"add report_tensor_allocations_upon_oom to RunOptions",
+        "Hint: If you want to see a list of allocated tensors when OOM happens, add"
+        " report_tensor_allocations_upon_oom to RunOptions for current allocation info.",
+        origin="tensorflow/core/common_runtime/executor.cc, direct_session.cc",
     ),
     sig(  # faceswap, in place of the error that TensorFlow raised
         "resource-exhausted",
@@ -175,12 +175,14 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "host-killed",
         words(
-            "oom-killer|oom_kill|out of memory: kill|oom-kill|exit code 137|exitcode 137|oomkilled|exceeded"
-            " memory limit|out-of-memory handler|term_memlimit|oom killed|signal 9|sigkill|code: 137|code"
+            "oom-killer|oom_kill|out of memory: kill|oom-kill|exit code 137|exitcode 137|oomkilled|"
+            " memory limit|running low on memory|is killed by signal|operating system to kill|exceeded limit|out-of-memory handler|term_memlimit|oom killed|signal 9|sigkill|code: 137|code"
             " 137|finished with|signal signal 9|exit code 9|signal exit code"
         ),
         r"invoked oom-killer|Out of memory: Kill(?:ed)? process|oom-kill(?:er)?\b|oom_kill event|OOM"
-        r" ?Killed|exceeded memory limit|oom_kill_process"
+        r" ?Killed|exceeded (?:\w{2,8} ){0,3}memory limit|\bmem \w{1,16} exceeded limit|oom_kill_process"
+        r"|killed due to the node running low on memory|worker \(pid \d{1,9}\) is killed by signal: Killed"
+        r"|excessive memory usage causing the Operating System to kill"
         r"|killed by the cgroup out-of-memory handler|TERM_MEMLIMIT"
         r"|exit(?:ed with)? ?code:? 137|(?:finished with|signal) (?:exit code )?(?:signal )?9(?:"
         r" ?\(?:?.?SIGKILL|\b:? ?Killed)|interrupted by signal 9",
@@ -242,12 +244,20 @@ SIGNATURES: tuple[Signature, ...] = (
         "it takes all the memory, nearly 40GB, and is killed",
         near="all mem|all ram|all the |all of the |all my |all avail|all system|all host",
     ),
-    sig(
+    sig(  # of each runtime in its own words; RAPIDS names what CUDA refused in the same ones
         "host-alloc-failed",
-        ("std::bad_alloc", "memoryerror", "cannot allocate memory", "failed to alloc", "unable to allocate"),
-        r"std::bad_alloc|^\W{0,8}(?:numpy\.core\._exceptions\.)?_?(?:Array)?MemoryError\b|Cannot allocate"
-        r" memory(?! in static TLS)"
-        r"|Unable to allocate (?P<size>[\d.]+ ?[KMGT]iB) for an array",
+        words(
+            "std::bad_alloc|memoryerror|cannot allocate memory|unable to allocate|not enough memory: you tried"
+            "|java.lang.outofmemoryerror|outofmemoryexception|cannot allocate vector|heap out of memory"
+            "|runtime: out of memory|insufficient memory) failed|c error: out of memory|malloc of size"
+            "|out of shared memory|winerror 8]"
+        ),
+        r"std::bad_alloc(?!\w|: \w)|^\W{0,8}(?:[a-z_]\w{0,30}\.){0,4}_?(?:Array|Arrow)?MemoryError\b(?!: (?:std::|cu[A-Z]))"
+        r"|Cannot allocate memory(?! in static TLS)"
+        r"|Unable to allocate (?:(?P<size>[\d.]+ ?[KMGT]iB) for an )?array|not enough memory: you tried to allocate"
+        r"|java\.lang\.OutOfMemoryError|System\.OutOfMemoryException|cannot allocate vector of (?:size|length)"
+        r"|JavaScript heap out of memory|runtime: out of memory|\(-4:Insufficient memory\) Failed to allocate"
+        r"|\bC error: out of memory|malloc of size \d{1,20} failed|workers are out of shared memory|WinError 8\]",
         "numpy.core._exceptions.MemoryError: Unable to allocate 21.6 GiB for an array with shape (60000, 224,"
         " 224, 3)",
     ),

@@ -82,6 +82,15 @@ SIGNATURES: tuple[Signature, ...] = (
         lines=13,
         origin="tensorflow/core/framework/op_kernel.cc",
     ),
+    sig(  # the layout of tensors that only kernels for a GPU take, on the CPU
+        "gpu-layout-on-cpu",
+        "only support",
+        r"\b(?P<op>\w{2,60})(?: op)? (?:currently )?only supports? (?:the )?NHWC\b|CPU implementation of (?P<op2>\w{2,60})"
+        r" only supports? (?:the )?NHWC\b",
+        "Executor failed to create kernel. Invalid argument: Default MaxPoolingOp only supports NHWC on device"
+        " type CPU",
+        origin="tensorflow/core/kernels: conv_ops.cc, maxpooling_op.cc, fused_batch_norm_op.cc",
+    ),
     sig(
         "int32-node",
         "dt_int32",
@@ -193,16 +202,14 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "invalid-ordinal",
         (
-            "invalid device ordinal",
+            "invalid device ordinal value",
             "listed an invalid",
-            "cuda_error_invalid_device",
             "some requested devices in `tf.distribute.strategy` are not visible",
             "some requested devices in `tf",
         ),
         r"Invalid device ordinal value \((?P<index>\d+)\)|'visible_device_list' listed an invalid"
         r" (?:GPU|Device) id '?(?P<id>[\w-]+)"
-        r"|CUDA_ERROR_INVALID_DEVICE|invalid device ordinal|Some requested devices in"
-        r" `tf.distribute.Strategy` are not visible",
+        r"|Some requested devices in `tf.distribute.Strategy` are not visible",
         "InvalidArgumentError: 'visible_device_list' listed an invalid GPU id '1' but visible device count"
         " is 1",
     ),
@@ -270,15 +277,15 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "nccl-error",
         words(
-            "nccl warn|ncclsystemerror|ncclunhandledcudaerror|ncclinternalerror|ncclinvalidusage|nccl:"
-            " unhandled|nccl error|unhandled system error|unhandled cuda error|ncclcomminit|no op kernel was"
-            " registered|ncclallreduce|nccl operation|nccl is not supported|invalid usage, nccl|unable to"
-            " load nccl|op type not registered 'nccl|ncclremoteerror|support op 'nccl|not registered 'nccl"
+            "nccl warn|ncclsystemerror|ncclunhandledcudaerror|ncclinternalerror|ncclinvalidusage"
+            "|ncclremoteerror|nccl: |nccl error|unhandled system error|unhandled cuda error|remote process"
+            " exited or there was a network error| failed: |nccl operation|nccl is not supported|invalid usage, nccl"
+            "|unable to load nccl|support op 'nccl|not registered 'nccl"
         ),
         r"NCCL WARN (?!Failed to open"
-        r" libibverbs)(?P<message>[^\n]{1,160})|nccl(?:System|UnhandledCuda|Internal|InvalidUsage|Remote)Error|NCCL:"
-        r" unhandled|NCCL error"
-        r"|unhandled (?:system|cuda) error|No OpKernel was registered to support Op 'Nccl\w*'|Op type not"
+        r" libibverbs)(?P<message>[^\n]{1,160})|nccl(?:(?:System|UnhandledCuda|Internal|Remote)Error|InvalidUsage)\b"
+        r"|NCCL: (?:internal error|invalid usage)|NCCL error|\bnccl[A-Z]\w{2,40}(?:\([^\n)]{0,80}\))? failed: "
+        r"|unhandled (?:system|cuda) error|remote process exited or there was a network error|No OpKernel was registered to support Op 'Nccl\w*'|Op type not"
         r" registered 'Nccl\w*'|NCCL is not supported|NCCL operation[^\n]{0,60}failed"
         r"|invalid usage, NCCL|Unable to load NCCL",
         "NCCL WARN Call to ibv_create_qp failed",
@@ -324,10 +331,8 @@ SIGNATURES: tuple[Signature, ...] = (
         (
             "cannot enable peer access",
             "failed to enable peer access",
-            "cuda_error_peer_access",
-            "peer access is not supported",
         ),
-        r"(?:cannot|failed to) enable peer access|CUDA_ERROR_PEER_ACCESS\w*|peer access is not supported",
+        r"(?:cannot|failed to) enable peer access",
         "failed to enable peer access from 0x1 to 0x2: CUDA_ERROR_PEER_ACCESS_UNSUPPORTED",
     ),
     sig(

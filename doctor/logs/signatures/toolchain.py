@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from doctor.facts import Fact, Source, Symptom
-from doctor.logs.signatures.signature import Maker, Signature, sig
+import re
+
+from doctor.facts import Fact, LibraryNotLoaded, Source, Symptom
+from doctor.logs.signatures.signature import Maker, Signature, sig, words
 
 
 def defect(release: str, cure: str) -> Maker:
@@ -16,7 +18,59 @@ def defect(release: str, cure: str) -> Maker:
     return make
 
 
+def part_missing(match: re.Match[str], source: Source) -> Fact | None:
+    """A part of the toolkit that a build does not find; TensorFlow's own library is a LibraryNotLoaded."""
+    found = match.groupdict()
+    by = "linker" if found["library"] or found["lib"] else "build"
+    part = next(value for value in found.values() if value)
+    stem = part.lower()
+    if "tensorflow" in stem:
+        return LibraryNotLoaded(source, f"lib{part.partition('.')[0].partition('/')[0]}", match[0], "absent", None)
+    if by == "linker" and not stem.startswith(("cu", "nv", "nccl")):
+        return None
+    whole = by == "linker" and stem == "cuda"
+    component = "driver" if whole else "cudnn" if "cudnn" in stem else "nccl" if "nccl" in stem else "cuda"
+    return Symptom(source, "toolkit-part-missing", (("part", part), ("component", component), ("by", by)))
+
+
 SIGNATURES: tuple[Signature, ...] = (
+    sig(
+        "toolkit-refuses",
+        (
+            "unsupported gnu version",
+            "unsupported microsoft visual studio version",
+            "unsupported clang version",
+            "unsupported gpu architecture 'compute_",
+            "mismatches the version that was used to compile",
+        ),
+        r"(?P<compiler>unsupported (?:GNU|clang|Microsoft Visual Studio) version)"
+        r"|Unsupported gpu architecture '(?P<old>compute_(?:[1-3]\d|5[0-3]))'"
+        r"|detected CUDA version \((?P<have>[\d.]{1,8})\) mismatches the version that was used to compile \w{2,20}"
+        r" \((?P<wanted>[\d.]{1,8})\)",
+        "crt/host_config.h:129:2: error: #error -- unsupported GNU version! gcc versions later than 8 are not"
+        " supported!",
+        origin="host_config.h and nvcc of the toolkit; torch/utils/cpp_extension.py",
+    ),
+    sig(
+        "toolkit-part-missing",
+        words(
+            "cannot find -l|unable to find library -l|library not found for -l|cannot open input file|lnk1104|.h: no"
+            " such file|.h': no such file|nvcc: |nvcc'|could not find cu|could not find nccl|no cmake_cuda_compiler|cuda_home"
+            " environment|cannot find cuda library|cannot find cuda toolkit|could not find any c"
+        ),
+        r"(?:cannot find|unable to find library|library not found for) -l:?(?:lib)?(?P<library>\w{2,40})"
+        r"|cannot open (?:input )?file '(?P<lib>\w{2,40})\.lib'"
+        r"|fatal error[^\n]{0,40}: '?(?:[\w./+-]{0,200}/)?(?P<header>(?:cud\w{0,40}|cu[a-z]{3,12}|nvToolsExt|nccl|tensorflow/c/c_api)\.h)'?:"
+        r" No such file"
+        r"|(?:No such file or directory: '|sh: (?:\d: )?|bash: )(?P<other>(?:[\w./+-]{0,200}/)?nvcc)(?:'|: (?:command )?not"
+        r" found)|(?:No (?P<o2>CMAKE_CUDA_COMPILER) could be found|(?P<o3>CUDA_HOME) environment variable is not set"
+        r"|Could NOT find (?P<o4>CUDA|CUDNN|CUDAToolkit|NCCL) \(missing|Could not find (?P<o5>CUDA Toolkit)"
+        r"|Cannot find (?P<o6>cuda (?:library \S{2,60}|toolkit path))|Could not find any (?P<o7>cu\w{1,20}\.h) matching)",
+        "/usr/bin/ld: cannot find -lcudart: No such file or directory",
+        part_missing,
+        origin="GNU ld, lld, Apple's ld64, MSVC's link; gcc; CMake; TensorFlow's find_cuda_config.py; torch's"
+        " cpp_extension.py",
+    ),
     sig(
         "libdevice-missing",
         ("libdevice",),

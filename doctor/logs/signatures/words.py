@@ -12,7 +12,7 @@ from doctor.facts import Fact, LibraryNotLoaded, Source, Symptom
 from doctor.logs.signatures.signature import Signature, glued, sig, spoken, words
 from doctor.logs.signatures.supposed import supposed
 
-_CUDA_LIBRARY = r"(?P<name>(?:lib)?(?:cudart|cublas|cublasLt|cufft|curand|cusolver|cusparse|cudnn|cuda)(?:64)?\w*\.(?:so(?:\.\d+)*|dll|dylib))(?![\w]|\.\w)"
+_CUDA_LIBRARY = r"(?<!\w)(?P<name>(?:lib)?(?:cudart|cublas|cublasLt|cufft|curand|cusolver|cusparse|cudnn|cuda)(?:64)?\w*\.(?:so(?:\.\d+)*|dll|dylib))(?![\w]|\.\w)"
 
 
 def said_missing(match: re.Match[str], source: Source) -> Fact | None:

@@ -18,6 +18,16 @@ TOOLS = ("ptxas-missing", "ptxas-failed", "libdevice-missing", "jit-failed")
 """Symptoms of a compiler without its tools, which is another finding."""
 
 
+_LIBRARIES = {
+    "CUBLAS": "cuBLAS",
+    "CUDNN": "cuDNN",
+    "CUSOLVER": "cuSOLVER",
+    "CUSPARSE": "cuSPARSE",
+    "CUFFT": "cuFFT",
+}
+"""The libraries by the first word of their statuses."""
+
+
 def _compiler_crash(case: Case, signs: list[Symptom]) -> Finding:
     return found(
         "ptx-jit-or-kernel-crash",
@@ -79,6 +89,7 @@ def _no_candidate(case: Case, signs: list[Symptom]) -> Finding:
         "cudnn-launch-failed",
         "xid",
         "blas-launch-failed",
+        "routine-failed",
         "xla-compile-crash",
         "autotuning-failed",
         "deep-crashed",
@@ -188,8 +199,12 @@ def kernel_crash(case: Case) -> Iterator[Finding]:
     )
 
 
+def _library(routine: Symptom) -> str:
+    return _LIBRARIES.get(routine.get("status").partition("_")[0], "A library of CUDA")
+
+
 def _routine(case: Case, routines: list[Symptom]) -> Finding:
-    """The finding for cuBLAS routines that failed on the GPU although cuBLAS had its handle."""
+    """The finding for a routine of one of CUDA's libraries that had its handle and failed on the GPU."""
     version = version_of(case)
     known = [
         row for c in case.capabilities if (row := case.tables.architecture(c)) is not None and row.first_cuda
@@ -200,21 +215,21 @@ def _routine(case: Case, routines: list[Symptom]) -> Finding:
     )
     return found(
         "ptx-jit-or-kernel-crash",
-        "cuBLAS started, and one of its routines failed on the GPU; nothing here shows a wrong version or"
-        " a lack of memory.",
+        f"{_library(routines[0])} started, and one of its routines failed on the GPU; nothing here shows a"
+        " wrong version or a lack of memory.",
         routines[:3],
-        confidence="likely",
+        confidence="likely" if case.facts.has("blas-launch-failed") else "possible",
         tables=known,
         steps=[
             manual(
-                f"Compare the GPU with the CUDA that this TensorFlow was built for: a cuBLAS older than"
+                f"Compare the GPU with the CUDA that this TensorFlow was built for: a library older than"
                 f" the GPU fails in exactly this way ({needs})"
             ),
             *commands.growth_variable(
                 case,
                 version,
                 "tests whether a lack of memory is the reason after all: TensorFlow then leaves some to"
-                " cuBLAS",
+                " the library",
             ),
             shell(
                 Export("CUDA_LAUNCH_BLOCKING", "1"), "makes the op that failed first appear in the traceback"

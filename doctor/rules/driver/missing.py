@@ -9,7 +9,7 @@ from doctor.case import Case
 from doctor.facts import Absent, CudaCallFailed, DriverVersion, Fact, KernelModule, LibraryNotLoaded
 from doctor.findings import Finding, Step, shell
 from doctor.remedies import commands
-from doctor.rules.driver.signs import cuinit, no_libcuda
+from doctor.rules.driver.signs import NO_ANSWER, cuinit, no_libcuda
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
 from doctor.rules.registry import found, rule
 from doctor.shell import Export, run
@@ -45,9 +45,11 @@ def driver_missing(case: Case) -> Iterator[Finding]:
     """
     facts = case.facts
     lib = no_libcuda(case)
-    error = cuinit(case, "UNKNOWN_ERROR_303", "CUDA_ERROR_STUB_LIBRARY")
     smi = facts.symptoms("smi-not-found")
     absent = facts.absent("nvidia driver") or facts.absent("libcuda")
+    # the stub alone hides a driver as often as it stands in for one
+    hides = facts.kind == "report" and not (lib or smi or facts.has(*NO_ANSWER))
+    error = cuinit(case, "UNKNOWN_ERROR_303", *(() if hides else ("CUDA_ERROR_STUB_LIBRARY",)))
     if (
         (registered(case) and not (lib and _only_listed_before(case, lib)))
         or facts.absent("nvidia gpu")

@@ -61,6 +61,7 @@ BLACKWELL = (10, 0)
         "container-gpu-newer",
         "gpu-needs-newer",
         "amd-gpu-ignored",
+        "function-not-in-build",
         Gpu,
     ),
 )
@@ -200,6 +201,7 @@ def gpu_arch_too_new(case: Case) -> Iterator[Finding]:
         "no-algorithm",
         "dnn-not-found",
         "launch-failed",
+        "routine-failed",
         "slow-first-run",
         "gpu-not-used",
         "segfault",
@@ -268,6 +270,18 @@ def gpu_arch_too_new(case: Case) -> Iterator[Finding]:
             [*stated[:2], *launches[:1], case.tensorflow, case.cuda],
             confidence="likely" if launches else "possible",
             tables=case.builds[-1:],
+            steps=steps,
+            verify=verify,
+        )
+        return
+    unfit = [*image, *facts.symptoms("function-not-in-build")]
+    if unfit and facts.kind == "report" and not case.capabilities:
+        yield found(
+            "gpu-arch-too-new",
+            "The program has no code for the GPU on which it runs, which the report does not name: as a rule"
+            " the GPU is newer than the build, and sometimes older than all that the build supports.",
+            unfit[:2],
+            confidence="possible",
             steps=steps,
             verify=verify,
         )

@@ -58,6 +58,7 @@ FAILURES = (
     "mps-failed",
     "vgpu-unlicensed",
     "fabric-manager-missing",
+    "hardware-error",
 )
 """Symptoms that prove, each alone, that the GPU or its driver does not work."""
 
@@ -86,6 +87,7 @@ driver."""
         *FAILURES,
         "compute-mode-exclusive",
         "nvml-unknown-error",
+        "cuda-unknown-error",
         "deep-hung",
         "after-suspend",
         "exclusive-mode",
@@ -196,6 +198,8 @@ def gpu_bad_state(case: Case) -> Iterator[Finding]:
         else []
     )
     evidence += [*slept, *stopped[:1]] if slept else []
+    silent = [] if evidence or facts.of(CudaCallFailed) else facts.symptoms("cuda-unknown-error")
+    evidence += silent[:1]  # CUDA's own word for a state that it does not know
     if not evidence:
         return
     if (
@@ -301,6 +305,8 @@ def gpu_bad_state(case: Case) -> Iterator[Finding]:
             "certain"
             if xids
             or facts.has("gpu-lost", "ecc-error", "system-not-ready", "device-busy", "fabric-manager-missing")
+            else "possible"
+            if silent
             else "likely"
         ),
         steps=steps,

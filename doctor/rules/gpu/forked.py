@@ -10,12 +10,12 @@ from doctor.rules.registry import found
 
 
 def forked(refusal: CudaCallFailed, case: Case) -> Finding:
-    """The finding gpu-bad-state for a cuInit that fails with CUDA_ERROR_NOT_INITIALIZED. CUDA does not
+    """The finding gpu-bad-state for a start of CUDA that fails with CUDA_ERROR_NOT_INITIALIZED. CUDA does not
     survive a fork: a child of a process that has used CUDA gets error 3 (PyTorch, "Multiprocessing best
     practices", section CUDA in multiprocessing, and pytorch/pytorch issue 17357)."""
     return found(
         "gpu-bad-state",
-        "cuInit returns this error in a process forked from one that already uses CUDA: a worker of"
+        "CUDA returns this error in a process forked from one that already uses CUDA: a worker of"
         " multiprocessing or of a data loader. The driver works; only that child has no GPU.",
         [refusal],
         title="CUDA cannot start in a forked process",

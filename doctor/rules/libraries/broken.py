@@ -54,7 +54,8 @@ def library_broken(case: Case) -> Iterator[Finding]:
         )
         or "zlibwapi" in lib.name.lower()
         or ("cudnn_" in lib.name.lower() and "could not lo" in lib.source.text.lower())
-        or lib.name.lower().startswith(("libnvjitlink", "libnvrtc"))
+        or lib.name.lower().startswith("libnvjitlink")
+        or (lib.name.lower().startswith("libnvrtc") and "ImportError" not in lib.source.text)
     ]
     if registered(
         case
@@ -137,7 +138,7 @@ def library_broken(case: Case) -> Iterator[Finding]:
     elif (
         lib is not None
         and lib.culprit
-        and case.component(lib.culprit) == "other"
+        and case.component(lib.culprit) not in ("cuda", "cudnn", "driver")
         and case.platform != "windows"
     ):
         held = (

@@ -10,6 +10,7 @@ from doctor.facts import FORM, CudaCallFailed, CudnnVersion, LibraryNotLoaded, N
 from doctor.findings import Finding, manual, shell
 from doctor.remedies import commands, cures
 from doctor.rules.driver.signs import cuinit
+from doctor.rules.libraries.building import building
 from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, table_rows, works, xla_gpu_note
 from doctor.rules.registry import found, rule
 from doctor.tables import dotted
@@ -41,7 +42,7 @@ def asked_for(case: Case) -> bool:
     "cuda-missing",
     "The CUDA libraries that this TensorFlow loads are not on this machine",
     explains=("cudnn-missing", *NO_GPU_SINCE),
-    needs=(LibraryNotLoaded, "gpu-skipped", "cudart-stub", "cuda-libraries-error", "xla-gpu-listed"),
+    needs=(LibraryNotLoaded, "toolkit-part-missing", "gpu-skipped", "cudart-stub", "cuda-libraries-error", "xla-gpu-listed"),
 )
 def cuda_missing(case: Case) -> Iterator[Finding]:
     """A CUDA library that this TensorFlow build loads is not on the machine, in any version.
@@ -59,6 +60,7 @@ def cuda_missing(case: Case) -> Iterator[Finding]:
     On Linux and WSL2 `pip install 'tensorflow[and-cuda]'` brings them; older releases need the CUDA that they
     were built for. On a machine without an NVIDIA GPU the messages are harmless.
     """
+    yield from building(case, "cuda-missing")
     facts = case.facts
     if works(case) or facts.absent("nvidia gpu") or facts.has("plugin-device"):
         return

@@ -16,8 +16,9 @@ from doctor.facts import (
     LibraryFile,
     LibraryLoaded,
     LibraryNotLoaded,
+    Symptom,
 )
-from doctor.findings import Finding, shell
+from doctor.findings import Finding, manual, shell
 from doctor.remedies import commands, cures
 from doctor.remedies.cure import Cure
 from doctor.remedies.fitness import installation, on_driver, usable
@@ -25,6 +26,7 @@ from doctor.rules.libraries.stated import UNUSED, mismatched_pair
 from doctor.rules.libraries.toolkit import contains, window
 from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, other_files, table_rows, works, xla_gpu_note
 from doctor.rules.registry import found, rule
+from doctor.shell import run
 from doctor.values import replace
 
 if TYPE_CHECKING:
@@ -44,6 +46,7 @@ def installed_releases(case: Case) -> list[CudaVersion]:
         LibraryNotLoaded,
         "cuda-version-unfit",
         "cuda-version-blamed",
+        "toolkit-refuses",
         *UNUSED,
         "dll-load-failed",
         "native-runtime-failed",
@@ -63,7 +66,12 @@ def cuda_version_mismatch(case: Case) -> Iterator[Finding]:
 
     ## What to do
     Install the CUDA that the build loads beside the other one (they do not interfere with each other), or the
-    TensorFlow release that was built for the installed CUDA."""
+    TensorFlow release that was built for the installed CUDA.
+    """
+    refused = case.facts.symptoms("toolkit-refuses")
+    if refused:
+        yield _compiling(refused)
+        return
     missing = [lib for lib in gone(case) if not _asked_by_another(case, lib)]
     if works(case):
         return
@@ -165,6 +173,30 @@ def cuda_version_mismatch(case: Case) -> Iterator[Finding]:
         tables=table_rows(case, names),
         steps=cure.steps,
         verify=cure.lists_gpus(case),
+    )
+
+
+def _compiling(refused: list[Symptom]) -> Finding:
+    """The finding for a toolkit that does not take the host's compiler, the GPU or the program that code is
+    compiled for."""
+    compiler, old, wanted = (refused[0].get(key) for key in ("compiler", "old", "wanted"))
+    if compiler:
+        text = "The installed CUDA toolkit does not take the host's compiler, which is newer than it knows."
+        cure = "Compile with an older compiler (nvcc -ccbin, CUDAHOSTCXX), or with a newer toolkit"
+    elif old:
+        text = f"The installed CUDA toolkit no longer compiles for {old}: the code is meant for older GPUs."
+        cure = "Take that architecture out of the build's list unless the GPU is so old, else use an older toolkit"
+    else:
+        text = f"Code is compiled with CUDA {refused[0].get('have')} for a program that was built with CUDA {wanted}."
+        cure = f"Compile it with the toolkit of CUDA {wanted}: install it beside the other and set CUDA_HOME to it"
+    return found(
+        "cuda-version-mismatch",
+        text,
+        refused[:2],
+        title="The CUDA toolkit does not fit what is compiled with it",
+        confidence="likely",
+        steps=[manual(cure)],
+        verify=run("nvcc", "--version"),
     )
 
 

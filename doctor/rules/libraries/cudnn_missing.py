@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from doctor.case import Case
 from doctor.facts import LibraryLoaded, LibraryNotLoaded
 from doctor.findings import Finding
+from doctor.rules.libraries.building import building
 from doctor.rules.libraries.cudnn import bring_cudnn, never_opened
 from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, table_rows, works, xla_gpu_note
 from doctor.rules.registry import found, rule
@@ -17,7 +18,7 @@ from doctor.rules.registry import found, rule
     "cudnn-missing",
     "CUDA loads; cuDNN is not on this machine",
     explains=NO_GPU_SINCE,
-    needs=(LibraryNotLoaded, "cudnn-not-opened", "cudnn-said-missing", "cudnn-symbol-missing"),
+    needs=(LibraryNotLoaded, "toolkit-part-missing", "cudnn-not-opened", "cudnn-said-missing", "cudnn-symbol-missing"),
 )
 def cudnn_missing(case: Case) -> Iterator[Finding]:
     """CUDA loads, but cuDNN is not on the machine.
@@ -31,6 +32,7 @@ def cudnn_missing(case: Case) -> Iterator[Finding]:
     ## What to do
     Install the cuDNN with the major version that the build loads, for the installed CUDA.
     """
+    yield from building(case, "cudnn-missing")
     facts = case.facts
     missing = case.missing("cudnn")
     unopened = never_opened(case)

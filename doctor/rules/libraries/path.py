@@ -20,6 +20,7 @@ from doctor.facts import (
 from doctor.findings import Finding, Step, shell
 from doctor.remedies import commands, libraries, starts
 from doctor.rules.driver.signs import cuinit
+from doctor.rules.libraries.building import building
 from doctor.rules.libraries.cudnn import cudnn_major
 from doctor.rules.libraries.loader_steps import named_to_the_loader, search_steps
 from doctor.rules.libraries.stated import blamed_path, mismatched_pair
@@ -42,11 +43,13 @@ def mentions_path(case: Case) -> list[Fact]:
     explains=("cuda-missing", "cudnn-missing", *NO_GPU_SINCE),
     needs=(
         LibraryNotLoaded,
+        "toolkit-part-missing",
         "path-suggested",
         "gpu-skipped",
         "cudart-stub",
         "gpu-list-empty",
         "gpu-not-used",
+        CudaCallFailed,
         "cuda-stub-on-path",
         "start-would-serve",
     ),
@@ -68,6 +71,7 @@ def library_path(case: Case) -> Iterator[Finding]:
     Add the folder: LD_LIBRARY_PATH or `ldconfig` on Linux, PATH on Windows, activation for conda. Or install
     a release that finds pip's libraries by itself.
     """
+    yield from building(case, "library-path")
     facts = case.facts
     if works(case):
         return
@@ -141,6 +145,7 @@ def library_path(case: Case) -> Iterator[Finding]:
             "The loader finds the toolkit's stub of libcuda first. The stub is only for linking and fails"
             " every call.",
             stubs[:3],
+            confidence="certain" if facts.kind == "machine" or facts.has("stub-library") else "likely",
             steps=commands.off_the_path(
                 case,
                 "stubs",

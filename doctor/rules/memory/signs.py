@@ -21,6 +21,10 @@ HANDLE_FAILURES = (
 """The kinds of symptoms that show it; the last three appear with other failures as well."""
 
 
+RAN = ("CUBLAS_STATUS_EXECUTION_FAILED", "CUBLAS_STATUS_NOT_SUPPORTED", "CUBLAS_STATUS_MAPPING_ERROR")
+"""Statuses of a cuBLAS routine that had its handle: a kernel failed, or there is none for this GPU."""
+
+
 ROOMY_MIB = 2048
 """Free GPU memory with which a handle of cuDNN or cuBLAS does not fail for lack of memory: a handle takes a
 few hundred MiB at most. It is above what TensorFlow's own pool leaves by default, which is up to 1800 MiB
@@ -65,20 +69,21 @@ def retried_allocations(case: Case) -> list[Symptom]:
 
 
 def failed_routines(case: Case) -> list[Symptom]:
-    """cuBLAS routines that had their handle and failed on the GPU, while nothing shows a lack of memory.
+    """Routines of CUDA's libraries that had their handle and failed on the GPU, while nothing shows a lack of
+    memory.
 
-    CUBLAS_STATUS_EXECUTION_FAILED: "The GPU program failed to execute" (cuBLAS, section cublasStatus_t).
-    Empty if a handle or a routine with another status failed as well, or if the text mentions memory.
+    CUBLAS_STATUS_EXECUTION_FAILED: "The GPU program failed to execute" (cuBLAS, section cublasStatus_t); the
+    other libraries' headers say the same. Empty if a handle or a routine with another status failed as well, or if the text mentions memory.
     """
     facts = case.facts
     ran = [
-        s for s in facts.symptoms("blas-launch-failed") if s.get("status") == "CUBLAS_STATUS_EXECUTION_FAILED"
+        *(s for s in facts.symptoms("blas-launch-failed") if s.get("status") in RAN),
+        *facts.symptoms("routine-failed"),
     ]
     others = [
         s
         for s in handle_signs(case)
-        if s.kind not in ("blas-launch-failed", "cudnn-launch-failed")
-        or s.get("status") not in ("", "CUBLAS_STATUS_EXECUTION_FAILED")
+        if s.kind not in ("blas-launch-failed", "cudnn-launch-failed") or s.get("status") not in ("", *RAN)
     ]
     short = facts.has(
         "cuda-out-of-memory",

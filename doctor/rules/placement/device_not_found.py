@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from doctor.case import Case
 from doctor.facts import Symptom
-from doctor.findings import Finding, python, shell
+from doctor.findings import Finding, manual, python, shell
 from doctor.remedies import code, commands
 from doctor.rules.placement.colocation import colocated
 from doctor.rules.registry import found, rule
@@ -25,6 +25,7 @@ from doctor.shell import Export, run
         "gpu-index-error",
         "gpu-not-found",
         "gpu-op-without-gpu",
+        "gpu-layout-on-cpu",
         "colocation-failed",
     ),
 )
@@ -57,6 +58,8 @@ def device_not_found(case: Case) -> Iterator[Finding]:
     made = max((r.count for r in case.registered), default=0)
     unmet = facts.symptoms("device-unmet") if not signs and not facts.has("no-gpu-kernel") else []
     signs = [*signs, *(s for s in unmet if int(s.get("index")) >= made)]
+    layout = [] if signs else facts.symptoms("gpu-layout-on-cpu")
+    signs = [*signs, *layout]
     cut = [] if signs or facts.has("no-gpu-kernel") else facts.symptoms("device-unsatisfied")
     signs = [*signs, *cut]
     if not signs:
@@ -65,6 +68,9 @@ def device_not_found(case: Case) -> Iterator[Finding]:
     none = gpus == "XLA" or ("GPU" not in available.upper().replace("XLA_GPU", "") and bool(available))
     only_xla = gpus == "XLA" or ("XLA_GPU" in available.upper() and none)
     text = "The code asks for a device that TensorFlow did not register in this process"
+    unseen = bool(layout) or facts.has("gpu-not-found", "gpu-index-error", "gpu-op-without-gpu")
+    if all(s.kind in ("gpu-op-without-gpu", "gpu-layout-on-cpu") for s in signs):
+        text = "The program runs an op, or a layout of tensors (NCHW), that only a GPU computes"
     if cut:
         text += ", or one for which the op has no kernel: the message is cut off before it says which"
     if only_xla:
@@ -72,10 +78,10 @@ def device_not_found(case: Case) -> Iterator[Finding]:
             "; XLA_GPU is listed and GPU is not, so TensorFlow skipped the GPU (usually because a CUDA"
             " library is missing in the version that it loads)"
         )
-    elif none or facts.has("gpu-not-found", "gpu-index-error", "gpu-op-without-gpu"):
+    elif none or unseen:
         text += ": no GPU is registered, and nothing here shows why"
     steps = [shell(commands.list_gpus(case), "lists the devices")]
-    if none or facts.has("gpu-not-found", "gpu-index-error", "gpu-op-without-gpu"):
+    if none or unseen:
         steps.append(shell(run("tfgpu-doctor", "check"), "finds out why no GPU was registered"))
     if len(case.gpus) > 1 and not none and available:
         why = (
@@ -83,14 +89,19 @@ def device_not_found(case: Case) -> Iterator[Finding]:
             " such a card (Ignoring visible gpu device)"
         )
         steps.append(shell(Export("TF_MIN_GPU_MULTIPROCESSOR_COUNT", "2"), why))
-    steps.append(
-        python(
-            code.soft_placement(
-                version_of(case) or ("1.15" if unmet else None)
-            ),  # only releases before 0.8 give no reason
-            "lets TensorFlow use another device if the named one does not exist",
+    if layout:
+        steps.append(
+            manual("To run it on the CPU: data_format='channels_last' (NHWC) in the model and its input")
         )
-    )
+    else:
+        steps.append(
+            python(
+                code.soft_placement(
+                    version_of(case) or ("1.15" if unmet else None)
+                ),  # only releases before 0.8 give no reason
+                "lets TensorFlow use another device if the named one does not exist",
+            )
+        )
     counted = bool(cut) or (
         none and all(s.get("expected") for s in signs)
     )  # none is there, whatever their number
@@ -100,7 +111,7 @@ def device_not_found(case: Case) -> Iterator[Finding]:
         signs[:3],
         confidence=(
             "possible"
-            if counted
+            if counted or layout
             else "certain"
             if not (none or only_xla or unmet or all(s.get("stated") for s in signs))
             else "likely"

@@ -16,7 +16,7 @@ from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.node_addon import addon_that_does_not_load
 from doctor.rules.tensorflow.own_ops import own_ops, pythons_own
 from doctor.rules.tensorflow.removed_names import missing_parts
-from doctor.shell import Export, Literal, Path, run
+from doctor.shell import Export, Literal, Path, piped, run
 from doctor.tables import dotted
 from doctor.values import replace
 
@@ -55,6 +55,7 @@ def _of_tensorflow(line: str) -> bool:
         "tensorflow-library-fails",
         "node-addon-failed",
         Glibc,
+        LibraryNotLoaded,
     ),
 )
 def tf_import_failed(case: Case) -> Iterator[Finding]:
@@ -77,6 +78,7 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
     if addon and not case.not_loaded:
         yield addon_that_does_not_load(case, addon)
         return
+    lost_library = [*case.missing("tensorflow"), *case.missing("system")]
     glibc = [
         s for s in facts.symptoms("glibc-too-old") if not re.search(r"tensorboard_data_server", s.source.text)
     ]
@@ -116,6 +118,7 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
     ]
     if not (
         glibc
+        or lost_library
         or tf_dll
         or shadow
         or parts
@@ -133,9 +136,9 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
         or mismatched_pair(case)
         or bool(blamed_path(case))
     )
-    if another and not (glibc or arch or shadow or tls or unmapped or seen or facts.has("msvc-runtime")):
+    if another and not (glibc or lost_library or arch or shadow or tls or unmapped or seen or facts.has("msvc-runtime")):
         return  # then the library that did not load belongs to CUDA or cuDNN
-    if cuda and not (glibc or arch or shadow or tls or unmapped or seen):
+    if cuda and not (glibc or lost_library or arch or shadow or tls or unmapped or seen):
         return
     steps: list[Step]
     rows: list[object] = []
@@ -177,6 +180,8 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
                     platform="linux",
                 ),
             )
+    elif lost_library:
+        text, steps = not_found(case, lost_library[0])
     elif shadow:
         path = next((s.get("path") for s in shadow if s.get("path")), "")
         text = f"`import tensorflow` finds {path or 'something else with that name'} first."
@@ -327,6 +332,7 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
         text,
         [
             *glibc[:2],
+            *lost_library[:2],
             *shadow[:2],
             *parts[:1],
             *lost[:1],
@@ -343,6 +349,33 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
         steps=steps,
         verify=commands.run_python(case, "import tensorflow as tf; print(tf.__version__)"),
     )
+
+
+def not_found(case: Case, library: LibraryNotLoaded) -> tuple[str, list[Step]]:
+    """What to say, and what to do, if the loader does not find TensorFlow's own library or one of the
+    system's."""
+    name = library.name
+    if case.component(name) == "system":
+        package = manual(
+            f"Install the system's package that holds {name} (for libstdc++ and libgcc: libstdc++6 on Debian and"
+            " Ubuntu, libstdc++ on Fedora, Alpine and RHEL); on Alpine use an image with glibc, which"
+            " TensorFlow's wheels need"
+        )
+        return f"{name}, a library of the C or C++ runtime that TensorFlow needs, is not on this system.", [package]
+    stem = re.split(r"\.(?:so|dylib|dll)", name)[0]
+    steps = [
+        shell(piped(run("ldconfig", "-p"), run("grep", "libtensorflow")), "shows whether it is installed", platform="linux"),
+        manual(
+            "A program in C, Go, Rust or .NET: unpack TensorFlow's C library of the release that the binding"
+            " names, put its lib folder on LD_LIBRARY_PATH (PATH on Windows), or run ldconfig for it. Node and"
+            " Java: reinstall the package, which brings the library for this system and processor"
+        ),
+        manual(
+            "An operation or package that was compiled for TensorFlow: reinstall it for the installed release;"
+            " another major version has another name of the library"
+        ),
+    ]
+    return f"The loader does not find {stem or name}, TensorFlow's own library. It has nothing to do with CUDA.", steps
 
 
 def _below_the_floor(case: Case) -> list[Symptom]:

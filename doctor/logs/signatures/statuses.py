@@ -1,0 +1,122 @@
+"""Statuses of CUDA and NVML in any program's message: by the names of the enumerations, by their words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from doctor.facts import CudaCallFailed, Fact, LibraryNotLoaded, Source, Symptom
+from doctor.facts.statuses import BY_NUMBER, CUDA, NVML, Status
+from doctor.logs.signatures.signature import Made, Signature, sig
+
+_BEHIND = (
+    r"(?:\bCUDA(?: (?:runtime|driver))?(?: (?:error|failure)[^\n:']{0,60})?[:'(] {0,3}|\bfailed\. Status: "
+    r"|\bcu(?:da)?[A-Z]\w{2,60}(?:\([^\n)]{0,80}\))? failed: |\berror=\d{1,4} : |\bstatus: Internal: )"
+)
+"""What stands before the words of a status: CUDA's name or a call, as TensorFlow, PyTorch, PyCUDA, Horovod,
+MXNet, ONNX Runtime, NCCL and TensorRT write it."""
+
+
+def _rows(rows: tuple[Status, ...], common: bool) -> dict[str, Status]:
+    return {row.words.lower(): row for row in rows if row.common is common}
+
+
+_NAMES = {name.lower(): row for row in (*CUDA, *NVML) for name in (row.name, row.runtime)}
+_WORDS, _COMMON, _OF_NVML = _rows(CUDA, False), _rows(CUDA, True), _rows(NVML, False)
+
+
+def _any(words: object) -> str:
+    return "|".join(re.escape(word).replace("\\ ", " ") for word in words)  # type: ignore[attr-defined]
+
+
+def _facts(row: Status, source: Source) -> Iterator[Fact]:
+    if row.symptom:
+        yield Symptom(source, row.symptom, (("status", row.name),))
+    if row.starting:
+        yield CudaCallFailed(source, "cuInit", row.name)
+
+
+def named(match: re.Match[str], source: Source) -> Iterator[Fact]:
+    """What a status shows that is given by its name."""
+    yield from _facts(_NAMES[match["name"].lower()], source)
+
+
+def worded(match: re.Match[str], source: Source) -> Iterator[Fact]:
+    """What a status shows that is given by its words."""
+    words = (match["words"] or match["common"]).lower()
+    yield from _facts(_WORDS.get(words) or _COMMON[words], source)
+
+
+def numbered(match: re.Match[str], source: Source) -> Made:
+    """What a status shows that is given by its number."""
+    row = BY_NUMBER.get(int(match["number"] or match["other"]))
+    return None if row is None else tuple(_facts(row, source))
+
+
+_TORCH = {"no cuda gpus are available": "CUDA_ERROR_NO_DEVICE"}
+"""PyTorch's own words for a status."""
+
+
+def of_torch(match: re.Match[str], source: Source) -> Iterator[Fact]:
+    """What a status shows that PyTorch gives in its own words."""
+    yield from _facts(_NAMES[_TORCH[match[0].lower()].lower()], source)
+
+
+def of_nvml(match: re.Match[str], source: Source) -> Iterator[Fact]:
+    """What a status of NVML shows in pynvml's words."""
+    yield from _facts(_OF_NVML[match["words"].lower()], source)
+
+
+SIGNATURES: tuple[Signature, ...] = (
+    sig(
+        "status-name",
+        tuple(_NAMES),
+        rf"(?<![A-Za-z_])(?P<name>{_any(_NAMES)})(?!\w)",
+        "could not synchronize on CUDA context: CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was"
+        " encountered",
+        named,
+        origin="cuda.h, driver_types.h, nvml.h",
+    ),
+    sig(
+        "status-words",
+        tuple((*_WORDS, *_COMMON)),
+        rf"(?P<words>{_any(_WORDS)})|{_BEHIND}(?P<common>{_any(_COMMON)})",
+        "Check failed: err == cudaSuccess || err == cudaErrorInvalidValue Unexpected CUDA error: unknown"
+        " error",
+        worded,
+        origin="the words of cuGetErrorString and cudaGetErrorString",
+    ),
+    sig(
+        "status-number",
+        (" (0 vs. ", "cuda initialization failure with error"),
+        r"Check failed: CUDA_SUCCESS == cu\w{2,60}\([^\n]{0,200}\) \(0 vs\. (?P<number>\d{1,3})\)"
+        r"|CUDA initialization failure with error:? (?P<other>\d{1,3})\b",
+        "Check failed: CUDA_SUCCESS == cuCtxSetCurrent(context) (0 vs. 216)",
+        numbered,
+        origin="stream_executor/cuda/cuda_driver.cc; TensorRT",
+    ),
+    sig(
+        "status-words-torch",
+        tuple(_TORCH),
+        _any(_TORCH),
+        "RuntimeError: No CUDA GPUs are available",
+        of_torch,
+        origin="torch/csrc, c10/cuda",
+    ),
+    sig(
+        "status-words-nvml",
+        tuple(_OF_NVML),
+        rf"NVMLError(?:_\w{{1,40}})?: (?P<words>{_any(_OF_NVML)})",
+        "pynvml.NVMLError: Driver Not Loaded",
+        of_nvml,
+        origin="pynvml.py",
+    ),
+    sig(
+        "nvml-not-found",
+        ("nvml_error_library_not_found", "nvmlerror_librarynotfound", "nvml shared library not found"),
+        r"NVML_ERROR_LIBRARY_NOT_FOUND|NVMLError_LibraryNotFound|NVML Shared Library Not Found",
+        "pynvml.NVMLError_LibraryNotFound: NVML Shared Library Not Found",
+        lambda match, source: LibraryNotLoaded(source, "libnvidia-ml.so.1", match[0], "absent", None),
+        origin="pynvml.py",
+    ),
+)
