@@ -21,6 +21,7 @@ from doctor.probe.python_paths import (
     behind_wrapper,
     environment_of,
     environments,
+    named_folders,
     paths,
     site_folders,
 )
@@ -237,11 +238,7 @@ def _read(machine: Machine, executable: str | None, found_by: str, folder: str |
         prefix=prefix,
         program=machine.resolve(program) if program else None,
         path=found.folders,
-        before=tuple(
-            p
-            for p in machine.env.get("PYTHONPATH", "").split(";" if machine.system == "windows" else ":")
-            if p
-        ),
+        before=tuple(named_folders(machine, machine.env, found.version)),
         venv=found.venv,
         said=found.stated_by,
     )

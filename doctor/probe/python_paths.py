@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from doctor import lazy
 from doctor.probe.machine import Machine
@@ -112,6 +112,16 @@ def paths(machine: Machine, prefix: str, executable: str | None) -> PythonPaths:
                 found.update(dict.fromkeys(_from_pth(machine, site)))
     said = f"{prefix}/pyvenv.cfg" if number else f"{prefix}: its folders"
     return PythonPaths(version, said, tuple(found)[:LIMIT], bool(settings), settings.get("home"))
+
+
+def named_folders(machine: Machine, env: Mapping[str, str], version: str | None = None) -> list[str]:
+    """The package folders that variables name: PYTHONPATH, and EBPYTHONPREFIXES, which EasyBuild's Python reads
+    (its sitecustomize.py). version: the Python's, if known."""
+    named = env.get("PYTHONPATH", "").split(";" if machine.system == "windows" else ":")
+    python = f"python{'.'.join(version.split('.')[:2])}" if version else "python3.*"
+    for prefix in filter(None, env.get("EBPYTHONPREFIXES", "").split(":")):
+        named += machine.glob(f"{prefix}/lib/{python}/site-packages")
+    return [path for path in named if path]
 
 
 def prefix_of(executable: str) -> str | None:
