@@ -579,6 +579,7 @@ HEALTHY: dict[str, Make] = {
     "32-bit libraries beside the driver's": multiarch,
     "a split /usr": split_usr,
     "a second GPU for a virtual machine": lambda m: several_gpus(m, ("2684", "vfio-pci")),
+    "an old card for the screen": lambda m: several_gpus(m, ("1340", "nvidia")),
     "a second GPU that the driver has dropped": lambda m: several_gpus(m, ("1287", None)),
     "several Pythons": several_pythons,
     "conda's base and an environment": conda_environment,
