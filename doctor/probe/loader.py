@@ -125,9 +125,15 @@ class Loader:
         """The file of a C++ runtime library in Nix's or Guix's store, whose folder a loader that does not search
         the system's folders does not know; "" if there is none, or if the search is not known whole."""
         alone = self.interpreter.startswith(loader_places.STORES) or self.glibc is None
-        if not alone or name not in OF_CPP or any(folder.startswith(UNREAD) for folder, _ in self.library_path):
+        if (
+            not alone
+            or name not in OF_CPP
+            or any(folder.startswith(UNREAD) for folder, _ in self.library_path)
+        ):
             return ""
-        files = (path for store in loader_places.STORES for path in self.machine.glob(f"{store}*gcc*/lib/{name}"))
+        files = (
+            path for store in loader_places.STORES for path in self.machine.glob(f"{store}*gcc*/lib/{name}")
+        )
         return next(files, "")
 
     # --- the search -------------------------------------------------------------------------------

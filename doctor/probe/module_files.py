@@ -17,7 +17,19 @@ from doctor.backports import removesuffix
 from doctor.probe.machine import Machine
 from doctor.values import dataclass
 
-SHARED = ("/opt", "/apps", "/sw", "/software", "/shared", "/cluster", "/nfs", "/data", "/soft", "/hpc", "/usr/local")
+SHARED = (
+    "/opt",
+    "/apps",
+    "/sw",
+    "/software",
+    "/shared",
+    "/cluster",
+    "/nfs",
+    "/data",
+    "/soft",
+    "/hpc",
+    "/usr/local",
+)
 """Folders in which centres install software."""
 ROOTS = (
     "/usr/share/modules/modulefiles",

@@ -72,9 +72,7 @@ def _nix(files: StartFiles, text: str, path: str) -> None:
     for match in _NIX_TEXT.finditer(text):
         files.set(match[1], _FILLED.sub(UNREAD if match[1].endswith("PATH") else UNKNOWN, match[2]), path)
     for match in _HOOK.finditer(text):
-        shell = _FILLED.sub(lambda m: m[0] if m[1].isidentifier() else UNREAD, match[1]).replace(
-            "''${", "${"
-        )
+        shell = _FILLED.sub(lambda m: m[0] if m[1].isidentifier() else UNREAD, match[1]).replace("''${", "${")
         files.follow(shell, path)
 
 

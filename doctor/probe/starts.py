@@ -395,7 +395,9 @@ def of_tensorflow(machine: Machine, start: Start, version: str | None = None) ->
         if not re.search(r"(?:^|/)(?:py-)?tensorflow/", module.name, re.IGNORECASE):
             continue
         env = loaded(known, [module.name], start.env)
-        place = next((path for path in named_folders(machine, env) if machine.is_dir(f"{path}/tensorflow")), None)
+        place = next(
+            (path for path in named_folders(machine, env) if machine.is_dir(f"{path}/tensorflow")), None
+        )
         other = minor and re.search(r"/python\d\.\d", place or "") and f"/python{minor}/" not in (place or "")
         if place is None or other:
             continue
@@ -403,7 +405,9 @@ def of_tensorflow(machine: Machine, start: Start, version: str | None = None) ->
         of_cuda = any(re.search("cuda|cudnn", name, re.IGNORECASE) for name in (module.name, *module.loads))
         source = Source(module.path, None, f"module {module.name}")
         origins = {**start.origins, "LD_LIBRARY_PATH": source, "PYTHONPATH": source}
-        shell = Start("modules", f"a shell with the module {module.name} loaded", env, origins, (module.name,))
+        shell = Start(
+            "modules", f"a shell with the module {module.name} loaded", env, origins, (module.name,)
+        )
         found.append(((of_cuda, numbers), shell))
     yield from (shell for _, shell in sorted(found, key=lambda entry: entry[0], reverse=True))
 

@@ -245,7 +245,9 @@ def healthy(case: Case) -> Iterator[Finding]:
             return  # TensorFlow itself was started and saw none
         listed = [s for s in facts.symptoms("cuda-devices") if s.get("count") != "0"]
         # NVIDIA's installer for Windows puts its driver only where one of its GPUs is
-        unnamed = [lib for lib in facts.of(LibraryLoaded) if lib.name == "nvcuda.dll" and case.driver is not None]
+        unnamed = [
+            lib for lib in facts.of(LibraryLoaded) if lib.name == "nvcuda.dll" and case.driver is not None
+        ]
         if facts.has("cuda-devices") or facts.absent("nvidia gpu"):
             unnamed = []
         if not facts.of(Gpu) and not listed and not unnamed:  # the GPU could not be examined

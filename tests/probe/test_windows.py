@@ -197,7 +197,9 @@ def test_a_user_s_packages_are_found(place: str, named: bool, tmp_path: Path) ->
         machine.write(f"{program}/python310.dll", dll())
     (tmp_path / RECORD).write_text(json.dumps({"system": "windows", "processor": "x86_64"}))
     facts = examine(Machine.at(tmp_path), f"/{program}/python.exe" if named else None)
-    assert [(fact.version, fact.package) for fact in facts.of(TensorFlowVersion)] == [("2.10.0", "tensorflow")]
+    assert [(fact.version, fact.package) for fact in facts.of(TensorFlowVersion)] == [
+        ("2.10.0", "tensorflow")
+    ]
     assert [fact.version for fact in facts.of(PythonVersion)] == ["3.10"]
 
 

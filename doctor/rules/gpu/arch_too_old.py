@@ -197,7 +197,9 @@ def gpu_arch_too_old(case: Case) -> Iterator[Finding]:
             verify=verify,
         )
         return
-    spared = {gpu.compute_capability for gpu, _ in left_out(case)}  # the machine works; the verdict names them
+    spared = {
+        gpu.compute_capability for gpu, _ in left_out(case)
+    }  # the machine works; the verdict names them
     for capability in case.capabilities:
         if capability in spared:
             continue

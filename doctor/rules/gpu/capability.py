@@ -37,5 +37,11 @@ def left_out(case: Case) -> list[tuple[Gpu, str]]:
         return []
     answers = {c: answer for c in case.capabilities if (answer := code_answer(case, c)) is not None}
     used = [c for c, answer in answers.items() if answer.verdict != "no"]
-    old = [c for c, answer in answers.items() if answer.verdict == "no" and any(minor(c) < minor(u) for u in used)]
-    return [(gpu, answers[gpu.compute_capability].reason) for gpu in case.gpus if gpu.compute_capability in old]
+    old = [
+        c
+        for c, answer in answers.items()
+        if answer.verdict == "no" and any(minor(c) < minor(u) for u in used)
+    ]
+    return [
+        (gpu, answers[gpu.compute_capability].reason) for gpu in case.gpus if gpu.compute_capability in old
+    ]
