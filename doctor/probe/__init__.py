@@ -57,7 +57,8 @@ where a log says the same):
     glibc-too-old                  a library wants a newer glibc [library, needs, by]
     jetson                         an NVIDIA Jetson board [model]
     login-node                     Slurm is installed, and this process is not in a job
-    tensorflow-library-fails       TensorFlow's own library would not load [file, error, culprit]
+    tensorflow-library-fails       TensorFlow's own library would not load [file, error, culprit; elsewhere:
+                                   where Nix's or Guix's store has it]
     tensorflow-leftover            remains of a half removed TensorFlow [path; kind=hollow: a module folder]
     tensorflow-files-missing       a distribution is listed and its module is not there [packages]
     tensorflow-without-metadata    the module is there and no distribution lists it
@@ -70,6 +71,7 @@ where a log says the same):
     xla-tools-missing              XLA would not find its compiler [lacks, elsewhere: a folder that has
                                    it, sure: yes where the files are whole there]
     cudnn-part-broken              a part of cuDNN is missing or cannot be loaded [path, library, problem]
+    path-assumed                   Windows' PATH is not known, and is taken to hold a toolkit's folder [folder]
     msvc-runtime                   the Visual C++ runtime is missing or too old [dll]
 
 The deep check (doctor.probe.deep) adds the symptoms in TensorFlow's log, with the names of doctor.logs, and

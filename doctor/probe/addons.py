@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Fact, Source, Symptom, normalised
+from doctor.tables.ranges import satisfies
 
 if TYPE_CHECKING:
     from doctor.probe.distribution import Distribution
@@ -34,8 +35,6 @@ def mismatched(machine: Machine, installed: Iterable[Distribution], tensorflow: 
     for entry in installed:
         if entry.name not in COMPILED:
             continue
-        from packaging.specifiers import InvalidSpecifier, SpecifierSet
-
         stated: list[tuple[int, str, str]] = []
         text = machine.text(f"{entry.info}/METADATA", METADATA_LIMIT) or ""
         for number, line in enumerate(text.split("\n\n", 1)[0].splitlines(), 1):
@@ -51,8 +50,8 @@ def mismatched(machine: Machine, installed: Iterable[Distribution], tensorflow: 
             minor = ".".join(entry.version.split(".")[:2])
             stated.append((0, f"{entry.name} {entry.version}", f"=={minor}.*"))
         try:
-            fits = [SpecifierSet(wanted).contains(tensorflow, prereleases=True) for _, _, wanted in stated]
-        except InvalidSpecifier:
+            fits = [satisfies(tensorflow, wanted) for _, _, wanted in stated]
+        except ValueError:  # no range
             continue
         if fits and not any(fits):
             number, line, wanted = stated[0]

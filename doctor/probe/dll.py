@@ -3,7 +3,8 @@
 Windows searches the program's folder, System32, the Windows folder, the current folder, then PATH (Microsoft,
 "Dynamic-link library search order", standard order for unpackaged apps); the registry may put the current
 folder elsewhere. TensorFlow opens libraries by name alone. Nothing is loaded. An unknown PATH is not an empty
-one: a DLL that it may hold is then not reported missing.
+one: a DLL that it may hold is then not reported missing, and it is taken to hold the folders of CUDA's toolkits,
+which their installer adds (CUDA Installation Guide for Microsoft Windows).
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from doctor.probe.interpreter import Environment
 from doctor.probe.machine import Machine
 from doctor.probe.missing import missing
 from doctor.probe.packages import Installed
+from doctor.probe.python_paths import WALK, walked
 from doctor.probe.toolkits import CUDNN_HEADERS, HEADER_LIMIT, header_version, of_conda
 from doctor.probe.wanted import platform_of, wanted
 from doctor.probe.windows_registry import current_folder_in_search, search_path
@@ -46,6 +48,7 @@ RUNTIME = ("msvcp140.dll", "vcruntime140.dll")
 RUNTIME_SINCE_2_1 = ("msvcp140_1.dll", "vcruntime140_1.dll")
 TOOLKITS = "C:\\Program Files\\NVIDIA GPU Computing Toolkit\\CUDA"
 CUDNNS = "C:\\Program Files\\NVIDIA\\CUDNN"
+BY_INSTALLER = "PATH is not known; the installer of CUDA adds the folder to it"
 CONDA = ("", "Library\\mingw-w64\\bin", "Library\\usr\\bin", "Library\\bin", "Scripts", "bin")
 """The folders of an environment that conda's activation puts first on PATH (conda/activate.py,
 _get_path_dirs)."""
@@ -62,6 +65,8 @@ class Search:
         own = re.sub(r"[\\/][^\\/]*$", "", program) if program else ""
         path, self.path_of = search_path(machine, environment.prefix)
         self.path_known = path is not None
+        self.assumed: list[str] = []
+        """Folders that PATH is taken to hold."""
         if self.path_of != "PATH" and environment.conda and environment.prefix:
             path = [f"{environment.prefix}\\{part}" for part in CONDA] + (
                 path or []
@@ -71,6 +76,9 @@ class Search:
         here = current_folder_in_search(machine)
         if machine.cwd and here is not None:
             folders.insert(here, machine.cwd)
+        if not self.path_known:
+            self.assumed = [f"{TOOLKITS}\\{name}\\bin" for name in machine.names_seen(TOOLKITS)]
+            path = [*(path or ()), *self.assumed]
         folders += path or []
         self.folders = [entry.replace("/", "\\").rstrip("\\") for entry in dict.fromkeys(folders) if entry]
         self._names: dict[str, dict[str, str]] = {}
@@ -149,6 +157,8 @@ def examine(
         for name, needed in needs.names:
             yield LibraryWanted(Source(f"TensorFlow opens {name}", None, needs.known_by), name, needed)
             yield _called(search, name, places)
+    if search.assumed and version is not None:
+        yield Symptom(Source("PATH", None, BY_INSTALLER), "path-assumed", (("folder", search.assumed[0]),))
     yield from _cudnn(search, environment, installed, version)
     yield from _files(machine, search, homes, places)
 
@@ -174,7 +184,8 @@ def _called(search: Search, name: str, places: list[str]) -> Fact:
         return LibraryNotLoaded(
             Source(found[0], None, f"{name} would not load: {fault}"), name, fault, "broken", culprit
         )
-    return LibraryLoaded(Source(found[0], None, f"would be opened as {name}"), name, found[0])
+    assumed = f"; {BY_INSTALLER}" if found[0].rpartition("\\")[0] in search.assumed else ""
+    return LibraryLoaded(Source(found[0], None, f"would be opened as {name}{assumed}"), name, found[0])
 
 
 def _runtime(search: Search, version: str) -> Iterator[Fact]:
@@ -197,7 +208,7 @@ def _files(machine: Machine, search: Search, homes: list[str], more: list[str]) 
         *more,
         *(f"{home}\\extras\\CUPTI\\lib64" for home in sorted(homes)),
     ]
-    searched = {folder.lower() for folder in search.folders}
+    searched = {folder.lower() for folder in search.folders if folder not in search.assumed}
     anything: set[str] = set()
     met: set[str] = set()
     for folder in places:
@@ -266,10 +277,19 @@ def _cudnn(
         at_least(stated, "8.3")
         and not at_least(stated, "9")
         and not search.find("zlibwapi.dll")
-        and search.path_known
+        and (search.path_known or _nowhere(search.machine, "zlibwapi.dll"))
     ):
         text = "zlibwapi.dll, which cuDNN 8 loads when it starts, is in none of the folders that are searched"
         yield LibraryNotLoaded(Source(opened[0], None, text), "zlibwapi.dll", text, "absent")
+
+
+def _nowhere(machine: Machine, name: str) -> bool:
+    """Whether no folder of the disk outside Windows' and packages' own holds a DLL; False if there are too many
+    to tell."""
+    for met, (_, names) in enumerate(walked(machine), 1):
+        if met == WALK or name in map(str.lower, names):
+            return False
+    return True
 
 
 def _toolkit(machine: Machine, home: str) -> Iterator[CudaVersion | CudnnVersion]:

@@ -21,6 +21,8 @@ TABLE_LIMIT = 1 << 20
 """The most bytes of a dynamic section to read; that of the largest TensorFlow has less than 2 KiB."""
 STRING_LIMIT = 1 << 16
 """The most bytes of one string, such as a RUNPATH; those of TensorFlow have up to 2 KiB."""
+SHORT, WINDOW = 64, 4096
+"""Bytes to look at first for a string, and to read at once."""
 
 PT_LOAD, PT_DYNAMIC, PT_INTERP = 1, 2, 3
 DT_NEEDED, DT_STRTAB, DT_SYMTAB, DT_STRSZ, DT_SONAME, DT_RPATH, DT_RUNPATH = 1, 5, 6, 10, 14, 15, 29
@@ -163,6 +165,7 @@ def _with_dynamic(
 ) -> Elf:
     """The rest of `parse`: the dynamic section's entries and the strings and versions that they point to."""
     data = bytes_at(file, dynamic[0], min(dynamic[1], TABLE_LIMIT))
+    tables, texts = _Window(file), _Window(file)
     step, shape = (16, "<QQ") if bits == 64 else (8, "<II")
     entries: list[tuple[int, int]] = []
     for at in range(0, len(data) - step + 1, step):
@@ -180,16 +183,14 @@ def _with_dynamic(
     strings_at = offset_of(first.get(DT_STRTAB, 0))
     strings_size = first.get(DT_STRSZ, 0)
 
+    known: dict[int, str] = {}
+
     def string(index: int) -> str:
-        if strings_at is None or not 0 <= index < strings_size:
-            return ""
-        for size in (256, STRING_LIMIT):
-            text, found, _ = bytes_at(file, strings_at + index, min(size, strings_size - index)).partition(
-                b"\0"
-            )
-            if found:
-                return text.decode("utf-8", "replace")
-        return ""
+        if index not in known:
+            inside = strings_at is not None and 0 <= index < strings_size
+            size = min(STRING_LIMIT, strings_size - index) if inside else 0
+            known[index] = texts.text((strings_at or 0) + index, size)
+        return known[index]
 
     def path(tag: int) -> tuple[str, ...] | None:
         return tuple(string(first[tag]).split(":")) if tag in first else None
@@ -199,13 +200,13 @@ def _with_dynamic(
 
     wants: list[tuple[str, str, bool]] = []
     for at, (_, count, library, aux, _) in _chain(
-        file, place(DT_VERNEED), "<HHIII", min(first.get(DT_VERNEEDNUM, 0), 256)
+        tables, place(DT_VERNEED), "<HHIII", min(first.get(DT_VERNEEDNUM, 0), 256)
     ):
-        for _, (_, flags, _, name, _) in _chain(file, at + aux, "<IHHII", min(count, 512)):
+        for _, (_, flags, _, name, _) in _chain(tables, at + aux, "<IHHII", min(count, 512)):
             wants.append((string(library), string(name), bool(flags & VER_FLG_WEAK)))
     gives: set[str] = set()
-    for at, record in _chain(file, place(DT_VERDEF), "<HHHHIII", min(first.get(DT_VERDEFNUM, 0), 512)):
-        entry = bytes_at(file, at + record[5], 8)
+    for at, record in _chain(tables, place(DT_VERDEF), "<HHHHIII", min(first.get(DT_VERDEFNUM, 0), 512)):
+        entry = tables.bytes(at + record[5], 8)
         if len(entry) == 8:
             gives.add(string(struct.unpack("<II", entry)[0]))
     symbols = None
@@ -232,15 +233,37 @@ def _with_dynamic(
     )
 
 
+class _Window:
+    """A file of which the last piece read is kept: what a table holds lies close together."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self._start, self._data = file, 0, b""
+
+    def bytes(self, offset: int, size: int) -> bytes:
+        """Bytes at an offset; fewer if the file ends earlier."""
+        at = offset - self._start
+        if not 0 <= at <= len(self._data) - size:
+            self._start, self._data, at = offset, bytes_at(self._file, offset, max(size, WINDOW)), 0
+        return self._data[at : at + size]
+
+    def text(self, offset: int, size: int) -> str:
+        """The string at an offset up to its NUL; "" if none ends it within `size` bytes."""
+        for most in (min(size, SHORT), size):
+            found, end, _ = self.bytes(offset, most).partition(b"\0")
+            if end:
+                return found.decode("utf-8", "replace")
+        return ""
+
+
 def _chain(
-    file: BinaryIO, start: int | None, shape: str, limit: int
+    file: _Window, start: int | None, shape: str, limit: int
 ) -> Iterator[tuple[int, tuple[int, ...]]]:
     """The records of a linked list, with their offsets: the last field of each is the distance to the next, 0
     at the end."""
     size = struct.calcsize(shape)
     at = start
     for _ in range(limit):
-        record = b"" if at is None else bytes_at(file, at, size)
+        record = b"" if at is None else file.bytes(at, size)
         if at is None or len(record) < size:
             return
         values = struct.unpack(shape, record)

@@ -21,6 +21,7 @@ from doctor.probe.python_paths import (
     behind_wrapper,
     environment_of,
     environments,
+    named_folders,
     paths,
     site_folders,
 )
@@ -101,7 +102,7 @@ def find(machine: Machine, wanted: str | None = None) -> tuple[str | None, str, 
             return on_path, "PATH", environment_of(machine, on_path)
     if machine.live:
         return sys.executable, "the Python that runs tfgpu-doctor", sys.prefix
-    every = [folder for folder in environments(machine) if site_folders(machine, folder, None)]
+    every = [folder for folder in environments(machine) if _has_packages(machine, folder)]
     for folder in every:
         for inside in _pythons(machine, folder):
             if any(machine.is_dir(f"{path}/tensorflow") for path in paths(machine, folder, inside).folders):
@@ -109,6 +110,12 @@ def find(machine: Machine, wanted: str | None = None) -> tuple[str | None, str, 
     if every:
         return _inside(machine, every[0]), "the first one in this root", every[0]
     return None, "", None
+
+
+def _has_packages(machine: Machine, folder: str) -> bool:
+    """Whether an environment has a folder for packages; one on Windows may have only its user's."""
+    alone = machine.system == "windows" and bool(paths(machine, folder, None).folders)
+    return alone or bool(site_folders(machine, folder, None))
 
 
 def _whole_path(machine: Machine, wanted: str) -> str:
@@ -237,11 +244,7 @@ def _read(machine: Machine, executable: str | None, found_by: str, folder: str |
         prefix=prefix,
         program=machine.resolve(program) if program else None,
         path=found.folders,
-        before=tuple(
-            p
-            for p in machine.env.get("PYTHONPATH", "").split(";" if machine.system == "windows" else ":")
-            if p
-        ),
+        before=tuple(named_folders(machine, machine.env, found.version)),
         venv=found.venv,
         said=found.stated_by,
     )

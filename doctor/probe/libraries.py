@@ -144,7 +144,13 @@ def _import(
         elif outcome.error and outcome.culprit in linked:
             pass  # the call for that library is simulated below, and shows the same
         elif outcome.error:
-            detail = (("file", path), ("error", outcome.message), ("culprit", outcome.culprit or ""))
+            kept = loader.kept_in_store(outcome.culprit or "")
+            detail = (
+                ("file", path),
+                ("error", outcome.message),
+                ("culprit", outcome.culprit or ""),
+                ("elsewhere", kept),
+            )
             result.append(Symptom(Source(path, None, outcome.message), "tensorflow-library-fails", detail))
             result += _linked(path, outcome)
         break

@@ -23,6 +23,7 @@ from doctor.backports import removeprefix
 from doctor.probe import containers, elf, ldcache, loader_places, symbols
 from doctor.probe.cpu import subfolders
 from doctor.probe.machine import Machine
+from doctor.probe.project_files import UNREAD
 from doctor.probe.resolution import Candidate, Loaded, Refused, Resolution, reason, refused, with_skipped
 
 NO_SUCH_FILE = "cannot open shared object file: No such file or directory"
@@ -31,7 +32,9 @@ OF_DRIVER = ("libcuda.so.1", "libnvidia-ml.so.1")
 ALWAYS_THERE = lazy.compile(
     r"(lib(c|m|dl|rt|pthread|util|gcc_s|stdc\+\+|resolv)\.so\.\d+|ld-linux.*\.so\.\d|linux-vdso.*)$"
 )
-"""Libraries of the C and C++ runtime. Any running Python has them, even if a record leaves them out."""
+"""Libraries of the C and C++ runtime. Any running Python has them, even if a record leaves them out; but one that
+Nix or Guix built has none of C++ (Loader.kept_in_store)."""
+OF_CPP = ("libstdc++.so.6", "libgcc_s.so.1")
 
 
 class Loader:
@@ -117,6 +120,21 @@ class Loader:
         """A file's header; None if it is unusable or missing."""
         header = self._header(path)
         return header if isinstance(header, elf.Elf) else None
+
+    def kept_in_store(self, name: str) -> str:
+        """The file of a C++ runtime library in Nix's or Guix's store, whose folder a loader that does not search
+        the system's folders does not know; "" if there is none, or if the search is not known whole."""
+        alone = self.interpreter.startswith(loader_places.STORES) or self.glibc is None
+        if (
+            not alone
+            or name not in OF_CPP
+            or any(folder.startswith(UNREAD) for folder, _ in self.library_path)
+        ):
+            return ""
+        files = (
+            path for store in loader_places.STORES for path in self.machine.glob(f"{store}*gcc*/lib/{name}")
+        )
+        return next(files, "")
 
     # --- the search -------------------------------------------------------------------------------
 
@@ -289,7 +307,7 @@ class Loader:
                     added = Loaded(found.path, header, entry, {name})
                     self._sound(added)
                 except Refused as refusal:
-                    if not strict or ALWAYS_THERE.match(name):
+                    if not strict or (ALWAYS_THERE.match(name) and not self.kept_in_store(name)):
                         continue
                     cause = "unknown" if refusal.unseen else "broken"
                     culprit = refusal.culprit or name

@@ -17,6 +17,20 @@ from doctor.backports import removesuffix
 from doctor.probe.machine import Machine
 from doctor.values import dataclass
 
+SHARED = (
+    "/opt",
+    "/apps",
+    "/sw",
+    "/software",
+    "/shared",
+    "/cluster",
+    "/nfs",
+    "/data",
+    "/soft",
+    "/hpc",
+    "/usr/local",
+)
+"""Folders in which centres install software."""
 ROOTS = (
     "/usr/share/modules/modulefiles",
     "/usr/share/Modules/modulefiles",
@@ -24,41 +38,27 @@ ROOTS = (
     "/usr/share/modulefiles",
     "/usr/share/lmod/lmod/modulefiles",
     "/modulefiles",
-    "/opt/modulefiles",
-    "/opt/*/modulefiles",
-    "/opt/*/*/modulefiles",
-    "/apps/modulefiles",
     "/apps/modules",
-    "/sw/modulefiles",
     "/sw/modules",
-    "/software/modulefiles",
     "/software/modules",
     "/cm/shared/modulefiles",
     "/cm/local/modulefiles",
-    "/usr/local/modulefiles",
-    "/usr/local/Modules/modulefiles",
     "/easybuild/modules/all",
-    "/opt/easybuild/modules/all",
-    "/apps/easybuild/modules/all",
-    "/sw/easybuild/modules/all",
-    "/apps/*/modules/all",
-    "/software/*/modules/all",
-    "/opt/apps/*/modules/all",
-    "/opt/apps/modules/all",
-    "/opt/spack/share/spack/modules/*",
-    "/opt/spack/share/spack/lmod/*",
-    "/spack/share/spack/modules/*",
-    "/apps/spack/share/spack/modules/*",
-    "/apps/spack/share/spack/lmod/*",
-    "/home/*/spack/share/spack/modules/*",
+    *(
+        f"{shared}{below}"
+        for shared in SHARED
+        for below in ("/modulefiles", "/*/modulefiles", "/*/*/modulefiles", "/modules/all", "/*/modules/all")
+    ),
+    *(f"{home}spack/share/spack/{kind}/*" for home in ("/", "/opt/", "/apps/", "/home/*/", "/opt/*/")
+      for kind in ("modules", "lmod")),
     "/home/*/.local/easybuild/modules/all",
-)
+)  # fmt: skip
 LISTS = (
     "/etc/lmod/modulespath", "/usr/share/lmod/lmod/init/.modulespath", "/etc/environment-modules/modulespath",
     "/usr/share/modules/init/.modulespath", "/usr/share/Modules/init/.modulespath",
 )  # fmt: skip
 """Files that list the folders of modulefiles, one per line."""
-NAMED = lazy.compile(r"(?:cuda|cudatoolkit|cudnn|nvhpc|nvidia|tensorflow|py-tensorflow)", re.IGNORECASE)
+NAMED = lazy.compile(r"cuda|cudnn|nvhpc|nvidia|tensorflow|(?:^|/)python/", re.IGNORECASE)
 DEPTH = 4
 FOLDERS_LIMIT = 400
 SIZE = 64 << 10
@@ -91,7 +91,7 @@ class Module:
 
 
 def modules(machine: Machine, more: Iterable[str] = ()) -> list[Module]:
-    """The modulefiles with names about CUDA, the newest last in each folder. more: further roots."""
+    """The modulefiles of CUDA, TensorFlow and Python, the newest last in each folder. more: further roots."""
     roots: dict[str, None] = {}
     listed = [line.strip() for path in LISTS for line in (_text(machine, path)).splitlines()]
     variable = machine.env.get("MODULEPATH", "").split(":")

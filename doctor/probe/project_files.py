@@ -18,6 +18,8 @@ LEVELS = 4
 NIX = ("shell.nix", "flake.nix", "default.nix", "devenv.nix")
 PIXI = (("pixi.toml", "activation.env"), ("pyproject.toml", "tool.pixi.activation.env"))
 READ = {".envrc", *NIX, *dict(PIXI)}
+UNREAD = "/unknown"
+"""Stands for the folders that Nix would compute."""
 _DRIVER_LINK = lazy.compile(r"\$\{[\w.]{0,80}driverLink\}")
 _FILLED = lazy.compile(r"\$\{([^{}$]{0,500})\}")
 _NIX_TEXT = lazy.compile(
@@ -66,13 +68,11 @@ def _nix(files: StartFiles, text: str, path: str) -> None:
     )
     for match in _NIX_LIST.finditer(text):
         folders = [f"{folder}/lib" for folder in re.findall(r'"(/[^"$]{0,400})"', match[2])]
-        files.set(match[1], ":".join(folders) or UNKNOWN, path)
+        files.set(match[1], ":".join((*folders, UNREAD)), path)
     for match in _NIX_TEXT.finditer(text):
-        files.set(match[1], _FILLED.sub(UNKNOWN, match[2]), path)
+        files.set(match[1], _FILLED.sub(UNREAD if match[1].endswith("PATH") else UNKNOWN, match[2]), path)
     for match in _HOOK.finditer(text):
-        shell = _FILLED.sub(lambda m: m[0] if m[1].isidentifier() else "/unknown", match[1]).replace(
-            "''${", "${"
-        )
+        shell = _FILLED.sub(lambda m: m[0] if m[1].isidentifier() else UNREAD, match[1]).replace("''${", "${")
         files.follow(shell, path)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from doctor import lazy
 from doctor.probe.machine import Machine
@@ -28,6 +28,10 @@ _COMPILED = lazy.compile(r"--(?:set|set-default|prefix|suffix) '([A-Z_]{4,40})'(
 LIMIT = 200
 """The most folders of a path, and .pth files of a folder, to examine."""
 SHIMS = "/.pyenv/shims/"
+STORE = lazy.compile(r"PythonSoftwareFoundation\.Python\.(\d\.\d+)_")
+"""The name of a Python of the Microsoft Store: of its program's folder and of its user's."""
+ALIASES = "WindowsApps"
+"""The folder in a user's AppData whose python.exe starts the Python of the Microsoft Store."""
 OF_STORES = ("GUIX_PYTHONPATH", "NIX_PYTHONPATH")
 WALK = 3000
 DEPTH = 11
@@ -114,6 +118,16 @@ def paths(machine: Machine, prefix: str, executable: str | None) -> PythonPaths:
     return PythonPaths(version, said, tuple(found)[:LIMIT], bool(settings), settings.get("home"))
 
 
+def named_folders(machine: Machine, env: Mapping[str, str], version: str | None = None) -> list[str]:
+    """The package folders that variables name: PYTHONPATH, and EBPYTHONPREFIXES, which EasyBuild's Python reads
+    (its sitecustomize.py). version: the Python's, if known."""
+    named = env.get("PYTHONPATH", "").split(";" if machine.system == "windows" else ":")
+    python = f"python{'.'.join(version.split('.')[:2])}" if version else "python3.*"
+    for prefix in filter(None, env.get("EBPYTHONPREFIXES", "").split(":")):
+        named += machine.glob(f"{prefix}/lib/{python}/site-packages")
+    return [path for path in named if path]
+
+
 def prefix_of(executable: str) -> str | None:
     """The environment's folder of an interpreter: two up from bin/python, one up from python.exe."""
     folder = posixpath.dirname(executable.replace("\\", "/"))
@@ -135,12 +149,20 @@ def environment_of(machine: Machine, executable: str) -> str | None:
 
 
 def environments(machine: Machine) -> Iterator[str]:
-    """The folders of a root that hold a Python, those nearer to the top first, the system's own last.
+    """The folders of a root that hold a Python, those nearer to the top first, the system's own last."""
+    for folder, names in walked(machine):
+        if {"pyvenv.cfg", "conda-meta", "python.exe"} & set(names) or (
+            "bin" in names and any(machine.exists(f"{folder}/bin/{name}") for name in ("python", "python3"))
+        ):
+            yield folder
+    if machine.system != "windows":
+        yield from ("/usr/local", "/usr")
 
-    Searches folders outside the system's own, to a depth of DEPTH, and at most WALK of them.
-    """
-    windows = machine.system == "windows"
-    top = "C:" if windows else ""
+
+def walked(machine: Machine) -> Iterator[tuple[str, list[str]]]:
+    """The folders outside the system's own and the names in each, those nearer to the top first, to a depth of
+    DEPTH, and at most WALK of them."""
+    top = "C:" if machine.system == "windows" else ""
     queue = [f"{top}/{name}" for name in machine.names_seen(f"{top}/") if name.lower() not in OF_THE_SYSTEM]
     met = 0
     while queue and met < WALK:
@@ -148,17 +170,11 @@ def environments(machine: Machine) -> Iterator[str]:
         for folder in queue[: WALK - met]:
             met += 1
             names = machine.names_seen(folder)
-            if {"pyvenv.cfg", "conda-meta", "python.exe"} & set(names) or (
-                "bin" in names
-                and any(machine.exists(f"{folder}/bin/{name}") for name in ("python", "python3"))
-            ):
-                yield folder
+            yield folder, names
             if folder.count("/") < DEPTH:
                 below = [name for name in names if name.lower() not in NEVER]
                 following += [path for name in below if machine.is_dir(path := f"{folder}/{name}")]
         queue = following
-    if not windows:
-        yield from ("/usr/local", "/usr")
 
 
 def behind_wrapper(machine: Machine, executable: str) -> tuple[str, dict[str, str]]:
@@ -276,9 +292,14 @@ def _version_of(machine: Machine, prefix: str, executable: str | None) -> str | 
     ]
     if numbers:
         return ".".join(map(str, max(numbers)))
-    match = re.search(
+    seen = machine.names_seen(prefix) if machine.system == "windows" else []
+    named = STORE.search(" ".join((prefix, *seen)))
+    if named:
+        return named[1]
+    # the DLL beside python.exe, or the folder's name that the installer for Windows gives
+    match = re.search(r"\bpython(\d)(\d+)\.dll\b", " ".join(seen)) or re.search(
         r"[\\/]Python(\d)(\d+)(?:-\d+)?$", prefix, re.IGNORECASE
-    )  # as the installer for Windows names it
+    )
     return f"{match[1]}.{match[2]}" if match else None
 
 
@@ -287,8 +308,10 @@ def _user_site(machine: Machine, prefix: str, version: str | None, sites: Sequen
 
     sites: the package folders of the Python itself.
     """
-    if version is None or machine.env.get("PYTHONNOUSERSITE") or machine.system == "windows":
+    if version is None or machine.env.get("PYTHONNOUSERSITE"):
         return []
+    if machine.system == "windows":
+        return _user_site_of_windows(machine, prefix.replace("\\", "/"), version.split("."))
     below = f"lib/python{'.'.join(version.split('.')[:2])}/site-packages"
     base = machine.env.get("PYTHONUSERBASE")
     own = re.match(r"/home/[^/]+", prefix)
@@ -303,6 +326,19 @@ def _user_site(machine: Machine, prefix: str, version: str | None, sites: Sequen
         bases += [path for path in (*machine.glob("/home/*/.local"), "/root/.local")
                   if machine.is_dir(f"{path}/{below}/tensorflow")][:1]  # fmt: skip
     return [f"{path}/{below}" for path in bases if machine.is_dir(f"{path}/{below}")]
+
+
+def _user_site_of_windows(machine: Machine, prefix: str, version: Sequence[str]) -> list[str]:
+    """The same on Windows (CPython, sysconfig, scheme nt_user; PC/python_uwp.cpp for the Microsoft Store's)."""
+    own = re.match(r"(?:[A-Za-z]:)?/Users/[^/]+", prefix)
+    home = machine.env.get("USERPROFILE") or (own[0] if own else "C:/Users/*")
+    base = f"{machine.env.get('APPDATA') or f'{home}/AppData/Roaming'}/Python"
+    if STORE.search(prefix) or prefix.endswith(ALIASES):
+        packages = f"PythonSoftwareFoundation.Python.{'.'.join(version[:2])}_*/LocalCache/local-packages"
+        base = f"{home}/AppData/Local/Packages/{packages}"
+    base = machine.env.get("PYTHONUSERBASE") or base
+    found = machine.glob(f"{base}/Python{''.join(version[:2])}/site-packages")
+    return sorted(found, key=lambda path: not machine.is_dir(f"{path}/tensorflow"))[:1]
 
 
 def _from_pth(machine: Machine, folder: str) -> Iterator[str]:

@@ -21,8 +21,9 @@ from doctor.probe import containers, project_files
 from doctor.probe.account import Account
 from doctor.probe.machine import Machine
 from doctor.probe.module_files import Module, loaded, modules
+from doctor.probe.python_paths import named_folders
 from doctor.probe.start_files import StartFiles
-from doctor.values import dataclass, field
+from doctor.values import dataclass, field, replace
 
 SIZE = 64 << 10
 SCRIPTS_LIMIT = 100
@@ -380,6 +381,35 @@ def with_modules(
     return Start(
         "modules", f"a shell with the modules {' '.join(chosen)} loaded", env, origins, tuple(chosen)
     )
+
+
+def of_tensorflow(machine: Machine, start: Start, version: str | None = None) -> Iterator[Start]:
+    """A start after loading each module that brings TensorFlow, builds for CUDA and newer ones first.
+
+    version: the Python's, where it is chosen; a module for another one is left out.
+    """
+    known = modules(replace(machine, env=start.env))
+    minor = ".".join((version or "").split(".")[:2])
+    found: list[tuple[tuple[object, ...], Start]] = []
+    for module in known:
+        if not re.search(r"(?:^|/)(?:py-)?tensorflow/", module.name, re.IGNORECASE):
+            continue
+        env = loaded(known, [module.name], start.env)
+        place = next(
+            (path for path in named_folders(machine, env) if machine.is_dir(f"{path}/tensorflow")), None
+        )
+        other = minor and re.search(r"/python\d\.\d", place or "") and f"/python{minor}/" not in (place or "")
+        if place is None or other:
+            continue
+        numbers = tuple(int(number) for number in re.findall(r"\d+", module.name.rpartition("/")[2]))
+        of_cuda = any(re.search("cuda|cudnn", name, re.IGNORECASE) for name in (module.name, *module.loads))
+        source = Source(module.path, None, f"module {module.name}")
+        origins = {**start.origins, "LD_LIBRARY_PATH": source, "PYTHONPATH": source}
+        shell = Start(
+            "modules", f"a shell with the module {module.name} loaded", env, origins, (module.name,)
+        )
+        found.append(((of_cuda, numbers), shell))
+    yield from (shell for _, shell in sorted(found, key=lambda entry: entry[0], reverse=True))
 
 
 def _filled(text: str, env: Mapping[str, str]) -> str:

@@ -100,6 +100,13 @@ class Ways:
                     plain,
                     active,
                 )  # whoever starts a program there may activate its environment first
+        if plain.kind == "login" and not any(_brings(machine, where, start) for start in candidates):
+            named = None if python is None else _version(machine, where)
+            for start in starts.of_tensorflow(machine, plain, named):
+                inside = where if python is not None else interpreter.find(_under(machine, start))
+                if _brings(machine, inside, start):
+                    where, candidates, executable = inside, (start,), inside[0]
+                    break
         set_by = python_paths.behind_wrapper(machine, executable)[1] if executable is not None else {}
         candidates = tuple(_wrapped(start, set_by, executable or "") for start in candidates)
         visible = [start for start in candidates if not _hides(start)]
@@ -131,7 +138,8 @@ class Ways:
         if self.machine.system != "linux" or not _needed(facts) or _broken(facts):
             return facts
         env = self.chosen.env if self.chosen is not None else self.machine.env
-        if not failing and not env.get("LD_LIBRARY_PATH"):
+        by_module = self.chosen is not None and self.chosen.kind == "modules"
+        if not failing and not env.get("LD_LIBRARY_PATH") and not by_module:
             return facts
         from doctor.probe import starts
         from doctor.probe.module_files import modules
@@ -179,6 +187,9 @@ class Ways:
     ) -> Iterator[Fact]:
         """The symptom that the libraries are found only because of what an activation, a notebook, a service
         or a job sets."""
+        if chosen.kind == "modules":  # without them there is no TensorFlow
+            yield _symptom("start-needed", chosen, ("tensorflow",))
+            return
         folders = chosen.env.get("LD_LIBRARY_PATH")
         if not folders or not any(
             isinstance(f, LibraryLoaded) and "LD_LIBRARY_PATH" in f.source.text for f in facts
@@ -198,6 +209,22 @@ class Ways:
         missing = unserved(self.machine, plain.env, environment, installed, _needed(facts))
         if missing:
             yield _symptom("start-needed", start, missing)
+
+
+def _version(machine: Machine, where: tuple[str | None, str, str | None]) -> str | None:
+    """The version of a Python that interpreter.find found."""
+    executable, _, prefix = where
+    return python_paths.paths(machine, prefix, executable).version if prefix is not None else None
+
+
+def _brings(machine: Machine, where: tuple[str | None, str, str | None], start: Start) -> bool:
+    """Whether a Python that is started in one way finds a module tensorflow."""
+    executable, _, prefix = where
+    if prefix is None:
+        return False
+    found = python_paths.paths(_under(machine, start), prefix, executable)
+    folders = (*python_paths.named_folders(machine, start.env, found.version), *found.folders)
+    return any(machine.is_dir(f"{folder}/tensorflow") for folder in folders)
 
 
 def _in_doubt(fact: Fact, unseen: Mapping[str, str]) -> Fact:

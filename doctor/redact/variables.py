@@ -39,7 +39,7 @@ _PATHS = lazy.compile(
     r"|PYTHONHOME|VIRTUAL_ENV|CONDA_PREFIX|KERAS_HOME|PATH|Path"
 )
 _FIRST = (
-    "CUD", "NVIDIA_", "NCCL_", "TF", "XLA_", "KERAS_", "SLURM_", "GPU_", "PYTHONNO", "CONDA_", "LOADEDMODULES",
+    "CUD", "NVIDIA_", "NCCL_", "TF_", "TF2_", "XLA_", "KERAS_", "SLURM_", "GPU_", "PYTHONNO", "CONDA_", "LOADEDMODULES",
     "SINGULARITY_NV", "APPTAINER_NV", "SNAP_NAME",
 )  # fmt: skip
 """How the names of words begin: most variables begin otherwise, and compiling the pattern takes a while."""

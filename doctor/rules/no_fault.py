@@ -11,6 +11,7 @@ from doctor.findings import Finding, manual, shell
 from doctor.remedies import commands, starts
 from doctor.rules.driver.signs import cuinit
 from doctor.rules.ended import DIED, busy
+from doctor.rules.gpu.capability import left_out
 from doctor.rules.gpu.registered import registered
 from doctor.rules.gpu.visible_devices import hides
 from doctor.rules.memory.signs import retried_allocations
@@ -196,7 +197,7 @@ def healthy(case: Case) -> Iterator[Finding]:
     """
     facts = case.facts
     works = [r for r in case.registered if r.count]
-    plugin = facts.symptoms("plugin-device") if facts.kind == "machine" else []
+    plugin = facts.symptoms("plugin-device") if facts.kind == "machine" and case.platform != "macos" else []
     if plugin and not works and not facts.has("directml-no-adapter"):
         yield found(
             "healthy",
@@ -242,28 +243,49 @@ def healthy(case: Case) -> Iterator[Finding]:
         if facts.has("gpu-list-empty", "deep-hung", "deep-crashed", "deep-failed", "deep-import-failed"):
             return  # TensorFlow itself was started and saw none
         listed = [s for s in facts.symptoms("cuda-devices") if s.get("count") != "0"]
-        if not facts.of(Gpu) and not listed:  # the GPU could not be examined
+        # NVIDIA's installer for Windows puts its driver only where one of its GPUs is
+        unnamed = [
+            lib for lib in facts.of(LibraryLoaded) if lib.name == "nvcuda.dll" and case.driver is not None
+        ]
+        if facts.has("cuda-devices") or facts.absent("nvidia gpu"):
+            unnamed = []
+        if not facts.of(Gpu) and not listed and not unnamed:  # the GPU could not be examined
             return
         if facts.unexamined:
             return
         simulated = facts.symptoms("simulated-gpu")
         needed = facts.symptoms("start-needed")
+        ignored = left_out(case)
         yield found(
             "healthy",
             (_in_simulation(facts) if simulated else "")
-            + ("The driver answers" if listed else "A GPU and its driver are present")
+            + (
+                "The driver answers"
+                if listed
+                else "A GPU and its driver are present"
+                if facts.of(Gpu)
+                else "NVIDIA's driver is installed, which has its GPU (the files do not name it)"
+            )
             + ", every library that this TensorFlow loads is present and intact, and no other check found"
             " a fault. TensorFlow itself was not started; --deep does that."
+            + "".join(
+                " The value of PATH is not known; the installer of CUDA adds the folder of its libraries to it."
+                for _ in facts.symptoms("path-assumed")
+            )
+            + "".join(f" TensorFlow ignores {gpu.name or 'a GPU'}: {why}." for gpu, why in ignored)
             + "".join(starts.note(start) for start in needed[:1])
             + "".join(_without_compiler(lack) for lack in facts.symptoms("xla-tools-missing")),
             [
                 *simulated[:1],
                 *facts.symptoms("simulated-libraries"),
                 *(case.gpus or facts.of(Gpu))[:2],
+                *(gpu for gpu, _ in ignored),
+                *(unnamed[:1] if not facts.of(Gpu) else ()),
                 *listed[:1],
                 *cudnn[:1],
                 *opened[:2],
                 *needed[:1],
+                *facts.symptoms("path-assumed"),
                 *facts.symptoms("xla-tools-missing"),
             ],
             severity="warning" if needed else "",

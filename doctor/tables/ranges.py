@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from doctor import lazy
 from doctor.tables.ordering import order
 from doctor.tables.versions import dotted
 
@@ -42,6 +43,40 @@ def _all_hold(version: str, range_: str, key: Callable[[str], Any]) -> bool:
         if not compare(key(version), key(match.group(2))):
             return False
     return True
+
+
+_CLAUSE = lazy.compile(r"\s*(?:(~=|[<>]=?)\s*(\d[\d.]*)|([=!]=)\s*(\d[\d.]*?)(\.\*)?)\s*")
+_FINAL = lazy.compile(r"\d+(?:\.\d+)*")
+
+
+def satisfies(version: str, specifier: str) -> bool:
+    """Whether a version satisfies a specifier (PEP 440), pre-releases included.
+
+    Raises ValueError for a version or specifier that cannot be read.
+    """
+    matches = [_CLAUSE.fullmatch(clause) for clause in specifier.split(",") if clause.strip()]
+    clauses = [(m[1] or m[3], m[2] or m[4], bool(m[5])) for m in matches if m]
+    plain = len(clauses) == len(matches) and all(map(_FINAL.fullmatch, (version, *(c[1] for c in clauses))))
+    if not plain or any(sign == "~=" and "." not in wanted for sign, wanted, _ in clauses):
+        from packaging.specifiers import SpecifierSet
+
+        return SpecifierSet(specifier).contains(version, prereleases=True)
+    return all(_holds(version, *clause) for clause in clauses)
+
+
+def _holds(version: str, sign: str, wanted: str, prefix: bool) -> bool:
+    """One clause of final releases; prefix: it ends in .* (packaging is asked about all others, which spares most
+    runs its import)."""
+    have, need = ([int(number) for number in text.split(".")] for text in (version, wanted))
+    size = max(len(have), len(need))
+    padded = [numbers + [0] * (size - len(numbers)) for numbers in (have, need)]
+    if sign == "~=":
+        start = need[:-1]
+        return padded[0] >= padded[1] and padded[0][: len(start)] == start
+    if prefix:
+        same = padded[0][: len(need)] == need
+        return same if sign == "==" else not same
+    return _OPERATORS[sign](*padded)
 
 
 def of_build(when: Mapping[str, Any], package: str, version: str, platform: str) -> bool:

@@ -122,6 +122,30 @@ def guix(machine: Store) -> Store:
     return guix_profile(machine)
 
 
+def pip(machine: Store, store: str, *path: str, cpp: bool = True, env: str = "/home/u/tf") -> Store:
+    """pip's TensorFlow in a venv of the store's Python. path: what LD_LIBRARY_PATH holds; cpp: whether the files
+    that were copied include the C++ runtime."""
+    machine.store = store
+    machine.own_system("NixOS" if "nix" in store else "Guix System")
+    glibc, python = machine.at("glibc-2.40"), machine.at("python3-3.11.10")
+    machine.library(f"{glibc}/lib/libc.so.6", soname="libc.so.6", gives=("GLIBC_2.17", "GLIBC_2.40"))
+    interpreter = f"{glibc}/lib/ld-linux-x86-64.so.2"
+    machine.write(interpreter, skeleton()).write(f"{python}/bin/python3.11", with_interpreter(interpreter))
+    if cpp:
+        machine.library(machine.at("gcc-14.3.0-lib/lib/libstdc++.so.6"))
+    machine.venv(env).without(f"{env}/bin/python").link(f"{env}/bin/python", f"{python}/bin/python3.11")
+    machine.wheels()
+    machine.library(
+        f"{machine.site}/tensorflow/python/_pywrap_tensorflow_internal.so",
+        needed=("libtensorflow_framework.so.2", "libstdc++.so.6"),
+        runpath="$ORIGIN/..",
+    )
+    if path:
+        folders = ":".join(machine.at(f"{name}/lib") for name in path)
+        machine.write("/home/u/.bash_profile", f"export LD_LIBRARY_PATH={folders}\n")
+    return machine
+
+
 def elsewhere(machine: Store, store: str) -> Store:
     """Another system, whose loader's cache names its driver."""
     machine.store = store
@@ -149,6 +173,18 @@ HEALTHY: dict[str, tuple[str | None, Callable[[Store], Store]]] = {
     "Guix System": (None, guix),
     "the Python of a profile of Guix's": (GUIX, guix),
     "a profile of Guix's": ("/home/u/.guix-profile", guix),
+    "pip on NixOS, with a path": (None, lambda m: pip(m, "/nix/store", "gcc-14.3.0-lib", "nvidia-driver")),
+    "pip on NixOS, in a shell whose path Nix computes": (
+        None,
+        lambda m: (
+            pip(m, "/nix/store", env="/home/u/work/tf")
+            .link("/run/opengl-driver/lib", m.at("nvidia-driver/lib"))
+            .write(
+                "/home/u/work/shell.nix",
+                'pkgs.mkShell { LD_LIBRARY_PATH = "${pkgs.stdenv.cc.cc.lib}/lib:/run/opengl-driver/lib"; }\n',
+            )
+        ),
+    ),
 }
 
 
@@ -167,7 +203,7 @@ def diagnosed(machine: Store, python: str | None):  # type: ignore[no-untyped-de
     return diagnose(machine.facts(python), Tables.bundled())
 
 
-BROKEN: dict[str, tuple[str, str, str, Callable[[Store], Store]]] = {
+BROKEN: dict[str, tuple[str | None, str, str, Callable[[Store], Store]]] = {
     "Nix on another system": (
         NIX,
         "driver-libcuda-missing",
@@ -179,6 +215,20 @@ BROKEN: dict[str, tuple[str, str, str, Callable[[Store], Store]]] = {
         "driver-libcuda-missing",
         "LD_LIBRARY_PATH",
         lambda m: guix_profile(elsewhere(m, "/gnu/store").in_loader_cache(LIB)),  # type: ignore[arg-type]
+    ),
+    "pip on Guix System": (None, "tf-import-failed", "gcc-14.3.0-lib/lib", lambda m: pip(m, "/gnu/store")),
+    "pip on NixOS": (None, "tf-import-failed", "gcc-14.3.0-lib/lib", lambda m: pip(m, "/nix/store")),
+    "pip on NixOS, with a path to the C++ runtime alone": (
+        None,
+        "driver-libcuda-missing",
+        "/run/opengl-driver/lib",
+        lambda m: pip(m, "/nix/store", "gcc-14.3.0-lib"),
+    ),
+    "pip on NixOS, the C++ runtime not copied": (
+        None,
+        "driver-libcuda-missing",
+        "/run/opengl-driver/lib",
+        lambda m: pip(m, "/nix/store", cpp=False),
     ),
     "a wrapper that names no packages": (
         NIX,

@@ -467,6 +467,19 @@ def easybuild(machine: Disk) -> Disk:
     return machine.write("/home/u/train.sbatch", f"#!/bin/bash\n{job}")  # type: ignore[return-value]
 
 
+def by_hand(machine: Disk, *, prefixes: bool = False) -> Disk:
+    """The same module, which no file loads. prefixes: named by EasyBuild's own variable for its Python."""
+    easybuild(machine).without("/home/u/train.sbatch")
+    file = next((machine.root / "apps/modules/all/TensorFlow").iterdir())
+    software = machine.site.partition("/lib/")[0]
+    text = file.read_text() + 'depends_on("Python/3.11.3")\n'
+    if prefixes:
+        text = text.replace(f'"PYTHONPATH", "{machine.site}"', f'"EBPYTHONPREFIXES", "{software}"')
+    file.write_text(text)
+    python = f'prepend_path("PATH", "{software.rpartition("/TensorFlow")[0]}/Python/3.11.3/bin")\n'
+    return machine.write("/apps/modules/all/Python/3.11.3.lua", python)  # type: ignore[return-value]
+
+
 def cray(machine: Disk) -> Disk:
     """NVIDIA's HPC SDK by a module of the vendor's, cuDNN of one's own, both named in a job."""
     rpm(machine, "SLES")
@@ -528,6 +541,11 @@ HEALTHY: dict[str, Make] = {
     ),
     "a Python of mise's": lambda m: in_folder(m, "/home/u/.local/share/mise/installs/python/3.11.9"),
     "EasyBuild's TensorFlow in a job": easybuild,
+    "EasyBuild's TensorFlow that people load by hand": by_hand,
+    "EasyBuild's TensorFlow beside the system's Python": (
+        lambda m: by_hand(m).system_python("3.9", "/usr/lib64/python3.9/site-packages")
+    ),
+    "EasyBuild's TensorFlow by its own variable": lambda m: by_hand(m, prefixes=True),
     "a Cray": cray,
     "Fedora's lib64 for packages": fedora_platlib,
     "TensorFlow for the newer of two Pythons": newer_python_beside,
@@ -561,6 +579,7 @@ HEALTHY: dict[str, Make] = {
     "32-bit libraries beside the driver's": multiarch,
     "a split /usr": split_usr,
     "a second GPU for a virtual machine": lambda m: several_gpus(m, ("2684", "vfio-pci")),
+    "an old card for the screen": lambda m: several_gpus(m, ("1340", "nvidia")),
     "a second GPU that the driver has dropped": lambda m: several_gpus(m, ("1287", None)),
     "several Pythons": several_pythons,
     "conda's base and an environment": conda_environment,

@@ -23,6 +23,8 @@ from doctor.facts import (
     LibraryWanted,
     Package,
     Platform,
+    PythonVersion,
+    TensorFlowVersion,
 )
 from doctor.probe import examine, pe
 from doctor.probe.hive import values
@@ -165,6 +167,42 @@ def test_imports_are_read_from_the_import_directory() -> None:
     assert pe.parse(io.BytesIO(dll(("one.dll", "two.dll")))).imports == ("one.dll", "two.dll")
 
 
+# --- where packages lie
+
+STORE = "PythonSoftwareFoundation.Python.3.10"
+PROGRAM = f"Program Files/WindowsApps/{STORE}_3.10.3056.0_x64__qbz5n2kfra8p0"
+PLACES = {
+    "the Store's": (PROGRAM, f"AppData/Local/Packages/{STORE}_qbz5n2kfra8p0/LocalCache/local-packages"),
+    "the Store's, by its alias": (
+        "Users/me/AppData/Local/Microsoft/WindowsApps",
+        f"AppData/Local/Packages/{STORE}_qbz5n2kfra8p0/LocalCache/local-packages",
+    ),
+    "a user's": ("Python310", "AppData/Roaming/Python"),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("named", [False, True])
+def test_a_user_s_packages_are_found(place: str, named: bool, tmp_path: Path) -> None:
+    machine = Windows(tmp_path)
+    program, base = PLACES[place]
+    site = tmp_path / f"Users/me/{base}/Python310/site-packages"
+    site.parent.mkdir(parents=True)
+    (tmp_path / "venv/Lib/site-packages").rename(site)
+    shutil.rmtree(tmp_path / "venv")
+    machine.write(f"{program}/python.exe", b"MZ")
+    if place == "the Store's, by its alias":
+        machine.write(f"{program}/{STORE}_qbz5n2kfra8p0/python.exe", b"MZ")
+    else:
+        machine.write(f"{program}/python310.dll", dll())
+    (tmp_path / RECORD).write_text(json.dumps({"system": "windows", "processor": "x86_64"}))
+    facts = examine(Machine.at(tmp_path), f"/{program}/python.exe" if named else None)
+    assert [(fact.version, fact.package) for fact in facts.of(TensorFlowVersion)] == [
+        ("2.10.0", "tensorflow")
+    ]
+    assert [fact.version for fact in facts.of(PythonVersion)] == ["3.10"]
+
+
 # --- where PATH comes from
 
 FOLDER = "C:\\" + CUDA.replace("/", "\\") + "\\bin"
@@ -221,11 +259,47 @@ def test_a_path_in_the_registry_without_the_toolkit_is_library_path(tmp_path: Pa
 
 def test_a_path_that_is_not_known_is_not_an_empty_one(tmp_path: Path) -> None:
     machine = Windows(tmp_path)
+    machine.write("Windows/System32/nvcuda.dll", versioned((31, 0, 15, 4633)))
     machine.env.pop("PATH")
     facts = machine.facts()
     assert not missed(facts)
     assert {fact.searched for fact in facts.of(LibraryFile)} == {None}
+    verdict = diagnose(facts, Tables.bundled()).verdict
+    assert verdict.code == "healthy"
+    assert "The value of PATH is not known" in verdict.explanation
+
+
+def test_a_path_that_is_not_known_holds_no_folder_but_the_installer_s(tmp_path: Path) -> None:
+    machine = Windows(tmp_path)
+    machine.env.pop("PATH")
+    (tmp_path / CUDA).rename(tmp_path / "elsewhere")
+    machine.env["CUDA_PATH"] = "C:\\elsewhere"
+    facts = machine.facts()
+    assert not missed(facts)
     assert diagnose(facts, Tables.bundled()).verdict.code == "undetermined"
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_zlib_may_be_in_any_folder_of_a_path_that_is_not_known(there: bool, tmp_path: Path) -> None:
+    machine = Windows(tmp_path)
+    machine.env.pop("PATH")
+    machine.write(f"{CUDA}/bin/cudnn64_8.dll", dll())
+    header = b"#define CUDNN_MAJOR 8\n#define CUDNN_MINOR 6\n#define CUDNN_PATCHLEVEL 0\n"
+    machine.write(f"{CUDA}/include/cudnn_version.h", header)
+    (tmp_path / CUDA / "bin/zlibwapi.dll").unlink()
+    if there:
+        machine.write("zlib/dll_x64/zlibwapi.dll", dll())
+    found = [finding.code for finding in diagnose(machine.facts(), Tables.bundled()).findings]
+    assert ("library-broken" in found) is not there
+
+
+def test_a_driver_without_a_named_gpu_has_one(tmp_path: Path) -> None:
+    machine = Windows(tmp_path)
+    assert diagnose(machine.facts(), Tables.bundled()).verdict.code == "undetermined"  # nor a version
+    machine.write("Windows/System32/nvcuda.dll", versioned((31, 0, 15, 4633)))
+    verdict = diagnose(machine.facts(), Tables.bundled()).verdict
+    assert verdict.code == "healthy"
+    assert "do not name it" in verdict.explanation
 
 
 def test_without_path_a_library_that_is_in_no_toolkit_is_missing(tmp_path: Path) -> None:

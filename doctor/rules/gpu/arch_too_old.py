@@ -9,7 +9,7 @@ from doctor.facts import Fact, Gpu, LibraryLoaded
 from doctor.findings import Finding, shell
 from doctor.remedies import commands, cures
 from doctor.remedies.cure import Later
-from doctor.rules.gpu.capability import code_answer, minor
+from doctor.rules.gpu.capability import code_answer, left_out, minor
 from doctor.rules.gpu.registered import registered
 from doctor.rules.registry import found, rule
 from doctor.shell import Export, Line
@@ -197,7 +197,12 @@ def gpu_arch_too_old(case: Case) -> Iterator[Finding]:
             verify=verify,
         )
         return
+    spared = {
+        gpu.compute_capability for gpu, _ in left_out(case)
+    }  # the machine works; the verdict names them
     for capability in case.capabilities:
+        if capability in spared:
+            continue
         if build is None or not build.compute_capabilities or not image:
             if image and facts.has("no-kernel-image") and minor(capability) <= (5, 2) and build is None:
                 yield found(
@@ -234,7 +239,7 @@ def gpu_arch_too_old(case: Case) -> Iterator[Finding]:
             beside = facts.kind == "machine" and bool(others)
             yield found(
                 "gpu-arch-too-old",
-                answer.reason + (" TensorFlow supports another GPU of this machine." if beside else ""),
+                answer.reason + (". TensorFlow supports another GPU of this machine." if beside else ""),
                 [*image[:2], *(gpu for gpu in case.gpus if gpu.compute_capability == capability)][:3],
                 severity="warning" if beside else "",
                 confidence="likely" if unsure else "certain",

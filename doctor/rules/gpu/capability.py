@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doctor.case import Case
+from doctor.facts import Gpu
 from doctor.remedies.fitness import situation
 
 if TYPE_CHECKING:
@@ -27,3 +28,20 @@ def code_answer(case: Case, capability: str) -> compat.Answer | None:
     from doctor import compat
 
     return compat.runs_on_gpu(build, situation(case, capabilities=(capability,)), case.tables)
+
+
+def left_out(case: Case) -> list[tuple[Gpu, str]]:
+    """The GPUs of a machine that TensorFlow ignores because they are too old for the build, each with the reason,
+    where it uses another one; [] if a variable chooses among them."""
+    if case.facts.kind != "machine" or "CUDA_VISIBLE_DEVICES" in case.env or len(case.capabilities) < 2:
+        return []
+    answers = {c: answer for c in case.capabilities if (answer := code_answer(case, c)) is not None}
+    used = [c for c, answer in answers.items() if answer.verdict != "no"]
+    old = [
+        c
+        for c, answer in answers.items()
+        if answer.verdict == "no" and any(minor(c) < minor(u) for u in used)
+    ]
+    return [
+        (gpu, answers[gpu.compute_capability].reason) for gpu in case.gpus if gpu.compute_capability in old
+    ]

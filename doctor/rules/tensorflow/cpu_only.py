@@ -31,6 +31,7 @@ from doctor.tables import dotted
         "cpu-package",
         "cpu-package-install",
         "binding-cpu-package",
+        "plugin-device",
         TensorFlowVersion,
         Platform,
         Noise,
@@ -48,10 +49,22 @@ def tf_cpu_only(case: Case) -> Iterator[Finding]:
     libraries at all.
 
     ## What to do
-    Uninstall it and install a GPU build for this platform.
+    Uninstall it and install a GPU build for this platform. A Mac's own GPU needs tensorflow-metal, not CUDA.
     """
     facts = case.facts
-    if registered(case) or facts.symptoms("plugin-device"):
+    plugin = facts.symptoms("plugin-device")
+    if registered(case) or (plugin and (facts.kind == "report" or case.platform != "macos")):
+        return
+    if plugin:
+        yield found(
+            "tf-cpu-only",
+            f"No TensorFlow for macOS has CUDA, and a Mac's GPU is Apple's own: {plugin[0].get('name')} gives it to"
+            " TensorFlow as GPU:0.",
+            [*plugin[:1], *facts.of(TensorFlowBuild)[:1]],
+            title="No CUDA on this Mac; TensorFlow uses its GPU through Apple's plugin",
+            severity="info",
+            verify=commands.list_gpus(case),
+        )
         return
     no_cuda: list[Fact] = [b for b in facts.of(TensorFlowBuild) if b.gpu is False]
     no_cuda += facts.symptoms("built-without-cuda")

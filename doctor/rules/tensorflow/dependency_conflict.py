@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from doctor import validated
+from doctor import lazy, validated
 from doctor.backports import removeprefix
 from doctor.case import Case
 from doctor.facts import Dependency, Package, Symptom, normalised
@@ -14,6 +14,7 @@ from doctor.findings import Finding, Step, manual, shell
 from doctor.remedies import commands
 from doctor.rules.registry import found, rule
 from doctor.tables import dotted
+from doctor.tables.ranges import satisfies
 
 NUMPY_OF_API = {
     0xD: "1.16",
@@ -52,6 +53,10 @@ def _numpy_for_both(own: str, older: str) -> str:
         asked.contains(f"{m}.{patch}") for m in minors if dotted(m) >= dotted(older) for patch in range(8)
     )
     return f"{own},>={older}" if room else ""
+
+
+_OF_NAME = lazy.compile(r"[\w.-]+\s*(?:\[[^\]]*\])?\s*")
+"""The name in a requirement, with its extras."""
 
 
 def _name_of(requirement: str) -> str:
@@ -142,21 +147,14 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
     # who builds TensorFlow anew compiles it against the packages that it is shipped with
     wheel = case.build is None or case.build.of_wheel
     if facts.kind == "machine" and requires and wheel:
-        from packaging.requirements import InvalidRequirement, Requirement as Parsed
-
         for text in requires:
+            name, specifier = _name_of(text), _OF_NAME.sub("", text, count=1)
+            package = versions.get(name)
             try:
-                parsed = Parsed(text)
-            except InvalidRequirement:
+                if package and package.version and ";" not in text and not satisfies(package.version, specifier):
+                    broken.append(package)
+            except ValueError:  # neither a version nor a range
                 continue
-            package = versions.get(parsed.name.lower())
-            if (
-                package is not None
-                and package.version
-                and parsed.marker is None
-                and not parsed.specifier.contains(package.version, prereleases=True)
-            ):
-                broken.append(package)
     late = _unbounded(case, versions, requires) if facts.kind == "machine" and release else {}
     broken += [package for package in late.values() if package not in broken]
     if not (numpy or protobuf or h5py or keras or other or broken or resolver):

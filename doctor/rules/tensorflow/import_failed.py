@@ -16,7 +16,7 @@ from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.node_addon import addon_that_does_not_load
 from doctor.rules.tensorflow.own_ops import own_ops, pythons_own
 from doctor.rules.tensorflow.removed_names import missing_parts
-from doctor.shell import Export, Literal, Path, piped, run
+from doctor.shell import Export, Joined, Literal, Path, piped, run
 from doctor.tables import dotted
 from doctor.values import replace
 
@@ -142,6 +142,7 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
         return
     steps: list[Step]
     rows: list[object] = []
+    stored = [s for s in seen if s.get("elsewhere")]
     fresh = _fresh_copy(case)
     if glibc:
         needs = glibc[0].get("needs")
@@ -261,6 +262,24 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
                 platform="linux",
             ),
         ]
+    elif stored:
+        kept = stored[0].get("elsewhere")
+        text = (
+            f"TensorFlow's wheel needs {stored[0].get('culprit')} from the loader's own folders, and this Python's"
+            f" loader searches none that holds it: it is in {kept}."
+        )
+        folder = Joined((Path(kept.rpartition("/")[0]), Literal("${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}")))
+        steps = [
+            shell(
+                Export("LD_LIBRARY_PATH", folder),
+                "in the shell or service that starts the program; a change of the system's packages moves it",
+                platform="linux",
+            ),
+            manual(
+                "Or start it where wheels find what other systems have: nix-ld or pkgs.buildFHSEnv on NixOS,"
+                " guix shell --container --emulate-fhs on Guix"
+            ),
+        ]
     elif symbol and pythons_own(symbol[0]):
         name = symbol[0].get("symbol")
         text = (
@@ -344,7 +363,7 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
             *native[:1],
             *seen[:2],
         ],
-        confidence="certain" if glibc or shadow or arch or tls or unmapped else "likely",
+        confidence="certain" if glibc or shadow or arch or tls or unmapped or stored else "likely",
         tables=rows,
         steps=steps,
         verify=commands.run_python(case, "import tensorflow as tf; print(tf.__version__)"),

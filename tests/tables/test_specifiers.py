@@ -1,0 +1,40 @@
+"""What a specifier of PEP 440 allows is what packaging says."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from packaging.specifiers import SpecifierSet
+
+from doctor.tables.ranges import satisfies
+
+VERSIONS = ("0", "1", "1.0", "1.2", "1.2.0", "1.2.3", "1.10", "1.2.3.4", "2", "2.0.0", "2.0rc1", "1.2.post1", "1.2+nv1")
+SIGNS = ("==", "!=", ">=", "<=", ">", "<", "~=")
+WANTED = ("1", "1.2", "1.2.3", "2.0", "2.0rc1", "1.2.post1")
+
+
+@pytest.mark.parametrize("sign", SIGNS)
+def test_a_clause_allows_what_packaging_says(sign: str) -> None:
+    for wanted, version in itertools.product(WANTED, VERSIONS):
+        if sign == "~=" and "." not in wanted:
+            continue
+        specifier = f"{sign}{wanted}"
+        assert satisfies(version, specifier) == SpecifierSet(specifier).contains(version, prereleases=True), (
+            version,
+            specifier,
+        )
+
+
+@pytest.mark.parametrize("specifier", ["==1.2.*", "!=1.2.*", "==1.*", " >= 1.0 , < 2 ", "~=1.2,!=1.2.3", ""])
+def test_clauses_together_and_prefixes(specifier: str) -> None:
+    for version in VERSIONS:
+        assert satisfies(version, specifier) == SpecifierSet(specifier).contains(version, prereleases=True), version
+
+
+@pytest.mark.parametrize(
+    ("version", "specifier"), [("1.2", "=1"), ("1.2", ">=1.*"), ("1.2", "~=1"), ("1.2", "@ file:x")]
+)
+def test_what_cannot_be_read_is_an_error(version: str, specifier: str) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011 (packaging has a class for each)
+        satisfies(version, specifier)
