@@ -19,6 +19,7 @@ from doctor.cli import COMMANDS, GROUPS, filled
 from doctor.commands.completion import FILES
 from scripts import command_reference, shell_files
 from tests.conftest import ROOT
+from tests.sampling import each
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -40,7 +41,7 @@ def run(*words: str, **more: Any) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("name", sorted(COMMANDS))
+@each("name", sorted(COMMANDS))
 def test_every_option_stands_in_every_file(name: str) -> None:
     """A command with a new option and the files of before: `python scripts/shell_files.py` makes them
     anew."""
