@@ -8,6 +8,7 @@ versions lays its help out in another way.
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 from pathlib import Path
@@ -42,5 +43,12 @@ def _help(name: str) -> str:
     return "\n".join(line.rstrip() for line in parser.format_help().rstrip().splitlines())
 
 
+def main() -> None:
+    """Write the page."""
+    arguments = argparse.ArgumentParser(description="Make the reference of the commands.")
+    arguments.add_argument("file", nargs="?", type=Path, default=FILE)
+    arguments.parse_args().file.write_text(made(), encoding="utf-8")
+
+
 if __name__ == "__main__":
-    (Path(sys.argv[1]) if len(sys.argv) > 1 else FILE).write_text(made(), encoding="utf-8")
+    main()

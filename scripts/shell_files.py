@@ -101,7 +101,9 @@ def made() -> dict[str, str]:
 
 def main() -> None:
     """Write the files."""
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER
+    arguments = argparse.ArgumentParser(description="Make the completion and the manual page.")
+    arguments.add_argument("folder", nargs="?", type=Path, default=FOLDER)
+    folder = arguments.parse_args().folder
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in made().items():
         (folder / FILES[name]).write_text(text, encoding="utf-8")

@@ -25,6 +25,8 @@ if hasattr(signal, "SIGHUP"):  # nohup leaves it ignored, which every process th
 # No test may depend on tables that somebody refreshed on this machine.
 os.environ["TFGPU_DOCTOR_TABLES"] = ""
 pytest_plugins: list[str] = []
+collect_ignore = ["data"]
+"""Recorded machines and logs, a thousand folders without a test, in which pytest would look for one."""
 
 # How long one example takes says more about the machine's other work than about the code; budgets have tests
 # of their own.

@@ -39,12 +39,14 @@ def each(
     share the test's fixtures.
     """
     several = [name.strip() for name in names.split(",")]
+    every = list(values)
+    assert every, "a test over nothing cannot fail"
 
     def made(test: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(test)
         def over_all(**fixtures: Any) -> None:
             wrong = []
-            for value in values:
+            for value in every:
                 given = dict(zip(several, value)) if len(several) > 1 else {names: value}
                 try:
                     test(**given, **fixtures)

@@ -53,6 +53,7 @@ def test_a_wrong_pattern_fails_where_it_is_used() -> None:
         pattern.search("x")
 
 
+@pytest.mark.slow  # nothing depends on it but the time that a short call takes
 def test_no_module_compiles_a_pattern_when_it_is_imported() -> None:
     """`lazy.compile` stands outside of functions where `re.compile` would."""
     done = subprocess.run(

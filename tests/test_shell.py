@@ -247,8 +247,8 @@ def test_no_payload_is_of_a_validated_form(text: str, prefix: str) -> None:
         )
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
+@each(
+    "text, expected",
     [
         ("numpy<2.2.0,>=1.26.0", "numpy<2.2.0,>=1.26.0"),
         ("keras >= 2.15, < 2.16 ; python_version > '3'", "keras>=2.15,<2.16"),
@@ -268,8 +268,8 @@ def test_requirement_is_a_name_and_versions(text: str, expected: str | None) -> 
     assert validated.requirement(text) == expected
 
 
-@pytest.mark.parametrize(
-    ("path", "own"),
+@each(
+    "path, own",
     [
         ("/home/e/tf/lib/python3.8/site-packages/scikit_learn.libs/libgomp-d22c30c5.so.1.0.0", True),
         ("/usr/lib/python3/dist-packages/torch/lib/libgomp.so.1", True),

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from doctor import api, errors
-from tests.sampling import sampled
+from tests.sampling import each, sampled
 
 ROOT = Path(__file__).resolve().parents[2]
 LOGS = (
@@ -140,8 +140,8 @@ def test_several_threads_get_what_one_gets(part: int) -> None:
         assert [report.to_dict() for report in pool.map(api.explain, texts)] == alone
 
 
-@pytest.mark.parametrize(
-    ("call", "kind"),
+@each(
+    "call, kind",
     [
         (lambda: api.explain(""), errors.InputError),
         (lambda: api.explain(b"\x7fELF\x02\x01\x01" + bytes(range(256)) * 4), errors.InputError),

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
-
 from doctor.compat import Situation, code_for, driver_serves_gpu, runs_on_gpu
 from doctor.tables import Tables
+from tests.sampling import each
 
 from .releases import release
 
 
-@pytest.mark.parametrize(
-    ("capability", "compiled", "ptx", "expected"),
+@each(
+    "capability, compiled, ptx, expected",
     [
         ("8.6", ["8.0"], ["8.0"], ("machine", "8.0")),
         ("8.9", ["8.0", "8.6"], [], ("machine", "8.6")),

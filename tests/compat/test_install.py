@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
-
 from doctor.compat import Situation, installs_on, pip_cudnn, runs_with_pip_libraries
 from doctor.tables import Tables
+from tests.sampling import each
 
 from .releases import release
 
 
-@pytest.mark.parametrize(
-    ("version", "python", "verdict"),
+@each(
+    "version, python, verdict",
     [
         ("2.15.1", "3.11", "yes"),
         ("2.15.1", "3.12", "no"),

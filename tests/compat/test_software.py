@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from doctor.compat import (
     cudnn_serves_gpu,
     driver_minimum,
@@ -12,12 +10,13 @@ from doctor.compat import (
     runs_with_cudnn,
 )
 from doctor.tables import DriverFloor, Tables
+from tests.sampling import each
 
 from .releases import release
 
 
-@pytest.mark.parametrize(
-    ("version", "driver", "platform", "verdict"),
+@each(
+    "version, driver, platform, verdict",
     [
         (
             "2.21.0",
@@ -54,8 +53,8 @@ def test_driver_that_is_no_number_is_no_verdict(tables: Tables) -> None:
     assert runs_on_driver(release(tables, "2.20.0"), "N/A", tables).verdict == "unknown"
 
 
-@pytest.mark.parametrize(
-    ("version", "capabilities", "platform", "driver", "rule"),
+@each(
+    "version, capabilities, platform, driver, rule",
     [
         ("2.20.0", (), "linux", "525.60.13", "minor-version"),
         ("2.20.0", ("8.6",), "linux", "525.60.13", "minor-version"),
@@ -76,8 +75,8 @@ def test_lowest_driver(
     assert (floor.driver, floor.rule) == (driver, rule)
 
 
-@pytest.mark.parametrize(
-    ("version", "cuda", "verdict"),
+@each(
+    "version, cuda, verdict",
     [
         ("2.3.1", "10.1", "yes"),
         ("2.3.1", "10.2", "no"),
@@ -109,8 +108,8 @@ def test_missing_library_is_named_with_the_toolkits_that_hold_it(tables: Tables)
     assert "libcusolver.so.10 is in CUDA 10.1 to 11.0" in answer.reason
 
 
-@pytest.mark.parametrize(
-    ("version", "cudnn", "verdict"),
+@each(
+    "version, cudnn, verdict",
     [
         ("2.3.1", "7.6.5", "yes"),
         ("2.3.1", "7.4.2", "no"),

@@ -10,13 +10,16 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from doctor.cli import COMMANDS, GROUPS, filled
 from doctor.commands.completion import FILES
+from scripts import command_reference, shell_files
 from tests.conftest import ROOT
+from tests.sampling import each
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -38,7 +41,7 @@ def run(*words: str, **more: Any) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("name", sorted(COMMANDS))
+@each("name", sorted(COMMANDS))
 def test_every_option_stands_in_every_file(name: str) -> None:
     """A command with a new option and the files of before: `python scripts/shell_files.py` makes them
     anew."""
@@ -147,6 +150,17 @@ def test_command_reference_is_what_help_prints(tmp_path: Path) -> None:
     assert (tmp_path / "reference.md").read_text(encoding="utf-8") == kept, (
         "python scripts/command_reference.py"
     )
+
+
+@pytest.mark.parametrize("script", [shell_files, command_reference])
+def test_help_of_a_script_writes_no_file_of_that_name(
+    script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["script", "--help"])
+    with pytest.raises(SystemExit, match="0"):
+        script.main()
+    assert not any(tmp_path.iterdir())
 
 
 def test_every_link_between_the_pages_leads_somewhere() -> None:

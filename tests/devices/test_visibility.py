@@ -11,7 +11,7 @@ import pytest
 
 from doctor.devices.visibility import Device, enumeration, interpret, is_certain
 from doctor.simulate import environment, prepare
-from tests.sampling import sampled
+from tests.sampling import each, sampled
 
 FOUR = tuple(Device(i, "A100", f"GPU-{c}0000000-aaaa", f"0000:0{i + 1}:00.0") for i, c in enumerate("1234"))
 FIRST, SECOND = (
@@ -25,8 +25,8 @@ def shown(value, devices=FOUR):
     return [device.index for device in interpret(value, devices).shown]
 
 
-@pytest.mark.parametrize(
-    ("value", "gpus"),
+@each(
+    "value, gpus",
     [
         (None, [0, 1, 2, 3]),
         ("", []),
@@ -77,8 +77,8 @@ def test_a_repeated_entry_says_that_it_hides_those_before_it():
     assert "repeated" in entries[0].why
 
 
-@pytest.mark.parametrize(
-    ("value", "uuids"),
+@each(
+    "value, uuids",
     [
         ("MIG-21111111-bbbb", ["MIG-21111111-bbbb"]),
         ("MIG-2", ["MIG-21111111-bbbb"]),

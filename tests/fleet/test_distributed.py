@@ -17,6 +17,7 @@ from doctor.fleet.asking import Reply
 from doctor.fleet.distributed import agreements
 from doctor.fleet.values import Values
 from tests.fleet.conftest import ROOT, Cluster, free_port
+from tests.sampling import each
 
 WORKERS = ["n1:2222", "n2:2222"]
 
@@ -174,8 +175,8 @@ CASES: list[tuple[str, list[object], bool | None, str]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("configs", "agrees", "why"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
+@each(
+    "configs, agrees, why", [case[1:] for case in CASES]
 )
 def test_tf_config_against_the_nodes(configs: list[object], agrees: bool | None, why: str) -> None:
     found = verdict(node("n1", configs[0]), node("n2", configs[1]))

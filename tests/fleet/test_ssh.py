@@ -23,8 +23,8 @@ Fleet = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture(scope="module")
 def asked(hosts: Hosts) -> dict[str, Any]:
-    """One run over hosts that answer or fail at once."""
-    names = "n1,n2,n3,refuses,stranger,noisy"
+    """One run over hosts that answer or fail at once; a Python is named, without which `old` could not."""
+    names = "n2,n3,refuses,stranger,noisy,old"
     before = {path for path in Path(hosts.folder).rglob("*")}
     done = subprocess.run(
         [
@@ -62,10 +62,10 @@ def test_each_node_answers_or_says_why_not(asked: dict[str, Any]) -> None:
     nodes = asked["by_name"]
     states = {name: node["status"] for name, node in nodes.items()}
     assert states == {
-        "n1": "answered",
         "n2": "answered",
         "n3": "answered",
         "noisy": "answered",
+        "old": "answered",
         "refuses": "unreachable",
         "stranger": "unreachable",
     }
@@ -77,11 +77,11 @@ def test_each_node_answers_or_says_why_not(asked: dict[str, Any]) -> None:
 def test_one_that_hangs_is_given_up_after_its_limit(hosts: Hosts, fleet: Fleet) -> None:
     began = time.monotonic()
     done = fleet(
-        "--ssh", "hangs,silent", "--ssh-config", str(hosts.config), "--timeout", "2", "--format", "json"
+        "--ssh", "hangs,silent", "--ssh-config", str(hosts.config), "--timeout", "1", "--format", "json"
     )
     nodes = {node["name"]: node for node in json.loads(done.stdout)["nodes"]}
     assert nodes["hangs"]["status"] == "timed-out"
-    assert "2 s" in nodes["hangs"]["reason"]
+    assert "1 s" in nodes["hangs"]["reason"]
     assert nodes["silent"]["status"] in ("unreachable", "timed-out")
     assert done.returncode == 3
     assert time.monotonic() - began < 20
@@ -96,19 +96,18 @@ def test_files_that_differ_on_one_node_are_found(asked: dict[str, Any]) -> None:
         {"n2": "2.16.1"},
         True,
     )
-    assert [sorted(group["nodes"]) for group in asked["groups"]] == [["n1", "n3", "noisy"], ["n2"]]
+    assert [sorted(group["nodes"]) for group in asked["groups"]] == [["n3", "noisy", "old"], ["n2"]]
     assert all(group["prescription"] for group in asked["groups"])
 
 
-def test_a_python_that_is_named_runs_the_tool_where_no_other_can(hosts: Hosts, fleet: Fleet) -> None:
-    common = ("--ssh", "old", "--ssh-config", str(hosts.config), "--format", "json")
-    without, named = (
-        json.loads(fleet(*common, *more).stdout)["nodes"][0]
-        for more in ((), ("--python", str(hosts.environment)))
-    )
+def test_a_python_must_be_named_where_no_other_can_run_the_tool(
+    hosts: Hosts, fleet: Fleet, asked: dict[str, Any]
+) -> None:
+    done = fleet("--ssh", "old", "--ssh-config", str(hosts.config), "--format", "json")
+    (without,) = json.loads(done.stdout)["nodes"]
     assert without["status"] == "failed"
     assert without["reason"].startswith("there is no Python 3.")
-    assert named["status"] == "answered"
+    assert asked["by_name"]["old"]["status"] == "answered"
 
 
 def test_nothing_is_left_on_a_node(asked: dict[str, Any]) -> None:
@@ -193,6 +192,7 @@ def test_the_one_file_sends_itself(hosts: Hosts, tmp_path: Path) -> None:
     assert [node["status"] for node in json.loads(done.stdout)["nodes"]] == ["answered"], done.stderr
 
 
+@pytest.mark.slow
 def test_the_table_names_groups_and_exceptions(hosts: Hosts, fleet: Fleet, tmp_path: Path) -> None:
     listed = tmp_path / "hosts.txt"
     listed.write_text("# the cluster\nn1\n\nrefuses  # no server\n")
@@ -200,6 +200,12 @@ def test_the_table_names_groups_and_exceptions(hosts: Hosts, fleet: Fleet, tmp_p
     assert done.returncode == 1, done.stderr
     assert "2 nodes: 1 answered, 1 unreachable" in done.stdout
     assert "Could not be asked: 1" in done.stdout
+
+
+def test_a_file_names_hosts(tmp_path: Path) -> None:
+    listed = tmp_path / "hosts.txt"
+    listed.write_text("# the cluster\nn1\n\nrefuses  # no server\n")
+    assert ssh.hosts(f"@{listed}") == ["n1", "refuses"]
 
 
 def test_no_option_of_ssh_comes_in_by_a_host(fleet: Fleet) -> None:

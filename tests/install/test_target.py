@@ -317,10 +317,10 @@ def test_installer_ends_with_the_killed_process(
     tmp_path: Path, place: Path, make: Make, temporary: Path, log: Callable[[str], Log]
 ) -> None:
     assert (
-        in_a_child(lambda: run(make('kill -9 $PPID; sleep 0.5; touch "$0/../late"'), log("a"), quiet=True))
+        in_a_child(lambda: run(make('kill -9 $PPID; sleep 0.3; touch "$0/../late"'), log("a"), quiet=True))
         == -9
     )
-    time.sleep(1)
+    time.sleep(0.5)
     assert not (place.parent / "late").exists()
     run(make(), log("b"), quiet=True)
     assert strays(tmp_path, temporary) == []

@@ -12,7 +12,7 @@ import pytest
 
 from doctor import api
 from doctor.logs.collectors import MARKS
-from tests.sampling import sampled
+from tests.sampling import each, sampled
 
 DATA = Path(__file__).parent.parent / "data" / "collectors"
 
@@ -112,7 +112,7 @@ def test_every_recorded_report_is_listed() -> None:
     assert {path.name for path in DATA.iterdir() if path.suffix in (".txt", ".json")} == set(SHOWN)
 
 
-@pytest.mark.parametrize("name", SHOWN)
+@each("name", SHOWN)
 def test_a_report_is_read_by_its_structure(name: str) -> None:
     found = explained((DATA / name).read_bytes())
     facts = {key: value["value"] for key, value in found["facts"].items()}
@@ -132,7 +132,7 @@ def facts_of_cards(name: str, facts: dict[str, Any]) -> list[str]:
     return ["A100-SXM4-40GB"] if name == "tf-env-with-gpu.txt" else []
 
 
-@pytest.mark.parametrize("name", SHOWN)
+@each("name", SHOWN)
 def test_the_answer_asks_for_nothing_that_the_report_shows(name: str) -> None:
     found = explained((DATA / name).read_bytes())
     facts = found["facts"]

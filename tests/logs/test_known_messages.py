@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from doctor import api
+from tests.sampling import each
 
 CASES = [
     ("ImportError: cannot import name 'multi_gpu_model'", "tf-api-version"),
@@ -55,7 +56,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("text", "code"), CASES, ids=[text[:40] for text, _ in CASES])
+@each("text, code", CASES)
 def test_message_names_its_cause(text: str, code: str) -> None:
     assert api.explain(text.encode()).to_dict()["findings"][0]["code"] == code
 

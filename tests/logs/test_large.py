@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import threading
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ MESSAGE = (
 )
 
 
+@lru_cache(maxsize=4)
 def training(lines: int, seed: int = 0) -> str:
     return "".join(
         f"step {seed + i} of 90000 [{'=' * (i % 20)}>{'.' * (19 - i % 20)}] {i * 37 % 1000} ms/step value"

@@ -6,6 +6,7 @@ import pytest
 
 from doctor.facts import CudaVersion, CudnnVersion, DriverVersion, Gpu, TensorFlowVersion
 from doctor.logs import read
+from tests.sampling import each
 
 KINDS = {
     "tensorflow": TensorFlowVersion,
@@ -21,8 +22,8 @@ def stated(text: str) -> dict[str, str]:
     return {name: fact.version for name, fact in found.items() if fact is not None}  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(
-    ("text", "versions"),
+@each(
+    "text, versions",
     [
         ("TensorFlow with keras. In 2.1.0 (a laptop with 4 GB) it stops.\n", {"tensorflow": "2.1.0"}),
         ("one tf gpu 1.4.1 on a box, keras 2.1.5, and it is slow\n", {"tensorflow": "1.4.1"}),
@@ -38,7 +39,7 @@ def test_what_somebody_has_is_read(text: str, versions: dict[str, str]) -> None:
     assert stated(text) == versions
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "现在3090要cuda11，怎么配\n",

@@ -19,7 +19,7 @@ from doctor.logs import NotText, read
 from doctor.logs.reader import encoding_of
 from doctor.logs.text import Text, split, unwrap
 from doctor.tables import Tables
-from tests.sampling import examples
+from tests.sampling import each, examples
 
 BEFORE = "a first line\nanother: 内存 über 東京\n"
 MESSAGE = (
@@ -91,7 +91,7 @@ SAME_LINE: dict[str, Callable[[str], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("wrapping", SAME_LINE)
+@each("wrapping", SAME_LINE)
 def test_line_keeps_its_number_in_every_wrapping(wrapping: str) -> None:
     assert missing(read(SAME_LINE[wrapping](REPORT), "a.log")) == [("libcudnn.so.7", 3)]
 

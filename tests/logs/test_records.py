@@ -8,6 +8,7 @@ from doctor.facts import Symptom
 from doctor.logs import read
 from doctor.logs.signatures import catalogue
 from doctor.logs.windows import PRINTED, RECORD
+from tests.sampling import each
 
 RECORDS = (
     "I tensorflow/stream_executor/dso_loader.cc:108] successfully opened CUDA library libcudnn.so locally",
@@ -46,7 +47,7 @@ OTHERS = (
 )
 
 
-@pytest.mark.parametrize("line", RECORDS)
+@each("line", RECORDS)
 def test_a_record_of_a_log_and_a_frame_of_a_traceback_are_known_by_how_they_begin(line: str) -> None:
     assert PRINTED.match(line)
 

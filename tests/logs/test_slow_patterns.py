@@ -22,7 +22,7 @@ NOTEBOOK = {
 ONCE_SLOW = {
     "nvidia-smi": ("|   0  GeForce RTX 2060" + " " * 1200 + "\n") * 100,
     "list": ("list_physical_devices" + " " * 1400 + "\n") * 100,
-    "path": "LD_LIBRARY_PATH: " + "/usr/local/cuda-" * 60_000,
+    "path": "LD_LIBRARY_PATH: " + "/usr/local/cuda-" * 15_000,
     "count": "Num GPUs Available" + " " * 100_000,
     "notebook": json.dumps(NOTEBOOK),
     "notebook of lines": json.dumps(NOTEBOOK, indent=1),

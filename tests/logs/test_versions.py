@@ -8,6 +8,7 @@ from doctor.case import Case
 from doctor.facts import DriverCuda
 from doctor.logs import read
 from doctor.tables import Tables
+from tests.sampling import each
 
 MARKDOWN_TABLE = """| Part | Installed | |
 |---|---|---|
@@ -43,8 +44,8 @@ def stated(text: str) -> dict[str, str]:
     return {name: fact.version for name, fact in found.items() if fact is not None}
 
 
-@pytest.mark.parametrize(
-    ("text", "versions"),
+@each(
+    "text, versions",
     [
         (MARKDOWN_TABLE, {"tensorflow": "2.19.0", "python": "3.12.3", "cuda": "12.5.1", "cudnn": "9.3.0.75", "driver": "570.86.15"}),
         (NEEDED_TABLE, {}),
@@ -78,7 +79,6 @@ def stated(text: str) -> dict[str, str]:
         ("NVRM version:   515.65.01\nCUDA version:   11.7\n", {"driver": "515.65.01"}),
         ("видеокарта GTX 1660, драйвер 456.71, CUDA 10.1\n", {"cuda": "10.1", "driver": "456.71"}),
     ],
-    ids=["Markdown table", "table of what is needed", "conda list", "cuDNN's header after a grep", "TF:", "nightly", "macOS", "nvidia-smi cut short", "nvidia-smi in WSL", "what an update led to", "one works, a bare number fails", "one works, another fails", "works on the CPU only", "the only one there is", "a number of minutes", "at the end of a sentence", "advice", "denied", "denied beside another", "resolved libcuda", "resolved link of libcuda", "a remark before the version", "v.", "nvidia-container-cli info", "Russian"],
 )  # fmt: skip
 def test_versions_are_read_from(text: str, versions: dict[str, str]) -> None:
     assert stated(text) == versions

@@ -15,7 +15,7 @@ from doctor.logs.signatures import catalogue
 from tests.patterns.collect import Pattern, others, signatures
 from tests.patterns.cost import cost
 from tests.patterns.pumps import beginnings, pumped, pumps, words
-from tests.sampling import sampled
+from tests.sampling import each, sampled
 
 MOST = 10_000
 """Paths that may be tried for each character. The bound is loose: what comes near it takes a microsecond a
@@ -29,8 +29,8 @@ GROWTH = 3.0
 square."""
 
 
-@pytest.mark.parametrize(
-    ("pattern", "paths"),
+@each(
+    "pattern, paths",
     [
         (r"foo\s*bar", 1),
         (r"\b\w+foo", 1),
@@ -63,7 +63,7 @@ def test_limits_are_set_for_every_repeat_that_names_none() -> None:
 
 
 @pytest.mark.parametrize("several", [signatures, others], ids=["signatures", "others"])
-@pytest.mark.parametrize("part", sampled(range(10), 1))
+@pytest.mark.parametrize("part", sampled(range(20), 1))
 def test_no_pattern_tries_more_paths_than_a_few_for_each_character(
     part: int, several: Callable[[], list[Pattern]]
 ) -> None:
@@ -71,7 +71,7 @@ def test_no_pattern_tries_more_paths_than_a_few_for_each_character(
     assert len(patterns) > 300
     costs = [
         (p, cost(p.pattern, p.flags, anchored=p.anchored, whole=p.whole, without=p.without))
-        for p in patterns[part::10]
+        for p in patterns[part::20]
     ]
     dear = [
         f"{p.where}: {found.steps:.3g} {found.why}\n  {p.pattern!r}"

@@ -13,6 +13,7 @@ from doctor.tables import Tables
 from doctor.tables.arm import only_with_arm
 from tests.plan.contexts import outcome
 from tests.rules.situation import diagnosed
+from tests.sampling import each
 
 TABLES = Tables.bundled()
 BY_NAME = [
@@ -45,7 +46,7 @@ BY_ID = [
 ]
 
 
-@pytest.mark.parametrize("gpu", [*BY_NAME, *BY_ID])
+@each("gpu", [*BY_NAME, *BY_ID])
 def test_no_plan_for_an_arm_gpu_is_one_for_x86(tables: Tables, gpu: str) -> None:
     found = outcome(tables, gpu=gpu)
     assert found.context.platform == "linux-aarch64"
@@ -96,7 +97,7 @@ def test_a_wrong_processor_beside_an_arm_gpu_is_refused(tables: Tables) -> None:
         described(tables, os="linux x86_64", gpu=["GB10"])
 
 
-@pytest.mark.parametrize(
+@each(
     "gpu", ["B200", "HGX B200", "H100 PCIe", "H200", "RTX 5090", "A100", "B300", "RTX PRO 6000", "RTX 3090"]
 )
 def test_gpus_for_x86_stay_there(gpu: str) -> None:

@@ -153,7 +153,7 @@ def test_plan_takes_less_than_300_ms(times_pass: Callable[..., float], machine: 
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a terminal of POSIX")
-@pytest.mark.parametrize("command", [("plan", "--check"), ("check",)], ids=" ".join)
+@pytest.mark.parametrize("command", [("check",), pytest.param(("plan", "--check"), marks=pytest.mark.slow)])
 def test_a_python_that_takes_long_is_waited_for_with_a_word_on_the_terminal(
     tmp_path: Path, command: tuple[str, ...]
 ) -> None:

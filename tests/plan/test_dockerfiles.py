@@ -9,6 +9,7 @@ import pytest
 from doctor.plan.requirements import read
 from doctor.tables import Tables
 from tests.plan.contexts import errors, judged, left_out
+from tests.sampling import each
 
 
 def cures(tables: Tables, text: str, **machine: str) -> list[str]:
@@ -69,7 +70,7 @@ def test_another_tensorflow_in_an_official_image_is_held_to_the_libraries_of_tha
     assert errors(judged(tables, "Dockerfile", text.format("2.17.1"))) == {}
 
 
-@pytest.mark.parametrize(("text", "expected"), [
+@each("text, expected", [
     ("FROM a AS base\nRUN pip install tensorflow==2.15\nFROM base\n", [("tensorflow", "==2.15", 2)]),
     ("FROM a AS base\nRUN pip install tensorflow==2.15\nFROM b\nCOPY --from=base /x /x\n", []),
     ("ARG V=2.15\nFROM a\nARG V\nRUN pip install tensorflow==$V\n", [("tensorflow", "==2.15", 4)]),

@@ -12,6 +12,7 @@ import pytest
 from doctor.plan.conda import match_spec
 from doctor.tables import Tables
 from tests.plan.contexts import errors, judged, left_out
+from tests.sampling import each
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -86,7 +87,7 @@ def test_without_check_the_plan_is_still_an_answer(cli: Cli, tmp_path: Path) -> 
     assert b"not examined: - tensorflow=2.10" in done.stdout
 
 
-@pytest.mark.parametrize(("text", "expected"), [
+@each("text, expected", [
     ("cudatoolkit=11.2", ("cudatoolkit", "==11.2.*", "")), ("cudatoolkit==11.2", ("cudatoolkit", "==11.2", "")),
     ("cudnn=8.1=h123_0", ("cudnn", "==8.1", "h123_0")), ("tensorflow>=2.10", ("tensorflow", ">=2.10", "")),
     ("conda-forge::cudnn", ("cudnn", "", "")), ("conda-forge/linux-64::cudnn=8.1", ("cudnn", "==8.1.*", "")),

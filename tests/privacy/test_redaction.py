@@ -139,7 +139,7 @@ def test_the_structure_of_a_cluster_stays() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     ["TF_AUTH", "TF_SESSION_COOKIE", "TF_VAR_x", "TF_TOKEN_app", "NVIDIA_PASS", "NVIDIA_NGC_PAT", "NVIDIA_API_KEY", "HOME",
      "CUDA_SECRET", "TF_GPU_TOKEN", "NCCL_COMM_ID", "WANDB_API_KEY", "KERAS_PASSWORD", "XLA_AUTH", "TF_ENABLE_KEY"],
@@ -148,7 +148,7 @@ def test_only_listed_variables_are_read(name: str) -> None:
     assert not decides(name)
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     ["TF_CPP_MIN_LOG_LEVEL", "TF_FORCE_GPU_ALLOW_GROWTH", "TF_GPU_ALLOCATOR", "TF_XLA_FLAGS", "XLA_FLAGS", "TF_CONFIG",
      "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "LD_LIBRARY_PATH", "NVIDIA_DRIVER_CAPABILITIES", "NCCL_DEBUG", "TF_CPP_VMODULE",

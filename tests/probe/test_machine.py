@@ -86,16 +86,16 @@ def test_a_windows_root_is_known_by_its_folders(tmp_path: Path) -> None:
 @unix
 def test_a_program_that_hangs_is_killed_with_its_children(tmp_path: Path) -> None:
     mark = tmp_path / "alive"
-    child = f"import time; time.sleep(1.5); open({str(mark)!r}, 'w')"
+    child = f"import time; time.sleep(1.2); open({str(mark)!r}, 'w')"
     code = (
         f"import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', {child!r}]); time.sleep(60)"
     )
     start = time.monotonic()
-    ran = run_program([sys.executable, "-c", code], 1.0, dict(os.environ))
+    ran = run_program([sys.executable, "-c", code], 0.6, dict(os.environ))
     assert ran.timed_out
     assert ran.status is None
     assert time.monotonic() - start < 10
-    time.sleep(1.5)
+    time.sleep(0.8)
     assert not mark.exists()
 
 

@@ -17,7 +17,7 @@ from doctor.redact import Redactor
 from doctor.tables import Tables
 from tests.probe.machines import Folder
 from tests.probe.test_verdicts import FAULTS
-from tests.sampling import examples
+from tests.sampling import each, examples
 
 TYPES = sorted(
     (
@@ -96,7 +96,7 @@ def test_redaction_keeps_the_verdict(tmp_path: Path) -> None:
     assert again.verdict.code == diagnose(facts, Tables.bundled()).verdict.code == "library-path"
 
 
-@pytest.mark.parametrize(
+@each(
     "value",
     [
         None,

@@ -81,7 +81,7 @@ LEFT = dict.fromkeys(
 start."""
 
 
-@pytest.mark.parametrize("name", sampled(EVERY, 12))
+@pytest.mark.parametrize("name", sampled(EVERY, 8))
 def test_a_fault_s_cure_leads_to_a_healthy_machine(
     name: str, tmp_path: Path, tables: Tables, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,7 +15,7 @@ from doctor.render import Options, rendered
 from doctor.render.markdown import escaped, fence
 from doctor.shell import Literal
 from tests.render.conftest import MISMATCH
-from tests.sampling import examples
+from tests.sampling import each, examples
 
 markdown_it = pytest.importorskip("markdown_it")
 MARKDOWN = Options("markdown")
@@ -66,7 +66,7 @@ NASTY = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("text", NASTY)
+@each("text", NASTY)
 def test_nothing_of_a_report_becomes_markup_link_or_mention(text: str) -> None:
     page = rendered(with_texts(text), MARKDOWN)
     assert all(c.isprintable() or c == "\n" for c in page)

@@ -40,6 +40,7 @@ from doctor.findings import Finding
 from doctor.rules import RuleSet, rule_of
 from doctor.rules.gpu.visible_devices import hides
 from tests.rules.situation import bundled
+from tests.sampling import each
 
 HERE = Source("case", 1, "as it was stated")
 
@@ -409,12 +410,12 @@ def test_ptx_that_the_driver_cannot_compile_is_predicted_unless_the_log_says_wha
 # --- gpu-hidden: what a value does
 
 
-@pytest.mark.parametrize("value", ["", " ", "-1", "none", "void", "NoDevFiles", "-1,0", "x,0", "all"])
+@each("value", ["", " ", "-1", "none", "void", "NoDevFiles", "-1,0", "x,0", "all"])
 def test_a_value_whose_first_entry_is_no_gpu_hides_all(value: str) -> None:
     assert hides(value)
 
 
-@pytest.mark.parametrize("value", ["0", "1,0", "0,-1", "+1", " 2 ", "GPU-8f2c", "MIG-8f2c", "gpu-8f2c"])
+@each("value", ["0", "1,0", "0,-1", "+1", " 2 ", "GPU-8f2c", "MIG-8f2c", "gpu-8f2c"])
 def test_a_value_whose_first_entry_may_be_a_gpu_does_not_hide_all(value: str) -> None:
     assert not hides(value)
 

@@ -40,7 +40,7 @@ from doctor.probe.machine import Machine
 from doctor.shell import Path as ShellPath, commands_of, one_line
 from tests.rules.cases import FIRES
 from tests.rules.situation import bundled, diagnosed
-from tests.sampling import sampled
+from tests.sampling import each, sampled
 from tests.shell_readers import PAYLOADS, executed, held
 
 RECORDS = Path(__file__).resolve().parents[1] / "data" / "machines"
@@ -264,7 +264,7 @@ def test_an_interpreter_of_any_name_runs_as_that_name(payload: str, platform: st
 REQUIRED = "tensorflow 2.15.0 requires {}, but you have numpy 2.0.1 which is incompatible.\n"
 
 
-@pytest.mark.parametrize(
+@each(
     "asked",
     [
         "git+https://evil.example/x",
@@ -314,7 +314,7 @@ def test_a_folder_that_a_report_names_is_named_to_the_loader_only_where_cuda_is_
     assert any('"/usr/local/cuda-11.2/lib64$' in s.text for s in shown)
 
 
-@pytest.mark.parametrize("payload", PAYLOADS)
+@each("payload", PAYLOADS)
 def test_a_number_of_a_gpu_is_a_number(payload: str) -> None:
     detail = (("gpu", f"0{payload}"), ("count", "3"))
     facts = Facts(

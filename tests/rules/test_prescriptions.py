@@ -15,7 +15,7 @@ from tests.rules.cases import FIRES
 from tests.rules.pasting import PLATFORMS, faults, faults_of_finding, parses
 from tests.rules.situation import Fires, bundled, diagnosed
 from tests.rules.situations import moved
-from tests.sampling import examples, sampled
+from tests.sampling import each, examples, sampled
 
 NEWEST_OF_EACH_MINOR = tuple(
     {tuple(r.version.split(".")[:2]): r.version for r in bundled().releases("linux-x86_64")}.values()
@@ -147,8 +147,8 @@ def test_where_the_gpu_is_not_known_nothing_is_said_of_its_machine_code() -> Non
 # --- the check itself finds what is wrong
 
 
-@pytest.mark.parametrize(
-    ("step", "platform", "version", "fault"),
+@each(
+    "step, platform, version, fault",
     [
         (shell(Literal('python3 -c "print(1)')), "linux", None, "no command that a shell can read"),
         (shell(Literal("export A=1")), "windows", None, "command of another system"),

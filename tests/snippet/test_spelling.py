@@ -14,7 +14,7 @@ import pytest
 
 from doctor.remedies import code
 from doctor.remedies.snippets import SNIPPETS, Options
-from tests.sampling import sampled
+from tests.sampling import each, sampled
 
 WHEELS = {
     wheel["wheel"].split("-")[1]: wheel
@@ -71,7 +71,7 @@ def test_every_option_of_a_session_is_a_field_of_its_message():
     } <= used
 
 
-@pytest.mark.parametrize(
+@each(
     "version", ["1.4", "1.15.5", "2.0.0", "2.3.1", "2.4", "2.15", "2.16.1", "2.21.0", None]
 )
 def test_every_snippet_is_python_in_every_era(version):
@@ -79,8 +79,8 @@ def test_every_snippet_is_python_in_every_era(version):
         compile(program, "snippet", "exec")
 
 
-@pytest.mark.parametrize(
-    ("version", "era"),
+@each(
+    "version, era",
     [
         ("1.15", "1"),
         ("0.12", "1"),

@@ -92,7 +92,7 @@ def test_name_that_does_not_decide_is_ambiguous(tables: Tables, name: str, capab
     assert {gpu.capability for gpu in tables.gpu(name)} == capabilities
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     [
         "",

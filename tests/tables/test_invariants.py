@@ -14,6 +14,7 @@ import pytest
 from doctor.tables.invariants import problems
 from doctor.tables.store import BUNDLED, head_date
 from doctor.tables.versions import dotted
+from tests.sampling import each
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -23,7 +24,7 @@ FILES = sorted(BUNDLED.glob("*.json"))
 CAPABILITY = re.compile(r"\d{1,2}\.\d[af]?")
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@each("path", FILES, ids=lambda path: path.stem)
 def test_table_is_one_row_a_line_with_a_date(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     rows = json.loads(text)["rows"]
@@ -33,12 +34,12 @@ def test_table_is_one_row_a_line_with_a_date(path: Path) -> None:
     assert rows
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@each("path", FILES, ids=lambda path: path.stem)
 def test_every_row_names_its_source(path: Path) -> None:
     assert [row for row in json.loads(path.read_text(encoding="utf-8"))["rows"] if not row["source"]] == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@each("path", FILES, ids=lambda path: path.stem)
 def test_no_row_stands_twice(path: Path) -> None:
     rows = [json.dumps(row, sort_keys=True) for row in json.loads(path.read_text(encoding="utf-8"))["rows"]]
     assert [row for row, count in Counter(rows).items() if count > 1] == []
@@ -69,8 +70,8 @@ def good() -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize(
-    ("change", "complaint"),
+@each(
+    "change, complaint",
     [
         ({"gpu": False}, "build_info says True"),
         ({"cuda": "11.8"}, "opens libcudart.so.12 and says CUDA 11.8"),

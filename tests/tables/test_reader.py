@@ -14,6 +14,7 @@ from doctor.tables import Tables
 from doctor.tables.ordering import order
 from doctor.tables.store import BUNDLED, Store, TableError, user_folder
 from doctor.tables.versions import at_least, dotted
+from tests.sampling import each
 
 ROWS = [
     {
@@ -205,8 +206,8 @@ def test_nothing_is_read_until_it_is_asked_for() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, cwd=BUNDLED.parent)
 
 
-@pytest.mark.parametrize(
-    ("cuda", "version"),
+@each(
+    "cuda, version",
     [("12.5", "12.5"), ("12.5.1", "12.5 Update 1"), ("12.5 Update 1", "12.5 Update 1"), ("12.5u1", "12.5 Update 1"),
      ("CUDA 11.8", "11.8"), ("8.0.61", "8.0.61"), ("10.1.243", "10.1"), ("12.7", None), ("", None), ("x", None)],
 )  # fmt: skip
@@ -215,8 +216,8 @@ def test_toolkit_as_people_write_it(tables: Tables, cuda: str, version: str | No
     assert (row and row.data["version"]) == version
 
 
-@pytest.mark.parametrize(
-    ("cuda", "platform", "driver"),
+@each(
+    "cuda, platform, driver",
     [("11.0", "linux", "450.80.02"), ("11.8", "linux", "450.80.02"), ("11.2", "windows", "452.39"),
      ("12.5", "linux", "525.60.13"), ("12.5", "wsl", "528.33"), ("13.1", "linux", "580.65.06"),
      ("10.1", "linux", "418.39"), ("10.0", "linux", "410.48"), ("9.0", "linux", "384.81"), ("8.0", "linux", "375.26"),
@@ -227,8 +228,8 @@ def test_lowest_driver_of_a_cuda(tables: Tables, cuda: str, platform: str, drive
     assert (floor and floor.driver) == driver
 
 
-@pytest.mark.parametrize(
-    ("driver", "platform", "cuda"),
+@each(
+    "driver, platform, cuda",
     [("535.183.01", "linux", "12.2"), ("R535", "linux", "12.2"), ("450.80.02", "linux", "11.0"), ("440.33.01", "linux", "10.2"),
      ("418.39", "linux", "10.1"), ("418.87.00", "linux", "10.1"), ("495.29.05", "linux", "11.5"), ("565.57.01", "linux", "12.7"),
      ("430.50", "linux", "10.1"), ("551.23", "windows", "12.4"), ("528.33", "windows", "12.0"), ("531.14", "wsl", "12.1"),

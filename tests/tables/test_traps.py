@@ -11,6 +11,7 @@ from doctor.compat.situation import Situation, applies, concerns
 from doctor.tables import Tables, TensorFlowRelease, Trap
 from doctor.tables.store import BUNDLED
 from doctor.tables.versions import dotted
+from tests.sampling import each
 
 TABLES = Tables(BUNDLED)
 TRAPS = TABLES.traps()
@@ -69,14 +70,14 @@ def holds(build: TensorFlowRelease, derived: dict[str, Any]) -> bool:
     return True
 
 
-@pytest.mark.parametrize("trap", TRAPS, ids=lambda trap: trap.name)
+@each("trap", TRAPS, ids=lambda trap: trap.name)
 def test_trap_names_releases_that_exist(trap: Trap) -> None:
     if trap.name == "build-info-2.22":
         pytest.skip("2.22 is out only as a release candidate, which the table leaves out")
     assert builds_of(trap)
 
 
-@pytest.mark.parametrize("trap", [t for t in TRAPS if t.data.get("derived")], ids=lambda trap: trap.name)
+@each("trap", [t for t in TRAPS if t.data.get("derived")], ids=lambda trap: trap.name)
 def test_trap_is_what_the_tables_show_of_every_release_it_names(trap: Trap) -> None:
     wrong = [build.ref for build in builds_of(trap) if not holds(build, trap.data["derived"])]
     assert wrong == []

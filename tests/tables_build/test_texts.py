@@ -9,6 +9,7 @@ from doctor.tables.reading.metadata import parse_build_info, parse_metadata, ver
 from doctor.tables.reading.registry import IndexFile
 from doctor.tables.reading.releases import group_files
 from doctor.tables.reading.wheelnames import parse_wheel_name
+from tests.sampling import each
 
 
 @pytest.mark.parametrize(
@@ -52,8 +53,8 @@ def test_build_info_of_every_age_is_read_without_running_it() -> None:
         parse_build_info("def (")
 
 
-@pytest.mark.parametrize(
-    ("written", "meant"),
+@each(
+    "written, meant",
     [("10.1", "10.1"), ("64_101", "10.1"), ("64_110", "11.0"), ("64_80", "8.0"), ("64_7", "7"), ("12.5.1", "12.5.1"),
      ("", None), (None, None), ("nonsense", None)],
 )  # fmt: skip

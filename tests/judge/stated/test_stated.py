@@ -15,6 +15,7 @@ import pytest
 from doctor import api
 from tests.judge.stated import draw, forms, oracle
 from tests.judge.stated.oracle import ASK, EMPTY, Environment
+from tests.sampling import each
 
 RIGHT = 0.97
 QUICK = 40
@@ -159,7 +160,7 @@ def test_the_oracle_knows_near_misses_that_fit(env: Environment) -> None:
     assert not oracle.judge(env).codes
 
 
-@pytest.mark.parametrize(("env", "code"), MISFITS, ids=lambda value: str(value)[:40])
+@each("env, code", MISFITS, ids=lambda value: str(value)[:40])
 def test_the_oracle_knows_what_does_not_fit(env: Environment, code: str) -> None:
     assert code in oracle.judge(env).codes
 
