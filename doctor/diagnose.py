@@ -60,7 +60,7 @@ def gathered(
     judges = rule_set() if rules is None else RuleSet.of(rules)
     ready = judges.ready(case.seen)
     for code in judges.codes:
-        if code in CALM and findings:
+        if code in CALM and any(finding.severity != "info" for finding in findings):
             continue
         if code not in ready:
             skipped.append(_not_ready(code))

@@ -91,6 +91,21 @@ def _unbounded(case: Case, there: Mapping[str, Package], requires: Sequence[str]
     return broken
 
 
+DECIDES_IMPORT = frozenset(
+    ("absl-py", "gast", "h5py", "keras", "ml-dtypes", "numpy", "protobuf", "tensorflow-estimator", "wrapt")
+)
+"""Requirements whose newer releases are known to keep TensorFlow from importing: compiled or generated code
+depends on them, or they register names with TensorFlow (issues of tensorflow/tensorflow, 2017 to 2026)."""
+
+
+def _too_old(package: Package, specifier: str) -> bool:
+    """Whether a package is older than a requirement allows, so that it may lack what TensorFlow imports."""
+    lower = re.sub(r"~=", ">=", specifier).split(",")
+    return not satisfies(
+        package.version or "", ",".join(c for c in lower if c.strip().startswith((">", "==")))
+    )
+
+
 @rule(
     "python-dependency-conflict",
     "A Python package that TensorFlow needs has a version that breaks it",
@@ -144,6 +159,7 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
     requires = stated or (build.requires if build is not None else ())
     release = build.version if build is not None else case.tensorflow.version if case.tensorflow else ""
     broken: list[Package] = []
+    harmless: list[Package] = []
     # who builds TensorFlow anew compiles it against the packages that it is shipped with
     wheel = case.build is None or case.build.of_wheel
     if facts.kind == "machine" and requires and wheel:
@@ -151,15 +167,26 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
             name, specifier = _name_of(text), _OF_NAME.sub("", text, count=1)
             package = versions.get(name)
             try:
-                if package and package.version and ";" not in text and not satisfies(package.version, specifier):
+                if (
+                    package
+                    and package.version
+                    and ";" not in text
+                    and not satisfies(package.version, specifier)
+                ):
                     broken.append(package)
+                    if name not in DECIDES_IMPORT and (
+                        name == "tensorboard" or not _too_old(package, specifier)
+                    ):
+                        harmless.append(package)
             except ValueError:  # neither a version nor a range
                 continue
     late = _unbounded(case, versions, requires) if facts.kind == "machine" and release else {}
     broken += [package for package in late.values() if package not in broken]
     if not (numpy or protobuf or h5py or keras or other or broken or resolver):
         return
-    only_warning = resolver and not (numpy or protobuf or h5py or keras or other or broken)
+    breaking = [package for package in broken if package not in harmless]
+    broken = breaking or broken
+    failing = bool(numpy or protobuf or h5py or keras or other or breaking)
     install = partial(commands.pip, case, "install")
     steps: list[Step] = []
     pinned = {_name_of(r): r for r in (*requires, *late)}
@@ -245,6 +272,8 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
             f"{', '.join(f'{p.name} {p.version}' for p in broken[:4])} {'does' if len(broken) == 1 else 'do'}"
             f" not meet the requirements of TensorFlow {release}."
         )
+        if not breaking:
+            text += " TensorFlow usually works all the same."
     elif resolver:
         text = (
             f"pip installed packages that contradict TensorFlow's own requirements: it requires"
@@ -266,8 +295,14 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
         "python-dependency-conflict",
         text,
         [*numpy[:2], *protobuf[:2], *h5py[:1], *keras[:2], *other[:1], *broken[:3], *resolver[:1]],
-        severity="warning" if only_warning else "error",
-        confidence="likely" if not (printed or h5py or keras or (broken and not other)) else "certain",
+        severity="error" if failing else "warning" if resolver else "info",
+        confidence=(
+            "certain"
+            if printed or h5py or keras or (breaking and not other)
+            else "likely"
+            if failing or resolver
+            else "possible"
+        ),
         tables=[build] if build is not None and requires else [],
         steps=steps,
         verify=commands.run_python(case, "import tensorflow as tf; print(tf.__version__)"),
