@@ -232,6 +232,11 @@ def _without_nodes(machine: Folder) -> Folder:
     return machine
 
 
+def test_a_layered_root_with_a_kernel_of_its_own_is_no_container(tmp_path: Path) -> None:
+    machine = containerd(Folder(tmp_path)).nodes().write("/usr/lib/modules/6.1.0/kernel/nvidia.ko", "")
+    assert machine.diagnosis().verdict.code == "driver-libcuda-missing"
+
+
 @pytest.mark.parametrize("name", sampled(HEALTHY, 6))
 def test_a_healthy_machine_of_any_kind_is_not_called_broken(name: str, tmp_path: Path) -> None:
     diagnosis = HEALTHY[name](Folder(tmp_path / "healthy")).diagnosis()
@@ -247,11 +252,6 @@ FAULTS: dict[str, tuple[str, str, Callable[[Folder], Folder]]] = {
     ),
     "a pod without a GPU": ("container-no-gpu", "nvidia.com/gpu", pod),
     "containerd without a GPU": ("container-no-gpu", "--gpus all", containerd),
-    "a live system without the driver's libraries": (
-        "driver-libcuda-missing",
-        "",
-        lambda m: containerd(m).nodes().write("/usr/lib/modules/6.1.0/kernel/nvidia.ko", ""),
-    ),
     "podman without CDI": ("container-no-gpu", "podman run --rm --device nvidia.com/gpu=all", podman),
     "LXC without a GPU": ("container-no-gpu", "lxc config device add", lxc),
     "nspawn without a GPU": ("container-no-gpu", "systemd-nspawn --bind=/dev/nvidia0", nspawn),
