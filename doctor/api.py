@@ -241,7 +241,7 @@ def _examined(
     """The facts of this machine or of another one's files, and the times of the probes. limit: seconds for
     the deep check; None if there is none."""
     from doctor.errors import InputError, UnableError
-    from doctor.probe import Machine, NoPythonError, deep, look
+    from doctor.probe import Machine, NoPythonError, look
 
     try:
         machine = Machine.at(root) if root else Machine.here()
@@ -259,6 +259,8 @@ def _examined(
             raise UnableError("there is no Python to start TensorFlow with", "name one with --python")
         if tell is not None:
             tell(f"Starting TensorFlow in {seen.environment.executable} (at most {limit:.0f} s) ...")
+        from doctor.probe import deep
+
         facts = facts.plus(list(deep.examine(machine, seen.environment, facts, limit)))
     return facts, tuple(seen.times.items())
 

@@ -12,7 +12,7 @@ from doctor.facts import CudaCallFailed, Facts, GpuRegistered
 from doctor.findings import CONFIDENCES, SEVERITIES, Diagnosis, Finding, Part, Skipped
 from doctor.judge import compatibility
 from doctor.judge.rank import ranked
-from doctor.remedies import bindings, without_pip
+from doctor.remedies import without_pip
 from doctor.restated import restated
 from doctor.rules import ORDER, Rule, RuleSet, rule_set
 from doctor.tables import Tables
@@ -89,7 +89,11 @@ def gathered(
 def _here(finding: Finding, case: Case) -> Finding:
     """The finding with the steps that fit the case, written for its shell, and the table row of its
     TensorFlow."""
-    steps = fitting(bindings.reworded(finding, case), case.platform)
+    if case.facts.kind == "report":
+        from doctor.remedies import bindings
+
+        finding = bindings.reworded(finding, case)
+    steps = fitting(finding, case.platform)
     worded = without_pip.reworded(steps, case).on(case.platform)
     if case.bringing is None or not worded.tables:
         return worded

@@ -98,10 +98,25 @@ def _compiled(cls: Any) -> Callable[..., None]:
 
 
 def _first_init(self: Any, *args: Any, **named: Any) -> None:
+    """The `__init__` of a class until it is compiled, at the third call: of many classes a run makes two objects
+    at most. A call that a plain assignment does not serve, a wrong one included, compiles it at once."""
     cls = type(self)
+    names = cls.__match_args__
+    values = {**cls.__value_defaults__, **dict(zip(names, args)), **named}
+    _CALLS[cls] = calls = _CALLS.get(cls, 0) + 1
+    plain = len(args) <= len(names) and named.keys().isdisjoint(names[: len(args)])
+    if calls < 3 and plain and not cls.__value_factories__ and values.keys() == set(names):
+        for name in names:
+            _set(self, name, values[name])
+        if hasattr(cls, "__post_init__"):
+            self.__post_init__()
+        return
     init = _compiled(cls)
     cls.__init__ = init
     init(self, *args, **named)
+
+
+_CALLS: dict[type, int] = {}
 
 
 def _values(self: Any) -> tuple[Any, ...]:

@@ -27,6 +27,12 @@ FILES = (
     ("/dev/.lxc-boot-id", "lxc"),
     ("/var/lib/snapd/hostfs/usr", "snap"),
 )
+KERNELS = ("/boot/vmlinu[xz]*", "/lib/modules/*", "/usr/lib/modules/*")
+"""Files that every system with its own kernel has; containers and WSL distributions run on another system's
+kernel."""
+LAYERED = ("overlay", "fuse.fuse-overlayfs", "aufs")
+"""File systems of images. A system with its own kernel may have one as well; without a kernel it is a container of
+a runtime that leaves no mark (containerd's, enroot's, Charliecloud's)."""
 STATED = ("/run/host/container-manager", "/run/systemd/container")
 """Files with the name of the container's manager."""
 NAMES = {
@@ -52,6 +58,15 @@ GROUPS = (
 
 def kinds(machine: Machine) -> Iterator[tuple[str, Source]]:
     """The kinds of this container, each with its evidence; empty if it is not a container."""
+    found = list(_marked(machine))
+    for number, line in enumerate(() if found else _text(machine, "/proc/mounts").splitlines(), 1):
+        _, root, kind = (*line.split(), "", "", "")[:3]
+        if root == "/" and kind in LAYERED and not any(map(machine.glob, KERNELS)):
+            found = [("container", Source("/proc/mounts", number, line))]
+    yield from found
+
+
+def _marked(machine: Machine) -> Iterator[tuple[str, Source]]:
     if machine.system == "linux" and not root_is_a_disk(machine):
         for path, name in FILES:
             if machine.exists(path):
@@ -79,11 +94,6 @@ def inside(machine: Machine) -> bool:
         for name in ("KUBERNETES_SERVICE_HOST", "APPTAINER_CONTAINER", "SINGULARITY_CONTAINER")
     )
     return named or next(kinds(machine), None) is not None
-
-
-KERNELS = ("/boot/vmlinu[xz]*", "/lib/modules/*", "/usr/lib/modules/*")
-"""Files that every system with its own kernel has; containers and WSL distributions run on another system's
-kernel."""
 
 
 def at_rest(machine: Machine) -> bool:

@@ -82,6 +82,7 @@ class Search:
         folders += path or []
         self.folders = [entry.replace("/", "\\").rstrip("\\") for entry in dict.fromkeys(folders) if entry]
         self._names: dict[str, dict[str, str]] = {}
+        self._disk: list[tuple[str, set[str]]] | None = None
         self.unseen: dict[str, str] = {}
         """Folders that could not be listed, and why."""
 
@@ -101,6 +102,15 @@ class Search:
             for folder in self.folders
             if name.lower() in self.names(folder)
         ]
+
+    def on_disk(self, name: str) -> str | None:
+        """A folder outside Windows' own and the packages' that holds a DLL; "" if none does, None if there are too
+        many to tell."""
+        if self._disk is None:
+            every = [(folder, {name.lower() for name in names}) for folder, names in walked(self.machine)]
+            self._disk = [(folder, {n for n in names if n.endswith(".dll")}) for folder, names in every]
+        found = next((folder for folder, names in self._disk if name.lower() in names), None)
+        return found or (None if len(self._disk) >= WALK else "")
 
     def fault(self, path: str, depth: int = DEPTH) -> tuple[str, str | None]:
         """Why a file would not load, and the DLL at fault; ("", None) if it would load."""
@@ -170,6 +180,8 @@ def _called(search: Search, name: str, places: list[str]) -> Fact:
         if search.unseen:
             return missing(Source("the DLL search"), "libraries", search.unseen)
         there = [place for place in places if name.lower() in search.names(place)]
+        if not there and not search.path_known:
+            there = list(filter(None, [search.on_disk(name)]))
         if there and not search.path_known:
             reason = f"{name} is in {there[0]}; whether PATH holds that folder is not known"
             return Unreadable(Source("PATH", None, reason), "libraries", reason)
@@ -277,19 +289,10 @@ def _cudnn(
         at_least(stated, "8.3")
         and not at_least(stated, "9")
         and not search.find("zlibwapi.dll")
-        and (search.path_known or _nowhere(search.machine, "zlibwapi.dll"))
+        and (search.path_known or search.on_disk("zlibwapi.dll") == "")
     ):
         text = "zlibwapi.dll, which cuDNN 8 loads when it starts, is in none of the folders that are searched"
         yield LibraryNotLoaded(Source(opened[0], None, text), "zlibwapi.dll", text, "absent")
-
-
-def _nowhere(machine: Machine, name: str) -> bool:
-    """Whether no folder of the disk outside Windows' and packages' own holds a DLL; False if there are too many
-    to tell."""
-    for met, (_, names) in enumerate(walked(machine), 1):
-        if met == WALK or name in map(str.lower, names):
-            return False
-    return True
 
 
 def _toolkit(machine: Machine, home: str) -> Iterator[CudaVersion | CudnnVersion]:

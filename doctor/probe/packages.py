@@ -235,9 +235,9 @@ def _owner(machine: Machine, mine: list[Distribution], location: str | None) -> 
     if location is None:
         return mine[0] if len(mine) == 1 else None
     here = [entry for entry in mine if entry.folder == posixpath.dirname(location)] or mine
-    real = [entry for entry in here if not _empty(machine, entry, here)]
     if len(here) == 1:
         return here[0]
+    real = [entry for entry in here if not _empty(machine, entry, here)]
     import base64
     import hashlib
 

@@ -45,7 +45,11 @@ def _all_hold(version: str, range_: str, key: Callable[[str], Any]) -> bool:
     return True
 
 
-_CLAUSE = lazy.compile(r"\s*(?:(~=|[<>]=?)\s*(\d[\d.]*)|([=!]=)\s*(\d[\d.]*?)(\.\*)?)\s*")
+_CLAUSE = lazy.compile(
+    r"\s*(?:(~=|[<>]=?)\s*(\d[\d.]*)|([=!]=)\s*(\d[\d.]*?)(\.\*)?|(<)\s*(\d[\d.]*?)\.?dev\d*)\s*"
+)
+"""A clause without a pre-release; below 6.0.0dev, protobuf's usual bound, are the same final releases as below
+6.0.0."""
 _FINAL = lazy.compile(r"\d+(?:\.\d+)*")
 
 
@@ -55,7 +59,7 @@ def satisfies(version: str, specifier: str) -> bool:
     Raises ValueError for a version or specifier that cannot be read.
     """
     matches = [_CLAUSE.fullmatch(clause) for clause in specifier.split(",") if clause.strip()]
-    clauses = [(m[1] or m[3], m[2] or m[4], bool(m[5])) for m in matches if m]
+    clauses = [(m[1] or m[3] or m[6], m[2] or m[4] or m[7], bool(m[5])) for m in matches if m]
     plain = len(clauses) == len(matches) and all(map(_FINAL.fullmatch, (version, *(c[1] for c in clauses))))
     if not plain or any(sign == "~=" and "." not in wanted for sign, wanted, _ in clauses):
         from packaging.specifiers import SpecifierSet

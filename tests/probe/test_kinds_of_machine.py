@@ -105,6 +105,12 @@ def divided(machine: Folder, *compute: str) -> Folder:
     return ready(machine)
 
 
+def containerd(machine: Folder) -> Folder:
+    """A container of nerdctl's: only its layered root shows it."""
+    mounts = "overlay / overlay rw,lowerdir=/var/lib/containerd/1/fs,upperdir=/2/fs,workdir=/2/work 0 0\n"
+    return ready(host_with_driver(machine).write("/proc/mounts", mounts))
+
+
 def docker(machine: Folder) -> Folder:
     return ready(host_with_driver(machine).write("/.dockerenv", ""))
 
@@ -163,6 +169,10 @@ HEALTHY: dict[str, Callable[[Folder], Folder]] = {
     "a GPU that no list of models holds": unknown_model,
     "a pod with a GPU": lambda m: given(pod(m)),
     "docker with a GPU": lambda m: given(docker(m)),
+    "containerd with a GPU": lambda m: given(containerd(m)),
+    "a live system with a layered root": (
+        lambda m: given(containerd(m)).write("/usr/lib/modules/6.1.0/kernel/nvidia.ko", "")
+    ),
     "podman with CDI": lambda m: given(podman(m)),
     "LXC with a GPU": lambda m: given(lxc(m)),
     "nspawn with a GPU": lambda m: given(nspawn(m)),
@@ -222,6 +232,11 @@ def _without_nodes(machine: Folder) -> Folder:
     return machine
 
 
+def test_a_layered_root_with_a_kernel_of_its_own_is_no_container(tmp_path: Path) -> None:
+    machine = containerd(Folder(tmp_path)).nodes().write("/usr/lib/modules/6.1.0/kernel/nvidia.ko", "")
+    assert machine.diagnosis().verdict.code == "driver-libcuda-missing"
+
+
 @pytest.mark.parametrize("name", sampled(HEALTHY, 6))
 def test_a_healthy_machine_of_any_kind_is_not_called_broken(name: str, tmp_path: Path) -> None:
     diagnosis = HEALTHY[name](Folder(tmp_path / "healthy")).diagnosis()
@@ -236,6 +251,7 @@ FAULTS: dict[str, tuple[str, str, Callable[[Folder], Folder]]] = {
         lambda m: ready(m.write("/proc/sys/kernel/osrelease", WSL_KERNEL).write("/.dockerenv", "")),
     ),
     "a pod without a GPU": ("container-no-gpu", "nvidia.com/gpu", pod),
+    "containerd without a GPU": ("container-no-gpu", "--gpus all", containerd),
     "podman without CDI": ("container-no-gpu", "podman run --rm --device nvidia.com/gpu=all", podman),
     "LXC without a GPU": ("container-no-gpu", "lxc config device add", lxc),
     "nspawn without a GPU": ("container-no-gpu", "systemd-nspawn --bind=/dev/nvidia0", nspawn),

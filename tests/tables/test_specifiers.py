@@ -26,7 +26,7 @@ def test_a_clause_allows_what_packaging_says(sign: str) -> None:
         )
 
 
-@pytest.mark.parametrize("specifier", ["==1.2.*", "!=1.2.*", "==1.*", " >= 1.0 , < 2 ", "~=1.2,!=1.2.3", ""])
+@pytest.mark.parametrize("specifier", ["==1.2.*", "!=1.2.*", "==1.*", " >= 1.0 , < 2 ", "<2.0.0dev,>=1.2", "<1.2.dev0", "~=1.2,!=1.2.3", ""])
 def test_clauses_together_and_prefixes(specifier: str) -> None:
     for version in VERSIONS:
         assert satisfies(version, specifier) == SpecifierSet(specifier).contains(version, prereleases=True), version

@@ -58,8 +58,7 @@ def tf_cpu_only(case: Case) -> Iterator[Finding]:
     if plugin:
         yield found(
             "tf-cpu-only",
-            f"No TensorFlow for macOS has CUDA, and a Mac's GPU is Apple's own: {plugin[0].get('name')} gives it to"
-            " TensorFlow as GPU:0.",
+            f"No TensorFlow for macOS has CUDA; {plugin[0].get('name')} gives it the Mac's own GPU as GPU:0.",
             [*plugin[:1], *facts.of(TensorFlowBuild)[:1]],
             title="No CUDA on this Mac; TensorFlow uses its GPU through Apple's plugin",
             severity="info",
