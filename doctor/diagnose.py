@@ -155,7 +155,8 @@ def surer(findings: list[Finding], case: Case) -> list[Finding]:
     return [
         f
         for f in findings
-        if not (sure and f.code in MISFITS and f.confidence == "possible") and not (printed and f in suspected)
+        if not (sure and f.code in MISFITS and f.confidence == "possible")
+        and not (printed and f in suspected)
     ]
 
 

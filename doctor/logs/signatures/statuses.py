@@ -79,7 +79,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "status-words",
-        tuple((*_WORDS, *_COMMON)),
+        (*_WORDS, *_COMMON),
         rf"(?P<words>{_any(_WORDS)})|{_BEHIND}(?P<common>{_any(_COMMON)})",
         "Check failed: err == cudaSuccess || err == cudaErrorInvalidValue Unexpected CUDA error: unknown"
         " error",

@@ -136,9 +136,10 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
         or mismatched_pair(case)
         or bool(blamed_path(case))
     )
-    if another and not (glibc or lost_library or arch or shadow or tls or unmapped or seen or facts.has("msvc-runtime")):
+    proven = glibc or lost_library or arch or shadow or tls or unmapped or seen
+    if another and not (proven or facts.has("msvc-runtime")):
         return  # then the library that did not load belongs to CUDA or cuDNN
-    if cuda and not (glibc or lost_library or arch or shadow or tls or unmapped or seen):
+    if cuda and not proven:
         return
     steps: list[Step]
     rows: list[object] = []
@@ -357,25 +358,31 @@ def not_found(case: Case, library: LibraryNotLoaded) -> tuple[str, list[Step]]:
     name = library.name
     if case.component(name) == "system":
         package = manual(
-            f"Install the system's package that holds {name} (for libstdc++ and libgcc: libstdc++6 on Debian and"
-            " Ubuntu, libstdc++ on Fedora, Alpine and RHEL); on Alpine use an image with glibc, which"
-            " TensorFlow's wheels need"
+            f"Install the system's package that holds {name} (for libstdc++: libstdc++6 on Debian and Ubuntu,"
+            " libstdc++ on Fedora, RHEL and Alpine); on Alpine use an image with glibc, which TensorFlow's"
+            " wheels need"
         )
-        return f"{name}, a library of the C or C++ runtime that TensorFlow needs, is not on this system.", [package]
+        text = f"{name}, a library of the C or C++ runtime that TensorFlow needs, is not on this system."
+        return text, [package]
     stem = re.split(r"\.(?:so|dylib|dll)", name)[0]
     steps = [
-        shell(piped(run("ldconfig", "-p"), run("grep", "libtensorflow")), "shows whether it is installed", platform="linux"),
+        shell(
+            piped(run("ldconfig", "-p"), run("grep", "libtensorflow")),
+            "shows whether it is installed",
+            platform="linux",
+        ),
         manual(
             "A program in C, Go, Rust or .NET: unpack TensorFlow's C library of the release that the binding"
-            " names, put its lib folder on LD_LIBRARY_PATH (PATH on Windows), or run ldconfig for it. Node and"
-            " Java: reinstall the package, which brings the library for this system and processor"
+            " names and put its lib folder on LD_LIBRARY_PATH (PATH on Windows) or in ldconfig's files. Node"
+            " and Java: reinstall the package, which brings the library for this system and processor"
         ),
         manual(
-            "An operation or package that was compiled for TensorFlow: reinstall it for the installed release;"
-            " another major version has another name of the library"
+            "An operation or package that was compiled for TensorFlow: reinstall it for the installed"
+            " release; another major version has another name of the library"
         ),
     ]
-    return f"The loader does not find {stem or name}, TensorFlow's own library. It has nothing to do with CUDA.", steps
+    text = f"The loader does not find {stem or name}, TensorFlow's own library; CUDA is not concerned."
+    return text, steps
 
 
 def _below_the_floor(case: Case) -> list[Symptom]:
