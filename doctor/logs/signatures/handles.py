@@ -147,9 +147,10 @@ SIGNATURES: tuple[Signature, ...] = (
         "no-algorithm",
         words(
             "no algorithm worked|algorithms!"
-            " error|getconvolvealgorithms(|getrnnalgorithms(|->getconvolve|->getrnn"
+            " error|getconvolvealgorithms(|getrnnalgorithms(|->getconvolve|->getrnn|failed to allocate the scratch"
+            " space|failed to allocate scratch memory|failed to allocate workspace for cublaslt"
         ),
-        r"No algorithm worked|Check failed: stream->parent\(\)->Get(?:Convolve|Rnn)\w*Algorithms",
+        r"No algorithm worked|failed to allocate (?:the scratch space|scratch memory|workspace for cublasLt)|Check failed: stream->parent\(\)->Get(?:Convolve|Rnn)\w*Algorithms",
         "OP_REQUIRES failed at conv_ops.cc:1106 : Not found: No algorithm worked!",
     ),
     sig(
