@@ -8,10 +8,21 @@ from functools import lru_cache
 
 from doctor.case import Case
 from doctor.errors import DefectError
-from doctor.facts import CudaCallFailed, Facts, GpuRegistered
+from doctor.facts import (
+    CudaCallFailed,
+    CudaVersion,
+    CudnnVersion,
+    DriverVersion,
+    Facts,
+    Gpu,
+    GpuRegistered,
+    TensorFlowVersion,
+)
 from doctor.findings import CONFIDENCES, SEVERITIES, Diagnosis, Finding, Part, Skipped
 from doctor.judge import compatibility
+from doctor.judge.hypotheses import in_prose
 from doctor.judge.rank import ranked
+from doctor.judge.stated import BY_VERSIONS
 from doctor.remedies import without_pip
 from doctor.restated import restated
 from doctor.rules import ORDER, Rule, RuleSet, rule_set
@@ -71,7 +82,7 @@ def gathered(
             raise
         except Exception as error:
             raise DefectError(f"the rule {code} failed: {type(error).__name__}: {error}") from error
-    sure = surer(findings)
+    sure = surer(findings, case)
     left = overcome(sure, case)
     by_rules = merged(left, judges.by_code)
     if stages is not None:
@@ -128,10 +139,29 @@ MISFITS = ("cuda-version-mismatch", "cudnn-version-mismatch")
 """Codes of what people suspect first: versions that do not fit."""
 
 
-def surer(findings: list[Finding]) -> list[Finding]:
-    """The findings without merely suspected version conflicts, if there is a more certain finding."""
+VERSIONS = (Gpu, TensorFlowVersion, CudaVersion, CudnnVersion, DriverVersion)
+"""The types of facts that only state what is there."""
+
+
+def surer(findings: list[Finding], case: Case) -> list[Finding]:
+    """The findings without merely suspected version conflicts, if there is a more certain finding, and
+    without those that only stated versions suggest, if a program's own message names another fault."""
     sure = any(f.severity == "error" and f.confidence != "possible" for f in findings)
-    return [f for f in findings if not (sure and f.code in MISFITS and f.confidence == "possible")]
+    stated = {fact.source for kind in VERSIONS for fact in case.facts.of(kind)}
+    suspected = [
+        f
+        for f in findings
+        if f.confidence == "possible" and f.code in BY_VERSIONS and all(e in stated for e in f.evidence)
+    ]
+    printed = case.facts.kind == "report" and any(
+        f.severity != "info" and f.code not in BY_VERSIONS and not in_prose(f, case) for f in findings
+    )
+    return [
+        f
+        for f in findings
+        if not (sure and f.code in MISFITS and f.confidence == "possible")
+        and not (printed and f in suspected)
+    ]
 
 
 BEFORE_IT_STARTS = ("tf-not-installed", "tf-no-wheel", "python-dependency-conflict", "tf-import-failed")

@@ -16,7 +16,10 @@ _OWN = lazy.compile(
     r"(?:lib)?(?:tensorflow(?:_framework|_cc|_jni)?|jnitensorflow|_?pywrap_tensorflow\w{0,20})(?=[.\d]|$)"
 )
 """TensorFlow's own library, by the name of each of its bindings."""
-SYSTEM = ("libstdc++", "libgcc_s", "libgomp", "ld-linux", "ld-musl", "libc.", "libm.", "libdl.", "libpthread.")
+SYSTEM = (
+    *("libstdc++", "libgcc_s", "libgomp", "ld-linux", "ld-musl"),
+    *("libc.", "libm.", "libdl.", "libpthread."),
+)
 """The first letters of the libraries of the C and C++ runtime."""
 
 

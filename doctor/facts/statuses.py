@@ -15,11 +15,11 @@ from typing import NamedTuple
 class Status(NamedTuple):
     """One status.
 
-    number: in the driver's enumeration, and since CUDA 10.1 in the runtime's. name: the driver's. runtime: the runtime's. words: the part of what the libraries print for it
-    that no release changes. symptom: what it shows
-    wherever it appears; "" if that depends on the call. starting: only the start of CUDA returns it, so that
-    a text without a call means cuInit. common: other programs use the words as well, so they count only
-    behind CUDA's name or a call.
+    number: in the driver's enumeration, and since CUDA 10.1 in the runtime's. name: the driver's. runtime:
+    the runtime's. words: what the libraries print for it, in the part that no release changes. symptom: what
+    it shows wherever it appears; "" if that depends on the call. starting: only the start of CUDA returns it,
+    so that a text without a call means cuInit. common: other programs use the words as well, so they count
+    only behind CUDA's name or a call.
     """
 
     number: int
@@ -43,115 +43,168 @@ CUDA: tuple[Status, ...] = tuple(
         (100, "NO_DEVICE", "NoDevice", "no CUDA-capable device is detected", "no-device-shown", True),
         (101, "INVALID_DEVICE", "InvalidDevice", "invalid device ordinal", "invalid-ordinal"),
         (
-            35, "INSUFFICIENT_DRIVER",
+            35,
+            "INSUFFICIENT_DRIVER",
             "InsufficientDriver",
             "CUDA driver version is insufficient for CUDA runtime version",
             "driver-insufficient",
         ),
         (
-            46, "DEVICE_UNAVAILABLE",
+            46,
+            "DEVICE_UNAVAILABLE",
             "DevicesUnavailable",
             "busy or unavailable",
             "device-busy",
         ),
         (
-            216, "CONTEXT_ALREADY_IN_USE",
+            216,
+            "CONTEXT_ALREADY_IN_USE",
             "DeviceAlreadyInUse",
             "exclusive-thread device already in use by a different thread",
             "device-busy",
         ),
         (
-            209, "NO_BINARY_FOR_GPU",
+            209,
+            "NO_BINARY_FOR_GPU",
             "NoKernelImageForDevice",
             "no kernel image is available",
             "no-kernel-image",
         ),
         (200, "INVALID_IMAGE", "InvalidKernelImage", "device kernel image is invalid", "no-kernel-image"),
-        (98, "INVALID_DEVICE_FUNCTION", "InvalidDeviceFunction", "invalid device function", "function-not-in-build"),
+        (
+            98,
+            "INVALID_DEVICE_FUNCTION",
+            "InvalidDeviceFunction",
+            "invalid device function",
+            "function-not-in-build",
+        ),
         (218, "INVALID_PTX", "InvalidPtx", "a PTX JIT compilation failed", "ptx-invalid"),
         (
-            222, "UNSUPPORTED_PTX_VERSION",
+            222,
+            "UNSUPPORTED_PTX_VERSION",
             "UnsupportedPtxVersion",
             "PTX was compiled with an unsupported toolchain",
             "ptx-unsupported",
         ),
-        (221, "JIT_COMPILER_NOT_FOUND", "JitCompilerNotFound", "PTX JIT compiler library not found", "jit-failed"),
         (
-            214, "ECC_UNCORRECTABLE",
+            221,
+            "JIT_COMPILER_NOT_FOUND",
+            "JitCompilerNotFound",
+            "PTX JIT compiler library not found",
+            "jit-failed",
+        ),
+        (
+            214,
+            "ECC_UNCORRECTABLE",
             "ECCUncorrectable",
             "uncorrectable ECC error",
             "ecc-error",
         ),
         (
-            220, "NVLINK_UNCORRECTABLE",
+            220,
+            "NVLINK_UNCORRECTABLE",
             "NvlinkUncorrectable",
             "uncorrectable NVLink error",
             "hardware-error",
         ),
         (
-            721, "CONTAINED",
+            721,
+            "CONTAINED",
             "Contained",
             "Invalid access of peer GPU memory",
             "hardware-error",
         ),
         (
-            217, "PEER_ACCESS_UNSUPPORTED",
+            217,
+            "PEER_ACCESS_UNSUPPORTED",
             "PeerAccessUnsupported",
             "peer access is not supported",
             "peer-access",
         ),
         (711, "TOO_MANY_PEERS", "TooManyPeers", "peer mapping resources exhausted", "peer-access"),
-        (700, "ILLEGAL_ADDRESS", "IllegalAddress", "illegal memory access was encountered", "illegal-address"),
-        (701, "LAUNCH_OUT_OF_RESOURCES", "LaunchOutOfResources", "too many resources requested for launch", _CRASH),
+        (
+            700,
+            "ILLEGAL_ADDRESS",
+            "IllegalAddress",
+            "illegal memory access was encountered",
+            "illegal-address",
+        ),
+        (
+            701,
+            "LAUNCH_OUT_OF_RESOURCES",
+            "LaunchOutOfResources",
+            "too many resources requested for launch",
+            _CRASH,
+        ),
         (702, "LAUNCH_TIMEOUT", "LaunchTimeout", "launch timed out and was terminated", _CRASH),
         (710, "ASSERT", "Assert", "device-side assert triggered", _CRASH),
         (714, "HARDWARE_STACK_ERROR", "HardwareStackError", "hardware stack error", _CRASH),
-        (715, "ILLEGAL_INSTRUCTION", "IllegalInstruction", "an illegal instruction was encountered", _CRASH),
+        (
+            715,
+            "ILLEGAL_INSTRUCTION",
+            "IllegalInstruction",
+            "an illegal instruction was encountered",
+            _CRASH,
+        ),
         (716, "MISALIGNED_ADDRESS", "MisalignedAddress", "misaligned address", _CRASH),
         (
-            717, "INVALID_ADDRESS_SPACE",
+            717,
+            "INVALID_ADDRESS_SPACE",
             "InvalidAddressSpace",
             "operation not supported on global/shared address space",
             _CRASH,
         ),
         (718, "INVALID_PC", "InvalidPc", "invalid program counter", _CRASH),
         (719, "LAUNCH_FAILED", "LaunchFailure", "unspecified launch failure", _CRASH),
-        (304, "OPERATING_SYSTEM", "OperatingSystem", "OS call failed or operation not supported on this OS", "", True),
+        (
+            304,
+            "OPERATING_SYSTEM",
+            "OperatingSystem",
+            "OS call failed or operation not supported on this OS",
+            "",
+            True,
+        ),
         (800, "NOT_PERMITTED", "NotPermitted", "operation not permitted", "", True, True),
         (802, "SYSTEM_NOT_READY", "SystemNotReady", "system not yet initialized", "system-not-ready"),
         (
-            803, "SYSTEM_DRIVER_MISMATCH",
+            803,
+            "SYSTEM_DRIVER_MISMATCH",
             "SystemDriverMismatch",
             "unsupported display driver / cuda driver combination",
             "system-driver-mismatch",
         ),
         (
-            804, "COMPAT_NOT_SUPPORTED_ON_DEVICE",
+            804,
+            "COMPAT_NOT_SUPPORTED_ON_DEVICE",
             "CompatNotSupportedOnDevice",
             "forward compatibility was attempted on non supported HW",
             "compat-not-supported",
         ),
         (
-            805, "MPS_CONNECTION_FAILED",
+            805,
+            "MPS_CONNECTION_FAILED",
             "MpsConnectionFailed",
             "MPS client failed to connect to the MPS control daemon or the MPS server",
             _MPS,
         ),
         (806, "MPS_RPC_FAILURE", "MpsRpcFailure", "MPS server and client process mismatched", _MPS),
         (
-            807, "MPS_SERVER_NOT_READY",
+            807,
+            "MPS_SERVER_NOT_READY",
             "MpsServerNotReady",
             "MPS server is not ready to accept new MPS client requests",
             _MPS,
         ),
         (
-            808, "MPS_MAX_CLIENTS_REACHED",
+            808,
+            "MPS_MAX_CLIENTS_REACHED",
             "MpsMaxClientsReached",
             "the hardware resources required to create MPS client have been exhausted",
             _MPS,
         ),
         (
-            809, "MPS_MAX_CONNECTIONS_REACHED",
+            809,
+            "MPS_MAX_CONNECTIONS_REACHED",
             "MpsMaxConnectionsReached",
             "the hardware resources required to support device connections have been exhausted",
             _MPS,
@@ -159,8 +212,8 @@ CUDA: tuple[Status, ...] = tuple(
         (999, "UNKNOWN", "Unknown", "unknown error", "cuda-unknown-error", False, True),
     )
 )
-"""The statuses of CUDA's driver and runtime that say something of a machine, a build or a program. The words of
-the others (an invalid argument, say) name no cause."""
+"""The statuses of CUDA's driver and runtime that say something of a machine, a build or a program. The words
+of the others (an invalid argument, say) name no cause."""
 
 NVML: tuple[Status, ...] = tuple(
     Status(number, f"NVML_ERROR_{name}", f"NVMLError_{python}", words, symptom)
@@ -170,7 +223,13 @@ NVML: tuple[Status, ...] = tuple(
         (15, "GPU_IS_LOST", "GpuIsLost", "GPU is lost", "gpu-lost"),
         (16, "RESET_REQUIRED", "ResetRequired", "GPU requires reset", "gpu-lost"),
         (999, "UNKNOWN", "Unknown", "Unknown Error", "nvml-unknown-error"),
-        (17, "OPERATING_SYSTEM", "OperatingSystem", "The operating system has blocked the request", "nvml-blocked"),
+        (
+            17,
+            "OPERATING_SYSTEM",
+            "OperatingSystem",
+            "The operating system has blocked the request",
+            "nvml-blocked",
+        ),
     )
 )
 """The same for NVML: its name, pynvml's class, and the words of pynvml's exception."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from doctor.facts import CudnnMismatch, CudnnVersion, Fact, Source, Symptom
-from doctor.logs.signatures.signature import Signature, sig, spoken, words
+from doctor.logs.signatures.signature import Signature, glued, sig, spoken, words
 
 
 def dotted(number: str) -> str:
@@ -48,7 +48,7 @@ def library_status(match: re.Match[str], source: Source) -> Fact | None:
         return Symptom(source, "host-alloc-failed", detail)
     if match["full"]:
         return Symptom(source, "cuda-out-of-memory" if match["other"] else "cudnn-status-said", detail)
-    return Symptom(source, "routine-failed", detail)
+    return Symptom(source, "call-refused" if match["call"] else "routine-failed", detail)
 
 
 SIGNATURES: tuple[Signature, ...] = (
@@ -103,11 +103,14 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "routine-failed",
-        ("_status_execution_failed", "_status_mapping_error", "cufft_exec_failed", "_status_alloc_failed",
-         "_host_allocation_failed", "_device_allocation_failed"),
-        r"(?P<other>\b(?:CUDA|cu[A-Z]\w{2,7}) ?error: |\bfailure \d{1,3}: )?(?<![A-Za-z_])(?P<status>(?:"
-        r"CU[A-Z]{2,8}_STATUS_(?:EXECUTION_FAILED|MAPPING_ERROR|(?P<full>(?:INTERNAL_ERROR_DEVICE_)?ALLOC(?:ATION)?_FAILED)"
-        r"|INTERNAL_ERROR_(?P<host>HOST)_ALLOCATION_FAILED)|CUFFT_EXEC_FAILED))",
+        (
+            *glued(("cublas", "cudnn", "cusolver", "cusparse"), ("_status_",)),
+            "cufft_exec_failed",
+        ),
+        r"(?P<other>\b(?:CUDA|cu[A-Z]\w{2,7}) ?error: |\bfailure \d{1,3}: )?(?<![A-Za-z_])(?P<status>CU[A-Z]{2,8}_STATUS_"
+        r"(?:(?P<ran>EXECUTION_FAILED|MAPPING_ERROR)|(?P<full>(?:INTERNAL_ERROR_DEVICE_)?ALLOC(?:ATION)?_FAILED)"
+        r"|INTERNAL_ERROR_(?P<host>HOST)_ALLOCATION_FAILED|(?P<call>BAD_PARAM|INVALID_VALUE|NOT_SUPPORTED))"
+        r"|CUFFT_(?P<fft>EXEC_FAILED))(?![A-Z])",
         "RuntimeError: CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasSgemm(handle)`",
         library_status,
         origin="the headers of cuBLAS, cuDNN, cuSOLVER, cuFFT and cuSPARSE",
@@ -144,9 +147,10 @@ SIGNATURES: tuple[Signature, ...] = (
         "no-algorithm",
         words(
             "no algorithm worked|algorithms!"
-            " error|getconvolvealgorithms(|getrnnalgorithms(|->getconvolve|->getrnn"
+            " error|getconvolvealgorithms(|getrnnalgorithms(|->getconvolve|->getrnn|failed to allocate the scratch"
+            " space|failed to allocate scratch memory|failed to allocate workspace for cublaslt"
         ),
-        r"No algorithm worked|Check failed: stream->parent\(\)->Get(?:Convolve|Rnn)\w*Algorithms",
+        r"No algorithm worked|failed to allocate (?:the scratch space|scratch memory|workspace for cublasLt)|Check failed: stream->parent\(\)->Get(?:Convolve|Rnn)\w*Algorithms",
         "OP_REQUIRES failed at conv_ops.cc:1106 : Not found: No algorithm worked!",
     ),
     sig(

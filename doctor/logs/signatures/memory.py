@@ -42,11 +42,17 @@ def smi_process(match: re.Match[str], source: Source) -> Fact:
 
 
 def held_by_others(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """Memory held by others: more than half of the GPU is neither free nor PyTorch's own."""
-    total, own, free = mib(match["total"]), mib(match["reserved"] or match["own"]), mib(match["free"])
-    if total is not None and own is not None and free is not None and own + free < total / 2:
+    """Memory held by others: more than half of the GPU is neither free nor PyTorch's own; or memory that the
+    program itself filled: more than half of the GPU is its own."""
+    total, free = mib(match["total"] or match["whole"]), mib(match["free"] or match["left"])
+    own = mib(match["reserved"] or match["own"] or match["used"])
+    if total is None or own is None or free is None:
+        return
+    if own + free < total / 2:
         yield Symptom(source, "other-process", (("held", str(total - own - free)),))
         yield Symptom(source, "cuda-out-of-memory")
+    elif own > total / 2:
+        yield Symptom(source, "tensor-oom")
 
 
 SIGNATURES: tuple[Signature, ...] = (
@@ -55,11 +61,19 @@ SIGNATURES: tuple[Signature, ...] = (
         "total capacity",
         r"\(GPU (?P<index>\d{1,3}); (?P<total>[\d.]{1,8} [GM]iB) total capacity; (?P<own>[\d.]{1,8} [GMK]iB)"
         r" already allocated; (?P<free>[\d.]{1,8} (?:[GMK]iB|bytes)) free"
-        r"(?:; (?P<reserved>[\d.]{1,8} [GMK]iB) (?:reserved|cached))?",
+        r"(?:; (?P<reserved>[\d.]{1,8} [GMK]iB) (?:reserved|cached))?"
+        r"|has a total capacity of (?P<whole>[\d.]{1,8} [GM]iB) of which (?P<left>[\d.]{1,8} (?:[GMK]iB|bytes)) is"
+        r" free\.[^\n]{0,120}\bthis process has (?P<used>[\d.]{1,8} [GMK]iB) memory in use",
         "CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 31.75 GiB total capacity; 5.22 GiB already"
         " allocated; 44.69 MiB free; 5.30 GiB reserved in total by PyTorch)",
         held_by_others,
         origin="c10/cuda/CUDACachingAllocator.cpp",
+    ),
+    sig(
+        "cuda-out-of-memory",
+        "cuda error (failed to allocate",
+        r"CUDA error \(failed to allocate",
+        "CUDA error (failed to allocate 1024 bytes)",
     ),
     sig(  # DALI, whose memory is none of TensorFlow's pool
         "bfc-out-of-memory",
@@ -88,13 +102,13 @@ SIGNATURES: tuple[Signature, ...] = (
         words(
             "oom when allocating tensor|resource exhausted: oom|failed to allocate request for|failed copying"
             " input tensor|out of memory while trying to allocate|failed to allocate memory|ran out of gpu"
-            " memory|cuda out of memory. tried|out of memory allocating|out of memory error on gpu"
+            " memory|out of memory allocating|out of memory error on gpu"
             "|is smaller than requested bytes"
         ),
         r"OOM when allocating tensor(?: (?:with|of) shape ?\[?(?P<shape>[\d,x ]{1,80})(?:\]? and type"
         r" (?P<type>\w{3,9}))?)?(?:[^\n]{0,120}on (?P<device>\S+) by allocator (?P<allocator>\w+))?"
         r"|Out of memory while trying to allocate (?P<bytes>\d+(?= bytes)|[\d.]{1,8}[KMGT]i?B)"
-        r"|CUDA out of memory\. Tried to allocate|Out of memory allocating [\d,]{1,20} bytes \(allocated so far"
+        r"|Out of memory allocating [\d,]{1,20} bytes \(allocated so far"
         r"|Out of memory error on GPU \d{1,3}\. Cannot allocate|Failed to allocate memory for requested buffer of"
         r" size|Available memory of \d{1,20} is smaller than requested bytes|failed to allocate request for|ran out"
         r" of GPU memory"

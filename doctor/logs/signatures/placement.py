@@ -279,7 +279,7 @@ SIGNATURES: tuple[Signature, ...] = (
         words(
             "nccl warn|ncclsystemerror|ncclunhandledcudaerror|ncclinternalerror|ncclinvalidusage"
             "|ncclremoteerror|nccl: |nccl error|unhandled system error|unhandled cuda error|remote process"
-            " exited or there was a network error| failed: |nccl operation|nccl is not supported|invalid usage, nccl"
+            " exited or there was a network error| failed: |ncclcomminit|nccl operation|nccl is not supported|invalid usage, nccl"
             "|unable to load nccl|support op 'nccl|not registered 'nccl"
         ),
         r"NCCL WARN (?!Failed to open"

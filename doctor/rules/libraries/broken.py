@@ -67,7 +67,7 @@ def library_broken(case: Case) -> Iterator[Finding]:
             or "cudnn_" in lib.name.lower()
             or (lib.cause == "broken" and case.component(lib.name) != "driver")
         ]
-        if not broken:
+        if not broken and not facts.has("cudnn-part-broken"):
             return
     symbols = [
         s

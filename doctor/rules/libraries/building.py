@@ -16,7 +16,11 @@ def building(case: Case, code: str) -> Iterator[Finding]:
     """The finding `code` for a build that does not find a part of the toolkit: library-path if the linker
     lacks a library (the toolkit that compiled the code is there), cudnn-missing for any part of cuDNN, else
     cuda-missing."""
-    several = [s for s in case.facts.symptoms("toolkit-part-missing") if _code(s.get("component"), s.get("by")) == code]
+    several = [
+        s
+        for s in case.facts.symptoms("toolkit-part-missing")
+        if _code(s.get("component"), s.get("by")) == code
+    ]
     if not several:
         return
     part, component, by = (several[0].get(key) for key in ("part", "component", "by"))
@@ -24,14 +28,16 @@ def building(case: Case, code: str) -> Iterator[Finding]:
     if by == "linker":
         steps += [
             shell(
-                Literal(f"find / -name '*{_OF_LINKER.get(component, 'cudart')}*' -not -path '/proc/*' 2>/dev/null"),
+                Literal(
+                    f"find / -name '*{_OF_LINKER.get(component, 'cudart')}*' -not -path '/proc/*' 2>/dev/null"
+                ),
                 "shows whether the library is installed, and where",
                 platform="linux",
             ),
             shell(
                 Export("LIBRARY_PATH", Path("/usr/local/cuda/lib64")),
-                "makes the linker search the toolkit's folder; -L does the same for one command, and the driver's"
-                " library has its stand-in in lib64/stubs",
+                "makes the linker search the toolkit's folder, as -L does for one command; libcuda"
+                " has its stand-in in lib64/stubs",
                 platform="linux",
             ),
         ]
@@ -46,19 +52,22 @@ def building(case: Case, code: str) -> Iterator[Finding]:
         ]
     steps.append(
         manual(
-            f"If it is not installed: install {_OF[component]}, with its files for development, in the version"
-            " that the build asks for. pip's NVIDIA packages and the driver do not bring those"
+            f"If it is not installed: install {_OF[component]}, with its files for development, in the"
+            " version that the build asks for. pip's NVIDIA packages and the driver do not bring those"
         )
     )
     yield found(
         code,
         f"A build does not find {part}, a part of {_OF[component]}: it is not installed, or the build"
-        f" {'searches' if by != 'linker' else 'links'} without its folder. TensorFlow's wheels are not concerned.",
+        f" {'searches' if by != 'linker' else 'links'} without its folder. TensorFlow's wheels are not"
+        " concerned.",
         several[:3],
         title=f"A build does not find {_OF[component]}",
         confidence="likely",
         steps=steps,
-        verify=piped(run("ldconfig", "-p"), run("grep", "libcu")) if by == "linker" else run("nvcc", "--version"),
+        verify=piped(run("ldconfig", "-p"), run("grep", "libcu"))
+        if by == "linker"
+        else run("nvcc", "--version"),
     )
 
 

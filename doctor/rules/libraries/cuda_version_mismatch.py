@@ -185,10 +185,15 @@ def _compiling(refused: list[Symptom]) -> Finding:
         cure = "Compile with an older compiler (nvcc -ccbin, CUDAHOSTCXX), or with a newer toolkit"
     elif old:
         text = f"The installed CUDA toolkit no longer compiles for {old}: the code is meant for older GPUs."
-        cure = "Take that architecture out of the build's list unless the GPU is so old, else use an older toolkit"
+        cure = (
+            "Take that architecture out of the build's list unless the GPU is so old, else use an older toolkit"
+        )
     else:
-        text = f"Code is compiled with CUDA {refused[0].get('have')} for a program that was built with CUDA {wanted}."
-        cure = f"Compile it with the toolkit of CUDA {wanted}: install it beside the other and set CUDA_HOME to it"
+        text = (
+            f"Code is compiled with CUDA {refused[0].get('have')} for a program that was built with CUDA"
+            f" {wanted}."
+        )
+        cure = f"Compile it with the toolkit of CUDA {wanted}: install it beside the other, and set CUDA_HOME"
     return found(
         "cuda-version-mismatch",
         text,

@@ -31,9 +31,8 @@ def gone(case: Case) -> list[LibraryNotLoaded]:
 
     def counts(lib: LibraryNotLoaded) -> bool:
         name = lib.name.lower()
-        words = lib.source.text
-        ended = "ImportError" in words or ("cannot open shared object" in words and "dlerror" not in words)
-        return (ended and any(word in name for word in ("nccl", *linked))) or not any(word in name for word in optional)
+        ended = "ImportError" in lib.source.text and any(word in name for word in ("nccl", *linked))
+        return ended or not any(word in name for word in optional)
 
     return [lib for lib in case.missing("cuda") if counts(lib)]
 

@@ -14,9 +14,10 @@ from doctor.remedies.fitness import installation, on_driver, usable
 from doctor.rules.libraries.stated import blamed_path, mismatched_pair
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.node_addon import addon_that_does_not_load
+from doctor.rules.tensorflow.own_library import not_found
 from doctor.rules.tensorflow.own_ops import own_ops, pythons_own
 from doctor.rules.tensorflow.removed_names import missing_parts
-from doctor.shell import Export, Joined, Literal, Path, piped, run
+from doctor.shell import Export, Joined, Literal, Path, run
 from doctor.tables import dotted
 from doctor.values import replace
 
@@ -136,9 +137,10 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
         or mismatched_pair(case)
         or bool(blamed_path(case))
     )
-    if another and not (glibc or lost_library or arch or shadow or tls or unmapped or seen or facts.has("msvc-runtime")):
+    proven = glibc or lost_library or arch or shadow or tls or unmapped or seen
+    if another and not (proven or facts.has("msvc-runtime")):
         return  # then the library that did not load belongs to CUDA or cuDNN
-    if cuda and not (glibc or lost_library or arch or shadow or tls or unmapped or seen):
+    if cuda and not proven:
         return
     steps: list[Step]
     rows: list[object] = []
@@ -183,6 +185,7 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
             )
     elif lost_library:
         text, steps = not_found(case, lost_library[0])
+        steps = [*(fresh if "ImportError" in lost_library[0].source.text else ()), *steps]
     elif shadow:
         path = next((s.get("path") for s in shadow if s.get("path")), "")
         text = f"`import tensorflow` finds {path or 'something else with that name'} first."
@@ -368,33 +371,6 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
         steps=steps,
         verify=commands.run_python(case, "import tensorflow as tf; print(tf.__version__)"),
     )
-
-
-def not_found(case: Case, library: LibraryNotLoaded) -> tuple[str, list[Step]]:
-    """What to say, and what to do, if the loader does not find TensorFlow's own library or one of the
-    system's."""
-    name = library.name
-    if case.component(name) == "system":
-        package = manual(
-            f"Install the system's package that holds {name} (for libstdc++ and libgcc: libstdc++6 on Debian and"
-            " Ubuntu, libstdc++ on Fedora, Alpine and RHEL); on Alpine use an image with glibc, which"
-            " TensorFlow's wheels need"
-        )
-        return f"{name}, a library of the C or C++ runtime that TensorFlow needs, is not on this system.", [package]
-    stem = re.split(r"\.(?:so|dylib|dll)", name)[0]
-    steps = [
-        shell(piped(run("ldconfig", "-p"), run("grep", "libtensorflow")), "shows whether it is installed", platform="linux"),
-        manual(
-            "A program in C, Go, Rust or .NET: unpack TensorFlow's C library of the release that the binding"
-            " names, put its lib folder on LD_LIBRARY_PATH (PATH on Windows), or run ldconfig for it. Node and"
-            " Java: reinstall the package, which brings the library for this system and processor"
-        ),
-        manual(
-            "An operation or package that was compiled for TensorFlow: reinstall it for the installed release;"
-            " another major version has another name of the library"
-        ),
-    ]
-    return f"The loader does not find {stem or name}, TensorFlow's own library. It has nothing to do with CUDA.", steps
 
 
 def _below_the_floor(case: Case) -> list[Symptom]:

@@ -10,6 +10,21 @@ DRIVER = "stream_executor/cuda/cuda_driver.cc"
 
 FIRES = (
     Fires(
+        "gpu-bad-state",
+        "workers that were forked after TensorFlow had started",
+        log(
+            "2.13.0",
+            logged(
+                "E",
+                DRIVER,
+                "could not retrieve CUDA device count: CUDA_ERROR_NOT_INITIALIZED: initialization error",
+                1278,
+            ),
+        ),
+        "CUDA_ERROR_NOT_INITIALIZED",
+        words=("forked",),
+    ),
+    Fires(
         "gpu-memory-held",
         "a kernel that finds no memory at its launch",
         "Non-OK-status: GpuLaunchKernel(FillKernel<float>, blocks, threads, 0, d.stream(), size, data)"
@@ -166,20 +181,6 @@ FIRES = (
 )
 
 NEAR_MISSES = (
-    NearMiss(
-        "gpu-bad-state",
-        "workers that were forked after TensorFlow had started",
-        "undetermined",
-        log(
-            "2.13.0",
-            logged(
-                "E",
-                DRIVER,
-                "could not retrieve CUDA device count: CUDA_ERROR_NOT_INITIALIZED: initialization error",
-                1278,
-            ),
-        ),
-    ),
     NearMiss(
         "tf-cpu-only",
         "two times side by side",

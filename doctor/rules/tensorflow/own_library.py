@@ -1,0 +1,43 @@
+"""TensorFlow's own library, or one of the system's that it needs, which a loader does not find."""
+
+from __future__ import annotations
+
+import re
+
+from doctor.case import Case
+from doctor.facts import LibraryNotLoaded
+from doctor.findings import Step, manual, shell
+from doctor.shell import piped, run
+
+
+def not_found(case: Case, library: LibraryNotLoaded) -> tuple[str, list[Step]]:
+    """What to say, and what to do, if the loader does not find TensorFlow's own library or one of the
+    system's."""
+    name = library.name
+    if case.component(name) == "system":
+        package = manual(
+            f"Install the system's package that holds {name} (for libstdc++: libstdc++6 on Debian and Ubuntu,"
+            " libstdc++ on Fedora, RHEL and Alpine); on Alpine use an image with glibc, which TensorFlow's"
+            " wheels need"
+        )
+        text = f"{name}, a library of the C or C++ runtime that TensorFlow needs, is not on this system."
+        return text, [package]
+    stem = re.split(r"\.(?:so|dylib|dll)", name)[0]
+    steps = [
+        shell(
+            piped(run("ldconfig", "-p"), run("grep", "libtensorflow")),
+            "shows whether it is installed",
+            platform="linux",
+        ),
+        manual(
+            "A program in C, Go, Rust or .NET: unpack TensorFlow's C library of the release that the binding"
+            " names and put its lib folder on LD_LIBRARY_PATH (PATH on Windows) or in ldconfig's files. Node"
+            " and Java: reinstall the package, which brings the library for this system and processor"
+        ),
+        manual(
+            "An operation or package that was compiled for TensorFlow: reinstall it for the installed"
+            " release; another major version has another name of the library"
+        ),
+    ]
+    text = f"The loader does not find {stem or name}, TensorFlow's own library; CUDA is not concerned."
+    return text, steps
