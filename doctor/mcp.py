@@ -158,7 +158,7 @@ def server(python: str | None = None) -> Any:
         3090", "8.6", "none") and driver describe the machine; without them, this machine is used. files:
         requirement files, locks, Dockerfiles or compose files by name and content: each line that cannot work
         is a finding."""
-        wish: dict[str, Any] = {
+        asked: dict[str, Any] = {
             "tensorflow": tensorflow,
             "python": python,
             "os": os,
@@ -169,7 +169,7 @@ def server(python: str | None = None) -> Any:
             "cpu": cpu,
             "texts": files,
         }
-        return await _within("plan", lambda: _planned(wish))
+        return await _within("plan", lambda: _planned(asked))
 
     @tool("Look into the compatibility tables")
     async def lookup_table(
@@ -254,10 +254,10 @@ def _diagnosis(report: dict[str, Any]) -> Diagnosis:
     return {"note": NOTE, **{key: report[key] for key in Diagnosis.__annotations__ if key != "note"}}  # type: ignore[typeddict-item]
 
 
-def _planned(wish: dict[str, Any]) -> Plans:
+def _planned(asked: dict[str, Any]) -> Plans:
     from doctor import api
 
-    report = api.plan(**wish).to_dict()
+    report = api.plan(**asked).to_dict()
     return {"note": NOTE, **{key: report[key] for key in Plans.__annotations__ if key != "note"}}  # type: ignore[typeddict-item]
 
 

@@ -33,7 +33,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--python", metavar="ENV", help="the environment whose TensorFlow (or NumPy) is measured"
     )
     parser.add_argument(
-        "--gpu", type=int, metavar="N", help="nvidia-smi's number (default: what the process sees first)"
+        "--gpu",
+        type=int,
+        metavar="N",
+        help="the GPU, by nvidia-smi's number (default: the first that the process sees)",
     )
     parser.add_argument("--quick", action="store_true", help="small sizes, few repeats")
     parser.add_argument(
@@ -54,13 +57,13 @@ def run(args: argparse.Namespace) -> int:
     from doctor.subprocesses.signals import ending_in_order
 
     if args.format in ("markdown", "html"):
-        raise UsageError("bench answers as text or json")
+        raise UsageError("bench supports only --format text and json")
     picture = bool(args.output) and args.output.lower().endswith((".svg", ".png"))
     if picture:
         charts.may_write(args.output)
     interpreter = find_interpreter(args.python, ())
     if interpreter is None:
-        raise UnableError("there is no Python to measure with", "name one with --python")
+        raise UnableError("no Python was found to measure with", "name one with --python")
     build = find_tensorflow(interpreter)
     environment = dict(os.environ)
     if args.gpu is not None:

@@ -21,7 +21,8 @@ EPILOG = """\
   check --root /mnt/disk                 another system's files: a container's, a chroot, a mounted disk; nothing is run
   check --save machine.json              save what was seen, without names and tokens, to diagnose it elsewhere
   check --from machine.json              diagnose what was saved
-  check --script > collect.sh            for a machine without Python 3.8: run it there, and explain its output"""
+  check --script > collect.sh            for a machine without Python 3.8: run it there, and explain its
+  output"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -84,10 +85,10 @@ def run(args: argparse.Namespace) -> int:
             stream.write(resources.text("doctor.probe", "collect.sh"))
         return 0
     from doctor import api, render
-    from doctor.commands.waiting import LOOKING, said_after_a_second
+    from doctor.commands.waiting import LOOKING, progress_notice
 
     terminal = sys.stderr is not None and sys.stderr.isatty() and not getattr(args, "quiet", False)
-    with said_after_a_second(LOOKING, args) if not args.record else contextlib.nullcontext() as waiting:
+    with progress_notice(LOOKING, args) if not args.record else contextlib.nullcontext() as waiting:
 
         def tell(words: str) -> None:
             if waiting is not None:

@@ -14,7 +14,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the page, or the list. Raises UsageError for a code that does not exist."""
+    """Print the page of a code, or the list of all. Raises UsageError for a code that does not exist."""
     from doctor.render.output import destination
     from doctor.rules import PLACES, all_rules, rule_of
 

@@ -19,7 +19,7 @@ examples:
   tfgpu-doctor devices                         this machine, with the current CUDA_VISIBLE_DEVICES
   tfgpu-doctor devices --visible "-1,0"        what that value would do
   tfgpu-doctor devices --visible 2,0 --order PCI_BUS_ID
-  tfgpu-doctor devices --visible 1 --count 4   on a machine with four GPUs of one kind"""
+  tfgpu-doctor devices --visible 1 --count 4   on a machine with four GPUs of the same model"""
 ASSUMED = 4
 
 
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="CUDA_DEVICE_ORDER (default: its current value)",
     )
     parser.add_argument(
-        "--count", type=whole(0, 64), metavar="N", help="explain the value for N GPUs of one kind"
+        "--count", type=whole(0, 64), metavar="N", help="explain the value for N GPUs of the same model"
     )
 
 
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     from doctor.render.output import destination
 
     if args.format in ("markdown", "html"):
-        raise UsageError("devices answers as text or json")
+        raise UsageError("devices supports only --format text and json")
     value = args.visible if args.visible is not None else os.environ.get("CUDA_VISIBLE_DEVICES")
     order = args.order or os.environ.get("CUDA_DEVICE_ORDER")
     seen = Seen() if args.count is not None else look(os.environ, order)
@@ -108,7 +108,7 @@ def _document(
     notes = []
     if assumed:
         notes.append(
-            f"No NVIDIA GPU answers here ({seen.problem}): explained for {assumed} GPUs of one kind."
+            f"No NVIDIA GPU answers here ({seen.problem}): explained for {assumed} GPUs of the same model."
         )
     if not certain:
         notes.append(
@@ -117,12 +117,15 @@ def _document(
         )
     elif seen.driver_order and list(seen.driver_order) != [device.bus_id for device in seen.devices]:
         notes.append(
-            "CUDA counts these GPUs in another order than nvidia-smi (fastest first); "
-            "CUDA_DEVICE_ORDER=PCI_BUS_ID makes the numbers the same."
+            "CUDA numbers these GPUs in a different order from nvidia-smi (fastest first);"
+            " CUDA_DEVICE_ORDER=PCI_BUS_ID makes the numbers the same."
         )
     agrees = None if said is None else said == expected
     if agrees is False:
-        notes.append(f"The driver itself shows {', '.join(said or ()) or 'no GPU'}; the driver decides.")
+        notes.append(
+            f"The driver itself shows {', '.join(said or ()) or 'no GPU'}, and its answer is the one"
+            " that counts."
+        )
     if visibility.value is not None and visibility.shown:
         notes.append(
             "The process numbers the GPUs that it sees from GPU:0; use those numbers in the program."
@@ -166,7 +169,7 @@ def _print(page: dict[str, Any], out: TextIO, color: str, *, real: bool) -> None
             ("nvidia-smi", "right"),
             ("TensorFlow", "left"),
             ("GPU", "left"),
-            ("free of MiB", "right"),
+            ("free MiB, of all", "right"),
             ("used by", "left"),
         ):
             table.add_column(heading, justify=side)  # type: ignore[arg-type]

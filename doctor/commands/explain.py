@@ -27,8 +27,8 @@ Requests to GitHub use the token in GITHUB_TOKEN or GH_TOKEN if one is set."""
 MANY = 32
 """From this number of reports on, all cores are used."""
 ALONE = 0.25
-"""Seconds for which the first reports are read by this process alone; that compiles what most reports
-need."""
+"""For this many seconds the first reports are read by this process alone, which compiles the patterns that
+most reports need."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -117,7 +117,9 @@ def run(args: argparse.Namespace) -> int:
             error = DefectError if defects else InputError
             raise error(f"none of {failed} inputs could be read" if failed > 1 else "nothing was read")
         if not read:
-            raise InputError("the named files hold no text", "name files, or a folder that holds some")
+            raise InputError(
+                "the named files contain no text", "name text files, or a folder that contains some"
+            )
         if summary is not None:
             summary.unreadable = failed
             stream.write(before + show(summary, options))
@@ -177,7 +179,7 @@ def _hint(reason: str) -> str:
     return (
         "was anything printed? 2>&1 catches what goes to standard error"
         if reason == "empty"
-        else "name a text"
+        else "name a text file"
     )
 
 
@@ -249,7 +251,7 @@ def _quiet() -> None:
 
 
 def _safely(item: Input, options: Options, brief: bool, progress: Progress | None = None) -> Answer:
-    """The answer to one of many inputs: a defect in reading one does not stop the others."""
+    """The answer to one of many inputs: an internal error while reading one does not stop the others."""
     import os
 
     try:
@@ -257,5 +259,5 @@ def _safely(item: Input, options: Options, brief: bool, progress: Progress | Non
     except Exception as error:
         if os.environ.get("TFGPU_DOCTOR_TRACEBACK"):
             raise
-        said = f"a defect while reading `{item.name}`: {type(error).__name__}: {error}"[:400]
+        said = f"an internal error while reading `{item.name}`: {type(error).__name__}: {error}"[:400]
         return Answer(item.name, failed=True, defect=True, error=said)

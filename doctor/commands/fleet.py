@@ -68,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     nodes.add_argument(
         "--distributed",
         action="store_true",
-        help="also: do the nodes agree on what MultiWorkerMirroredStrategy needs?",
+        help="also check whether the nodes agree on what MultiWorkerMirroredStrategy needs",
     )
     pods = parser.add_argument_group("options of --manifest kubernetes")
     pods.add_argument(
@@ -82,7 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=whole(0, 64),
         default=1,
         metavar="N",
-        help="GPUs (nvidia.com/gpu) that each pod asks for (1)",
+        help="GPUs (nvidia.com/gpu) that each pod requests (1)",
     )
     pods.add_argument("--namespace", help="the namespace")
     pods.add_argument(
@@ -107,7 +107,8 @@ def run(args: argparse.Namespace) -> int:
     chosen += ["read"] if args.words else []
     if len(chosen) != 1:
         raise UsageError(
-            f"--{chosen[0]} and {chosen[1]} exclude each other"
+            " and ".join(f"--{name}" if name != "read" else "`fleet read`" for name in chosen[:2])
+            + " exclude each other"
             if chosen
             else "no nodes and no reports are named",
             "`fleet read PATH`, --ssh HOSTS, --slurm, --ray or --manifest kubernetes",

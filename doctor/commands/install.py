@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     own.add_argument("--keep", action="store_true", help="keep the environment even if something fails")
     own.add_argument(
-        "--memory-growth", action="store_true", help="let TensorFlow take GPU memory as it needs it"
+        "--memory-growth", action="store_true", help="make TensorFlow take GPU memory as it needs it"
     )
     own.add_argument(
         "--installer", choices=("auto", "pip", "uv"), default="auto", help="auto: uv if it is on PATH"
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     env = expanded(args.env).absolute()
     if not str(env).isprintable():
         raise UsageError(
-            "the name of the environment's folder holds control characters", "choose another --env"
+            "the name of the environment's folder contains control characters", "choose another --env"
         )
     job = make_job(plan, outcome.context, env, memory_growth=args.memory_growth, installer=args.installer)
     if args.dry_run:
@@ -120,7 +120,7 @@ def _refused(outcome: Outcome, args: argparse.Namespace) -> int:
             f"the plan uses {outcome.plans[0].route}, and install supports only pip and uv",
             "its commands are above; --cpu installs the CPU plan",
         )
-    say("Nothing was installed: the request cannot work here. The plans above can.")
+    say("Nothing was installed: the request cannot work here, but the plans above can.")
     return 1
 
 
@@ -163,7 +163,7 @@ def _announce(job: Job, outcome: Outcome, args: argparse.Namespace) -> None:
     for link in job.links:
         say(
             f"  then, inside it: {link.into}/{link.library} -> {link.folder}/{link.library} (a link, so that"
-            " it is found)"
+            " the loader finds it)"
         )
     if job.memory_growth:
         say("  then, inside it: memory growth (a .pth file that sets TF_FORCE_GPU_ALLOW_GROWTH)")

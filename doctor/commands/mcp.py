@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Serve until standard input ends. Raises UnableError if the SDK is missing."""
     if args.output:
-        raise UsageError("mcp answers on standard output only")
+        raise UsageError("mcp writes only to standard output")
     try:
         from doctor.mcp import server
     except ImportError as error:

@@ -157,10 +157,10 @@ def _fix(args: argparse.Namespace) -> int:
 
 
 def _judged(args: argparse.Namespace) -> Gate:
-    from doctor.commands.waiting import LOOKING, said_after_a_second
+    from doctor.commands.waiting import LOOKING, progress_notice
     from doctor.plan.gate import gate
 
-    with said_after_a_second(LOOKING, args):
+    with progress_notice(LOOKING, args):
         return gate(_request(args), passes_over=args.skip_without_tensorflow)
 
 
@@ -184,7 +184,7 @@ def _request(args: argparse.Namespace) -> Request:
 def answer(args: argparse.Namespace) -> PlanReport:
     """The plans for these options."""
     from doctor import api
-    from doctor.commands.waiting import LOOKING, said_after_a_second
+    from doctor.commands.waiting import LOOKING, progress_notice
 
     asked = {
         "tensorflow": args.tensorflow or "",
@@ -198,7 +198,7 @@ def answer(args: argparse.Namespace) -> PlanReport:
         "machine": args.machine or None,
         "requirements": args.requirements or (),
     }
-    with said_after_a_second(LOOKING, args):
+    with progress_notice(LOOKING, args):
         return api.plan(**asked)
 
 

@@ -1,4 +1,4 @@
-"""`tfgpu-doctor reproduce`: make a failure happen on purpose, then show which settings cure it."""
+"""`tfgpu-doctor reproduce`: make a failure happen on purpose, then show which settings fix it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--simulate", action="store_true", help="use a simulated GPU, with real TensorFlow")
     parser.add_argument(
-        "--gpu", metavar="N", help="nvidia-smi's number (0); with --simulate the name of a card"
+        "--gpu", metavar="N", help="the GPU, by nvidia-smi's number (0); with --simulate a card's name"
     )
     parser.add_argument("--python", metavar="ENV", help="the environment whose TensorFlow or cuDNN is used")
     parser.add_argument("--force", action="store_true", help="run even if other processes use the GPU")
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     from doctor.subprocesses.signals import ending_in_order
 
     if args.format in ("markdown", "html"):
-        raise UsageError("reproduce answers as text or json")
+        raise UsageError("reproduce supports only --format text and json")
     picture = args.output if args.output and args.output.lower().endswith((".svg", ".png")) else None
     if picture:
         charts.may_write(picture)
@@ -72,7 +72,10 @@ def run(args: argparse.Namespace) -> int:
     build = find_tensorflow(interpreter) if interpreter else None
 
     if args.backend == "tensorflow" and build is not None and build.version.startswith(("0.", "1.")):
-        raise UnableError(f"it needs TensorFlow 2; there is {build}", "--backend native needs no TensorFlow")
+        raise UnableError(
+            f"the failure needs TensorFlow 2, but the environment has {build}",
+            "--backend native needs no TensorFlow",
+        )
 
     def tell(mode: str) -> None:
         if not args.quiet and sys.stderr.isatty():

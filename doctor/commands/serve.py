@@ -1,4 +1,4 @@
-"""`tfgpu-doctor serve`: the page on this machine, with this machine's check in it."""
+"""`tfgpu-doctor serve`: the page on this machine, which also shows the check of this machine."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="a GPU by name, PCI id or compute capability; may be repeated",
     )
-    add("--count", type=int, metavar="N", help="how many of them")
+    add("--count", type=int, metavar="N", help="how many such GPUs")
     add(
         "--memory",
         action="append",
@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="a fault; may be repeated (--list-faults)",
+        help="a fault to simulate; may be repeated (--list-faults lists them)",
     )
     add(
         "--held",
@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=[],
         metavar="MIB",
-        help="memory that another process holds",
+        help="MiB of memory that another process holds",
     )
     add(
         "--mig",
@@ -73,8 +73,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="PROFILES",
         help=(
-            "divide the GPU: 3g.20gb,1g.5gb; `empty`: MIG mode on, nothing made; `off` (for each GPU its own,"
-            " or one for all)"
+            "divide the GPU: 3g.20gb,1g.5gb; `empty`: MIG mode without instances; `off` (for each GPU its"
+            " own, or one for all)"
         ),
     )
     add(
@@ -217,10 +217,10 @@ def _simulate(args: argparse.Namespace, command: list[str]) -> int:
                 " or TensorFlow 2.21"
             )
         if shell:
-            _say("leave the shell to end it")
+            _say("exit the shell to end it")
         code = _run(command, simulation.environment, forward)
     how = f"signal {code - 128} ended the command" if code > 128 else f"the command's exit code is {code}"
-    _say(f"the simulation is over ({how}); what ran in it had no GPU")
+    _say(f"the simulation is over ({how}); what ran in it had no real GPU")
     return code
 
 

@@ -10,7 +10,7 @@ from doctor.errors import InputError, UsageError
 from doctor.printable import as_json
 
 if TYPE_CHECKING:
-    from doctor.remedies.snippets import Snippet, Wish
+    from doctor.remedies.snippets import Options, Snippet
 
 EPILOG = """\
 examples:
@@ -25,15 +25,15 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.epilog = EPILOG
-    parser.add_argument("name", nargs="?", help="which one; without it, the list")
+    parser.add_argument("name", nargs="?", help="the name of a snippet; without it, the list of all")
     parser.add_argument(
-        "--gpus", type=_gpus, metavar="0,1", help="which GPUs, by TensorFlow's numbers; none: no GPU"
+        "--gpus", type=_gpus, metavar="0,1", help="the GPUs, by TensorFlow's numbers; `none` for no GPU"
     )
     parser.add_argument(
         "--memory", metavar="MIB", help="MiB (2048, 2GiB) or a part of the GPU's memory (40%%, 0.4)"
     )
     parser.add_argument(
-        "--count", type=whole(1, 64), default=2, metavar="N", help="how many logical GPUs (2)"
+        "--count", type=whole(1, 64), default=2, metavar="N", help="the number of logical GPUs (2)"
     )
     parser.add_argument(
         "--tensorflow", metavar="V", help="for this release (default: that of the environment in use)"
@@ -70,20 +70,21 @@ def run(args: argparse.Namespace) -> int:
             f"there is no snippet `{args.name}`",
             f"did you mean {', '.join(near)}?" if near else "`tfgpu-doctor snippet` lists them",
         )
-    wish, origin = _wish(args)
-    snippet = SNIPPETS[args.name](wish)
+    options, origin = _requested(args)
+    snippet = SNIPPETS[args.name](options)
     if args.format == "json":
-        return _write(args, _json(snippet, wish, origin))
+        return _write(args, _json(snippet, options, origin))
     if args.format == "html":
-        raise UsageError("snippet answers as text, json or markdown")
+        raise UsageError("snippet supports only --format text, json and markdown")
     return _write(
-        args, _markdown(snippet, wish) if args.format == "markdown" else _text(snippet, wish, origin, args)
+        args,
+        _markdown(snippet, options) if args.format == "markdown" else _text(snippet, options, origin, args),
     )
 
 
-def _wish(args: argparse.Namespace) -> tuple[Wish, str]:
+def _requested(args: argparse.Namespace) -> tuple[Options, str]:
     """The requested snippet, and where its TensorFlow release comes from."""
-    from doctor.remedies.snippets import Wish
+    from doctor.remedies.snippets import Options
 
     mib, fraction = _memory(args.memory)
     version, origin = args.tensorflow, "--tensorflow"
@@ -96,7 +97,7 @@ def _wish(args: argparse.Namespace) -> tuple[Wish, str]:
         raise UsageError(
             f"--index {args.index} is not a position in a list of {max(len(workers), 2)} workers"
         )
-    return Wish(version, args.gpus, mib, fraction, args.count, workers, args.index), origin
+    return Options(version, args.gpus, mib, fraction, args.count, workers, args.index), origin
 
 
 def _memory(text: str | None) -> tuple[int | None, float | None]:
@@ -134,9 +135,9 @@ def installed(python: str | None) -> tuple[str | None, str]:
 
 
 def _list(args: argparse.Namespace) -> str:
-    from doctor.remedies.snippets import SNIPPETS, Wish
+    from doctor.remedies.snippets import SNIPPETS, Options
 
-    rows = [(name, make(Wish()).title) for name, make in SNIPPETS.items()]
+    rows = [(name, make(Options()).title) for name, make in SNIPPETS.items()]
     if args.format == "json":
         import json
 
@@ -147,7 +148,7 @@ def _list(args: argparse.Namespace) -> str:
     return "".join(f"{name:<17} {title}\n" for name, title in rows)
 
 
-def _json(snippet: Snippet, wish: Wish, origin: str) -> str:
+def _json(snippet: Snippet, options: Options, origin: str) -> str:
 
     from doctor import __version__
     from doctor.remedies import code
@@ -157,9 +158,9 @@ def _json(snippet: Snippet, wish: Wish, origin: str) -> str:
         "tool": {"name": "tfgpu-doctor", "version": __version__},
         "name": snippet.name,
         "title": snippet.title,
-        "tensorflow": wish.tensorflow,
+        "tensorflow": options.tensorflow,
         "tensorflow_from": origin,
-        "era": code.spoken(wish.tensorflow),
+        "era": code.era_name(options.tensorflow),
         "code": snippet.code,
         "where": snippet.where,
         "environment": dict(snippet.environment),
@@ -168,8 +169,8 @@ def _json(snippet: Snippet, wish: Wish, origin: str) -> str:
     return as_json(document, indent=1) + "\n"
 
 
-def _text(snippet: Snippet, wish: Wish, origin: str, args: argparse.Namespace) -> str:
-    """Code that can be pasted whole: everything else is comments."""
+def _text(snippet: Snippet, options: Options, origin: str, args: argparse.Namespace) -> str:
+    """The answer as code that can be pasted whole: everything else is in comments."""
     import textwrap
 
     from doctor.remedies import code
@@ -183,26 +184,26 @@ def _text(snippet: Snippet, wish: Wish, origin: str, args: argparse.Namespace) -
             + "\n"
         )
 
-    out = comment(f"{snippet.name}: {snippet.title}. {code.spoken(wish.tensorflow)}")
+    out = comment(f"{snippet.name}: {snippet.title}. {code.era_name(options.tensorflow)}")
     if args.tensorflow is None:
-        out += comment(f"TensorFlow {wish.tensorflow}, from {origin}" if wish.tensorflow else origin)
+        out += comment(f"TensorFlow {options.tensorflow}, from {origin}" if options.tensorflow else origin)
     out += comment(f"Where: {snippet.where}") + "\n" + snippet.code + "\n"
     if snippet.environment or snippet.notes:
         out += "\n"
     if snippet.environment:
         variables = " ".join(f"{name}={value}" for name, value in snippet.environment)
-        out += f"# The same from outside: {variables} python YOUR_PROGRAM.py\n"
+        out += f"# Or without a change to the program: {variables} python YOUR_PROGRAM.py\n"
     return out + "".join(comment(note) for note in snippet.notes)
 
 
-def _markdown(snippet: Snippet, wish: Wish) -> str:
+def _markdown(snippet: Snippet, options: Options) -> str:
     from doctor.remedies import code
 
-    out = f"### {snippet.name}: {snippet.title}\n\n{code.spoken(wish.tensorflow)}. {snippet.where}\n\n"
+    out = f"### {snippet.name}: {snippet.title}\n\n{code.era_name(options.tensorflow)}. {snippet.where}\n\n"
     out += f"```python\n{snippet.code}\n```\n"
     if snippet.environment:
         variables = " ".join(f"{name}={value}" for name, value in snippet.environment)
-        out += f"\nThe same from outside:\n\n```sh\n{variables} python YOUR_PROGRAM.py\n```\n"
+        out += f"\nOr without a change to the program:\n\n```sh\n{variables} python YOUR_PROGRAM.py\n```\n"
     return out + "".join(f"\n- {note}" for note in snippet.notes) + "\n"
 
 

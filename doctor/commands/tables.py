@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     fit, UnableError if the package index cannot be read or --output cannot be written.
     """
     if args.format not in FORMATS:
-        raise UsageError(f"tables has no --format {args.format}", f"there are {', '.join(FORMATS)}")
+        raise UsageError(f"tables does not support --format {args.format}", f"choose {', '.join(FORMATS)}")
     from doctor.render.output import destination
 
     if args.table in ACTIONS:

@@ -13,8 +13,8 @@ from doctor.render.width import width_of
 class Formatter(argparse.RawDescriptionHelpFormatter):
     """Formats help without changing line breaks, in the width of the terminal.
 
-    argparse makes one of these for each option and would load `shutil` to learn the width; here the width is
-    passed in, which makes the start faster.
+    argparse makes a formatter for each option and would load `shutil` to find the width; this class gets the
+    width passed in, which makes the start faster.
     """
 
     def __init__(self, prog: str, **options: Any) -> None:
@@ -22,7 +22,8 @@ class Formatter(argparse.RawDescriptionHelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose help and errors, which quote what was typed, cannot steer a terminal."""
+    """A parser whose help and errors, which quote what was typed, cannot send control sequences to a
+    terminal."""
 
     def _print_message(self, message: str, file: Any = None) -> None:
         super()._print_message(block(message), file)

@@ -14,11 +14,11 @@ LOOKING = "Looking at the machine: its driver or its Python takes a while to ans
 
 
 @contextlib.contextmanager
-def said_after_a_second(text: str, args: argparse.Namespace) -> Iterator[threading.Timer]:
-    """After a second, say on standard error what the tool waits for, if that is a terminal and --quiet was
+def progress_notice(text: str, args: argparse.Namespace) -> Iterator[threading.Timer]:
+    """After a second, print what the tool waits for on standard error, if that is a terminal and --quiet was
     not given.
 
-    Returns the timer, which may be cancelled earlier."""
+    Yields the timer, which the caller may cancel earlier."""
 
     def tell() -> None:
         if sys.stderr.isatty() and not getattr(args, "quiet", False):

@@ -29,16 +29,16 @@ def find(version: str) -> str | None:
         names += map(str, found)
     for name in dict.fromkeys(names):
         path = shutil.which(name)
-        if path is not None and _serves([path], version):
+        if path is not None and _is_version([path], version):
             return path
-    if os.name == "nt" and shutil.which("py") and _serves(["py", f"-{version}"], version):
+    if os.name == "nt" and shutil.which("py") and _is_version(["py", f"-{version}"], version):
         done = subprocess.run(["py", f"-{version}", "-c", "import sys; print(sys.executable)"],
                               capture_output=True, text=True, timeout=30, check=False)  # fmt: skip
         return done.stdout.strip() or None
     return None
 
 
-def _serves(command: list[str], version: str) -> bool:
+def _is_version(command: list[str], version: str) -> bool:
     try:
         done = subprocess.run(
             [*command, "-c", _PROBE], capture_output=True, text=True, timeout=30, check=False

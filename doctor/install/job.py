@@ -78,7 +78,7 @@ def make_job(
         Action((str(env),), "").words(os.name == "nt")
     except RefusedError as refused:
         raise UnableError(
-            f"a folder called {refused.value!r} cannot be named in a command", "choose another --env"
+            f"the folder name {refused.value!r} cannot be written safely in a command", "choose another --env"
         ) from None
     uv = interpreters.uv() if installer in ("auto", "uv") else None
     if installer == "uv" and uv is None:

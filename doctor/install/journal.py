@@ -1,4 +1,4 @@
-"""The journal of an installation: it says that the installation runs, and how far it came.
+"""The journal of an installation: it shows that an installation is running, and how far it has got.
 
 The journal of the folder NAME is the file `.NAME.tfgpu-doctor` beside it. An installation holds a lock on it;
 the kernel releases the lock when the last process of the installation ends. Each line is written before the
@@ -80,7 +80,7 @@ def _holder(env: Path, entry: Entry | None) -> str:
     if os.name == "posix" and not Path("/proc/self").exists():
         return f"another installation into {env} is running ({who})"
     if os.name == "posix" and not Path(f"/proc/{entry.pid}").exists():
-        return f"an installation into {env} was cut off ({who}), and the installer that it started still runs"
+        return f"an installation into {env} was interrupted ({who}), but its installer is still running"
     return f"another installation into {env} is running ({who})"
 
 

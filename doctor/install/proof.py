@@ -1,5 +1,5 @@
-"""The proof of an installation: examines the environment, starts TensorFlow in it, and reports what that
-shows and what it does not."""
+"""The proof of an installation: examines the environment, starts TensorFlow in it, and reports what is proved
+and what is not."""
 
 from __future__ import annotations
 

@@ -79,8 +79,8 @@ def remove(folder: Path) -> None:
 
 
 def clear_temporary(text: str) -> None:
-    """Remove the folder in which an installer unpacked; only if it has our kind of name and belongs to this
-    user."""
+    """Remove the folder in which an installer unpacked; only if its name is one that this tool gives and it
+    belongs to this user."""
     path = Path(text)
     with contextlib.suppress(OSError):
         about = os.lstat(path)

@@ -80,7 +80,7 @@ class Log:
         return log
 
     def say(self, text: str) -> None:
-        """One entry."""
+        """Add one entry."""
         now = datetime.now(timezone.utc).isoformat(timespec="seconds")
         self._stream.write(f"{now} {self._redacted(text)}\n")
         self._stream.flush()
@@ -233,7 +233,7 @@ def _do(action: Action, log: Log, quiet: bool, target: Target) -> None:
 
 
 def _telling(line: str) -> bool:
-    """Whether a line of pip or uv names a download with its size."""
+    """Whether a line of pip or uv names a download and its size."""
     return line.lstrip().startswith(
         ("Downloading ", "Resolved ", "Prepared ", "Installed ", "Installing collected")
     )

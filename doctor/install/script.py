@@ -38,7 +38,7 @@ def _posix(job: Job, keep: bool, replace: bool) -> str:
     if not keep:
         back = f"; [ ! -e {aside} ] || mv {aside} {env}" if replace else ""
         lines += [
-            "# remove the half-made environment if a step fails or is interrupted",
+            "# remove the incomplete environment if a step fails or is interrupted",
             f"undo() {{ rm -rf {env}{back}; }}",
             "trap undo EXIT",
             "trap 'exit 130' HUP INT TERM",
@@ -98,7 +98,7 @@ def _batch(job: Job, keep: bool, replace: bool) -> str:
     lines += [f"if exist {aside} rmdir /s /q {aside}"] if replace else []
     lines += ["rem proof", f'tfgpu-doctor check --python "{job.env}" --deep']
     if not keep:
-        lines += ["exit /b 0", ":failed", "rem remove the half-made environment", f"rmdir /s /q {env}"]
+        lines += ["exit /b 0", ":failed", "rem remove the incomplete environment", f"rmdir /s /q {env}"]
         lines += [f'if exist {aside} ren {aside} "{job.env.name}"'] if replace else []
         lines += ["exit /b 1"]
     return "\r\n".join(line.replace("%", "%%") for line in lines) + "\r\n"

@@ -45,7 +45,7 @@ def nearest_folder(path: Path) -> Path:
 
 
 def cache_folder() -> Path | None:
-    """The folder of pip's cache: PIP_CACHE_DIR, otherwise what pip says; None if pip has none."""
+    """The folder of pip's cache: PIP_CACHE_DIR, otherwise the one that pip names; None if pip has none."""
     named = os.environ.get("PIP_CACHE_DIR")
     if named:
         return Path(named)

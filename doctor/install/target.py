@@ -1,8 +1,8 @@
 """The folder of a new environment: one installation at a time holds it, and the next one repairs it after a
 crash.
 
-While an installation works, a journal beside the folder says how far it came (`doctor.install.journal`). Only
-files that an installation made are removed: with any other file in it, the whole folder stays.
+While an installation works, a journal beside the folder says how far it has got (`doctor.install.journal`).
+Only files that an installation made are removed: with any other file in it, the whole folder stays.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Target:
 
     @property
     def before(self) -> Path | None:
-        """The old folder, moved aside."""
+        """The path of the old folder after it was moved aside; None if there was none."""
         return moved_aside(self.env, self.entry)
 
 
@@ -93,8 +93,8 @@ def held(env: Path, ending: Ending, *, keep: bool = False, replacing: bool = Fal
 
 
 def _taken(env: Path, stack: contextlib.ExitStack, keep: bool, replacing: bool) -> Target:
-    """Move the old folder aside and hold the place until the stack ends. Raises as `held`, and then leaves
-    nothing."""
+    """Move the old folder aside and hold the path until the stack ends. Raises what `held` raises, and then
+    leaves nothing behind."""
     made = _missing_parents(env)
     try:
         env.parent.mkdir(parents=True, exist_ok=True)
@@ -186,7 +186,7 @@ def _repaired(env: Path, journal: IO[bytes]) -> list[str]:
     if entry is None:
         return []
     last = os.fstat(journal.fileno()).st_mtime
-    notes = [f"An installation into {env} was cut off (process {entry.pid}, since {entry.started})."]
+    notes = [f"An installation into {env} was interrupted (process {entry.pid}, started {entry.started})."]
     if entry.state == "done":
         notes += _finished(env, entry)
     elif entry.keep:
@@ -211,7 +211,8 @@ def _undone(env: Path, entry: Entry, ended: float | None = None) -> list[str]:
         strange = foreign(env, None if ended is None else ended + SLACK)
         if strange is not None:
             notes.append(
-                f"{env} is half made and was not removed: the installation did not make {strange} in it."
+                f"{env} is incomplete and was not removed, because {strange} in it does not come from the"
+                " installation."
             )
             if before is None:
                 return notes
@@ -223,10 +224,10 @@ def _undone(env: Path, entry: Entry, ended: float | None = None) -> list[str]:
             if os.path.lexists(env):
                 return [
                     *notes,
-                    f"{env} is half made and could not be removed completely"
-                    + (f"; what was there before is now {before}." if before else "."),
+                    f"{env} is incomplete and could not be removed completely"
+                    + (f"; the earlier folder is now {before}." if before else "."),
                 ]
-            notes.append(f"{env} was half made and was removed.")
+            notes.append(f"{env} was incomplete and was removed.")
     if before is not None:
         before.rename(env)
         notes.append(f"The earlier {env} was put back.")
@@ -241,7 +242,7 @@ def _left(env: Path, entry: Entry) -> list[str]:
         if not notes:
             before.rename(env)
             return [f"The earlier {env} was put back."]
-        notes.append(f"What was there before is now {before}.")
+        notes.append(f"The earlier folder is now {before}.")
     return notes
 
 

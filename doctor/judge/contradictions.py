@@ -71,26 +71,27 @@ def _registered(case: Case) -> Sequence[Fact]:
 
 
 def _runs_on_gpu(case: Case) -> Sequence[Fact]:
-    """A registered GPU, unless one of TensorFlow's own checks ended the run: if the CUDA does not fit, a
-    registered GPU fails at its first kernel."""
+    """Evidence of a registered GPU; none if one of TensorFlow's own checks ended the run, because with a CUDA
+    that does not fit a registered GPU fails at its first kernel."""
     return [] if case.facts.has("fatal-check") else _registered(case)
 
 
 def _found(case: Case) -> Sequence[Fact]:
-    """TensorFlow lists a GPU that the driver showed it (gpu_device.cc, "Found device", "Adding visible gpu
-    devices")."""
+    """Evidence that TensorFlow lists a GPU that the driver showed it (gpu_device.cc, "Found device", "Adding
+    visible gpu devices")."""
     return [] if case.in_another_run or _none_shown(case) else case.facts.symptoms("gpu-shown")
 
 
 def _shows_the_first(case: Case) -> Sequence[Fact]:
-    """CUDA_VISIBLE_DEVICES begins with number 0, the first GPU of any machine with a GPU."""
+    """Evidence that CUDA_VISIBLE_DEVICES begins with number 0, the first GPU of any machine with a GPU."""
     variable = case.env.get("CUDA_VISIBLE_DEVICES")
     first = variable.value.split(",")[0].strip() if variable is not None else ""
     return [variable] if variable is not None and first == "0" and not _none_shown(case) else []
 
 
 def _none_shown(case: Case) -> bool:
-    """Whether a process saw no GPU: another value applied there, or it is another run."""
+    """Whether a process in the report saw no GPU: another value applied to it, or it belongs to another
+    run."""
     return case.facts.has("no-device-shown")
 
 
@@ -106,8 +107,8 @@ def _nvidia_gpu(case: Case) -> Sequence[Fact]:
 
 
 def _before_windows_lost_cuda(case: Case) -> Sequence[Fact]:
-    """The last release with CUDA for Windows is 2.10 (its wheels; release notes of 2.11); the named parts may
-    bound the release."""
+    """Evidence that the release is at most 2.10, the last with CUDA for Windows (its wheels; release notes of
+    2.11); the named parts may bound the release."""
     known = case.tensorflow
     try:
         if known is None and case.named and case.builds:
@@ -122,8 +123,8 @@ def _before_windows_lost_cuda(case: Case) -> Sequence[Fact]:
 
 
 def _before_the_stub(case: Case) -> Sequence[Fact]:
-    """tensorflow-gpu has code up to 2.11 (PyPI), so a request for such a release does not fail because the
-    package ended."""
+    """Evidence of a request for tensorflow-gpu 2.11 or earlier. These releases contain code (PyPI), so the
+    request does not fail because the package ended."""
     known = case.tensorflow
     try:
         return (
@@ -150,7 +151,7 @@ def _on_a_mac(case: Case) -> Sequence[Fact]:
 
 
 def _imported(case: Case) -> Sequence[Fact]:
-    """TensorFlow ran: it registered a device, loaded a library or failed in a CUDA call."""
+    """Evidence that TensorFlow ran: it registered a device, loaded a library or failed in a CUDA call."""
     from doctor.facts import CudaCallFailed, LibraryLoaded
 
     facts = case.facts
@@ -163,19 +164,19 @@ def _imported(case: Case) -> Sequence[Fact]:
 
 
 def _built_with_cuda(case: Case) -> Sequence[Fact]:
-    """TensorFlow itself prints that its build has CUDA, and never that it has none."""
+    """TensorFlow's own statements that its build has CUDA; none if one says that it has not."""
     builds = case.facts.of(TensorFlowBuild)
     return [] if any(build.gpu is False for build in builds) else [build for build in builds if build.gpu]
 
 
 def _own_build(case: Case) -> Sequence[Fact]:
-    """A self-made build loads the CUDA that it was compiled with."""
+    """Evidence of a self-made build, which loads the CUDA that it was compiled with."""
     return case.facts.symptoms("own-build")
 
 
 def _another_framework(case: Case) -> Sequence[Fact]:
-    """The named program computes with PyTorch or another framework, and nothing shows that TensorFlow should
-    use the GPU."""
+    """Evidence that the named program computes with PyTorch or another framework; none if anything shows that
+    TensorFlow should use the GPU."""
     facts = case.facts
     asked = facts.has("gpu-list-empty", "cpu-only-listed", "gpu-skipped") or any(
         d.count for d in case.registered
@@ -184,7 +185,7 @@ def _another_framework(case: Case) -> Sequence[Fact]:
 
 
 def _driver_inside(case: Case) -> Sequence[Fact]:
-    """The container has the host's driver, whose libcuda answers."""
+    """Evidence that the container has the host's driver, whose libcuda answers."""
     from doctor.rules.driver.signs import gives_driver
 
     return case.facts.symptoms("no-device-shown") if gives_driver(case) else []
@@ -200,7 +201,7 @@ def _failed(case: Case) -> Sequence[Fact]:
 
 
 def _another_makers_gpu(case: Case) -> Sequence[Fact]:
-    """The only graphics device that a report names is of another maker."""
+    """The only graphics device that a report names, if NVIDIA did not make it."""
     from doctor.rules.gpu.makers import only_another_makers
 
     return case.facts.of(OtherGpu) if only_another_makers(case) else []
@@ -283,7 +284,7 @@ PARTS = {
     "cudnn": ("cudnn-version-mismatch",),
     "python": ("tf-no-wheel",),
 }
-"""By part: the codes that a fitting part speaks against."""
+"""For each part, the codes that it speaks against if it fits."""
 
 
 def against(case: Case, parts: Sequence[Part]) -> Iterator[tuple[str, str, tuple[Source, ...]]]:

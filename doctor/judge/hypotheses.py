@@ -35,7 +35,8 @@ ENOUGH = 60
 
 
 class Sign(NamedTuple):
-    """One sign for or against a cause: its name in the table of weights, its strength, and its place."""
+    """One sign for or against a cause: its name in the table of weights, its strength, and where it was
+    seen."""
 
     code: str
     name: str

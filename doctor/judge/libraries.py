@@ -113,7 +113,11 @@ def _opened(case: Case, build: TensorFlowRelease, part: str, needs: str) -> Iter
         not missing,
         tuple(f.source for f in facts),
         (build.ref,),
-        (f"{missing[0].name} does not load" if missing else "every library of it that the build needs loads"),
+        (
+            f"{missing[0].name} does not load"
+            if missing
+            else "every library of this part that the build needs loads"
+        ),
     )
 
 

@@ -1,6 +1,8 @@
-"""What does not go together whichever TensorFlow it is: a GPU, a driver and a CUDA that a report states.
+"""Finds parts that a report states (a GPU, a driver, a CUDA) and that do not go together under any
+TensorFlow.
 
-In: a `Case` whose TensorFlow release is unknown. Out: `Part` rows, only for what no official release cures.
+In: a `Case` whose TensorFlow release is unknown. Out: `Part` rows, only for misfits that no official release
+resolves.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def pair_parts(case: Case) -> Iterator[Part]:
-    """Parts that do not fit one another, or no release for this platform."""
+    """Parts that do not fit one another, or do not fit any release for this platform."""
     if case.facts.kind != "report" or case.facts.has("own-build"):
         return
     builds = [build for build in case.tables.gpu_builds(case.table_platform) if build.compute_capabilities]
@@ -36,7 +38,7 @@ def without_gpu(case: Case, build: TensorFlowRelease) -> Iterator[Part]:
     """The misfit of a report that says that there is no NVIDIA GPU, and names none."""
     others = [*stated_absent(case, "gpu"), *case.facts.of(OtherGpu)]
     if case.facts.kind == "report" and others and not case.gpus and case.driver is None:
-        yield Part("gpu", "none of NVIDIA", "an NVIDIA GPU", False, (others[0].source,), (build.ref,),
+        yield Part("gpu", "no NVIDIA GPU", "an NVIDIA GPU", False, (others[0].source,), (build.ref,),
                    "TensorFlow's CUDA builds use only NVIDIA's GPUs", "gpu-absent", rank=PROSE)  # fmt: skip
 
 
@@ -57,7 +59,7 @@ def _gpus(case: Case, builds: list[TensorFlowRelease]) -> Iterator[Part]:
         first = case.tables.architecture(gpu.compute_capability)
         if cuda is None or first is None or first.first_cuda is None or "." not in cuda.version:
             continue
-        same = [a for a in case.tables.architectures() if _serves(a.capabilities, number)]
+        same = [a for a in case.tables.architectures() if _runs_code(a.capabilities, number)]
         needs = min((a.first_cuda for a in same if a.first_cuda), key=dotted, default=first.first_cuda)
         if dotted(cuda.version)[:2] < dotted(needs):
             yield Part("gpu", have, f"CUDA {needs} or newer", False, (gpu.source, cuda.source), (first.ref,),
@@ -70,8 +72,9 @@ def _lowest(build: TensorFlowRelease) -> tuple[int, int]:
     return min(map(capability_number, (*kernels.compiled, *kernels.ptx))) if kernels else (99, 0)
 
 
-def _serves(capabilities: tuple[str, ...], number: tuple[int, int]) -> bool:
-    """Whether machine code for one of these runs on a GPU: the same major, and no higher minor."""
+def _runs_code(capabilities: tuple[str, ...], number: tuple[int, int]) -> bool:
+    """Whether machine code for one of these compute capabilities runs on a GPU of compute capability
+    `number`: it needs the same major number and at most the same minor number."""
     known = map(capability_number, capabilities)
     return any(major == number[0] and minor <= number[1] for major, minor in known)
 
@@ -92,7 +95,7 @@ def _driver(case: Case) -> Iterator[Part]:
 
 
 def _cuda(case: Case, builds: list[TensorFlowRelease]) -> Iterator[Part]:
-    """A CUDA that no official release opens: 9.1 and 9.2, for one."""
+    """The part for a CUDA that no official release opens, such as 9.1."""
     from doctor import compat
 
     cuda = case.cuda

@@ -202,7 +202,8 @@ MOSTLY = 2 / 3
 
 
 def texts_of(text: str, name: str) -> Text | None:
-    """The texts in a JSON document, such as an issue's title and body; None if it contains more than texts."""
+    """The texts in a JSON document, such as an issue's title and body; None if it contains more than
+    texts."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):

@@ -22,7 +22,7 @@ WHERE = {"sbsa": "Arm servers and workstations", "jetson": "Jetson boards"}
 
 
 def kind_of(context: PlanContext) -> str:
-    """The kind of NVIDIA build that the machine needs: jetson or sbsa."""
+    """The kind of NVIDIA build that the machine needs: "jetson", or "sbsa" for an Arm server."""
     rows = [
         only_with_arm(context.tables.store, gpu.name, gpu.compute_capability) for gpu in context.case.gpus
     ]
@@ -71,8 +71,8 @@ def arm_candidates(context: PlanContext) -> list[Candidate]:
 
 
 def _with_driver(candidate: Candidate, context: PlanContext) -> Candidate:
-    """The candidate, marked to give up the driver if the present one is too old for it or no longer supports
-    a GPU."""
+    """The candidate, with a new driver as one of its changes if the present one is too old for it or no
+    longer supports a GPU."""
     floor = arm_driver(candidate, context)
     if context.driver is None or floor is None:
         return candidate
@@ -95,7 +95,8 @@ def _driver_answers(context: PlanContext, floor: DriverFloor) -> list[Answer]:
 
 
 def arm_driver(candidate: Candidate, context: PlanContext) -> DriverFloor | None:
-    """The lowest driver for a candidate and the GPUs; None for a Jetson, whose JetPack contains it."""
+    """The oldest driver that works for a candidate and the GPUs; None for a Jetson, whose JetPack contains
+    the driver."""
     row = candidate.nvidia
     if row is None or row["kind"] == "jetson":
         return None
@@ -105,7 +106,7 @@ def arm_driver(candidate: Candidate, context: PlanContext) -> DriverFloor | None
 
 
 def installing(candidate: Candidate, env: str) -> list[Step]:
-    """The commands of a candidate."""
+    """The steps that install a candidate."""
     row = candidate.nvidia
     assert row is not None
     jetson = row["kind"] == "jetson"
@@ -136,7 +137,7 @@ def installing(candidate: Candidate, env: str) -> list[Step]:
 
 
 def interpreter(candidate: Candidate, env: str) -> tuple[Word, ...]:
-    """How the Python that the steps install is started."""
+    """The words of a command that start the Python that the steps install."""
     if candidate.image is None:
         return (Path(make.interpreter(env, "linux")),)
     gpus = (
@@ -158,16 +159,18 @@ def obstacles_on_arm(
         if (row := only_with_arm(context.tables.store, gpu.name, gpu.compute_capability)) is not None
     ]
     only = (
-        f"{' and '.join(dict.fromkeys(gpus))} come{'s' if len(set(gpus)) == 1 else ''} with an Arm CPU only. "
+        f"{' and '.join(dict.fromkeys(gpus))} exist{'s' if len(set(gpus)) == 1 else ''} only in machines with"
+        " an Arm CPU. "
         if gpus
         else ""
     )
     has = (
-        "NVIDIA's own builds have: "
+        "NVIDIA's own builds contain it: "
         + ", ".join(f"{c.nvidia['name']} ({c.image or c.nvidia['index']})" for c in chosen if c.nvidia)
         + "."
         if chosen
-        else "The tables hold no NVIDIA build for it: build TensorFlow from source, or compute on the CPU."
+        else "The tables hold no NVIDIA build for this machine: build TensorFlow from source, or compute on"
+        " the CPU."
     )
     return (
         Finding(

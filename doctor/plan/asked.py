@@ -1,4 +1,4 @@
-"""What a requirement file asks for, line by line, and the reader of one requirement.
+"""The types for what a requirement file requests, line by line, and the reader of one requirement.
 
 Nothing is read from disk, run or evaluated. Every reader takes time proportional to the text: patterns have
 at most one unbounded repeat before what they look for, and a line that is longer than LINE or has more than
@@ -51,8 +51,9 @@ class Asked:
     """One requirement. name: normalised ("tensorflow-gpu"); extras; specifier as pip writes it
     (">=2.15,<2.17"); marker: an environment marker, not evaluated; manager: pip, conda or docker; group: its
     optional group (at most one group is installed); file: the file that holds it, if not the file that was
-    read first; address: where it comes from, if not from the package index; word: the requirement as written
-    in the line; build: of a conda package; shell: whether a shell reads the line."""
+    read first; address: the URL or path that it comes from, if not the package index; word: the requirement
+    as written in the line; build: the build string of a conda package; shell: whether a shell reads the
+    line."""
 
     name: str
     specifier: str
@@ -71,7 +72,8 @@ class Asked:
 
 @dataclass(frozen=True)
 class Unread:
-    """A line that could not be judged. why: a sentence without its full stop; file: as in Asked."""
+    """A line that could not be judged. why: the reason, a sentence without its full stop; file: as in
+    Asked."""
 
     line: int
     text: str

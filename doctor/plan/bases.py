@@ -1,4 +1,4 @@
-"""Where the CUDA libraries come from if a line asks for TensorFlow without them.
+"""Finds where the CUDA libraries come from if a line requests TensorFlow without them.
 
 A Dockerfile's base image shows which CUDA and cuDNN exist: the tags of nvidia/cuda are
 VERSION[-cudnn[MAJOR]]-FLAVOUR-SYSTEM (the page of that image; from CUDA 12.4 on
@@ -66,9 +66,7 @@ def libraries_of(
         if wanted.brings_cuda:
             return []
         return [
-            _nothing(
-                line, build, (here, base), context, name, f"the base image {image.name} contains none either"
-            )
+            _nothing(line, build, (here, base), context, name, f"the base image {image.name} contains none")
         ]
     if context.cuda is not None:
         return []
@@ -128,7 +126,8 @@ def _of_image(
                 "cudnn-missing",
                 "error",
                 "the image contains no cuDNN",
-                f"{build.requirement} opens cuDNN {build.cudnn}; images with it have cudnn in their tag.",
+                f"{build.requirement} opens cuDNN {build.cudnn}; the tag of an image that contains cuDNN has"
+                " cudnn in it.",
                 evidence,
                 (build.ref,),
                 _cure(build, context),
@@ -159,7 +158,7 @@ def _nothing(
     where: str,
 ) -> Finding:
     extra = (
-        f"{build.requirement} has no extra and-cuda, which came with 2.14: pip warns and goes on. "
+        f"{build.requirement} has no extra and-cuda, which came with 2.14: pip warns and continues. "
         if "and-cuda" in line.extras
         else ""
     )

@@ -35,15 +35,15 @@ COSTS = {
 WSL_PYTHON = "3.12"
 """python3 of Ubuntu 24.04, which the WSL2 plans install (systems.json)."""
 ANOTHER_MINOR = 1.0
-"""From this distance on, a release has another minor version than the requested one."""
+"""The distance from the requested release at which another minor version begins."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One release by one route. `given_up`: which demands or parts of the machine change for it (python,
-    driver, cuda, cudnn, tensorflow, system); empty if it works without changes. verified: whether the
-    registry of an image or channel of conda's packages was checked when the table was made. nvidia: the row
-    of NVIDIA's own build."""
+    """One release by one route. `given_up`: which requested versions or parts of the machine have to change
+    (python, driver, cuda, cudnn, tensorflow, system); empty if none has. verified: whether the registry of an
+    image or channel of conda's packages was checked when the table was made. nvidia: the row of NVIDIA's own
+    build."""
 
     build: TensorFlowRelease
     route: str
@@ -99,7 +99,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a release does not work on the machine as it is: one answer for each aspect that fails."""
+    """Why a release does not work on the machine as it is: one answer for each aspect that does not fit."""
 
     build: TensorFlowRelease
     route: str

@@ -84,7 +84,8 @@ def _walk(
     away: dict[str, float],
     result: Field,
 ) -> None:
-    """Try builds in order of preference; stop at the first that no later one can beat."""
+    """Try builds in order of preference and add the outcomes to `result`; stop at the first build that no
+    later one can beat."""
     platform, side, system, conforming = where
     settled = False  # the newest release that another driver opens is found: an older one is no better
     for build in builds:
@@ -109,8 +110,8 @@ def _walk(
 
 
 def _always_lost(context: PlanContext, route: str, system: bool, conforming: bool) -> set[str]:
-    """What every release gives up on this route; none can cost less. system: the route leads to another
-    system; conforming: the release fulfils the request."""
+    """What has to change on this route whatever the release; no candidate can cost less. system: the route
+    leads to another system; conforming: the release fulfils the request."""
     lost = given_up(context, route)
     if system:
         lost.add("system")

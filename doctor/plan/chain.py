@@ -1,4 +1,4 @@
-"""The shortest chain of constraints behind many refusals."""
+"""Finds the fewest constraints that explain many refusals."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _PRIORITY = ("gpu", "driver", "python", "install", "cuda", "cudnn", "libraries")
 def shortest_chain(refusals: list[Refusal]) -> list[tuple[str, list[tuple[Refusal, Answer]]]]:
     """The fewest aspects that together refuse every release, each with the releases that it refuses.
 
-    For each release only its first route in ROUTES counts, since a refusal on a later route says nothing
-    about it.
+    Of each release only the first route in ROUTES counts, since a refusal on a later route says nothing about
+    it.
     """
     by_build: dict[str, list[Refusal]] = defaultdict(list)
     for refusal in refusals:

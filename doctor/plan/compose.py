@@ -43,13 +43,19 @@ def compose(lines: Sequence[str]) -> Wanted:
             context.setdefault(name, ".")
         elif inner in (("extends",), ("extends", "service")):
             missing.append(
-                Unread(entry.line, entry.text, "what the service inherits from another one was not read")
+                Unread(
+                    entry.line,
+                    entry.text,
+                    "the settings that the service inherits from another one were not read",
+                )
             )
         elif _asks_for_gpu(inner, value):
             found[name] = replace(service, gpu=True)
     for name, folder in context.items():
         if "://" in folder or "$" in folder:
-            missing.append(Unread(found[name].line, found[name].text, f"what {folder} builds was not read"))
+            missing.append(
+                Unread(found[name].line, found[name].text, f"the Dockerfile in {folder} was not read")
+            )
         else:
             path = posixpath.normpath(posixpath.join(folder, file.get(name, "Dockerfile")))
             found[name] = replace(found[name], dockerfile=path)
@@ -57,7 +63,8 @@ def compose(lines: Sequence[str]) -> Wanted:
 
 
 def _asks_for_gpu(path: tuple[str | int, ...], value: str) -> bool:
-    """`gpus: all`, `runtime: nvidia`, or a reserved device with the capability gpu."""
+    """Whether a value requests a GPU: `gpus: all`, `runtime: nvidia`, or a reserved device with the
+    capability gpu."""
     if path[:1] == ("gpus",):
         return True
     if path == ("runtime",):
@@ -67,7 +74,7 @@ def _asks_for_gpu(path: tuple[str | int, ...], value: str) -> bool:
 
 
 def without_gpu(service: Service) -> Finding:
-    """The finding for a service that starts TensorFlow with CUDA and asks for no GPU.
+    """The finding for a service that starts TensorFlow with CUDA but requests no GPU.
 
     It is a warning, because an image that sets NVIDIA_VISIBLE_DEVICES gets the GPUs without a request if
     Docker's default runtime is nvidia.
@@ -77,7 +84,7 @@ def without_gpu(service: Service) -> Finding:
         "container-no-gpu",
         "warning",
         f"the service {service.name} does not request a GPU",
-        "Its image is for a GPU, but a container gets one only if the service asks for it (`gpus: all`, or a"
+        "Its image is for a GPU, but a container gets one only if the service requests it (`gpus: all`, or a"
         " device under deploy.resources.reservations). If Docker's default runtime is nvidia, the container"
         " may get one anyway.",
         (Source(service.file, here.line, here.text),),
@@ -85,8 +92,8 @@ def without_gpu(service: Service) -> Finding:
         (
             manual(
                 f"{service.file}: add `gpus: all` to the service {service.name}",
-                "Docker Compose 2.30 and later; before, reserve the "
-                "device under deploy.resources.reservations.devices with capabilities: [gpu]",
+                "for Docker Compose 2.30 and later; for an earlier one, reserve the device under"
+                " deploy.resources.reservations.devices with capabilities: [gpu]",
             ),
         ),
         confidence="likely",

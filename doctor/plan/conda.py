@@ -31,7 +31,8 @@ _BRACKETS = lazy.compile(
 
 
 def conda(lines: Sequence[str]) -> Wanted:
-    """The list under `dependencies:`, pip's nested list included, in YAML's block style or in brackets."""
+    """Read the list under `dependencies:`, pip's nested list included, in YAML's block style or in
+    brackets."""
     asked: list[Asked] = []
     unreadable: list[Unread] = []
     indexes: list[Asked] = []

@@ -1,4 +1,5 @@
-"""Judges conda's lines for CUDA, cuDNN and TensorFlow itself, as far as the tables can."""
+"""Judges the lines with which conda installs CUDA, cuDNN and TensorFlow itself, as far as the tables cover
+them."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from doctor.tables import TensorFlowRelease, dotted
 from doctor.tables.versions import driver_at_least, minor
 
 CUDA = ("cudatoolkit", "cuda-toolkit", "cuda", "cuda-version")
-"""Packages that have CUDA's version."""
+"""Packages whose version is that of CUDA."""
 CPU_BUILDS = lazy.compile(r"(?i)\*?(?:cpu|mkl|eigen)")
 TENSORFLOW = lazy.compile(r"tensorflow(?:-gpu|-base)?")
 _OF_GPU = lazy.compile(
@@ -25,10 +26,10 @@ _OF_GPU = lazy.compile(
 
 
 def conda_builds(line: Asked) -> str:
-    """Why a line of conda's cannot be judged; "" if it can be, or has no effect here."""
+    """Why a line for conda cannot be judged; "" if it can be judged, or if it does not matter here."""
     if TENSORFLOW.fullmatch(line.name) and not CPU_BUILDS.match(line.build):
         made = re.match(r"\*?cuda(\d+?)(\d)(?!\d)", line.build)
-        asked = f"; the line asks for one made with CUDA {made[1]}.{made[2]}" if made else ""
+        asked = f"; the line requests one made with CUDA {made[1]}.{made[2]}" if made else ""
         return (
             "conda's builds of TensorFlow are not in the tables: which CUDA and cuDNN they open is not"
             f" known{asked}"
@@ -42,7 +43,7 @@ def judged_pins(
     build: TensorFlowRelease, tensorflow: Asked, asked: Sequence[Asked], context: PlanContext, name: str
 ) -> tuple[list[Finding], list[Unread]]:
     """The lines for CUDA and cuDNN beside a TensorFlow from pip: a finding if no release that they allow
-    fits; a line that is not judged if only some fit."""
+    fits; a line that could not be judged if only some fit."""
     found, unread = [], []
     here = _source(tensorflow, name)
     for line in asked:
@@ -86,8 +87,8 @@ def judged_pins(
 
 
 def judged_driver(asked: Sequence[Asked], context: PlanContext, name: str) -> Iterator[Finding]:
-    """Findings about conda's lines for CUDA, if conda installs TensorFlow too: whether the driver can start
-    that CUDA."""
+    """Findings about the lines with which conda installs CUDA, if conda installs TensorFlow too: whether the
+    driver can start that CUDA."""
     for line in asked:
         versions = (
             allowed(line, context) if line.manager == "conda" and line.name in CUDA and line.specifier else []

@@ -19,8 +19,8 @@ _REBUILDS = ("centos", "rocky", "alma", "red hat", "redhat", "rhel", "oracle")
 
 @dataclass(frozen=True)
 class PlanContext:
-    """Everything that a plan depends on, read from facts once. `version_request` contains the user's request;
-    the rest describes the machine."""
+    """Everything that a plan depends on, read from the facts once. `version_request` contains the user's
+    request; the rest describes the machine."""
 
     facts: Facts
     tables: Tables
@@ -80,7 +80,7 @@ class PlanContext:
         return self.tables.releases(self.platform)
 
     def judge(self, build: TensorFlowRelease, situation: Situation) -> Judgement:
-        """The judgement of doctor.compat, cached because several routes ask the same."""
+        """The judgement of doctor.compat, cached because several routes ask for the same one."""
         key = (build.package, build.version, situation)
         if key not in self._judged:
             self._judged[key] = judge(build, situation, self.tables)
@@ -150,8 +150,8 @@ class PlanContext:
 
     @cached_property
     def system_cuda(self) -> CudaVersion | None:
-        """The CUDA that was found on the machine outside environments; what pip or conda installed serves
-        only its own environment."""
+        """The CUDA that was found on the machine outside environments; what pip or conda installed can be
+        used only in its own environment."""
         return best([fact for fact in self.facts.of(CudaVersion) if not self._in_environment(fact)])
 
     @cached_property

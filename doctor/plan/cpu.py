@@ -1,4 +1,4 @@
-"""Plans for TensorFlow on the CPU: if there is no GPU, on request, or as the last resort."""
+"""Plans for TensorFlow on the CPU: if there is no GPU, on request, or as no plan with a GPU works."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _try(build: TensorFlowRelease, context: PlanContext) -> Candidate | None:
 
 
 def cpu_obstacles(context: PlanContext, candidate: Candidate | None) -> tuple[Finding, ...]:
-    """What prevents a plan for the CPU: nothing, or that no release fits the request here."""
+    """What prevents a plan for the CPU: empty, or the finding that no release fits the request here."""
     if candidate is not None and not candidate.given_up:
         return ()
     wished = (
@@ -75,7 +75,8 @@ def cpu_obstacles(context: PlanContext, candidate: Candidate | None) -> tuple[Fi
         why = "Every wheel of TensorFlow for Linux is made for glibc; Alpine has musl. Use a Debian image."
     elif candidate is not None:
         why = (
-            f"The nearest that has one is TensorFlow {candidate.build.version} on Python {candidate.python}."
+            f"The nearest release that has one is TensorFlow {candidate.build.version} on Python"
+            f" {candidate.python}."
         )
     source = context.evidence("tensorflow" if context.version_request.tensorflow else "python")
     rows = (candidate.build.ref,) if candidate else ()

@@ -1,4 +1,5 @@
-"""Facts of a machine that is described instead of examined, by options or by the JSON of an earlier check."""
+"""Makes the facts of a machine that is not examined but described, by options or by the JSON of an earlier
+check."""
 
 from __future__ import annotations
 
@@ -44,7 +45,8 @@ def described(
     cuda: str | None = None,
     cudnn: str | None = None,
 ) -> Facts:
-    """The facts of a described machine. Raises UsageError for an option whose value means nothing."""
+    """The facts of a described machine. Raises UsageError for an option whose value is unknown or
+    ambiguous."""
     facts: list[Fact] = []
     gpus = [fact for name in gpu or () for fact in _gpu(name, tables)]
     arm = next(
@@ -77,14 +79,15 @@ def _number(text: str, option: str, example: str) -> str:
 
 
 def _system(text: str, arm: Mapping[str, Any] | None) -> list[Fact]:
-    """arm: the row of a GPU that comes with an Arm CPU only."""
+    """The facts in the value of --os. arm: the row of a GPU that exists only in machines with an Arm CPU, if
+    one was named. Raises UsageError for an unknown system."""
     source = Source("--os", None, text)
     low = text.lower()
     machine = next((name for word, name in _MACHINES.items() if word in low), None)
     if arm is not None and machine == "x86_64":
         raise UsageError(
-            f"--os {text}: {arm['name']} comes with an Arm CPU only",
-            "leave the processor out, or say aarch64",
+            f"--os {text}: {arm['name']} exists only in machines with an Arm CPU",
+            "leave the processor out, or write aarch64",
         )
     machine = "aarch64" if arm is not None else machine
     facts: list[Fact] = []
@@ -139,7 +142,7 @@ def _gpu(text: str, tables: Tables) -> list[Gpu]:
     options = sorted({g.capability for g in found if g.capability}, key=dotted)
     if options:
         raise UsageError(
-            f"--gpu {text}: models of this name have the compute capabilities {', '.join(options)}",
+            f"--gpu {text}: models with this name differ in compute capability: {', '.join(options)}",
             "give the compute capability (nvidia-smi --query-gpu=compute_cap --format=csv) or the PCI id"
             " (lspci -nn)",
         )
@@ -176,7 +179,7 @@ def machine_file(path: str, tables: Tables) -> Facts:
     if not isinstance(document, dict) or not isinstance(document.get("facts"), dict):
         raise InputError(
             f"`{path}` is not the JSON of a check",
-            "make one there: tfgpu-doctor check --format json --output FILE",
+            "make one on that machine: tfgpu-doctor check --format json --output FILE",
         )
     return from_check(document["facts"], path)
 
@@ -191,7 +194,7 @@ def _place(entry: Mapping[str, Any]) -> str | None:
 
 
 def from_check(facts: Mapping[str, Any], name: str) -> Facts:
-    """The facts in check's JSON that a plan needs; anything of another form is left out."""
+    """The facts in check's JSON that a plan needs; anything in another form is left out."""
 
     def value(key: str) -> Any:
         entry = facts.get(key)

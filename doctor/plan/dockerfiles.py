@@ -66,7 +66,7 @@ _WITH_VALUE = (
 
 @dataclass
 class _Stage:
-    """The state of one stage so far."""
+    """The state of one stage, as far as it has been read."""
 
     image: Asked | None = None
     python: Asked | None = None
@@ -80,7 +80,7 @@ class _Stage:
     values: dict[str, str] = field(default_factory=dict)
 
     def heir(self) -> _Stage:
-        """A new stage that starts from this one."""
+        """A new stage whose FROM names this one."""
         return replace(
             self,
             asked=[*self.asked],
@@ -93,7 +93,7 @@ class _Stage:
 
 
 def dockerfile(lines: Sequence[str]) -> Wanted:
-    """The last stage."""
+    """Read the Dockerfile: what its last stage contains and installs."""
     stage = _Stage()
     stages: dict[str, _Stage] = {}
     globals_: dict[str, str] = {}
@@ -156,7 +156,7 @@ def _instructions(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
 
 
 def _blank(lines: Sequence[str]) -> int:
-    """The number of comment and empty lines at the beginning."""
+    """How many comment and empty lines stand at the beginning."""
     return next(
         (at for at, line in enumerate(lines) if line.strip() and not line.lstrip().startswith("#")), 0
     )
@@ -272,7 +272,9 @@ def _run(command: _Command, stage: _Stage) -> None:
                 named = [w for w in words[at + 1 :] if CONCERNS.search(w)]
                 number, line = command.place(named[0] if named else word)
                 stage.unread += (
-                    [Unread(number, line, f"what `{before} {word}` installs was not read")] if named else []
+                    [Unread(number, line, f"the packages that `{before} {word}` installs were not read")]
+                    if named
+                    else []
                 )
             else:
                 continue
@@ -314,7 +316,7 @@ def _requirement(word: str, number: int, line: str) -> Asked | Unread | None:
             Unread(
                 number,
                 line,
-                "the shell takes < and > outside of quotes for redirections: write the requirement in quotes",
+                "the shell treats < and > outside quotes as redirections: put the requirement in quotes",
             )
             if CONCERNS.search(word)
             else None

@@ -17,7 +17,7 @@ from doctor.values import replace
 
 
 def replaced(line: Asked, requirement: str | Sequence[str], name: str, why: str = "") -> Step:
-    """An edit that puts other requirements into a line. name: the file, if the line does not name its own."""
+    """An edit that replaces the requirement in a line. name: the file, if the line does not name its own."""
     requirements = [requirement] if isinstance(requirement, str) else list(requirement)
     text = with_requirements(line, [wanted for wanted in requirements if wanted])
     step = manual(f"{line.file or name}, line {line.line}: {text}", why or f"in place of: {line.text}")
@@ -25,14 +25,14 @@ def replaced(line: Asked, requirement: str | Sequence[str], name: str, why: str 
 
 
 def edited(line: Asked, text: str, name: str) -> Edit:
-    """An edit that gives a line another text."""
+    """The edit that replaces a line's text."""
     return Edit(line.file or name, line.line, line.text, text)
 
 
 def left_out(line: Asked, name: str, why: str) -> Step:
-    """An edit that removes a requirement from a line of a Dockerfile. The rest must still be a command: an
-    `install` without another name has to be removed by hand, unless it is the whole line."""
-    step = manual(f"{line.file or name}, line {line.line}: leave out {line.word}", why)
+    """An edit that removes a requirement from a line of a Dockerfile. The rest must still be a command: if it
+    was the only requirement of an `install` among other commands, the step is only text."""
+    step = manual(f"{line.file or name}, line {line.line}: remove {line.word}", why)
     rest = with_requirements(line, [])
     installs = re.search(r"\binstall\b(?P<after>[^;&|]{0,2000})", rest)
     named = [word for word in installs["after"].split() if not word.startswith("-")] if installs else []
@@ -96,7 +96,7 @@ def in_dockerfile(
 
 
 def _host(finding: Finding) -> tuple[Step, ...]:
-    """The administrator's steps, because the driver belongs to the host, whatever the image."""
+    """The steps that need an administrator: the driver belongs to the host, whatever the image."""
     return tuple(
         step for step in finding.prescription if step.needs_root and finding.code.startswith("driver")
     )
@@ -126,7 +126,7 @@ def _lines(judged: Outcome, line: Asked, wanted: Wanted, name: str) -> Iterator[
             name,
             f"in place of: {image.text}; it contains TensorFlow {plan.tensorflow} with its CUDA and cuDNN",
         )
-        yield left_out(line, name, "the image has TensorFlow already")
+        yield left_out(line, name, "the image already contains TensorFlow")
         return
     if python is not None and python.word and plan.python and f"=={plan.python}.*" != python.specifier:
         yield image_replaced(

@@ -1,4 +1,4 @@
-"""Judges requirement files on a machine: a finding for each line that cannot work there."""
+"""Judges requirement files for a machine: a finding for each line that cannot work there."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def judged_files(
                     "tf-not-installed",
                     "warning",
                     "no line requests TensorFlow",
-                    "The plans below are for the newest TensorFlow that needs the fewest changes.",
+                    "The plans are for the newest TensorFlow that needs the fewest changes.",
                     tuple(Source(name, None, "no requirement named tensorflow") for name in texts)
                     or (Source("-"),),
                 )
@@ -268,8 +268,8 @@ def _line(
 def _extra(
     line: Asked, releases: Sequence[TensorFlowRelease], context: PlanContext, name: str
 ) -> list[Finding]:
-    """The finding that pip can install no release with the extra that a line requests, if no plan for a GPU
-    says so."""
+    """The finding that pip cannot install any release with the extra that a line requests, if no plan for a
+    GPU names it."""
     if "and-cuda" not in line.extras or not context.for_cpu:
         return []
     situation = Situation(platform=context.platform, python=context.python, route="pip-and-cuda")

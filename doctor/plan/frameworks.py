@@ -23,7 +23,7 @@ LISTED = 4
 
 @dataclass(frozen=True)
 class Together:
-    """The judgement of the lines together. excluded: releases of TensorFlow that its own lines allow and the
+    """The judgement of all lines together. excluded: releases of TensorFlow that its own lines allow and the
     other lines rule out; unread: lines about which the tables know too little."""
 
     findings: tuple[Finding, ...] = ()
@@ -183,7 +183,7 @@ def _cures(one: Asked, other: Asked, solver: Solver, name: str) -> Iterator[Step
         )
     yield manual(
         f"Keep {_listed([one, other])} in separate environments",
-        "each finds the CUDA libraries of its own environment, and none has to change",
+        "each finds the CUDA libraries of its own environment, and no requirement has to change",
     )
 
 
@@ -194,7 +194,7 @@ def _bounded(line: Asked, bound: Asked, alone: Solution, name: str) -> Finding:
     )
     rows = (stated.row.ref,) if stated is not None and stated.row is not None else ()
     why = (
-        f"{_says(stated, line)}, and the file asks for {_words(bound)}"
+        f"{_says(stated, line)}, and the file requests {_words(bound)}"
         if stated
         else f"no release of {line.name} fits {_words(bound)}"
     )
@@ -263,7 +263,8 @@ def _overwritten(
 
 
 def _excluded(tensorflow: Asked, others: Sequence[Asked], solver: Solver) -> tuple[str, ...]:
-    """The releases of TensorFlow that its line allows and the other lines rule out; none if all are."""
+    """The releases of TensorFlow that its line allows but the other lines rule out; empty if they rule out
+    all."""
     best = solver.solve([tensorflow, *others])
     free = solver.solve([tensorflow])
     if best is None or free is None or tensorflow.name not in best.releases:

@@ -1,5 +1,5 @@
-"""Checks files against a machine one by one, for CI and code review: the outcome of each, and the lines that
-fix it."""
+"""Judges files for a machine one by one, for CI and code review: the outcome of each, and the lines that fix
+it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from doctor.plan.request import Request, included, read_text, requested_context
 from doctor.values import dataclass, replace
 
 ROUNDS = 6
-"""How often files are changed and examined again, because a fix may reveal the next fault."""
+"""How many times files are changed and judged again, because a fix may reveal the next fault."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Gate:
-    """The results for all files. passes_over: skip files that do not request TensorFlow."""
+    """The results for all files. passes_over: whether files that do not request TensorFlow are skipped."""
 
     context: PlanContext
     files: tuple[Judged, ...]
@@ -140,8 +140,8 @@ def _faults(files: Sequence[Judged]) -> tuple[int, int]:
 
 
 def _edits(files: Sequence[Judged]) -> list[Edit]:
-    """The first fix of each line, the last lines first, so that a removed line does not move those still to
-    change. Only files that were read are changed."""
+    """The first fix of each line, from the last line to the first, because a removed line moves those after
+    it. Only files that were read are changed."""
     chosen: dict[tuple[str, int], Edit] = {}
     for judged in files:
         for finding in judged.outcome.findings:

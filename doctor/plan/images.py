@@ -127,9 +127,7 @@ def judged_image(image: Asked, context: PlanContext, name: str) -> tuple[list[Fi
     if context.version_request.cpu:
         if release_in(image, context) is not None:
             return [], []
-        return [], [
-            Unread(image.line, image.text, "its tag names no release that is in the tables", image.file)
-        ]
+        return [], [Unread(image.line, image.text, "its tag names no release in the tables", image.file)]
     if "gpu" not in tag:
         return [_without_cuda(image, tag, here, context, name)], []
     build = release_in(image, context)
@@ -174,8 +172,8 @@ def _without_cuda(image: Asked, tag: str, here: Source, context: PlanContext, na
         "tf-cpu-only",
         "error",
         f"the image {image.name} has no CUDA in it",
-        "The official images with CUDA have gpu in their tag; the others contain a TensorFlow without its"
-        " CUDA libraries.",
+        "Official images with CUDA have gpu in their tag; the others contain TensorFlow without the CUDA"
+        " libraries.",
         (here,),
         (f"{row['image']}, from {row['source']}",) if row else (),
         cure,

@@ -1,8 +1,8 @@
 """Lock files: exact versions, as an installer's own resolver chose them.
 
-A lock also holds packages of other platforms: a package counts if a path leads to it from the project's
-requirements whose markers hold on the machine. Sources: the files that uv 0.9, Poetry 2, conda-lock 3 and
-pixi 0.50 write, PEP 751.
+A lock also holds packages of other platforms: a package counts if a chain of requirements whose markers hold
+on the machine leads to it from the project. Sources: the files that uv 0.9, Poetry 2, conda-lock 3 and pixi
+0.50 write, PEP 751.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def _spec(text: str) -> str:
 
 
 def _set(package: _Package, table: str, name: str, value: str, number: int) -> None:
-    """Set one key of a package."""
+    """Set one key of a package from a line of the lock."""
     string = re.match(_STRING, value)
     if table == "package" and name == "name" and string:
         package.name = normalised(string[1])
@@ -197,8 +197,8 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def _reach(packages: Sequence[_Package], roots: Sequence[_Package]) -> None:
-    """Fill in the paths to each package, as markers that must all hold. Without roots, every package that
-    nothing requires is one."""
+    """Fill in the paths to each package, as markers that must all hold. roots: the packages that the project
+    requires; if empty, every package that nothing requires."""
     by_name: dict[str, list[_Package]] = {}
     for package in packages:
         by_name.setdefault(package.name, []).append(package)
@@ -352,7 +352,7 @@ def _locked(
 
 
 def _with_python(asked: Sequence[Asked]) -> Wanted:
-    """The lines, with conda's Python as that of the environment."""
+    """The lines, with the Python among them as the environment's."""
     pythons = [line for line in asked if line.name == "python" and line.manager == "conda"]
     minors = {".".join(line.specifier[2:].split(".")[:2]) for line in pythons}
     python = None

@@ -1,4 +1,4 @@
-"""Findings about lines of a requirements file that cannot work."""
+"""Makes the findings about lines of a requirement file that cannot work."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ def exclude(lines: Sequence[Asked], name: str) -> Finding:
         "python-dependency-conflict",
         "error",
         f"the lines for {lines[0].name} exclude each other",
-        f"No release fits {' and '.join(a.specifier for a in lines)}: pip refuses them together. What follows"
-        " is for the first of them.",
+        f"No release fits {' and '.join(a.specifier for a in lines)}: pip refuses them together. The rest of"
+        " the answer is for the first of them.",
         tuple(Source(a.file or name, a.line, a.text) for a in lines),
     )
 
@@ -87,8 +87,8 @@ def several_packages(lines: list[Asked], name: str) -> Finding:
     return Finding(
         "tf-conflicting-packages",
         "error",
-        "two packages that are both TensorFlow",
-        f"{' and '.join(dict.fromkeys(a.name for a in lines))} install into one folder: the one that comes"
-        " last overwrites parts of the other. Keep one line.",
+        "two packages that both contain TensorFlow",
+        f"{' and '.join(dict.fromkeys(a.name for a in lines))} install into one folder: the one that is"
+        " installed last overwrites parts of the other. Keep one line.",
         tuple(Source(a.file or name, a.line, a.text) for a in lines),
     )

@@ -80,11 +80,11 @@ def _excluded(
         code,
         "error",
         f"{build.requirement} needs {other.name}{bounds}",
-        f"The line asks for {other.name} {other.specifier}; {build.requirement} states {other.name}{stated}"
-        " in its METADATA. pip refuses both together.",
+        f"The line requests {other.name} {other.specifier}; {build.requirement} states {other.name}{stated}"
+        " in its METADATA. pip does not install both together.",
         evidence,
         (build.ref,),
-        (replaced(other, f"{other.name}{stated}", name, "what this TensorFlow accepts"),),
+        (replaced(other, f"{other.name}{stated}", name, "a version that this TensorFlow accepts"),),
     )
 
 
@@ -105,14 +105,14 @@ def _unbounded(
         wrong = next((a for a in lines if not together(a.specifier, limit)), None)
         shown = wrong or (lines[0] if lines else None)
         step: tuple[Step, ...] = (
-            shell(run("pip", "install", bound.requirement), "and the same bound as a line of the file").on(
-                context.kind
-            ),
+            shell(
+                run("pip", "install", bound.requirement), "and add the same bound as a line of the file"
+            ).on(context.kind),
         )
         taken = (
-            f"and the line asks for {package} {wrong.specifier}"
+            f"and the line requests {package} {wrong.specifier}"
             if wrong
-            else "no line of the file does, and pip takes the newest"
+            else "nor does any line of the file, and pip installs the newest"
         )
         found.append(
             Finding(

@@ -1,4 +1,5 @@
-"""What prevents a plan: the shortest chain of constraints, and which single change would be enough."""
+"""Finds what prevents a plan: the fewest constraints that explain it, and the single changes that would be
+enough."""
 
 from __future__ import annotations
 
@@ -20,8 +21,8 @@ CHANGES = {
     "tensorflow": "another TensorFlow",
     "python": "another Python",
     "driver": "another NVIDIA driver",
-    "cuda": "CUDA of its own inside the environment",
-    "cudnn": "cuDNN of its own inside the environment",
+    "cuda": "a separate CUDA inside the environment",
+    "cudnn": "a separate cuDNN inside the environment",
     "system": "WSL2",
     "container": "the official image",
 }
@@ -48,8 +49,8 @@ def gpu_absent(context: PlanContext) -> Finding:
         "gpu-absent",
         "warning",
         "no NVIDIA GPU was found here",
-        f"{first} are for a machine with an NVIDIA GPU: they install here too; test them where the GPU is. "
-        "Use --gpu NAME to plan for it.",
+        f"{first} are for a machine with an NVIDIA GPU: they can be installed here too, and tested where the"
+        " GPU is. Use --gpu NAME to plan for it.",
         (context.evidence("gpu"),),
     )
 
@@ -174,12 +175,12 @@ def named(aspect: str, build: TensorFlowRelease, answer: Answer, context: PlanCo
 
 
 def _no(name: str) -> str:
-    """The name in a negative sentence: "no TensorFlow 2.15"."""
+    """A name after "no": "no TensorFlow 2.15"; "any TensorFlow" becomes "no TensorFlow"."""
     return f"no {removeprefix(name, 'any ')}"
 
 
 def _openings(chosen: list[Candidate], context: PlanContext) -> list[str]:
-    """The plans that change one thing, each in a few words."""
+    """The changes of the plans that change one thing, each in a few words."""
     words: dict[str, str] = {}
     last = last_branch(context)
     bound = f", of branch R{last} at most" if last else ""
@@ -222,9 +223,9 @@ def _windows(context: PlanContext, severity: str, chosen: list[Candidate]) -> Fi
     return Finding(
         "tf-windows-native",
         severity,
-        "TensorFlow above 2.10 does not use a GPU on Windows itself",
+        "TensorFlow after 2.10 does not use a GPU on Windows itself",
         (trap.reason[0].upper() + trap.reason[1:] + ". " if trap else "")
-        + "Under WSL2, on the same machine, the Linux builds use the GPU through the driver of Windows.",
+        + "Under WSL2, on the same machine, the Linux builds use the GPU through the Windows driver.",
         tuple(
             dict.fromkeys(
                 (
@@ -281,7 +282,7 @@ def _musl(context: PlanContext, chosen: list[Candidate]) -> Finding:
         + (
             "Use an image that is based on Debian or Ubuntu instead (FROM python:3.12-slim)."
             if context.container
-            else "A container of the official image has its own C library."
+            else "A container of the official image contains glibc."
         ),
         (next(s.source for s in context.facts.of(Symptom) if s.kind == "musl-libc"),),
         (),
@@ -293,7 +294,7 @@ def _driver_missing(context: PlanContext, best: Candidate) -> Finding:
     return Finding(
         "driver-missing",
         "error",
-        "there is a GPU and no NVIDIA driver",
+        "there is a GPU but no NVIDIA driver",
         "TensorFlow installs without it and runs on the CPU until the driver is installed: the driver is the"
         " only part that pip and conda cannot install.",
         (context.evidence("driver"),),
@@ -309,8 +310,9 @@ def _undetermined(context: PlanContext, chosen: list[Candidate]) -> Finding:
     return Finding(
         "undetermined",
         "error",
-        "the tables know no way to do this",
-        "None of the requested releases is available here, and no rule says why. " + _best(chosen) + ".",
+        "the tables contain no way to do this",
+        "None of the requested releases is available here, and no rule gives the"
+        " reason. " + _best(chosen) + ".",
         (source,),
         (),
         tuple(environment_steps(chosen[0], context)) if chosen and chosen[0].route == "pip-and-cuda" else (),

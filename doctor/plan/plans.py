@@ -42,7 +42,7 @@ class Plan:
 
     @property
     def why(self) -> tuple[str, ...]:
-        """The reasons, each with the rows that say so."""
+        """The reasons, each with the rows of the tables that support it."""
         return tuple(f"{reason} ({'; '.join(rows)})" if rows else reason for reason, rows in self.reasons)
 
 
@@ -127,12 +127,14 @@ def foremost(field: Field) -> Candidate | None:
 
 
 def _sure(field: Field) -> list[Candidate]:
-    """The candidates whose build has code for the GPU by the tables, if there are any; the cheapest first."""
+    """The candidates, the cheapest first; only those whose build has code for the GPU according to the
+    tables, if there are any."""
     return [c for c in field.candidates if not _doubtful(c)] or field.candidates
 
 
 def _lost(candidate: Candidate) -> frozenset[str]:
-    """What is given up, except for the system: using an image is another way, not a loss."""
+    """What has to change, except for the system: an image is another way to run, not a change of the
+    machine."""
     return candidate.given_up - {"container"}
 
 
@@ -218,9 +220,7 @@ def _changes(candidate: Candidate, context: PlanContext, env: str) -> list[str]:
         own = packages.cuda if packages else build.cuda or ""
         inside = "image" if candidate.route == "docker" else "environment"
         changes.append(
-            f"CUDA {own} of its own, inside the {inside}; the installed {fixed} stays untouched".replace(
-                "  ", " "
-            )
+            f"CUDA {own} inside the {inside}; the installed {fixed} stays unchanged".replace("  ", " ")
         )
     if "system" in lost:
         changes.append("WSL2 with Ubuntu 24.04, beside Windows")

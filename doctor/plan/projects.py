@@ -83,7 +83,7 @@ class _Reader:
             self.python = Asked("python", pinned, number, line, word=value.strip())
             return
         if self._table == "project" and name == "dynamic" and "dependencies" in value:
-            self.unread.append(Unread(number, line, "the dependencies of this project are stated elsewhere"))
+            self.unread.append(Unread(number, line, "the dependencies of this project are in another file"))
         if self._table.startswith("tool.uv.sources"):
             self.sources[normalised(name)] = value
         if name == "url" and re.match(r"tool\.(?:uv\.index|poetry\.source)|source", self._table):
@@ -94,7 +94,9 @@ class _Reader:
             and CONCERNS.search(value)
         ):
             self.unread.append(
-                Unread(number, line, f"what uv's {name} change is not followed here; uv.lock shows it")
+                Unread(
+                    number, line, f"the changes by uv's {name} are not considered; uv.lock shows the result"
+                )
             )
         pixi = _PIXI.fullmatch(self._table)
         if pixi:
@@ -153,7 +155,7 @@ class _Reader:
         marker = PLATFORMS.get(table["target"] or "", "")
         if found is None:
             if CONCERNS.search(name):
-                self.unread.append(unread(number, line, "this way of writing versions cannot be read here"))
+                self.unread.append(unread(number, line, "this form of version cannot be read here"))
         elif found.name == "python" and found.manager == "conda":
             self.python = self.python or found
         else:
@@ -176,7 +178,7 @@ class _Reader:
         elsewhere = _ELSEWHERE.search(value) if "{" in value or not version else None
         if found is None or value.startswith("["):
             if CONCERNS.search(name):
-                self.unread.append(Unread(number, line, "this way of writing versions cannot be read here"))
+                self.unread.append(Unread(number, line, "this form of version cannot be read here"))
         else:
             self.asked.append(replace(found, address=value if elsewhere else "", word=version))
 
@@ -191,7 +193,7 @@ class _Reader:
 
 
 def poetry_spec(spec: str) -> str:
-    """Poetry's own signs as pip writes them: ^2.18, ~2.18, 2.18, *."""
+    """A version in Poetry's own form (^2.18, ~2.18, 2.18, *) as pip writes it."""
     if "," in spec:
         return ",".join(poetry_spec(part.strip()) for part in spec.split(","))
     caret = re.fullmatch(r"\^\s*(\d+(?:\.\d+)*)", spec)

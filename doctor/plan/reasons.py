@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
 Reason: TypeAlias = "tuple[str, tuple[str, ...]]"
-"""A sentence, and the rows that say so."""
+"""A sentence, and the rows of the tables that support it."""
 NEWER_LIMIT = 2
-"""The most reasons against newer releases to give; few reasons cover nearly all of them."""
+"""The most reasons against newer releases to give: a few cover nearly all of them."""
 
 
 def reasons(candidate: Candidate, context: PlanContext, floor: object) -> list[Reason]:
@@ -25,8 +25,8 @@ def reasons(candidate: Candidate, context: PlanContext, floor: object) -> list[R
     found: list[Reason] = []
     build = candidate.build
     if candidate.route == "cpu":
-        why = "there is no GPU here" if context.for_cpu else "the last resort"
-        why = "no GPU is wanted" if context.version_request.cpu else why
+        why = "there is no GPU here" if context.for_cpu else "no plan with a GPU works"
+        why = "a plan for the CPU was requested" if context.version_request.cpu else why
         return [(f"it computes on the CPU: {why}", (build.ref,))]
     for name, answer in candidate.judgement.answers:
         if name == "libraries" or (name == "driver" and "driver" in candidate.given_up):
@@ -55,7 +55,7 @@ def reasons(candidate: Candidate, context: PlanContext, floor: object) -> list[R
 
 
 def _c_library(candidate: Candidate, context: PlanContext) -> list[Reason]:
-    """The reason that names what is unknown because the tables lack the distribution."""
+    """The reason that names the glibc to check, if the tables do not contain the distribution."""
     os, build = context.case.os, candidate.build
     floor = build.glibc_by_python.get(candidate.python or "", build.glibc)
     if (

@@ -1,5 +1,5 @@
-"""The candidate of the first plan for a case, for remedies: the same answer everywhere, at a fraction of the
-cost."""
+"""The candidate of the first plan for a case, for remedies, so that check and plan give the same answer;
+cheaper than a whole plan."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from doctor.case import Case
 
 BY_PIP = ("pip-and-cuda", "pip-system-cuda", "wsl2")
-"""The routes that are weighed first; if one of them costs less than conda or a container, those need not be
-weighed."""
+"""The routes to try first; if one of them costs less than conda or a container, those need not be tried."""
 
 
 def context_of(case: Case) -> PlanContext:

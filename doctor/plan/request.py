@@ -1,4 +1,4 @@
-"""Answers a request for plans from any caller: takes files and names, returns plans."""
+"""Makes the plans for a request, for every caller: options and file names in, plans out."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def wished(request: Request, tables: Tables) -> VersionRequest:
     python, cuda, cudnn = request.python, request.cuda, request.cudnn
     if python and "." not in python:
         raise UsageError(
-            f"--python {python}: which one?", "give its minor version too, such as --python 3.12"
+            f"--python {python}: the minor version is missing", "give it too, such as --python 3.12"
         )
     for_cpu = request.cpu or request.gpus == [NO_GPU]
     if for_cpu and (cuda or cudnn):
@@ -174,5 +174,5 @@ def read_text(name: str, limit: int = SIZE_LIMIT) -> str:
             " that it includes"
         )
     if b"\0" in data:
-        raise InputError(f"`{name}` is not a requirement file: it is not text")
+        raise InputError(f"`{name}` is not a requirement file: it contains binary data")
     return data.decode("utf-8", errors="replace")

@@ -2,9 +2,9 @@
 require.
 
 It searches the releases of TensorFlow and of the frameworks in the tables, the newest first, with the
-requirements in their METADATA; for every other package only the bounds count. It needs no network. If the
-search finds nothing, pip cannot either; if it finds a solution, pip may still fail because of packages that
-the tables lack.
+requirements in their METADATA; of every other package it compares only the bounds. It needs no network. If
+the search finds nothing, pip cannot either; if it finds a solution, pip may still fail because of packages
+that the tables lack.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ EXTRA = "and-cuda"
 
 
 class TooManyTriesError(Exception):
-    """The search was given up: nothing is known about the lines."""
+    """The search tried as many releases as it may and found no answer."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Solution:
 
 
 class Solver:
-    """Searches for one machine. tensorflow: TensorFlow's distributions."""
+    """Searches for one machine. tensorflow: the names of TensorFlow's distributions."""
 
     def __init__(
         self, context: PlanContext, tensorflow: Sequence[str] = ("tensorflow", "tensorflow-gpu")

@@ -60,7 +60,7 @@ def installing(candidate: Candidate, context: PlanContext, env: str = ENV) -> li
 
 
 def interpreter(candidate: Candidate, context: PlanContext, env: str = ENV) -> tuple[Word, ...]:
-    """How the Python that the steps install is started."""
+    """The words of a command that start the Python that the steps install."""
     if candidate.nvidia is not None:
         return arm.interpreter(candidate, env)
     if candidate.route == "docker":
@@ -98,8 +98,8 @@ def environment_steps(candidate: Candidate, context: PlanContext, env: str = ENV
 
 
 def _found_by_the_loader(candidate: Candidate, context: PlanContext) -> list[Step]:
-    """An installed CUDA works only if the loader searches its folder, which an installation by hand does not
-    ensure."""
+    """Steps for a CUDA that is already installed: it works only if the loader searches its folder, which an
+    installation by hand does not ensure."""
     if candidate.route != "pip-system-cuda":
         return []
     which = f"CUDA {context.cuda} and cuDNN {context.cudnn or candidate.build.cudnn or ''}".rstrip()
@@ -115,7 +115,9 @@ def _found_by_the_loader(candidate: Candidate, context: PlanContext) -> list[Ste
         how = (
             "put their library folders into ldconfig's cache or on LD_LIBRARY_PATH; on a cluster: module load"
         )
-    return [manual(text, f"{how}; the proof names each library that is not found", platform=context.kind)]
+    return [
+        manual(text, f"{how}; the last command names each library that is not found", platform=context.kind)
+    ]
 
 
 def on_machine(candidate: Candidate, context: PlanContext) -> bool:
@@ -142,8 +144,8 @@ wheels begin with 0.4.16, which needs Python 3.9 (its files on the package index
 
 
 def install_options(candidate: Candidate, context: PlanContext, *, uv: bool) -> tuple[str, ...]:
-    """Further options of the installer; on an old C library, they prefer an older release with a wheel to the
-    newest as source."""
+    """Further options of the installer; on an old C library, they make it prefer an older release with a
+    wheel to the newest one as source."""
     if (
         context.glibc is None
         or candidate.route in ("wsl2", "docker")
@@ -194,7 +196,7 @@ def _conda(candidate: Candidate, context: PlanContext, kind: str, env: str) -> l
     recipe = dict(candidate.recipe)
     packages = [f"cudatoolkit={recipe['cudatoolkit']}", f"cudnn={recipe['cudnn']}"] if recipe else []
     unseen = (
-        f"; not verified here: `conda search -c {recipe.get('channel')} {packages[0]}` asks the channel"
+        f"; not verified here: `conda search -c {recipe.get('channel')} {packages[0]}` searches the channel"
         if recipe
         else ""
     )

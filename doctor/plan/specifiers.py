@@ -17,7 +17,8 @@ _PART = lazy.compile(r"(===|==|~=|!=|>=|<=|>|<)([^,]+)")
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """A range of versions from `low` to `high`; None: without a bound. Each end may belong to it or not."""
+    """A range of versions from `low` to `high`; None means no bound. low_closed and high_closed: whether
+    the range includes that end."""
 
     low: Version | None = None
     high: Version | None = None
@@ -46,7 +47,7 @@ class Range:
 
 
 def range_of(specifier: str) -> Range | None:
-    """The range of a specifier (">=1.23,<2"), its exclusions left out; None if it cannot be read."""
+    """The range of a specifier (">=1.23,<2"), without its exclusions (!=); None if it cannot be read."""
     found = Range()
     for operator, bound in _PART.findall(specifier.replace(" ", "")):
         part = _range(operator, bound)

@@ -1,4 +1,4 @@
-"""Tries one release on one route: what would have to change for it, or why it does not work."""
+"""Tries one release on one route: finds what would have to change for it, or why it does not work."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def image_of(build: TensorFlowRelease, tables: Tables) -> dict[str, Any] | None:
 
 
 def given_up(context: PlanContext, route: str) -> set[str]:
-    """What every release gives up on a route, in the words of `Candidate.given_up`."""
+    """What has to change on a route whatever the release, in the words of `Candidate.given_up`."""
     lost = {"driver"} if context.driver_absent else set()
     if route != "pip-system-cuda" and (context.version_request.cuda or context.version_request.cudnn):
         lost.add("cuda" if context.version_request.cuda else "cudnn")
@@ -177,7 +177,8 @@ def _python_refusals(
 
 
 def _of_names(build: TensorFlowRelease, situation: Situation, answer: Answer, tables: Tables) -> Answer:
-    """The answer about a build's CUDA if the names that it opens were not read."""
+    """The answer about a build's CUDA if the tables do not contain the names of the libraries that it
+    opens."""
     if answer.verdict != "unknown" or situation.cuda is None:
         return answer
     if build.cuda is None:

@@ -35,7 +35,7 @@ NAMED = 8
 
 
 def unexamined(asked: Sequence[Asked], wanted: Wanted, solver: Solver) -> list[Unread]:
-    """The lines that affect TensorFlow and its CUDA libraries, and cannot be judged."""
+    """The lines that affect TensorFlow or its CUDA libraries and that cannot be judged."""
     found = list(wanted.unread)
     known_in_tables = {"tensorflow", "tensorflow-gpu", *solver.frameworks}
     for line in asked:
@@ -71,7 +71,8 @@ def unexamined(asked: Sequence[Asked], wanted: Wanted, solver: Solver) -> list[U
 
 
 def not_examined(lines: Sequence[Unread], name: str) -> list[Finding]:
-    """A finding for each line that was not judged; if there are many, the last one counts the rest."""
+    """A finding for each line that was not judged; if there are many, the last finding says how many more
+    there are."""
     found = [_finding(line, name) for line in lines[:MOST]]
     if len(lines) > MOST:
         rest = lines[MOST]

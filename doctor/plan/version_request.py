@@ -1,4 +1,4 @@
-"""The requested versions: of TensorFlow, Python, CUDA and cuDNN."""
+"""The versions that a user requests of TensorFlow, Python, CUDA and cuDNN."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ class VersionRequest:
     """The requested versions. None and empty mean "any".
 
     tensorflow: "2.15", "==2.15.1", ">=2.16,<2.19", "~=2.15", "latest". python: "3.12". cuda, cudnn: installed
-    versions that must be used. cpu: no GPU is wanted. source: where the TensorFlow is requested
-    ("--tensorflow", "requirements.txt"); python_source: the same for the Python, if it is not an option.
+    versions that must be used. cpu: a plan for the CPU was requested. source: where the TensorFlow is
+    requested ("--tensorflow", "requirements.txt"); python_source: the same for the Python, if it is not an
+    option.
     """
 
     tensorflow: str = ""
@@ -60,7 +61,8 @@ class VersionRequest:
 
 
 def _prefix(version: str, asked: str) -> bool:
-    """Whether "2.15.1" is a "2.15"; a pre-release only if the request names it in full."""
+    """Whether a version is the requested one or a release of it, as 2.15.1 is of 2.15; a pre-release only if
+    the request names it in full."""
     if version == asked:
         return True
     if asked.count(".") > 1:

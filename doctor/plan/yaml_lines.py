@@ -1,5 +1,5 @@
-"""Reads YAML as programs write it, line by line, so that every value keeps its line: block style, with flow
-style as plain text."""
+"""Reads YAML as programs write it, line by line, so that every value keeps its line number: block style is
+parsed, flow style is kept as plain text."""
 
 from __future__ import annotations
 

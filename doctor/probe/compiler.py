@@ -30,7 +30,8 @@ ROOTS = (
     ("2.18", "", "{site}/tensorflow/cuda"),
     ("2.20", "", "{site}/../../.."),
 )
-"""Folders below which XLA looks: the first release that looks there, the first that no longer does, the folder."""
+"""Folders below which XLA looks: the first release that looks there, the first that no longer does, the
+folder."""
 ELSEWHERE = ("/usr/lib/cuda", "/usr/lib/nvidia-cuda-toolkit")
 """The folders of Debian's toolkit."""
 USUAL = "/usr/local/bin:/usr/bin:/bin"

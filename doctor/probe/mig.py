@@ -23,7 +23,8 @@ ROW_OF_GPU = lazy.compile(r"\|\s{1,6}(\d{1,3})\s{1,6}[A-Z].{1,80}\|")
 """The first line of a GPU in nvidia-smi's table; its MIG mode is one or two lines below."""
 MIG_QUERIED = lazy.compile(r"MIG Mode\s{1,20}Current\s{1,60}: \S+")
 MIG_MANAGER = "/etc/systemd/system/nvidia-mig-manager.service.d/*.conf"
-"""Files that name the configuration which nvidia-mig-manager applies at the start (mig-parted, systemd/README)."""
+"""Files that name the configuration which nvidia-mig-manager applies at the start (mig-parted,
+systemd/README)."""
 
 
 def divided(machine: Machine) -> Iterator[Fact]:

@@ -259,7 +259,8 @@ def _owner(machine: Machine, mine: list[Distribution], location: str | None) -> 
 def _empty(machine: Machine, entry: Distribution, beside: list[Distribution]) -> bool:
     """Whether a distribution only requires another one, as tensorflow 2.11 to 2.18.0 on Windows, 2.13 to
     2.15 on
-    macOS and 2.10 to 2.17 on Arm do: it contains no file of the module, and requires one beside it that does."""
+    macOS and 2.10 to 2.17 on Arm do: it contains no file of the module, and requires one beside it that
+    does."""
     record = machine.text(f"{entry.info}/RECORD", RECORD_LIMIT)
     if record is not None and record.strip() and re.search(r"^tensorflow(?:_core)?/", record, re.MULTILINE):
         return False

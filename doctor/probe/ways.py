@@ -209,7 +209,8 @@ def _in_doubt(fact: Fact, unseen: Mapping[str, str]) -> Fact:
 
 
 def _wrapped(start: Start, values: Mapping[str, str], program: str) -> Start:
-    """A start with the variables that the started program sets itself, placed before those that it receives."""
+    """A start with the variables that the started program sets itself, placed before those that it
+    receives."""
     env = {name: f"{value}:{start.env[name]}" if start.env.get(name) and name.endswith("PATH") else value
            for name, value in values.items()}  # fmt: skip
     if not env:

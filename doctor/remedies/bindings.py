@@ -51,12 +51,12 @@ _GPU_BUILD = {
         "fetches the library with the CUDA build",
     ),
     "rust": manual(
-        "Switch the feature tensorflow_gpu of the crate on: its build then fetches the library with CUDA"
+        "Turn on the crate's feature tensorflow_gpu: its build then fetches the library with CUDA"
     ),
 }
 """How to install each binding with CUDA, from its own documents: the READMEs of tensorflow/tfjs (tfjs-node),
 SciSharp/TensorFlow.NET and tensorflow/java, tensorflow-sys/build.rs of tensorflow/rust, tensorflow.org's page
-"Install TensorFlow for C" for what Go links, and deps/build.jl of malmaud/TensorFlow.jl."""
+"Install TensorFlow for C" for the library that Go links, and deps/build.jl of malmaud/TensorFlow.jl."""
 _LIBRARIES = (
     "cuda-missing",
     "cuda-version-mismatch",

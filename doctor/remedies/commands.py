@@ -26,8 +26,8 @@ ELSEWHERE = lazy.compile(r"; found by (?!PATH$|\$)|--python$")
 
 
 def python_command(case: Case) -> tuple[Word, ...]:
-    """How Python is started on the platform of the case; the interpreter itself if neither PATH nor an
-    activated environment leads to it."""
+    """The words of a command that start Python on the platform of the case; the interpreter's path if neither
+    PATH nor an activated environment leads to it."""
     python = case.python
     if python is not None and python.executable and ELSEWHERE.search(python.source.text):
         return (Path(python.executable),)
@@ -68,7 +68,7 @@ def linux_family(case: Case) -> str:
 
 
 def driver_install(case: Case, release: TensorFlowRelease | None = None) -> list[Step]:
-    """How to install or upgrade the NVIDIA driver; needs an administrator and a restart.
+    """Steps that install or upgrade the NVIDIA driver; they need an administrator and a restart.
 
     release: the TensorFlow that must run on it, by default the build in use; if neither is known, the newest
     driver that supports the GPUs.
@@ -140,8 +140,8 @@ def minor(version: str) -> str | None:
 
 
 def loader_path_without(word: str, *, whole: bool = False) -> Export:
-    """The command that removes folders from the loader's path in this shell: those with a word in their
-    names, or with exactly this name if it is a whole path."""
+    """The command that removes folders from the loader's path in this shell. word: a part of their names, or
+    the exact name if it is an absolute path."""
     each = piped(
         run("printf", "%s", Literal('"$LD_LIBRARY_PATH"')),
         run("tr", ":", Literal("'\\n'")),
@@ -154,7 +154,7 @@ def loader_path_without(word: str, *, whole: bool = False) -> Export:
 def off_the_path(case: Case, word: str, why: str = "", *, whole: bool = True) -> list[Step]:
     """Steps that remove folders from the loader's path: in this shell, and in the file that sets it, if that
     is known."""
-    why = why or f"{word} is searched first; for this shell"
+    why = why or f"for this shell: {word} is searched first"
     steps = [shell(loader_path_without(word, whole=whole), why, platform="linux")]
     variable = case.env.get("LD_LIBRARY_PATH")
     if case.facts.kind == "machine" and variable is not None and variable.source.where.startswith("/"):
@@ -167,7 +167,7 @@ def off_the_path(case: Case, word: str, why: str = "", *, whole: bool = True) ->
 
 
 def tell_more(case: Case) -> list[Step]:
-    """Steps that show what a report lacks, and nothing that it already shows."""
+    """Steps that gather what a report does not yet show."""
     from doctor.facts import Fact, GpuRegistered, LibraryLoaded, LibraryNotLoaded, TensorFlowBuild
 
     facts = case.facts
@@ -185,8 +185,8 @@ def tell_more(case: Case) -> list[Step]:
         why = [
             w
             for w, known in (
-                ("which TensorFlow this is", tensorflow),
-                ("whether it is built for CUDA", built),
+                ("shows which TensorFlow this is", tensorflow),
+                ("shows whether it is built for CUDA", built),
             )
             if not known
         ]

@@ -47,7 +47,7 @@ def give_gpu(case: Case) -> tuple[list[Step], Command]:
             ),
             shell(
                 piped(run("kubectl", "describe", "nodes"), run("grep", "nvidia.com/gpu")),
-                "shows whether a node offers GPUs; without NVIDIA's device plugin none does",
+                "shows whether a node offers GPUs, which it does only with NVIDIA's device plugin",
                 platform="linux",
             ),
         ]
@@ -77,7 +77,7 @@ def give_gpu(case: Case) -> tuple[list[Step], Command]:
             ),
             shell(
                 Export("LD_LIBRARY_PATH", more),
-                "where snapd puts the driver's libraries; in the snap's shell",
+                "in the snap's shell: adds the folder in which snapd puts the driver's libraries",
                 platform="linux",
             ),
             manual("Or run the program outside the snap, in an environment of the host's own Python"),
@@ -103,7 +103,9 @@ def give_gpu(case: Case) -> tuple[list[Step], Command]:
                 platform="linux",
                 root=True,
             ),
-            shell(look, "starts the container with the GPU; the table must appear", platform="linux"),
+            shell(
+                look, "starts the container with the GPU; nvidia-smi's table must appear", platform="linux"
+            ),
         ]
         return steps, look
     if "jetson" in case.environments:
@@ -114,7 +116,9 @@ def give_gpu(case: Case) -> tuple[list[Step], Command]:
         )
         return [step], run("ls", "/dev/nvhost-gpu", "/dev/nvgpu")
     look = run("docker", "run", "--rm", "--gpus", "all", IMAGE, "nvidia-smi")
-    steps = [shell(look, "starts the container with the GPU; the table must appear", platform="linux")]
+    steps = [
+        shell(look, "starts the container with the GPU; nvidia-smi's table must appear", platform="linux")
+    ]
     if case.platform == "wsl" and case.facts.kind == "machine":
         steps.append(
             manual(

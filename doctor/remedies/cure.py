@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class Cure:
     """Steps, and the TensorFlow on which the program then runs.
 
-    version: the TensorFlow release; None if unknown. python: how its Python is started; () for that of the
-    case.
+    version: the TensorFlow release; None if unknown. python: the words of a command that start its Python; ()
+    for the Python of the case.
     """
 
     steps: tuple[Step, ...]
@@ -27,24 +27,24 @@ class Cure:
     python: tuple[Word, ...] = ()
 
     def lists_gpus(self, case: Case) -> Command:
-        """The command that then shows which GPUs TensorFlow registers."""
+        """The command that shows, after the steps, which GPUs TensorFlow registers."""
         return commands.run_python(case, code.list_gpus(self.version), self.python)
 
     def convolves(self, case: Case) -> Command:
-        """The command that then makes TensorFlow create its cuDNN handle."""
+        """The command that makes TensorFlow create its cuDNN handle after the steps."""
         return commands.run_python(case, code.convolution(self.version), self.python)
 
     def after(self, *steps: Step) -> Cure:
-        """The same cure with other steps before."""
+        """The same cure, with these steps first."""
         return replace(self, steps=(*steps, *self.steps))
 
     def then(self, *steps: Step) -> Cure:
-        """The same cure with further steps."""
+        """The same cure, with these steps last."""
         return replace(self, steps=(*self.steps, *(s for s in steps if s not in self.steps)))
 
 
 def python_of(env: str, kind: str) -> tuple[Word, ...]:
-    """How the Python of a virtual environment is started."""
+    """The words of a command that start the Python of a virtual environment."""
     return (Path(environments.interpreter(env, kind)),)
 
 

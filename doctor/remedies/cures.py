@@ -1,7 +1,7 @@
 """A TensorFlow that works in this case: the build in use with the libraries that it opens, or another build.
 
-In: a `Case`. Out: a `Cure`, whose steps never lead to a build that has no code for the GPUs of the case,
-no wheel for its Python, or no driver to run on, as far as each is known.
+In: a `Case`. Out: a `Cure`, whose steps lead only to a build that has code for the GPUs of the case, a wheel
+for its Python and a driver to run on, as far as each is known.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def cudnn_for_build(case: Case) -> Cure:
 
 
 def _move(case: Case, build: TensorFlowRelease) -> list[Step]:
-    """A release with pip's libraries, instead of installing an old CUDA; only from one TensorFlow 2 to
+    """Steps that install a release with pip's libraries instead of an old CUDA; only from one TensorFlow 2 to
     another."""
     best = recommendation(case)
     release = best.build if best is not None else None
@@ -92,7 +92,7 @@ def _move(case: Case, build: TensorFlowRelease) -> list[Step]:
 
 
 def inside_wsl(case: Case) -> list[Step]:
-    """The newest TensorFlow under WSL2, from its Ubuntu's own Python."""
+    """Steps for the newest TensorFlow under WSL2, with the Python of its Ubuntu."""
     best = recommendation(case)
     if best is None or best.route != "wsl2":
         return []
@@ -135,7 +135,7 @@ def another_build(case: Case, *, own: bool = False, words: str = "") -> Cure:
     """The TensorFlow that the plan for the case recommends, with its libraries; on Windows the last one with
     CUDA there.
 
-    own: use a separate environment even if the Python of the case would do. words: put before the
+    own: use a separate environment even if the Python of the case would do. words: text to put before the
     explanation.
     """
     if case.platform == "macos":
@@ -165,7 +165,7 @@ def another_build(case: Case, *, own: bool = False, words: str = "") -> Cure:
         return planned(case, best)
     why = _why(case, release)
     if best.route == "cpu":
-        why += "; this machine has no GPU, so it computes on the CPU"
+        why += "; this machine has no GPU, so TensorFlow computes on the CPU"
         return Cure(tuple(libraries.on_cpu(case, release, why)), release.version)
     answer = dict(best.judgement.answers).get("gpu")
     steps = [*libraries.with_build(case, release, why), *(setting_steps(answer) if answer else [])]
@@ -173,8 +173,8 @@ def another_build(case: Case, *, own: bool = False, words: str = "") -> Cure:
 
 
 def _on_windows(case: Case, words: str) -> Cure:
-    """TensorFlow through WSL2, as in the plan, or the last release with CUDA for Windows itself. words: put
-    before the explanation."""
+    """TensorFlow through WSL2, as in the plan, or the last release with CUDA for Windows itself. words: text
+    to put before the explanation."""
     best = recommendation(case)
     under_wsl = best is not None and best.route == "wsl2"
     inside = python_of(environments.ENV, "wsl")
@@ -196,8 +196,8 @@ def _on_windows(case: Case, words: str) -> Cure:
 
 @remembered
 def better_code(case: Case) -> Cure:
-    """A TensorFlow with better code for the GPUs than the one in use; if there is none, steps for the one in
-    use."""
+    """A TensorFlow whose code fits the GPUs better than that of the one in use; if there is none, steps for
+    the one in use."""
     build, best = case.build, recommendation(case)
     if build is None or best is None or best.build.version != build.version or case.platform == "windows":
         return another_build(case)
@@ -239,12 +239,13 @@ def better_code(case: Case) -> Cure:
         manual(
             f"Keep TensorFlow {build.version}: no release that works on this machine has machine code for"
             f" compute capability {gpus}",
-            "the driver compiles its kernels when they are first used; start once and wait for it",
+            "the driver compiles its kernels when they are first used; start the program once and wait until "
+            "it has done so",
         ),
         shell(
             Export("CUDA_CACHE_MAXSIZE", "4294967296"),
-            "room for everything that the driver compiles, so that later starts find it (CUDA C++"
-            " Programming Guide, CUDA Environment Variables)",
+            "makes the driver's cache large enough for everything that it compiles, so that later starts "
+            "find it (CUDA C++ Programming Guide, CUDA Environment Variables)",
         ),
         *(setting_steps(answer) if answer is not None else []),
         *_container(case),
@@ -253,7 +254,7 @@ def better_code(case: Case) -> Cure:
 
 
 def _container(case: Case) -> list[Step]:
-    """NVIDIA's container, as an alternative."""
+    """Steps for NVIDIA's container, as an alternative."""
     if case.container or case.platform not in (None, "linux", "wsl"):
         return []
     found = nvidia_builds(case.tables.store, case.table_platform, "sbsa", case.capabilities)
@@ -270,7 +271,7 @@ def _container(case: Case) -> list[Step]:
 
 
 def planned(case: Case, best: Candidate) -> Cure:
-    """The steps of a candidate's plan, in a separate environment."""
+    """The cure with the steps of a candidate's plan, in a separate environment."""
     from doctor.plan.recommended import context_of
     from doctor.plan.routes import installing, interpreter
 
@@ -279,8 +280,8 @@ def planned(case: Case, best: Candidate) -> Cure:
 
 
 def of_conda(case: Case, release: TensorFlowRelease) -> Cure | None:
-    """A release with its CUDA in a conda environment, as the plan makes it; None if conda does not have the
-    packages."""
+    """The cure that installs a release and its CUDA into a conda environment, as the plan does; None if conda
+    does not have the packages."""
     from doctor.plan.recommended import context_of
     from doctor.plan.trial import try_route
 

@@ -22,8 +22,8 @@ def install(
     """Steps that install or change the driver.
 
     kind: linux, wsl or windows. name: the distribution; manager: apt, dnf, zypper, pacman or "". minimum: the
-    lowest driver that will do; last: the last branch that supports the GPU ("470"); own: the branch of the
-    distribution's own package, if it stays with one.
+    oldest driver that is new enough; last: the last branch that supports the GPU ("470"); own: the branch of
+    the distribution's own package, if it stays with one.
     """
     wanted = _wanted(minimum, last)
     if kind in ("windows", "wsl"):
@@ -102,7 +102,10 @@ def _command(name: str, manager: str, minimum: str, last: str, own: str) -> tupl
         ),
     }.get(
         manager,
-        (run("sudo", "ubuntu-drivers", "install"), "Ubuntu; on other distributions their own driver package"),
+        (
+            run("sudo", "ubuntu-drivers", "install"),
+            "on Ubuntu; other distributions have their own driver package",
+        ),
     )
 
 
@@ -164,7 +167,7 @@ def _of_branch(name: str, manager: str, last: str, debian: bool) -> tuple[Line |
             opensuse = run("sudo", "zypper", "install", "nvidia-driver-G05-kmp-default")
             return opensuse, f"{why}; from NVIDIA's repository"
         ubuntu = run("sudo", "ubuntu-drivers", "install", "nvidia:470")
-        return ubuntu, f"{why}; Ubuntu; on other distributions their package of it"
+        return ubuntu, f"{why}; on Ubuntu, and other distributions have their own package of it"
     return None
 
 

@@ -32,7 +32,7 @@ def interpreter(env: str, kind: str) -> str:
 
 
 def venv(env: str, python: str, kind: str, *, family: str = "", here: bool = True) -> list[Step]:
-    """Steps for a virtual environment with a Python that is on the machine."""
+    """Steps that create a virtual environment with a Python that is already on the machine."""
     start = ("py", f"-{python}") if kind == "windows" else (f"python{python}" if here else "python3",)
     why = "a separate environment: nothing that is already installed changes"
     if family == "apt":
@@ -45,7 +45,7 @@ def venv(env: str, python: str, kind: str, *, family: str = "", here: bool = Tru
 
 
 def uv_venv(env: str, python: str, kind: str) -> list[Step]:
-    """Steps for a virtual environment with another Python, which uv downloads; the system's Python is
+    """Steps that create a virtual environment with another Python, which uv downloads; the system's Python is
     unchanged."""
     get = UV_INSTALL_WINDOWS if kind == "windows" else UV_INSTALL
     found = (
@@ -106,7 +106,7 @@ def conda_create(
 
 
 def conda_python(name: str) -> tuple[str, ...]:
-    """How the Python of a conda environment is started."""
+    """The words of a command that start the Python of a conda environment."""
     return ("conda", "run", "-n", name, "python")
 
 
@@ -120,7 +120,7 @@ def conda_pip(
 
 
 def conda_library_path(name: str, kind: str) -> list[Step]:
-    """The step that sets the environment's own library folder for TensorFlow at each activation; none for
+    """The step that puts the environment's own library folder on LD_LIBRARY_PATH at each activation; none for
     Windows."""
     if kind == "windows":
         return []
@@ -131,7 +131,8 @@ def conda_library_path(name: str, kind: str) -> list[Step]:
     return [
         shell(
             run("conda", "run", "-n", name, "sh", "-c", script),
-            "this release does not search the environment's lib folder; to undo it, remove that file",
+            "needed because this release does not search the environment's lib folder; to undo it, remove "
+            "that file",
             platform=kind,
         )
     ]
@@ -140,8 +141,8 @@ def conda_library_path(name: str, kind: str) -> list[Step]:
 def with_python(
     env: str, python: str, kind: str, requirements: Sequence[str], why: str
 ) -> tuple[list[Step], tuple[Word, ...]]:
-    """Steps for packages in an environment with a Python that need not be on the machine, and how that Python
-    is started: from uv, or from conda if uv has no Python that old."""
+    """Steps that install packages into a new environment whose Python comes from uv, or from conda if uv has
+    no Python that old; and the words that start that Python."""
     if dotted(python) >= dotted(UV_PYTHONS):
         made = [*uv_venv(env, python, kind), pip_install(env, requirements, kind, why, uv=True)]
         return made, (Path(interpreter(env, kind)),)
@@ -184,7 +185,7 @@ def docker_run(image: str, python_line: str, note: str = "", *, integrated: bool
                 image,
                 "bash",
             ),
-            "to work in it, with this folder as /work",
+            "starts a shell in it, with this folder as /work",
             platform="linux",
         ),
     ]
@@ -195,7 +196,7 @@ def wsl_install() -> list[Step]:
     return [
         shell(
             run("wsl", "--install", "-d", "Ubuntu-24.04"),
-            "in a terminal of the administrator; needs Windows 11, or Windows 10 from 21H2 on, and a restart",
+            "in an administrator's terminal; needs Windows 11, or Windows 10 from 21H2 on, and a restart",
             platform="windows",
             root=True,
         ),

@@ -33,7 +33,7 @@ def steps(case: Case, build: TensorFlowRelease) -> list[Step]:
             manual(
                 "Remove the command that installs this TensorFlow, restart the runtime, and use the"
                 " preinstalled one",
-                f"that one fits the CUDA of the machine, which stays as it is; {_wants(case, build)}",
+                f"it fits the CUDA of the machine, which stays as it is; {_wants(case, build)}",
             )
         ]
     ways: list[list[Step]] = []

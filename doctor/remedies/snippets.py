@@ -24,10 +24,10 @@ TOP = "At the very top of the program, before `import tensorflow`."
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class Options:
     """The options of a snippet.
 
-    tensorflow: the release, None if unknown. gpus: TensorFlow's numbers, None if not said. memory_mib or
+    tensorflow: the release, None if unknown. gpus: TensorFlow's numbers, None if not given. memory_mib or
     fraction (0 to 1) of the GPU's memory; count: logical GPUs; workers: "host:port"; index: this worker's
     place.
     """
@@ -53,14 +53,14 @@ class Snippet:
     environment: tuple[tuple[str, str], ...] = ()
 
 
-def _variables(wish: Wish, **more: bool) -> tuple[tuple[str, str], ...]:
-    if not code.has_growth_variable(wish.tensorflow):
+def _variables(options: Options, **more: bool) -> tuple[tuple[str, str], ...]:
+    if not code.has_growth_variable(options.tensorflow):
         more.pop("growth", None)
-    return tuple(code.environment(wish.gpus, **more).items())
+    return tuple(code.environment(options.gpus, **more).items())
 
 
-def _where(wish: Wish, otherwise: str = BEFORE_ANY_OP) -> str:
-    return SESSION if code.era(wish.tensorflow) == "1" else otherwise
+def _where(options: Options, otherwise: str = BEFORE_ANY_OP) -> str:
+    return SESSION if code.era(options.tensorflow) == "1" else otherwise
 
 
 ONE_GROWTH = (
@@ -73,12 +73,12 @@ RENUMBERED = (
 )
 
 
-def _growth(wish: Wish) -> Snippet:
+def _growth(options: Options) -> Snippet:
     return Snippet(
         "memory-growth",
         "take GPU memory as it is needed, not nearly all at the start",
-        code.memory_growth(wish.tensorflow, wish.gpus or ()),
-        _where(wish),
+        code.memory_growth(options.tensorflow, options.gpus or ()),
+        _where(options),
         (
             ONE_GROWTH,
             (
@@ -86,14 +86,14 @@ def _growth(wish: Wish) -> Snippet:
                 " in size."
             ),
         ),
-        _variables(wish, growth=True),
+        _variables(options, growth=True),
     )
 
 
-def _limit(wish: Wish) -> Snippet:
-    if wish.fraction is not None:
-        return _fraction(wish)
-    mib = wish.memory_mib or 2048
+def _limit(options: Options) -> Snippet:
+    if options.fraction is not None:
+        return _fraction(options)
+    mib = options.memory_mib or 2048
     notes = [
         (
             f"{mib} MiB is what TensorFlow's allocator may take; the CUDA context, cuDNN and cuBLAS come on"
@@ -101,7 +101,7 @@ def _limit(wish: Wish) -> Snippet:
         ),
         "No environment variable does this.",
     ]
-    if code.era(wish.tensorflow) == "1":
+    if code.era(options.tensorflow) == "1":
         notes.append(
             "virtual_devices was checked in 1.15.5; a 1.x too old for it has per_process_gpu_memory_fraction "
             "(`tfgpu-doctor snippet memory-fraction`)."
@@ -112,40 +112,40 @@ def _limit(wish: Wish) -> Snippet:
     return Snippet(
         "memory-limit",
         title,
-        code.memory_limit(wish.tensorflow, mib, wish.gpus or ()),
-        _where(wish),
+        code.memory_limit(options.tensorflow, mib, options.gpus or ()),
+        _where(options),
         (*notes,),
     )
 
 
-def _fraction(wish: Wish) -> Snippet:
-    fraction = wish.fraction or 0.4
+def _fraction(options: Options) -> Snippet:
+    fraction = options.fraction or 0.4
     notes = ["No environment variable does this."]
-    if code.era(wish.tensorflow) != "1":
+    if code.era(options.tensorflow) != "1":
         notes.insert(
             0,
-            "TensorFlow 2 has no setting for a fraction (per_process_gpu_memory_fraction belongs to the"
-            " sessions of 1.x), so the limit is computed from the GPU's memory. The numbers are those of the"
-            " CUDA driver, which TensorFlow takes over.",
+            "TensorFlow 2 has no setting for a fraction (per_process_gpu_memory_fraction belongs to the "
+            "sessions of 1.x), so the limit is computed from the GPU's memory. GPUs are numbered as the CUDA "
+            "driver numbers them, which TensorFlow does too.",
         )
     return Snippet(
         "memory-fraction",
         f"take at most {fraction:.0%} of the GPU's memory",
-        code.memory_fraction(wish.tensorflow, fraction, wish.gpus or ()),
-        _where(wish),
+        code.memory_fraction(options.tensorflow, fraction, options.gpus or ()),
+        _where(options),
         (*notes,),
     )
 
 
-def _visible(wish: Wish) -> Snippet:
-    gpus = wish.gpus if wish.gpus is not None else (0,)
+def _visible(options: Options) -> Snippet:
+    gpus = options.gpus if options.gpus is not None else (0,)
     if not gpus:
-        return _cpu(wish)
+        return _cpu(options)
     return Snippet(
         "visible-devices",
-        f"use GPU {', '.join(map(str, gpus))} alone",
-        code.visible_devices(wish.tensorflow, gpus),
-        _where(wish),
+        f"use only GPU {', '.join(map(str, gpus))}",
+        code.visible_devices(options.tensorflow, gpus),
+        _where(options),
         (
             RENUMBERED,
             (
@@ -157,18 +157,18 @@ def _visible(wish: Wish) -> Snippet:
     )
 
 
-def _virtual(wish: Wish) -> Snippet:
-    mib, count = wish.memory_mib or 2048, wish.count
+def _virtual(options: Options) -> Snippet:
+    mib, count = options.memory_mib or 2048, options.count
     return Snippet(
         "virtual-gpus",
         f"make one GPU look like {count} of {mib} MiB each",
-        code.virtual_gpus(wish.tensorflow, count, mib, (wish.gpus or (0,))[0]),
-        _where(wish),
+        code.virtual_gpus(options.tensorflow, count, mib, (options.gpus or (0,))[0]),
+        _where(options),
         ("For trying out code for several GPUs: they share one GPU's time, so nothing becomes faster.",),
     )
 
 
-def _soft(wish: Wish) -> Snippet:
+def _soft(options: Options) -> Snippet:
     notes = (
         (
             "An op without a GPU kernel then runs on the CPU, and so does one that names a GPU that does not"
@@ -178,28 +178,30 @@ def _soft(wish: Wish) -> Snippet:
     return Snippet(
         "soft-placement",
         "let ops that a GPU cannot run go to the CPU",
-        code.soft_placement(wish.tensorflow),
-        _where(wish, FIRST),
-        notes if code.era(wish.tensorflow) == "1" else (*notes, "In TensorFlow 2 it is on by default."),
+        code.soft_placement(options.tensorflow),
+        _where(options, FIRST),
+        notes
+        if code.era(options.tensorflow) == "1"
+        else (*notes, "In TensorFlow 2 soft placement is on by default."),
     )
 
 
-def _log(wish: Wish) -> Snippet:
+def _log(options: Options) -> Snippet:
     return Snippet(
         "log-placement",
         "print where each op runs",
-        code.log_placement(wish.tensorflow),
-        _where(wish, FIRST),
+        code.log_placement(options.tensorflow),
+        _where(options, FIRST),
         ("The lines go to standard error; TF_CPP_MIN_LOG_LEVEL must not hide them.",),
     )
 
 
-def _placement(wish: Wish) -> Snippet:
-    gpu = (wish.gpus or (0,))[0]
+def _placement(options: Options) -> Snippet:
+    gpu = (options.gpus or (0,))[0]
     return Snippet(
         "device-placement",
         f"choose what runs on the CPU and what on GPU {gpu}",
-        code.device_placement(wish.tensorflow, gpu),
+        code.device_placement(options.tensorflow, gpu),
         ANYWHERE,
         (
             RENUMBERED,
@@ -211,39 +213,39 @@ def _placement(wish: Wish) -> Snippet:
     )
 
 
-def _several(wish: Wish) -> Snippet:
+def _several(options: Options) -> Snippet:
     notes = [
         "keras.utils.multi_gpu_model was removed with TensorFlow 2.4; MirroredStrategy replaces it.",
         (
-            "The global batch is divided among the GPUs: make it larger with their number, and the learning"
-            " rate with it."
+            "The global batch is divided among the GPUs: increase it with their number, and the learning "
+            "rate with it."
         ),
     ]
-    if code.era(wish.tensorflow) == "1":
+    if code.era(options.tensorflow) == "1":
         notes[0] = (
-            "1.15 still has tf.keras.utils.multi_gpu_model(model, gpus=N); it was removed with TensorFlow"
-            " 2.4, MirroredStrategy stays."
+            "1.15 still has tf.keras.utils.multi_gpu_model(model, gpus=N); it was removed with TensorFlow "
+            "2.4, MirroredStrategy remains."
         )
-    variables = () if wish.gpus is None else tuple(code.environment(wish.gpus).items())
+    variables = () if options.gpus is None else tuple(code.environment(options.gpus).items())
     return Snippet(
         "multi-gpu",
         "train one model on several GPUs of this machine",
-        code.multi_gpu(wish.tensorflow, wish.gpus or ()),
+        code.multi_gpu(options.tensorflow, options.gpus or ()),
         AROUND_MODEL,
         (*notes, *(["If you set the variables, leave out the list of devices."] if variables else [])),
         variables,
     )
 
 
-def _workers(wish: Wish) -> Snippet:
-    kind = code.era(wish.tensorflow)
+def _workers(options: Options) -> Snippet:
+    kind = code.era(options.tensorflow)
     notes = [
         (
             "The same program runs on every machine, with its own index; the ports must be open between them."
             " The first worker also writes checkpoints and summaries."
         ),
-        "tf.train.Server.create_local_server() and K.set_session(tf.Session(server.target)) were the way of"
-        " 1.x: "
+        "tf.train.Server.create_local_server() and K.set_session(tf.Session(server.target)) were the usual "
+        "way in 1.x: "
         + (
             "both are still there in 1.15."
             if kind == "1"
@@ -254,33 +256,34 @@ def _workers(wish: Wish) -> Snippet:
     ]
     if kind == "keras-3":
         notes.append(
-            "model.fit of Keras 3 does not know this strategy (2.21.0 was tried: `Attempt to convert a value"
-            " (PerReplica...`): write the loop with strategy.run, or use Keras 2 with the package tf-keras"
-            " and TF_USE_LEGACY_KERAS=1, whose fit does (tried with 2.21.0 and two workers)."
+            "model.fit of Keras 3 does not support this strategy (tried with 2.21.0: `Attempt to convert a "
+            "value (PerReplica...`): write the loop with strategy.run, or use Keras 2 with the package "
+            "tf-keras and TF_USE_LEGACY_KERAS=1, whose fit does (tried with 2.21.0 and two workers)."
         )
     return Snippet(
         "multi-worker",
         "train one model on several machines",
-        code.multi_worker(wish.tensorflow, wish.workers, wish.index),
+        code.multi_worker(options.tensorflow, options.workers, options.index),
         TOP,
         (*notes,),
     )
 
 
-def _cpu(wish: Wish) -> Snippet:
+def _cpu(options: Options) -> Snippet:
     return Snippet(
         "cpu-only",
-        "leave every GPU alone",
-        code.cpu_only(wish.tensorflow),
-        _where(wish),
+        "use no GPU",
+        code.cpu_only(options.tensorflow),
+        _where(options),
         ("With the variable the process does not even see the GPUs, and takes no memory there.",),
         tuple(code.environment(()).items()),
     )
 
 
-def _environment(wish: Wish) -> Snippet:
+def _environment(options: Options) -> Snippet:
     chosen = code.environment(
-        wish.gpus if wish.gpus is not None else (0,), growth=code.has_growth_variable(wish.tensorflow)
+        options.gpus if options.gpus is not None else (0,),
+        growth=code.has_growth_variable(options.tensorflow),
     )
     lines = "\n".join(f"os.environ['{name}'] = '{value}'" for name, value in chosen.items())
     return Snippet(
@@ -294,19 +297,19 @@ def _environment(wish: Wish) -> Snippet:
                 " process; TF_FORCE_GPU_ALLOW_GROWTH when TensorFlow starts its GPUs."
             ),
             (
-                "TF_GPU_ALLOCATOR=cuda_malloc_async takes memory through the driver's own pool, against"
-                " fragmentation; it needs CUDA 11.2 and a GPU that supports memory pools."
+                "TF_GPU_ALLOCATOR=cuda_malloc_async takes memory from the driver's own pool, which reduces "
+                "fragmentation; it needs CUDA 11.2 and a GPU that supports memory pools."
             ),
             (
-                "CUDA_DEVICE_ORDER=PCI_BUS_ID makes CUDA count as nvidia-smi does; without it the fastest GPU"
-                " is 0."
+                "CUDA_DEVICE_ORDER=PCI_BUS_ID makes CUDA number the GPUs as nvidia-smi does; without it the "
+                "fastest GPU is 0."
             ),
         ),
         tuple(chosen.items()),
     )
 
 
-SNIPPETS: dict[str, Callable[[Wish], Snippet]] = {
+SNIPPETS: dict[str, Callable[[Options], Snippet]] = {
     "memory-growth": _growth,
     "memory-limit": _limit,
     "memory-fraction": _fraction,

@@ -34,7 +34,9 @@ def enter(start: Symptom) -> list[Step]:
         )
         return [
             shell(
-                command, f"sets the path that {file} holds; start the program in that shell", platform="linux"
+                command,
+                f"sets the loader's path as {file} does; start the program in that shell",
+                platform="linux",
             )
         ]
     if kind == "modules":
@@ -60,8 +62,8 @@ def enter(start: Symptom) -> list[Step]:
 
 
 def _give_to(start: Symptom, value: str) -> list[Step]:
-    """Steps that give the failing way of starting the path of the working one, if it has its own file for
-    that."""
+    """Steps that set the loader's path of the working start in the file of the failing one, if that start has
+    such a file."""
     of, kind, file = (start.get(key) for key in ("of", "of_kind", "of_file"))
     if kind == "service":
         unit = file.rpartition("/")[2]
@@ -71,11 +73,14 @@ def _give_to(start: Symptom, value: str) -> list[Step]:
                 "a service has none of the variables of shells and environments",
             ),
             shell(
-                run("sudo", "systemctl", "daemon-reload"), "reads the unit again", platform="linux", root=True
+                run("sudo", "systemctl", "daemon-reload"),
+                "makes systemd read the unit again",
+                platform="linux",
+                root=True,
             ),
             shell(
                 run("sudo", "systemctl", "restart", unit),
-                "starts it with the path",
+                "restarts the service with that path",
                 platform="linux",
                 root=True,
             ),

@@ -1,7 +1,7 @@
-"""The usual cure of each cause, and the command that shows whether it is the cause.
+"""The usual cure of each cause, and a command that confirms or excludes it.
 
-In: a `Case` and a finding code. Out: steps and the telling command. A rule that knows more about a case gives
-more exact steps; a cause that rests only on sentences or versions gets its steps from here.
+In: a `Case` and a finding code. Out: steps and that command. A rule that knows more about a case gives more
+exact steps; a cause that rests only on sentences or versions gets its steps from here.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ KERNEL_LOG = "sudo dmesg"
 USUAL: dict[str, Usual] = {
     "gpu-absent": Usual(
         text(
-            "Run the program where an NVIDIA GPU is: ask a cluster for a GPU node, choose a GPU runtime in a"
-            " notebook service",
-            "Without an NVIDIA GPU, install tensorflow-cpu: it does the same on the processor",
+            "Run the program on a machine with an NVIDIA GPU: request a GPU node from the cluster, or choose "
+            "a GPU runtime in the notebook service",
+            "Without an NVIDIA GPU, install tensorflow-cpu: it computes the same on the CPU",
         ),
         "lspci -d 10de:",
         "prints nothing: no NVIDIA device is on the bus",
@@ -124,8 +124,8 @@ USUAL: dict[str, Usual] = {
     ),
     "container-no-gpu": Usual(
         text(
-            "Start the container with the GPU: docker run --gpus all with the NVIDIA container toolkit on the"
-            " host, singularity exec --nv, a GPU limit in Kubernetes; take an image whose tag ends in -gpu"
+            "Start the container with the GPU: docker run --gpus all with the NVIDIA container toolkit on "
+            "the host, singularity exec --nv, a GPU limit in Kubernetes; use an image whose tag ends in -gpu"
         ),
         "nvidia-smi -L",
         "inside the container the command or the GPU is missing, but not on the host",
@@ -139,11 +139,19 @@ USUAL: dict[str, Usual] = {
         "no libcuda.so.1 in that folder, or another one before it",
     ),
     "cuda-missing": Usual(
-        libraries, LDCONFIG, "no libcudart in the list, and no nvidia-cuda-runtime package in pip's"
+        libraries,
+        LDCONFIG,
+        "no libcudart in the loader's list, and no nvidia-cuda-runtime package in pip's list",
     ),
-    "cuda-version-mismatch": Usual(libraries, LDCONFIG, "libcudart of another release than the build opens"),
-    "cudnn-missing": Usual(cudnn, LDCONFIG, "no libcudnn in the list, and no nvidia-cudnn package in pip's"),
-    "cudnn-version-mismatch": Usual(cudnn, LDCONFIG, "libcudnn of another release than the build opens"),
+    "cuda-version-mismatch": Usual(
+        libraries, LDCONFIG, "libcudart from a release other than the one that the build opens"
+    ),
+    "cudnn-missing": Usual(
+        cudnn, LDCONFIG, "no libcudnn in the loader's list, and no nvidia-cudnn package in pip's list"
+    ),
+    "cudnn-version-mismatch": Usual(
+        cudnn, LDCONFIG, "libcudnn from a release other than the one that the build opens"
+    ),
     "library-path": Usual(
         text(
             "Put the folder of the installed libraries on LD_LIBRARY_PATH (PATH on Windows), or name it in"
@@ -163,7 +171,7 @@ USUAL: dict[str, Usual] = {
             " cuda-nvcc), and name their folder: XLA_FLAGS=--xla_gpu_cuda_data_dir=FOLDER"
         ),
         "ptxas --version",
-        "the command is not found, or of an older CUDA",
+        "the command is not found, or is from an older CUDA",
     ),
     "tf-not-installed": Usual(
         lambda case: [
@@ -211,8 +219,8 @@ USUAL: dict[str, Usual] = {
     ),
     "cpu-no-avx": Usual(
         text(
-            "Take a TensorFlow build for processors without AVX (1.5, or one of your own or a"
-            " distribution's), or a processor or virtual machine that passes AVX on"
+            "Use a TensorFlow build for processors without AVX (1.5, your own or a distribution's), a "
+            "processor that has AVX, or a virtual machine that passes it through"
         ),
         "grep -c avx /proc/cpuinfo",
         "0",
@@ -223,16 +231,16 @@ USUAL: dict[str, Usual] = {
             manual("Install the versions that this TensorFlow requires, in a separate environment"),
         ],
         "python3 -m pip check",
-        "a package that TensorFlow needs in another version",
+        "a package whose version TensorFlow cannot use",
     ),
     "tf-addon-mismatch": Usual(
         text(
-            "Install the release of the add-on that names this TensorFlow, or rebuild it against this"
-            " TensorFlow: tensorflow-text and tensorflow-io have the same minor number, Horovod and own ops"
-            " are compiled for one TensorFlow"
+            "Install the release of the add-on that names this TensorFlow, or rebuild it against this "
+            "TensorFlow: tensorflow-text and tensorflow-io have the same minor number, Horovod and your own "
+            "ops are compiled for one TensorFlow"
         ),
         LIST,
-        "an add-on of another release than TensorFlow",
+        "an add-on whose release does not match TensorFlow's",
     ),
     "tf-api-version": Usual(
         text(
@@ -240,7 +248,7 @@ USUAL: dict[str, Usual] = {
             " names, tf_upgrade_v2 rewrites a folder"
         ),
         'python3 -c "import tensorflow as tf; print(tf.__version__)"',
-        "another major release than the code was written for",
+        "a major release other than the one that the code was written for",
     ),
     "cudnn-init-oom": Usual(growth, SMI, "this program itself takes nearly all memory"),
     "gpu-memory-held": Usual(held, SMI, "other processes hold the memory before the program starts"),
@@ -266,7 +274,7 @@ USUAL: dict[str, Usual] = {
             " what is free"
         ),
         SMI,
-        "free memory that the limit of the program does not fit",
+        "free memory that does not fit the program's limit",
     ),
     "host-oom": Usual(
         text(
@@ -274,7 +282,7 @@ USUAL: dict[str, Usual] = {
             " of workers, or give the process more memory"
         ),
         "free -h",
-        "no memory of the host is left while the program runs",
+        "no free memory on the host while the program runs",
     ),
     "gpu-config-too-late": Usual(
         text(
@@ -300,7 +308,7 @@ USUAL: dict[str, Usual] = {
         "the program pins the op to a GPU",
     ),
     "device-not-found": Usual(
-        text("Name a device that the list shows, or none: TensorFlow uses GPU:0 by default"),
+        text("Name a device that the list shows, or name none: TensorFlow uses GPU:0 by default"),
         'python3 -c "import tensorflow as tf; print(tf.config.list_logical_devices())"',
         "the device is not in the list",
     ),
@@ -318,9 +326,9 @@ USUAL: dict[str, Usual] = {
         "how the GPUs are connected",
     ),
     "known-release-bug": Usual(
-        text("Move one patch or minor release up or down and try again: the fault belongs to this release"),
+        text("Install the next or previous patch or minor release: the fault is in this release"),
         'python3 -c "import tensorflow as tf; print(tf.__version__)"',
-        "the release that others report the same fault for",
+        "a release for which others report the same fault",
     ),
     "ptx-jit-or-kernel-crash": Usual(
         text(

@@ -76,8 +76,8 @@ def visible(case: Case) -> Sequence[Step]:
     return [
         shell(unset, "shows all GPUs again"),
         manual(
-            "Remove the line that sets it in the code, a notebook or a job script; it counts from the start"
-            " of the program"
+            "Remove the line that sets it in the code, a notebook or a job script; TensorFlow reads it when "
+            "the program starts"
         ),
     ]
 

@@ -19,7 +19,7 @@ _OPTIONS = {"--force-reinstall": "--reinstall", "--no-cache-dir": "--no-cache", 
 
 
 def lacks_pip(case: Case) -> bool:
-    """Whether the case is a virtual environment that was read and contains no pip."""
+    """Whether the case is about a virtual environment that was examined and contains no pip."""
     facts = case.facts
     if facts.kind != "machine" or "venv" not in case.environments:
         return False

@@ -38,7 +38,7 @@ def emit(diagnoses: Iterable[Diagnosis], args: argparse.Namespace) -> int:
 
 
 def rendered(diagnosis: Diagnosis, options: Options) -> str:
-    """One diagnosis as text in one format, ending in a line end. Names are redacted unless it goes to a
+    """One diagnosis as text in one format, ending with a newline. Names are redacted unless it goes to a
     terminal or a pipe."""
     from doctor.render.sharing import shared
     from doctor.tables import Tables

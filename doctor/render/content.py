@@ -53,7 +53,7 @@ class Harmless(NamedTuple):
 
 
 def known_facts(diagnosis: Diagnosis, tables: Tables) -> list[KnownFact]:
-    """The facts in the JSON, in words and in its order."""
+    """The facts of the JSON in words, in the same order."""
     from doctor.case import Case
     from doctor.render.document import facts_document
 
@@ -122,7 +122,8 @@ def remains(diagnosis: Diagnosis) -> list[str]:
 
 
 def harmless(diagnosis: Diagnosis) -> list[Harmless]:
-    """The noise by meaning, in the order in which it was seen; lines that prove a finding are no noise."""
+    """The harmless lines by meaning, in the order in which they were seen, without lines that prove a
+    finding."""
     telling = {s for f in diagnosis.findings if f.code != "benign-messages" for s in f.evidence}
     groups: dict[str, list[Source]] = {}
     for noise in diagnosis.facts.of(Noise):

@@ -1,4 +1,4 @@
-"""A diagnosis as plain data, which JSON prints and from which the other formats take their values.
+"""A diagnosis as plain data: JSON prints it, and the other formats take their values from it.
 
 The keys are stable (schema 1, doctor/render/schema.json).
 """

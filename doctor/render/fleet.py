@@ -1,7 +1,7 @@
 """A fleet for people and programs: text for a terminal, Markdown, HTML, JSON.
 
-Reports name no users and home folders (`check --format json` has redacted them); names of nodes stay, because
-they are the answer.
+Reports contain no names of users and no home folders (`check --format json` has redacted them); the names of
+nodes stay, because they are the answer.
 """
 
 from __future__ import annotations

@@ -110,9 +110,5 @@ def fixes(comparison: Comparison) -> Iterator[tuple[Group, Cure]]:
     for number, group in enumerate(comparison.groups):
         yield (
             group,
-            (
-                cure(group)
-                if number < MOST
-                else Cure(None, "what to do is worked out for the first groups only")
-            ),
+            (cure(group) if number < MOST else Cure(None, "steps are derived only for the first groups")),
         )

@@ -76,7 +76,8 @@ def _places(finding: Finding, judged: Judged) -> list[Source]:
 
 
 def _marked(finding: Finding, gate: Gate) -> bool:
-    """Whether a review marks a finding: not the one that a file has nothing to do with TensorFlow."""
+    """Whether a review marks a finding: True for all except the one that a file does not request
+    TensorFlow."""
     return finding.code != "tf-not-installed" or not (gate.passes_over or len(gate.files) > 1)
 
 
@@ -193,7 +194,7 @@ def _result(finding: Finding, judged: Judged, codes: list[str]) -> dict[str, Any
             }
             for edit in edits
         ]
-        result["fixes"] = [{"description": {"text": "the lines that cure it"}, "artifactChanges": changes}]
+        result["fixes"] = [{"description": {"text": "the lines that fix it"}, "artifactChanges": changes}]
     return result
 
 

@@ -56,7 +56,7 @@ def fence(rows: Iterable[str], language: str = "text") -> list[str]:
 
 
 def show(diagnosis: Diagnosis, tables: Tables) -> str:
-    """The whole reply (of a report) or report (of a machine)."""
+    """The whole text: a reply to a report, or a report about a machine."""
     page = _Page(diagnosis, tables)
     rows = page.machine() if diagnosis.facts.kind == "machine" else page.reply()
     if diagnosis.facts.has("simulated-gpu"):
@@ -65,7 +65,7 @@ def show(diagnosis: Diagnosis, tables: Tables) -> str:
 
 
 def details(summary: str, rows: Iterable[str]) -> list[str]:
-    """A section that can be unfolded."""
+    """A section that the reader can unfold."""
     return ["<details>", f"<summary>{_html(summary)}</summary>", "", *rows, "", "</details>", ""]
 
 
@@ -83,7 +83,7 @@ class _Page:
     # --- the two kinds of page
 
     def reply(self) -> list[str]:
-        """The page for the thread of a report: verdict, evidence and steps; the rest is folded."""
+        """The reply for the thread of a report: verdict, evidence and steps; the rest is folded."""
         verdict, *others = self.diagnosis.findings
         rows = [self._headline(verdict), "", *self._finding(verdict)]
         for other in others:
@@ -119,7 +119,8 @@ class _Page:
             rows += details(f"Also found: {other.title} ({other.code})", self._finding(other))
         rows += self._noise()
         return rows + details(
-            "For tfgpu-doctor: every fact, which its explain reads back", fence(self._record())
+            "For tfgpu-doctor: every fact, in a form that `tfgpu-doctor explain` can read",
+            fence(self._record()),
         )
 
     # --- their parts
@@ -160,9 +161,14 @@ class _Page:
                 rows += self._step(number, step)
             rows.append("")
         if finding.verify:
-            rows += ["How to see that it is cured:", "", *fence(block(finding.verify).split("\n"), "sh"), ""]
+            rows += [
+                "How to check that it is fixed:",
+                "",
+                *fence(block(finding.verify).split("\n"), "sh"),
+                "",
+            ]
         if finding.tables:
-            rows += ["By the tables: " + "; ".join(escaped(row) for row in finding.tables), ""]
+            rows += ["According to the tables: " + "; ".join(escaped(row) for row in finding.tables), ""]
         return rows
 
     def _step(self, number: int, step: Step) -> list[str]:
@@ -190,7 +196,7 @@ class _Page:
             for key in ("tensorflow", "python", "os", "gpus", "driver", "cuda", "cudnn")
             if key not in known
         ]
-        rows = ["If that does not cure it, please send"]
+        rows = ["If that does not fix it, please send"]
         if missing:
             rows.append(f"- what is not in the report: {', '.join(missing)}")
         rows.append("- everything that the program prints from its start, with `TF_CPP_MIN_LOG_LEVEL=0`")

@@ -216,7 +216,7 @@ def markdown(outcome: Outcome) -> str:
         lines += [
             f"- seen: {source}{f': `{source.text}`' if source.text else ''}" for source in finding.evidence
         ]
-        lines += [f"- cure: {step.text}" for step in finding.prescription if step.kind == "manual"] + [""]
+        lines += [f"- fix: {step.text}" for step in finding.prescription if step.kind == "manual"] + [""]
     for number, plan in enumerate(outcome.plans, 1):
         lines += [f"## Plan {number}: {plan.package} {plan.tensorflow} {ROUTE_NAMES[plan.route]}", ""]
         lines += (

@@ -142,7 +142,8 @@ def _stops_in_nccl(case: Case) -> bool:
 
 
 def _in_simulation(facts: Facts) -> str:
-    """What a simulation does not show: there is no GPU, and its libraries replaced the environment's own."""
+    """What a simulation does not show, in sentences: there is no GPU, and the simulation's libraries replaced
+    the environment's own."""
     words = "This is a simulation without a real GPU. "
     own = next(iter(facts.symptoms("simulated-libraries")), None)
     if own is None:
@@ -173,7 +174,7 @@ def _title_in_simulation(facts: Facts) -> str:
 
 
 def _without_compiler(lack: Symptom) -> str:
-    """What to expect of XLA where the files show no compiler and may not be whole."""
+    """A sentence about XLA if the files show no compiler but may be incomplete."""
     lacks = lack.get("lacks").replace(" ", ", ")
     return (
         f" XLA's compiler ({lacks}) is not among the files that were read: if it is not on the machine either,"
@@ -319,8 +320,8 @@ def healthy(case: Case) -> Iterator[Finding]:
     steps = []
     if idle:
         text += (
-            " If its use is still low, the program is usually the reason: a small model or batch, slow"
-            " input, or a first step that still runs."
+            " If its utilisation is still low, the program is usually the reason: a small model or batch, "
+            "slow input, or a first step that still runs."
         )
         steps += busy(case)
     if works and grew:

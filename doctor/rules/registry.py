@@ -24,7 +24,8 @@ Judge: TypeAlias = "Callable[[Case], Iterator[Finding]]"
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """code: its stable name. severity: of its findings, unless one says otherwise. title: one line.
+    """The function of one code, and what its findings have in common. code: the stable name. severity: of its
+    findings, unless a finding has another. title: one line.
 
     explains: codes whose findings follow from this one's cause, and are folded into it. needs: fact types and
     symptom kinds; the rule needs at least one of them to judge at all.
@@ -61,7 +62,7 @@ class RuleSet:
 
     @classmethod
     def of(cls, rules: Iterable[Rule]) -> RuleSet:
-        """The same for rules that are already imported."""
+        """A set of rules that are already imported."""
         by_code = {rule.code: rule for rule in rules}
         return cls({code: rule.reads for code, rule in by_code.items()}, by_code)
 
@@ -76,7 +77,7 @@ class RuleSet:
 
 
 def named(need: type[Fact] | str) -> str:
-    """The name of a fact type; a symptom's kind is its own name."""
+    """The name of a need: a fact type's name, or the kind of a symptom."""
     return need if isinstance(need, str) else need.__name__
 
 

@@ -14,7 +14,7 @@ from doctor.shell import run
 
 
 def _examined_next(unexamined: Sequence[Unreadable]) -> list[Step]:
-    """Steps that make it possible to examine the parts that could not be examined."""
+    """Steps that let the next check examine the parts that this one could not."""
     places = {fact.source.where for fact in unexamined}
     if HOSTS_DRIVER in places:
         return [
@@ -46,8 +46,7 @@ def undetermined(case: Case) -> Iterator[Finding]:
     An empty list of GPUs, `is_gpu_available() False`, a description without a log.
 
     ## What to do
-    Run what the prescription says and read its output with `tfgpu-doctor explain`.
-    """
+    Run the commands that the answer lists, and give their output to `tfgpu-doctor explain`."""
     facts = case.facts
     if facts.unexamined:
         of_python = any(fact.what in DECIDING for fact in facts.unexamined)
@@ -87,7 +86,7 @@ def undetermined(case: Case) -> Iterator[Finding]:
         facts.name,
         None,
         (
-            f"{facts.lines} line{'' if facts.lines == 1 else 's'} read, without the name of a cause"
+            f"{facts.lines} line{'' if facts.lines == 1 else 's'} read; none names a cause"
             if facts.kind == "report"
             else "the checks found no cause"
         ),

@@ -45,20 +45,20 @@ class TensorFlowBuild:
         return f"{self.package} {self.version}"
 
 
-def find_interpreter(wish: str | None, command: Iterable[str]) -> Path | None:
+def find_interpreter(named: str | None, command: Iterable[str]) -> Path | None:
     """The Python whose TensorFlow will run: the requested one, the command's own, or the one in use.
 
-    wish: an interpreter or an environment's folder. Raises CallError if it is neither, or if this user may
+    named: an interpreter or an environment's folder. Raises CallError if it is neither, or if this user may
     not read or run it.
     """
-    if wish is not None:
-        path = expanded(wish)
+    if named is not None:
+        path = expanded(named)
         try:
             is_folder = stat.S_ISDIR(path.stat().st_mode)
         except (FileNotFoundError, NotADirectoryError):
             is_folder = False
         except OSError as problem:
-            raise CallError(f"{wish} cannot be looked at: {problem.strerror}") from problem
+            raise CallError(f"{named} cannot be looked at: {problem.strerror}") from problem
         inside = [path / "bin" / name for name in ("python", "python3")] if is_folder else [path]
         for candidate in inside:
             if os.access(candidate, os.X_OK):
@@ -66,7 +66,7 @@ def find_interpreter(wish: str | None, command: Iterable[str]) -> Path | None:
         there = next((candidate for candidate in inside if os.path.lexists(candidate)), None)
         if there is not None:
             raise CallError(f"{there} is not a program that this user may run")
-        raise CallError(f"{wish} is neither a Python interpreter nor the folder of an environment")
+        raise CallError(f"{named} is neither a Python interpreter nor the folder of an environment")
     for word in command:
         found = shutil.which(word)
         if found and (sibling := _interpreter_beside(Path(found))):

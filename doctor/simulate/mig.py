@@ -28,7 +28,7 @@ def is_divisible(name: str, capability: str) -> bool:
     )
 
 
-def divided(gpu: SimulatedGpu, wish: str) -> SimulatedGpu:
+def divided(gpu: SimulatedGpu, division: str) -> SimulatedGpu:
     """The GPU divided as requested: profiles separated by commas, "empty" for MIG mode without instances, or
     "off".
 
@@ -36,20 +36,20 @@ def divided(gpu: SimulatedGpu, wish: str) -> SimulatedGpu:
     numbers: 14 per slice on an A100, as on real ones. Raises CallError for profiles that do not exist or do
     not fit.
     """
-    if wish == OFF:
+    if division == OFF:
         return gpu
     if not gpu.divisible:
         raise CallError(
             f"a {gpu.name} cannot be divided (MIG is a feature of A100, A30, H100, H200, B200 and similar"
             " GPUs)"
         )
-    if wish == EMPTY:
+    if division == EMPTY:
         return replace(gpu, instances=())
     total = 4 if "A30" in gpu.name or "RTX PRO" in gpu.name else 7
     share = gpu.multiprocessors // total // 2 * 2
     instances: list[Instance] = []
     numbers: Counter[int] = Counter()
-    for profile in wish.split(","):
+    for profile in division.split(","):
         match = _PROFILE.fullmatch(profile.strip())
         if match is None or int(match[1]) not in _FIRST_NUMBER or int(match[1]) > total:
             raise CallError(
@@ -66,6 +66,6 @@ def divided(gpu: SimulatedGpu, wish: str) -> SimulatedGpu:
         or sum(one.memory_mib for one in instances) > gpu.memory_mib
     ):
         raise CallError(
-            f"{wish} does not fit on a {gpu.name}: it has {total} slices and {gpu.memory_mib // 1024} GiB"
+            f"{division} does not fit on a {gpu.name}: it has {total} slices and {gpu.memory_mib // 1024} GiB"
         )
     return replace(gpu, instances=tuple(sorted(instances, key=lambda one: one.number)))

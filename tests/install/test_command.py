@@ -123,7 +123,7 @@ def test_script_for_windows_does_the_same_in_a_batch_file(tables: Tables, tmp_pa
     assert r'tfgpu-doctor check --python "C:\Users\a b\50%% done\tf" --deep' in lines
     assert lines[-5:-1] == [
         ":failed",
-        "rem remove the half-made environment",
+        "rem remove the incomplete environment",
         r'rmdir /s /q "C:\Users\a b\50%% done\tf"',
         "exit /b 1",
     ]

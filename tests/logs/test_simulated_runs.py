@@ -14,7 +14,8 @@ from doctor.simulate import prepare
 from doctor.tables import Tables
 
 END = (
-    "tfgpu-doctor simulate: the simulation is over (the command's exit code is 1); what ran in it had no GPU"
+    "tfgpu-doctor simulate: the simulation is over (the command's exit code is 1); what ran in it had no real"
+    " GPU"
 )
 NCCL = (
     "Collective ops is aborted by: NCCL: unhandled cuda error (run with NCCL_DEBUG=INFO for details). "

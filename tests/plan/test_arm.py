@@ -1,4 +1,4 @@
-"""GPUs that come with an Arm CPU only never get a plan for x86-64; which they are is data."""
+"""GPUs that come with an only in machines with an Arm CPU never get a plan for x86-64; which they are is data."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_a_jetson_without_a_build_of_nvidias_is_reported(tables: Tables) -> None
 
 
 def test_a_wrong_processor_beside_an_arm_gpu_is_refused(tables: Tables) -> None:
-    with pytest.raises(UsageError, match="Arm CPU only"):
+    with pytest.raises(UsageError, match="only in machines with an Arm CPU"):
         described(tables, os="linux x86_64", gpu=["GB10"])
 
 

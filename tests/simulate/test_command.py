@@ -36,7 +36,7 @@ def test_it_says_what_it_is_at_the_start_and_at_the_end(simulate):
     first, last = err.splitlines()
     assert (code, out) == (0, "hello\n")
     assert "a simulation without a real GPU: Tesla T4 (16384 MiB), driver 550.54.14" in first
-    assert "the simulation is over (the command's exit code is 0); what ran in it had no GPU" in last
+    assert "the simulation is over (the command's exit code is 0); what ran in it had no real GPU" in last
 
 
 def test_where_no_temporary_file_can_be_written_it_says_how_to_name_a_folder():
@@ -68,7 +68,7 @@ def test_without_a_command_the_users_shell_runs(simulate, monkeypatch, tmp_path)
     code, out, err = simulate()
     assert code == 0
     assert out.startswith("in /")
-    assert "leave the shell to end it" in err
+    assert "exit the shell to end it" in err
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from doctor.remedies import code
-from doctor.remedies.snippets import SNIPPETS, Wish
+from doctor.remedies.snippets import SNIPPETS, Options
 from tests.sampling import sampled
 
 WHEELS = {
@@ -32,7 +32,7 @@ def names_in(program: str) -> set[str]:
 
 def programs(version: str) -> list[tuple[str, str]]:
     snippets = [
-        (name, make(Wish(version, **wish)).code) for name, make in SNIPPETS.items() for wish in WISHES
+        (name, make(Options(version, **wish)).code) for name, make in SNIPPETS.items() for wish in WISHES
     ]
     return [*snippets, ("multi-gpu without NCCL", code.multi_gpu(version or None, nccl=False))]
 

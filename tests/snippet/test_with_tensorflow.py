@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from doctor.remedies.snippets import SNIPPETS, Wish
+from doctor.remedies.snippets import SNIPPETS, Options
 from doctor.simulate import environment, prepare
 from tests.tensorflow_envs import NEWEST, OLDER, tensorflow_env
 
@@ -54,7 +54,7 @@ CASES = [
 def outcome(version: str, release: str) -> dict[str, tuple[str, str]]:
     """{case: (answer, what was printed)} of all cases as they are written for `release`."""
     programs = [
-        (f"{i} {name}", SNIPPETS[name](Wish(release, **wish)).code, check)  # type: ignore[arg-type]
+        (f"{i} {name}", SNIPPETS[name](Options(release, **wish)).code, check)  # type: ignore[arg-type]
         for i, (name, wish, check, _) in enumerate(CASES)
     ]
     scenario = prepare(python=str(tensorflow_env(version)), gpus=("RTX 3070", "T4"))
@@ -105,7 +105,7 @@ def test_two_workers_find_each_other_through_the_multi_worker_snippet(version):
             [
                 str(tensorflow_env(version)),
                 "-c",
-                SNIPPETS["multi-worker"](Wish(version, workers=workers, index=i)).code,
+                SNIPPETS["multi-worker"](Options(version, workers=workers, index=i)).code,
             ],
             env={**os.environ, "CUDA_VISIBLE_DEVICES": "-1"},
             stdout=subprocess.PIPE,
@@ -126,7 +126,7 @@ def test_two_workers_find_each_other_through_the_multi_worker_snippet(version):
 
 
 def test_a_snippet_pasted_too_late_fails_as_where_to_put_it_says():
-    code = "import tensorflow as tf\ntf.ones([1]) + 1\n" + SNIPPETS["memory-growth"](Wish(NEWEST)).code
+    code = "import tensorflow as tf\ntf.ones([1]) + 1\n" + SNIPPETS["memory-growth"](Options(NEWEST)).code
     with environment(prepare(python=str(tensorflow_env(NEWEST)))) as simulation:
         done = subprocess.run(
             [str(tensorflow_env(NEWEST)), "-c", code],

@@ -1,8 +1,8 @@
-"""Code for a program that uses TensorFlow, spelled as its release knows it.
+"""Code for a program that uses TensorFlow, with the names that its release has.
 
 The one source of code for the prescriptions of findings and for `tfgpu-doctor snippet`. Every function takes
 a TensorFlow version (None: a current one) and returns code to paste. tests/snippet runs each of them with
-real TensorFlow 2 and holds the spellings of 1.x, 2.0 and 2.3 to the names in those releases' wheels.
+real TensorFlow 2, and compares the names for 1.x, 2.0 and 2.3 with those in the wheels.
 """
 
 from typing import TYPE_CHECKING
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from doctor.remedies.code.eras import (
         ERAS as ERAS,
         era as era,
+        era_name as era_name,
         has_growth_variable as has_growth_variable,
-        spoken as spoken,
     )
     from doctor.remedies.code.memory import (
         memory_fraction as memory_fraction,
@@ -51,6 +51,7 @@ __getattr__ = lazy.names(
         "device_placement": "placement",
         "environment": "variables",
         "era": "eras",
+        "era_name": "eras",
         "has_growth_variable": "eras",
         "list_gpus": "checks",
         "log_placement": "placement",
@@ -61,7 +62,6 @@ __getattr__ = lazy.names(
         "multi_worker": "several",
         "pin_to_cpu": "placement",
         "soft_placement": "placement",
-        "spoken": "eras",
         "virtual_gpus": "memory",
         "visible_devices": "placement",
     },

@@ -44,7 +44,7 @@ def has_growth_variable(version: str | None) -> bool:
     return len(numbers) < 2 or tuple(numbers) >= (1, 12)
 
 
-def spoken(version: str | None) -> str:
+def era_name(version: str | None) -> str:
     """The name of a release's era in words."""
     return ERAS[era(version)]
 
@@ -59,5 +59,5 @@ def listing(version: str | None) -> str:
 
 
 def visible(version: str | None) -> str:
-    """What precedes set_visible_devices and get_visible_devices."""
+    """The module that has set_visible_devices and get_visible_devices, as it is written in code."""
     return "tf.config.experimental" if era(version) == "2.0" else "tf.config"

@@ -28,15 +28,15 @@ def _compiler_crash(case: Case, signs: list[Symptom]) -> Finding:
         confidence="likely",
         steps=[
             manual(
-                "Turn XLA off for this model: jit_compile=False in model.compile() or tf.function(), and no"
-                " TF_XLA_FLAGS=--tf_xla_auto_jit"
+                "Turn XLA off for this model: jit_compile=False in model.compile() or tf.function(), and "
+                "TF_XLA_FLAGS without --tf_xla_auto_jit"
             ),
             manual(
                 "Try the newest patch release of this TensorFlow minor version, or the next minor version"
             ),
             manual(
-                "With mixed precision, try the model in float32: many of these checks concern operands of two"
-                " types"
+                "With mixed precision, try the model in float32: many of these checks concern operands of "
+                "different types"
             ),
         ],
         verify=commands.convolution(case),
@@ -46,9 +46,9 @@ def _compiler_crash(case: Case, signs: list[Symptom]) -> Finding:
 def _no_candidate(case: Case, signs: list[Symptom]) -> Finding:
     return found(
         "ptx-jit-or-kernel-crash",
-        "XLA compiled several programs for one operation and ran each to measure it; all of them failed."
-        " Each run allocates the operation's whole input and output, so too little free memory is one"
-        " reason. The other two are cuDNN and this release's XLA.",
+        "XLA compiled several programs for one operation and ran each to measure it; all of them failed. "
+        "Each run allocates the operation's whole input and output, so too little free memory is one "
+        "possible reason. The others are cuDNN and this release's XLA.",
         signs[:3],
         title="No program that XLA compiled for one operation runs",
         confidence="possible",
@@ -58,8 +58,8 @@ def _no_candidate(case: Case, signs: list[Symptom]) -> Finding:
                 " reason"
             ),
             manual(
-                "Turn XLA off for this model: jit_compile=False in model.compile() (Keras 3 turns it on by"
-                " itself) or tf.function(), and no TF_XLA_FLAGS=--tf_xla_auto_jit"
+                "Turn XLA off for this model: jit_compile=False in model.compile() (Keras 3 turns it on by "
+                "itself) or tf.function(), and TF_XLA_FLAGS without --tf_xla_auto_jit"
             ),
             manual(
                 "Compare the line `Loaded cuDNN version` with the version that the release needs"
@@ -90,9 +90,9 @@ def kernel_crash(case: Case) -> Iterator[Finding]:
     """The GPU program itself crashes at run time.
 
     ## What it means
-    A kernel accessed memory that it may not, or a watchdog ended it, or XLA's compiler aborted while it
-    compiled one. If the versions match and memory is free, the cause is a defect in an op, this release, the
-    driver or the card (heat, overclocking, memory).
+    A kernel accessed memory outside its own, a watchdog ended it, or XLA's compiler aborted while it compiled
+    one. If the versions match and memory is free, the cause is a defect in an op, this release, the driver or
+    the card (heat, overclocking, memory).
 
     ## How it shows
     CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_LAUNCH_FAILED, `unspecified launch failure`,
@@ -176,7 +176,8 @@ def kernel_crash(case: Case) -> Iterator[Finding]:
                 else [
                     shell(
                         piped(run("sudo", "dmesg"), run("grep", "-i", "xid")),
-                        "an Xid beside it speaks for the card or the driver",
+                        "shows whether the kernel logged an Xid at that time, which points to the card or "
+                        "the driver",
                         platform="linux",
                         root=True,
                     )
@@ -188,7 +189,7 @@ def kernel_crash(case: Case) -> Iterator[Finding]:
 
 
 def _routine(case: Case, routines: list[Symptom]) -> Finding:
-    """A cuBLAS routine that had its handle and failed on the GPU."""
+    """The finding for cuBLAS routines that failed on the GPU although cuBLAS had its handle."""
     version = version_of(case)
     known = [
         row for c in case.capabilities if (row := case.tables.architecture(c)) is not None and row.first_cuda

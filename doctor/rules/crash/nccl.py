@@ -20,7 +20,7 @@ from doctor.tables import dotted
     needs=("nccl-error", "peer-access", "nccl-used", "multi-gpu-hang"),
 )
 def nccl_failure(case: Case) -> Iterator[Finding]:
-    """Collective communication between GPUs fails, or is not in this build.
+    """Collective communication between GPUs fails, or this build does not contain it.
 
     ## What it means
     Several GPUs exchange gradients through NCCL. It fails if the build has no NCCL (Windows), if NCCL cannot
@@ -86,7 +86,7 @@ def nccl_failure(case: Case) -> Iterator[Finding]:
         steps.append(shell(Export("NCCL_IB_DISABLE", "1"), "keeps NCCL off InfiniBand", platform="linux"))
         if horovod:
             steps.append(
-                shell(run("ip", "-br", "addr"), "the network interfaces of a host", platform="linux")
+                shell(run("ip", "-br", "addr"), "lists a host's network interfaces", platform="linux")
             )
             steps.append(
                 manual(
@@ -100,7 +100,7 @@ def nccl_failure(case: Case) -> Iterator[Finding]:
                 )
             )
         else:
-            steps.append(python(without, "works without NCCL, slower"))
+            steps.append(python(without, "works without NCCL, but is slower"))
     yield found(
         "nccl-failure",
         (
@@ -123,8 +123,8 @@ def nccl_failure(case: Case) -> Iterator[Finding]:
 
 
 def _all_reduce(case: Case, *, horovod: bool) -> Command:
-    """A command with which the GPUs add up a number, if the release can do it (Strategy.run, since TensorFlow
-    2.2)."""
+    """A command that makes the GPUs add up a number through an all-reduce; with a TensorFlow before 2.2,
+    which has no Strategy.run, a command that lists the GPUs."""
     if case.tensorflow is not None and dotted(case.tensorflow.version) < (2, 2):
         return commands.list_gpus(case)
     if horovod:

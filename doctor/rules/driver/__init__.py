@@ -1,2 +1,2 @@
-"""Rules about NVIDIA's driver: absent, not running, of two versions, too old, or covered by another
+"""Rules about NVIDIA's driver: absent, not running, in two versions, too old, or hidden by another
 libcuda."""

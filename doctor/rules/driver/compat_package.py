@@ -91,7 +91,7 @@ def cuda_compat_package(case: Case) -> Iterator[Finding]:
         "cuda-compat-package",
         "The libcuda that this process loads does not belong to the running driver"
         + (
-            f" (it is {mismatch.user}, the kernel module {mismatch.kernel})"
+            f" (its version is {mismatch.user}, that of the kernel module {mismatch.kernel})"
             if mismatch and mismatch.user and mismatch.kernel
             else ""
         )
@@ -131,10 +131,10 @@ def _off_the_path(case: Case) -> list[Step]:
 
 
 def _unfit(case: Case) -> str:
-    """Why the compat folder's libcuda cannot work, from its version and the GPUs; "" if it may.
+    """Why the compat folder's libcuda cannot work, judged by its version and the GPUs; "" if it may work.
 
-    Source: CUDA Compatibility guide, "Forward Compatibility": newer than the kernel's driver, and for
-    data-centre GPUs.
+    Source: CUDA Compatibility guide, "Forward Compatibility": it must be newer than the kernel's driver, and
+    works only on data-centre GPUs.
     """
     facts = case.facts
     if any(s.get("count") != "0" for s in facts.symptoms("cuda-devices")):

@@ -146,8 +146,8 @@ def _nix(case: Case) -> list[Step]:
 
 
 def _guix(case: Case) -> list[Step]:
-    """The same for Guix: its loader reads LD_LIBRARY_PATH, and a folder that contains the system's own C library
-    would break its programs."""
+    """Steps by which a program that Guix built finds the driver's libraries. Guix's loader reads
+    LD_LIBRARY_PATH, but a folder with the system's own C library on it would break Guix's programs."""
     if case.os is not None and "guix" in case.os.name.lower():
         return [
             shell(
@@ -177,8 +177,8 @@ def _guix(case: Case) -> list[Step]:
 
 
 def _libcuda_answered(case: Case) -> bool:
-    """Whether cuInit's error has a name, which only an open libcuda gives it: TensorFlow's own stub fails
-    without one.
+    """Whether cuInit's error has a name. Only a real libcuda names its error; the stub that TensorFlow calls
+    in its absence does not.
 
     The stub's error is CUDA_ERROR_SHARED_OBJECT_INIT_FAILED, 303 (stream_executor/cuda/cuda_stub.cc), and is
     printed as `UNKNOWN ERROR (303)` if cuGetErrorName is missing as well. The diagnosis that follows looks

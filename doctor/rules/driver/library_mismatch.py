@@ -61,7 +61,7 @@ def driver_library_mismatch(case: Case) -> Iterator[Finding]:
     a = stated.kernel if stated and stated.kernel else kernel.version if kernel else ""
     b = stated.user if stated and stated.user else user.version if user else ""
     if a and b:
-        versions = f" The kernel module is {a}, the libraries are {b}."
+        versions = f" The kernel module has version {a}, the libraries have version {b}."
     opened = user.source.where.partition(" ")[0] if user is not None else ""
     files = [lib for lib in facts.of(LibraryFile) if lib.name == "libcuda.so.1" and lib.path != opened]
     right = [lib for lib in files if a and lib.version == a]

@@ -81,8 +81,8 @@ def driver_missing(case: Case) -> Iterator[Finding]:
         steps.append(
             shell(
                 Export("CONDA_OVERRIDE_CUDA", cuda),
-                "conda then chooses the GPU build without a driver, as in an image build; run the same"
-                " installation again",
+                "makes conda choose the GPU build although it sees no driver, which is useful when an image "
+                "is built; then run the same installation again",
             )
         )
     alone = not (
@@ -106,8 +106,8 @@ def driver_missing(case: Case) -> Iterator[Finding]:
 
 
 def _only_listed_before(case: Case, lib: Fact) -> bool:
-    """Whether the only sign of a GPU is a list of devices above the driver's missing library, perhaps copied
-    from another machine."""
+    """Whether the only sign of a GPU is a list of devices before the message about the driver's missing
+    library; the list may be from another machine."""
     at = lib.source.line
     return at is not None and all(
         not gpu.name and gpu.source.line is not None and gpu.source.line < at for gpu in case.registered

@@ -35,15 +35,16 @@ def cuinit(case: Case, *errors: str) -> CudaCallFailed | None:
 
 
 def wants_nvml(case: Case) -> bool:
-    """Whether this build registers no GPU without NVML, as 2.21 does; in a report a missing NVML counts once
-    it is named."""
+    """Whether this build needs NVML to register a GPU, as 2.21 does; always True for a report, which mentions
+    NVML only if it matters."""
     return case.facts.kind != "machine" or any(
         wanted.name == NVML and wanted.needed for wanted in case.facts.of(LibraryWanted)
     )
 
 
 def no_libcuda(case: Case) -> LibraryNotLoaded | None:
-    """The driver's library that did not load."""
+    """The driver's library that did not load; None if all loaded, or if only an NVML is missing that this
+    build does not need."""
     return next(
         (
             lib
@@ -74,7 +75,8 @@ def no_driver_signs(case: Case) -> list[Fact]:
 
 
 def notebook_service(case: Case) -> EnvironmentKind | None:
-    """Colab or Kaggle, if the host's name is the only sign of a container: no user starts that container."""
+    """Colab or Kaggle, if the host's name is the only sign of a container, which the service then started and
+    not the user; else None."""
     kinds = case.facts.of(EnvironmentKind)
     containers = ("docker", "kubernetes", "singularity", "podman", "slurm")
     if any(k.kind in containers and not re.search(r"\b[0-9a-f]{12}\b", k.source.text) for k in kinds):
@@ -90,7 +92,8 @@ def all_reserved(case: Case) -> bool:
 
 
 def gives_driver(case: Case) -> bool:
-    """Whether a report shows that Singularity passed the driver in: CUDA starts, and sees no device.
+    """Whether a report shows that Singularity passed the driver into the container: CUDA starts but sees no
+    device.
 
     Without --nv there is no libcuda, and TensorFlow's stub answers 303; the host's /dev is always there.
     """

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 def driver_trap(case: Case) -> compat.Answer | None:
-    """On a machine: the trap that this build has kernels for this GPU only as PTX, which the driver is too
-    old to compile."""
+    """On a machine: the known defect (a row of traps.json) that this build has kernels for this GPU only as
+    PTX, which the driver is too old to compile; else None."""
     if case.facts.kind != "machine" or case.driver is None or case.build is None:
         return None
     from doctor import compat
@@ -42,7 +42,7 @@ def driver_trap(case: Case) -> compat.Answer | None:
     return None
 
 
-def _serves(driver: DriverVersion | None, floor: DriverFloor | None, case: Case) -> bool:
+def _is_enough(driver: DriverVersion | None, floor: DriverFloor | None, case: Case) -> bool:
     """Whether a driver below a toolkit's floor is still enough: the floor is the driver of the toolkit's last
     update, and this one came with its first release. The runtime only requires that the driver's CUDA has the
     same or a later minor release (cudart: cudaErrorInsufficientDriver)."""
@@ -105,7 +105,7 @@ def driver_too_old(case: Case) -> Iterator[Finding]:
         and driver.rank <= PROSE
         and case.build is not None
         and not driver_at_least(driver.version, floor.driver)
-        and not _serves(driver, floor, case)
+        and not _is_enough(driver, floor, case)
         and not registered(case)
     )
     blamed = [] if registered(case) else facts.symptoms("driver-said-old")
@@ -130,7 +130,7 @@ def driver_too_old(case: Case) -> Iterator[Finding]:
         driver is not None
         and floor is not None
         and not driver_at_least(driver.version, floor.driver)
-        and not _serves(driver, floor, case)
+        and not _is_enough(driver, floor, case)
     ):
         detail = f" CUDA {floor.cuda} needs driver {floor.driver} or later; this one is {driver.version}."
     steps = commands.driver_install(case)

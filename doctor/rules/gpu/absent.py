@@ -65,10 +65,9 @@ def gpu_absent(case: Case) -> Iterator[Finding]:
 
     ## What to do
     On a cluster ask for a GPU node (`srun --gres=gpu:1 …`); in the cloud take a machine type with an NVIDIA
-    GPU. Without a GPU, install nothing: the same TensorFlow computes on the CPU. Ignore the messages.
+    GPU. To use the CPU, change nothing: the same TensorFlow computes on it. Ignore the messages.
     `tfgpu-doctor plan --cpu` installs one without CUDA's libraries. AMD GPUs need ROCm's build, Intel's and
-    Apple's their plugins.
-    """
+    Apple's their plugins."""
     facts = case.facts
     if registered(case) or (facts.kind == "machine" and facts.has("plugin-device")):
         return
@@ -78,7 +77,7 @@ def gpu_absent(case: Case) -> Iterator[Finding]:
     version = f"TensorFlow {case.tensorflow.version}" if case.tensorflow is not None else "TensorFlow"
     steps = [
         manual(
-            "Run on a machine or node that has an NVIDIA GPU; to use the CPU, install nothing",
+            "Run on a machine or node that has an NVIDIA GPU; the CPU needs no further installation",
             f"{version} then computes on the CPU; ignore its messages about CUDA",
         )
     ]
@@ -111,7 +110,8 @@ def gpu_absent(case: Case) -> Iterator[Finding]:
             ),
         )
     login = (
-        " Slurm is installed, but this is not a job: it may be a login node, with the GPUs on other nodes."
+        " Slurm is installed, but this process does not run in a job: this may be a login node, with the "
+        "GPUs on other nodes."
     )
     yield found(
         "gpu-absent",

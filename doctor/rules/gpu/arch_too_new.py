@@ -79,11 +79,10 @@ def gpu_arch_too_new(case: Case) -> Iterator[Finding]:
     hangs.
 
     ## What to do
-    Install a release that was built with code for the GPU. Where there is none, keep one whose PTX the driver
-    can compile: wait at the first start, and give the driver's cache room (CUDA_CACHE_MAXSIZE). On Blackwell
-    XLA needs the ptxas of CUDA 12.8 or newer; where an older one is found first, pass jit_compile=False to
-    Keras. NVIDIA's container is another way.
-    """
+    Install a release that was built with code for the GPU. If there is none, keep one whose PTX the driver
+    can compile: wait at the first start, and enlarge the driver's cache (CUDA_CACHE_MAXSIZE). On Blackwell
+    XLA needs the ptxas of CUDA 12.8 or newer; if an older ptxas is found first, pass jit_compile=False to
+    Keras. NVIDIA's container is another way."""
     facts = case.facts
     build = case.build
     steps = Later(lambda known: cures.better_code(known), case)
@@ -215,8 +214,8 @@ def gpu_arch_too_new(case: Case) -> Iterator[Finding]:
     if crashed and case.build is None and any(minor(c) >= (8, 0) for c in case.capabilities):
         yield found(
             "gpu-arch-too-new",
-            "cuBLAS has a handle, but its routine fails on an Ampere or later GPU. A TensorFlow built for"
-            " CUDA 10 or earlier fails in exactly this way, because its cuBLAS has no code for such a GPU.",
+            "cuBLAS started, but one of its routines fails on an Ampere or later GPU. A TensorFlow built for "
+            "CUDA 10 or earlier fails in exactly this way, because its cuBLAS has no code for such a GPU.",
             [*crashed[:2], *case.gpus[:1]],
             confidence="likely",
             steps=steps,
@@ -228,8 +227,8 @@ def gpu_arch_too_new(case: Case) -> Iterator[Finding]:
     if wrong and case.capabilities and all(minor(c) >= (8, 0) for c in case.capabilities):
         yield found(
             "gpu-arch-too-new",
-            "A GPU of Ampere or later computes NaN, and the report does not name the TensorFlow release:"
-            " one that was built for CUDA 10 or earlier has no code for this GPU and does that.",
+            "A GPU of Ampere or later computes NaN, and the report does not name the TensorFlow release: a "
+            "release that was built for CUDA 10 or earlier has no code for this GPU and computes NaN on it.",
             [*wrong[:2], *case.gpus[:1]],
             confidence="possible",
             steps=steps,

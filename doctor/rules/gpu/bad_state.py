@@ -263,7 +263,7 @@ def gpu_bad_state(case: Case) -> Iterator[Finding]:
         )
     reset = refused is not None and refused.error == "NVML_ERROR_RESET_REQUIRED"
     if reset and case.platform != "windows":
-        why = "resets the GPU, which nothing may use meanwhile; a restart of the machine does the same"
+        why = "resets the GPU, while no program may use it; a restart of the machine does the same"
         steps.append(shell(run("sudo", "nvidia-smi", "--gpu-reset"), why, platform="linux", root=True))
     elif (unknown is not None or slept) and case.platform != "windows":
         steps.append(
@@ -290,7 +290,7 @@ def gpu_bad_state(case: Case) -> Iterator[Finding]:
             if fabric is not None
             else "The driver is installed, but the GPU does not answer properly."
         )
-        + xid.said(xids)
+        + xid.meanings(xids)
         + (
             " The GPU is in exclusive or prohibited compute mode, or another process has exclusive use of it."
             if exclusive

@@ -183,7 +183,7 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
                         if agree
                         else "The driver answers, and the machine has a GPU"
                         if known
-                        else "The driver's library loads, and there is no sign that the driver does not run"
+                        else "The driver's library loads, and nothing suggests that the driver is not running"
                     )
                     + ", but the process sees no device. "
                     + (

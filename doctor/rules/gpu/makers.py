@@ -1,4 +1,4 @@
-"""Whose graphics device a report is about."""
+"""The maker of the graphics device that a report describes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from doctor.facts import PROSE, OtherGpu
 
 
 def only_another_makers(case: Case) -> bool:
-    """Whether a report names a graphics device of another maker and shows none of NVIDIA's.
+    """Whether a report names a graphics device of another maker than NVIDIA, and shows none of NVIDIA's.
 
     False if a plugin uses that device.
     """

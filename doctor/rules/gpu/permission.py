@@ -45,8 +45,7 @@ def device_permission(case: Case) -> Iterator[Finding]:
 
     ## What to do
     Run `nvidia-modprobe -u -c=0` once as root, join the group that owns the nodes (video, render), restart
-    the container with `--device` entries or with cgroup v2 handled by the toolkit.
-    """
+    the container with `--device` entries, or let the NVIDIA container toolkit manage cgroup v2."""
     facts = case.facts
     error = cuinit(case)
     refused = cuinit(case, "CUDA_ERROR_OPERATING_SYSTEM", "CUDA_ERROR_NOT_PERMITTED")
@@ -117,7 +116,9 @@ def device_permission(case: Case) -> Iterator[Finding]:
         steps.append(shell(opened, why, platform="linux", root=True))
     if nodes or denied or (root and root[0].get("group")):
         whose = (
-            "they belong to it" if group else "if the nodes belong to the group video (ls -l /dev/nvidia*)"
+            "gives this user the group that owns the nodes"
+            if group
+            else "helps if the nodes belong to the group video (ls -l /dev/nvidia*)"
         )
         join = run("sudo", "usermod", "-aG", group or "video", Literal('"$USER"'))
         steps.append(shell(join, f"{whose}; then log in again", platform="linux", root=True))

@@ -53,8 +53,8 @@ def gpu_reserved(case: Case) -> Iterator[Finding]:
 
 
 def _kept_for_a_virtual_machine(taken: list[Symptom]) -> Finding:
-    """Every GPU of the machine is bound to a driver that passes devices to virtual machines (vfio-pci,
-    pci-stub)."""
+    """The finding if every GPU of the machine is bound to a driver that passes devices to virtual machines
+    (vfio-pci, pci-stub)."""
     other = taken[0].get("driver")
     return found(
         "gpu-reserved",
@@ -79,8 +79,8 @@ def _kept_for_a_virtual_machine(taken: list[Symptom]) -> Finding:
 
 
 def _no_instance(mode: Symptom, refusal: Fact | None) -> Finding:
-    """NVIDIA MIG User Guide, "Creating GPU Instances": without instances nothing can run on a GPU in MIG
-    mode."""
+    """The finding for a GPU in MIG mode without instances, on which nothing can run (NVIDIA MIG User Guide,
+    "Creating GPU Instances")."""
     gpu = validated.gpu(mode.get("gpu")) or "0"
     halves = [number for number in mode.get("undivided").split() if number.isdecimal()]
     if halves:

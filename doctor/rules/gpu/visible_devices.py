@@ -1,4 +1,4 @@
-"""The effect of a CUDA_VISIBLE_DEVICES value on unknown GPUs."""
+"""What a CUDA_VISIBLE_DEVICES value hides, if the GPUs are not known."""
 
 from __future__ import annotations
 

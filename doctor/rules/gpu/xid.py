@@ -16,22 +16,23 @@ OF_PROGRAMS = frozenset(("13", "31", "43", "45", "68", "69"))
 
 @dataclass(frozen=True)
 class Meaning:
-    """An Xid's meaning, and the steps."""
+    """What an Xid means, and the steps to take."""
 
     says: str
     do: tuple[str, ...]
 
 
 RESET = (
-    "End what uses the GPU and restart the machine (or reset that GPU: sudo nvidia-smi --gpu-reset -i INDEX)"
+    "Stop the programs that use the GPU and restart the machine (or reset that GPU: sudo nvidia-smi "
+    "--gpu-reset -i INDEX)"
 )
 VENDOR = "If it returns, return the card to its vendor"
 OF_HARDWARE = {
-    "48": Meaning("an error of two bits in the GPU's memory, which ECC cannot correct", (RESET, VENDOR)),
+    "48": Meaning("a double-bit error in the GPU's memory, which ECC cannot correct", (RESET, VENDOR)),
     "62": Meaning(
         "the GPU's internal controller halted", (RESET, "Install the newest driver of its branch", VENDOR)
     ),
-    "63": Meaning("a row of the GPU's memory needs replacement by a spare one", (RESET,)),
+    "63": Meaning("a row of the GPU's memory is about to be replaced by a spare one", (RESET,)),
     "64": Meaning("a row of the GPU's memory could not be replaced by a spare one", (RESET, VENDOR)),
     "74": Meaning("an NVLink connection failed", (RESET, "Check the bridge or the NVSwitch's log", VENDOR)),
     "79": Meaning(
@@ -59,16 +60,17 @@ OF_HARDWARE = {
 
 
 def of_machine(xids: list[Symptom]) -> list[Symptom]:
-    """The Xids that no program causes; without a number the kind is unknown, so the Xid counts."""
+    """The Xids that point to the machine rather than to a program; an Xid without a number counts as one of
+    them."""
     return [xid for xid in xids if xid.get("xid") not in OF_PROGRAMS]
 
 
 def of_programs(xids: list[Symptom]) -> list[Symptom]:
-    """The Xids of programs."""
+    """The Xids that programs cause."""
     return [xid for xid in xids if xid.get("xid") in OF_PROGRAMS]
 
 
-def said(xids: list[Symptom]) -> str:
+def meanings(xids: list[Symptom]) -> str:
     """One sentence for each Xid with a known meaning."""
     known = [(xid.get("xid"), OF_HARDWARE[xid.get("xid")]) for xid in xids if xid.get("xid") in OF_HARDWARE]
     return "".join(f" Xid {number}: {meaning.says}." for number, meaning in known)

@@ -20,7 +20,7 @@ from doctor.shell import Literal, Path, piped, run
 
 @rule(
     "library-broken",
-    "A library is found and cannot be loaded",
+    "A library is found but cannot be loaded",
     explains=("cudnn-missing", "cuda-missing", "cudnn-init-oom", *NO_GPU_SINCE),
     needs=(LibraryNotLoaded, "undefined-symbol", "cudnn-part-broken"),
 )
@@ -187,13 +187,13 @@ def library_broken(case: Case) -> Iterator[Finding]:
         steps.append(
             shell(
                 Literal("where cudnn64_*.dll cublas64_*.dll"),
-                "stray copies that are found first",
+                "shows stray copies that are found first",
                 platform="windows",
             )
             if case.platform == "windows"
             else shell(
                 Literal("ldconfig -p | grep -E 'libcu|libnv'; echo \"$LD_LIBRARY_PATH\""),
-                "stray copies that are found first",
+                "shows stray copies that are found first",
                 platform="linux",
             )
         )

@@ -122,7 +122,7 @@ def cuda_missing(case: Case) -> Iterator[Finding]:
             " line says nothing about the driver. Either CUDA's libraries are not installed for this"
             " TensorFlow, or there is no driver and no GPU, and the line is harmless. nvidia-smi shows which."
         )
-    stranger = _stranger(case, names)
+    stranger = _other_runtime(case, names)
     cure = cures.libraries_for_build(case)
     if stranger:  # the next steps help whichever package loads it; the stated TensorFlow does not need it
         cure = cure.after(
@@ -156,8 +156,9 @@ def cuda_missing(case: Case) -> Iterator[Finding]:
     )
 
 
-def _stranger(case: Case, names: list[str]) -> str:
-    """A sentence for a requested CUDA runtime that is not the one that the stated release loads, else ""."""
+def _other_runtime(case: Case, names: list[str]) -> str:
+    """A sentence about a requested CUDA runtime that the stated TensorFlow release does not load; "" if there
+    is none."""
     known = case.tensorflow
     row = case.tables.tensorflow(known.version.split("+")[0], None, case.table_platform) if known else None
     own = [name for name in row.libraries if "cudart" in name] if row else []
@@ -165,8 +166,8 @@ def _stranger(case: Case, names: list[str]) -> str:
     if known is None or not own or not asked or set(own) & set(asked):
         return ""
     return (
-        f" TensorFlow {known.version} loads {own[0]}, so another release requests {asked[0]}, or another"
-        f" package in the same process that was built for one (Horovod, a compiled op)."
+        f" TensorFlow {known.version} loads {own[0]}, so {asked[0]} is requested by another TensorFlow "
+        "release, or by a package in the same process that was built for one (Horovod, a compiled op)."
     )
 
 

@@ -22,7 +22,7 @@ from doctor.remedies import commands, cures
 from doctor.remedies.cure import Cure
 from doctor.remedies.fitness import installation, on_driver, usable
 from doctor.rules.libraries.stated import UNUSED, mismatched_pair
-from doctor.rules.libraries.toolkit import serves, window
+from doctor.rules.libraries.toolkit import contains, window
 from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, other_files, table_rows, works, xla_gpu_note
 from doctor.rules.registry import found, rule
 from doctor.values import replace
@@ -62,9 +62,8 @@ def cuda_version_mismatch(case: Case) -> Iterator[Finding]:
     10.1, or while some libraries of another release load.
 
     ## What to do
-    Install the CUDA that the build loads beside the other one (they do not disturb each other), or the
-    TensorFlow release that was built for the installed CUDA.
-    """
+    Install the CUDA that the build loads beside the other one (they do not interfere with each other), or the
+    TensorFlow release that was built for the installed CUDA."""
     missing = [lib for lib in gone(case) if not _asked_by_another(case, lib)]
     if works(case):
         return
@@ -84,7 +83,7 @@ def cuda_version_mismatch(case: Case) -> Iterator[Finding]:
     said = ""
     # another version is stated or shown
     for version in installed_releases(case):
-        fits = [serves(case, version.version, n) for n in names]
+        fits = [contains(case, version.version, n) for n in names]
         if fits and all(f is False for f in fits if f is not None) and any(f is False for f in fits):
             reasons.append(version)
             said = f"CUDA {version.version} is installed"
@@ -108,7 +107,7 @@ def cuda_version_mismatch(case: Case) -> Iterator[Finding]:
         elif asked is not None and opened[1] > asked[1] and len(missing) < len(loaded):
             reasons += loaded[:3]
             said = (
-                "most libraries load and this one does not: it ended with CUDA "
+                "most libraries load and this one does not: the library ended with CUDA "
                 + ".".join(str(n) for n in asked[1])
                 + ", and a later release is installed"
             )
@@ -178,7 +177,8 @@ def _rank(reason: Fact) -> int:
 
 def _asked_by_another(case: Case, lib: LibraryNotLoaded) -> bool:
     """Whether a library has another CUDA major version than the build, so that something else requests it,
-    such as cuDNN. If the import itself fails without it, the imported build is not the stated one."""
+    such as cuDNN. False if the import itself fails without the library: then the imported build is not the
+    stated one."""
     if "ImportError" in lib.source.text:
         return False
     row, build = case.tables.library(lib.name), case.build

@@ -193,7 +193,7 @@ def cudnn_version_mismatch(case: Case) -> Iterator[Finding]:
         return
     yield found(
         "cudnn-version-mismatch",
-        f"This build loads {missing[0].name}, which is cuDNN {wanted}; installed is "
+        f"This build loads {missing[0].name}, which is cuDNN {wanted}, but the installed one is "
         + (f"cuDNN {have_version[0].version}" if have_version else others[0].name)
         + "."
         + xla_gpu_note(case),

@@ -23,15 +23,15 @@ from doctor.rules.driver.signs import cuinit
 from doctor.rules.libraries.cudnn import cudnn_major
 from doctor.rules.libraries.loader_steps import named_to_the_loader, search_steps
 from doctor.rules.libraries.stated import blamed_path, mismatched_pair
-from doctor.rules.libraries.toolkit import serves
+from doctor.rules.libraries.toolkit import contains
 from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, other_files, table_rows, works
 from doctor.rules.registry import found, rule
 from doctor.tables import dotted
 
 
 def mentions_path(case: Case) -> list[Fact]:
-    """Signs that the libraries are installed but not searched: a tool other than the shell, a working
-    terminal."""
+    """Signs that the libraries are installed in a folder that the loader does not search: the program works
+    in a terminal, or fails in PyCharm."""
     facts = case.facts
     return [*facts.symptoms("works-in-terminal"), *facts.symptoms("environment-pycharm")]
 
@@ -186,10 +186,10 @@ def library_path(case: Case) -> Iterator[Finding]:
     fits: list[CudaVersion | CudnnVersion] = [
         v
         for v in versions
-        if all(serves(case, v.version, n) is not False for n in names)
-        and any(serves(case, v.version, n) for n in names)
+        if all(contains(case, v.version, n) is not False for n in names)
+        and any(contains(case, v.version, n) for n in names)
     ]
-    against = [v for v in versions if any(serves(case, v.version, n) is False for n in names)]
+    against = [v for v in versions if any(contains(case, v.version, n) is False for n in names)]
     terminal = facts.symptoms("works-in-terminal")
     conda = "conda" in case.environments and any(
         (v.rank == 2 and "conda" in v.source.text.lower()) or "cudatoolkit" in v.source.text.lower()
@@ -287,8 +287,8 @@ def _folders(case: Case, names: Sequence[str]) -> list[str]:
 
 
 def _suggested(case: Case) -> Iterator[Finding]:
-    """The finding for a report without a log that says that the loader needed a folder, or names the folder
-    with the files."""
+    """The finding for a report without a log that says that adding a folder to the loader's path helped, or
+    that pip installed the libraries."""
     facts = case.facts
     suggested = [s for s in facts.symptoms("path-suggested") if s.get("helped")]
     if case.tensorflow is None and facts.has(
@@ -312,8 +312,8 @@ def _suggested(case: Case) -> Iterator[Finding]:
         return
     yield found(
         "library-path",
-        "The report says that the libraries are on the machine. The loader's list of folders helped, or is"
-        " in doubt.",
+        "The report says that the libraries are on the machine. Possibly the loader does not search their "
+        "folder.",
         suggested[:2],
         confidence="possible",
         steps=search_steps(case),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from doctor.case import Case
 from doctor.facts import PROSE, CudaCallFailed, Symptom
-from doctor.rules.libraries.toolkit import serves
+from doctor.rules.libraries.toolkit import contains
 from doctor.tables import dotted
 
 UNUSED = ("gpu-not-used", "gpu-list-empty", "uses-cpu", "gpu-not-found")
@@ -24,7 +24,7 @@ _NOT_ABSENT = ("initialization", "win32", "1455", "access", "denied", "初始化
 
 
 def mismatched_pair(case: Case) -> list[Symptom]:
-    """The symptoms that a CUDA of another release explains; empty if the named ones fit."""
+    """The symptoms that a CUDA of another release explains; empty if the named versions fit."""
     facts = case.facts
     tensorflow, cuda = case.tensorflow, case.cuda
     if facts.kind != "report" or tensorflow is None or cuda is None or case.not_loaded:
@@ -34,7 +34,7 @@ def mismatched_pair(case: Case) -> list[Symptom]:
     builds = [b for b in case.builds if b.gpu and b.cuda]
     if not builds or any(b.extras.get("and-cuda") for b in builds):  # pip installs CUDA for those
         return []
-    needed = [[serves(case, cuda.version, n) for n in b.libraries_required] for b in builds]
+    needed = [[contains(case, cuda.version, n) for n in b.libraries_required] for b in builds]
     if not all(any(answer is False for answer in answers) for answers in needed):
         return []
     return facts.symptoms(*UNUSED) or failed_imports(case)
@@ -55,8 +55,8 @@ def failed_imports(case: Case) -> list[Symptom]:
 
 
 def blamed_path(case: Case) -> list[Symptom]:
-    """Evidence that a folder was missing on Windows' PATH: beside a DLL that did not load, the name of CUDA
-    or cuDNN."""
+    """Evidence that a folder was missing on Windows' PATH: a DLL did not load, and advice about PATH names
+    CUDA or cuDNN."""
     facts = case.facts
     if facts.kind != "report" or not facts.has("dll-load-failed") or facts.has(*_OTHER_REASONS):
         return []

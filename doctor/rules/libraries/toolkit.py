@@ -24,7 +24,7 @@ def window(case: Case, names: list[str]) -> tuple[tuple[int, ...], tuple[int, ..
     return (low, high) if known else None
 
 
-def serves(case: Case, version: str, name: str) -> bool | None:
+def contains(case: Case, version: str, name: str) -> bool | None:
     """Whether a CUDA release contains a library of this name; None if the tables do not know the name."""
     row = case.tables.library(name)
     asked = _minor(version)

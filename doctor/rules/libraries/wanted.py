@@ -62,7 +62,7 @@ def unusable_files(case: Case, names: list[str]) -> list[LibraryFile]:
 
 
 def _soname(file: LibraryFile, wanted: set[str]) -> bool:
-    """Whether a file serves a name: libcudnn.so.7.6.5 also serves libcudnn.so.7."""
+    """Whether a file can stand for a name: libcudnn.so.7.6.5 also stands for libcudnn.so.7."""
     name = file.name.lower()
     return name in wanted or any(name.startswith(w + ".") for w in wanted)
 

@@ -151,7 +151,8 @@ def model_oom(case: Case) -> Iterator[Finding]:
 
 
 def _only_named(case: Case, exhausted: list[Symptom]) -> bool:
-    """Whether sentences alone name the error: it says that memory ran out, and neither when nor of what."""
+    """Whether only sentences name the error. They say that memory ran out, but not when, nor whether it was
+    the GPU's."""
     prose = case.facts.first(Prose)
     return bool(exhausted) and prose is not None and all(s.source.line in prose.lines for s in exhausted)
 

@@ -1,4 +1,4 @@
-"""Messages of a cuDNN or cuBLAS that could not start, which several rules weigh."""
+"""Messages of a cuDNN or cuBLAS that could not start; several rules use them as evidence."""
 
 from __future__ import annotations
 

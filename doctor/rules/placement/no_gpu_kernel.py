@@ -38,15 +38,16 @@ def op_no_gpu_kernel(case: Case) -> Iterator[Finding]:
     if only_gpu and not facts.has("no-gpu-kernel"):
         yield found(
             "op-no-gpu-kernel",
-            "TensorFlow placed an op on the CPU, which has no kernel for it: the op runs on GPUs only, like"
-            " those of TensorRT, or the library that brings it is not loaded.",
+            "TensorFlow placed an op on the CPU but has no CPU kernel for it: the op runs on GPUs only, like "
+            "those of TensorRT, or the library that contains it is not loaded.",
             only_gpu[:2],
             title="An op has no kernel for the CPU, on which it was placed",
             confidence="likely",
             steps=[
                 manual(
-                    "Import what brings the op before the graph is loaded (tensorflow.contrib.tensorrt in"
-                    " TensorFlow 1, trt_convert in 2), and place the op on a GPU"
+                    "Import the module that contains the op before the graph is loaded "
+                    "(tensorflow.contrib.tensorrt in TensorFlow 1, trt_convert in 2), and place the op on a "
+                    "GPU"
                 ),
                 shell(commands.list_gpus(case), "shows whether this process has one"),
             ],

@@ -48,8 +48,8 @@ def gpu_renumbered(case: Case) -> Iterator[Finding]:
         confidence="certain" if variable is not None and only_zero else "likely",
         steps=[
             manual(
-                "Use /gpu:0 in the code; set CUDA_DEVICE_ORDER=PCI_BUS_ID so that CUDA numbers as nvidia-smi"
-                " does"
+                "Use /gpu:0 in the code; set CUDA_DEVICE_ORDER=PCI_BUS_ID so that CUDA numbers the GPUs as "
+                "nvidia-smi does"
             )
         ],
         verify=run("nvidia-smi"),

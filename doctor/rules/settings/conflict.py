@@ -46,8 +46,8 @@ def gpu_config_conflict(case: Case) -> Iterator[Finding]:
     if negative and not conflict:
         yield found(
             "gpu-config-conflict",
-            f"visible_device_list accepts only the numbers of visible GPUs, and {negative[0].get('id')} is none."
-            " CUDA_VISIBLE_DEVICES=-1 hides all GPUs.",
+            f"visible_device_list accepts only the numbers of visible GPUs, and {negative[0].get('id')} is "
+            "not one of them. CUDA_VISIBLE_DEVICES=-1 hides all GPUs.",
             negative[:2],
             steps=[
                 manual(

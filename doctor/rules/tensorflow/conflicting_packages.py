@@ -37,8 +37,8 @@ def tf_conflicting_packages(case: Case) -> Iterator[Finding]:
 
     ## What it means
     tensorflow, tensorflow-gpu and tensorflow-cpu all install the folder `tensorflow`. The later overwrites
-    the earlier, and uninstalling one removes files of the other. pip over conda, or a copy in ~/.local beside
-    the system's, mixes in the same way.
+    the earlier, and uninstalling one removes files of the other. An installation with pip over conda's, or a
+    copy in ~/.local beside the system's, mixes files in the same way.
 
     ## How it shows
     pip lists two of them; `module 'tensorflow' has no attribute '__version__'`; undefined symbols between
@@ -96,7 +96,8 @@ def tf_conflicting_packages(case: Case) -> Iterator[Finding]:
             f"{' and '.join(p.name for p in several)} are installed into one folder and overwrite each other."
             if several
             else (
-                "The report names both distributions; the CPU one that was installed last covers the GPU one."
+                "The report names both distributions; the CPU package was installed last and overwrites the "
+                "GPU package."
                 if both and not hollow
                 else (
                     "The folder tensorflow is not a complete package: the removal of another distribution"

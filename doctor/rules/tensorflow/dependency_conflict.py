@@ -205,8 +205,8 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
             limit = own or ("numpy<1.20" if symbolic else "numpy<1.24" if alias else "numpy<2")
             steps.append(shell(install(limit), "the NumPy that this build was made for"))
             text = (
-                "A layer of TensorFlow up to 2.4 requests an array whose shape is a tensor from NumPy,"
-                " which refuses that from 1.20 on."
+                "A layer of TensorFlow up to 2.4 passes NumPy a tensor as the shape of a new array, which "
+                "NumPy refuses from 1.20 on."
                 if symbolic
                 else (
                     "The code uses names that NumPy 1.24 removed."

@@ -62,7 +62,7 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
 
     ## What it means
     TensorFlow's compiled part needs the Visual C++ runtime (Windows), a recent enough glibc and libstdc++
-    (Linux) and the right processor. The name `tensorflow` must lead to the package, not to a file of yours.
+    (Linux) and the right processor. `import tensorflow` must find the package, not a file of yours.
 
     ## How it shows
     `DLL load failed`, `version 'GLIBC_2.27' not found`, `GLIBCXX_… not found`, `incompatible architecture`,
@@ -209,8 +209,8 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
         ]
     elif arch:
         text = (
-            "TensorFlow's library is for another processor than this Python (an x86_64 Python or wheel under"
-            " Rosetta on an Arm Mac, say)."
+            "TensorFlow's library is for a different processor from this Python (an x86_64 Python or wheel "
+            "under Rosetta on an Arm Mac, say)."
         )
         steps = [
             shell(

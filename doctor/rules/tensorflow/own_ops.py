@@ -1,5 +1,5 @@
-"""Ops compiled outside TensorFlow, which `tf.load_op_library` loads: what one lacks, and the steps.
-TensorFlow itself works; it passes dlopen's message on as a NotFoundError (LoadLibrary in
+"""Ops compiled outside TensorFlow, which `tf.load_op_library` loads: what such a library lacks, and the
+steps. TensorFlow itself works; it passes dlopen's message on as a NotFoundError (LoadLibrary in
 tensorflow/core/platform/posix/load_library.cc, 1.0 to 1.15; LoadDynamicLibrary in
 platform/default/load_library.cc since)."""
 
@@ -100,8 +100,8 @@ def op_that_does_not_load(case: Case, ops: list[Symptom]) -> Finding:
         )
     if re.match(r"_{0,2}(?:cuda|cu[A-Z]|cublas|cudnn)", symbol):
         text = (
-            f"{start}: the nvcc of one CUDA compiled it, but it finds the runtime of another, which has no"
-            f" {symbol}."
+            f"{start}: it was compiled by the nvcc of one CUDA release, but finds the runtime of another "
+            f"release, which has no {symbol}."
         )
         flag = ""
     elif re.search(r"cxx11", symbol):

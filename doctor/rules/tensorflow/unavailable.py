@@ -137,7 +137,7 @@ def _newer_than_pip(case: Case, offer: Offer, version: str) -> Reason | None:
                     ),
                     shell(
                         commands.pip(case, "install", *again),
-                        "the same again, with version bounds that the release itself lacks",
+                        "repeats the installation, with version bounds that the release itself lacks",
                     ),
                     *cures.driver_for(case, asked),
                 ),

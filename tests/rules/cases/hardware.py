@@ -144,7 +144,7 @@ FIRES = (
             no_module("login02"),
         ),
         "host (login02)",
-        says=("srun --gres=gpu:1", "install nothing"),
+        says=("srun --gres=gpu:1", "no further installation"),
         verify="lspci",
     ),
     Fires(

@@ -253,7 +253,7 @@ FIRES = (
         " ''"
         " because no supported kernel for CPU devices is available.\n",
         "TRTEngineOp",
-        words=("has no kernel for it",),
+        words=("has no CPU kernel for it",),
     ),
     Fires(
         "ptx-jit-or-kernel-crash",

@@ -319,7 +319,7 @@ FIRES = (
         "tensorflow 2.3.0, horovod 0.19\nOSError: libcudart.so.10.0: cannot open shared object file: No such"
         " file or directory\n",
         "libcudart.so.10.0",
-        words=("TensorFlow 2.3.0 loads libcudart.so.10.1", "another package"),
+        words=("TensorFlow 2.3.0 loads libcudart.so.10.1", "a package in the same process"),
     ),
     Fires(
         "tf-cpu-only",
