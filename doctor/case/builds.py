@@ -19,7 +19,7 @@ _TELLING = (
 
 
 def opens_runtime_of(row: TensorFlowRelease, facts: Facts) -> bool:
-    """Whether the log's TensorFlow loads the CUDA runtime of this row. It differs if somebody else built the
+    """Whether the log's TensorFlow loads the CUDA runtime of this row. If not, somebody else built the
     release: NVIDIA (nvidia-tensorflow 1.15), a distribution, the user."""
     runtimes = {name for name in _asked(facts) if re.match(r"libcudart\.so\.\d|cudart64_\d", name)}
     own = {name for name in row.libraries if "cudart" in name}

@@ -1,8 +1,8 @@
 """One answer to each question about a case: the facts of a machine or report, reconciled.
 
-In: `Facts` and the tables. Out: `Case`, whose properties are what rules ask for and what JSON shows
-under "facts". If several facts answer one question, the most reliable wins: a program's output before a
-form's field, a form before a sentence, a sentence before an inference; among equals the first.
+In: `Facts` and the tables. Out: `Case`, whose properties the rules read and JSON shows under "facts". If
+several facts answer one question, the most reliable wins: a program's output before a form's field, a form
+before a sentence, a sentence before an inference; among equals the first.
 """
 
 from __future__ import annotations
@@ -176,8 +176,8 @@ class Case:
 
     @cached_property
     def bringing(self) -> Meant | None:
-        """The name that decides the TensorFlow release: no other fact states it, and all names in the report
-        agree."""
+        """The product name that decides the TensorFlow release, because no other fact states the release and
+        all product names in the report agree; else None."""
         stated = self.facts.of(TensorFlowVersion) or any(
             p.name in _TENSORFLOW_PACKAGES and p.version for p in self.facts.of(Package)
         )
@@ -272,7 +272,7 @@ class Case:
     @cached_property
     def gpus(self) -> tuple[Gpu, ...]:
         """The NVIDIA GPUs, each once, with the data of all facts and the capability from the tables if no
-        fact has it. GPUs that another driver holds are left out if any other remains."""
+        fact has it. GPUs that another driver holds are left out unless all are."""
         found = self.facts.of(Gpu)
         apart = {s.get("bus") for s in self.facts.symptoms("gpu-bound-to-other-driver", "gpu-without-driver")}
         return cards([gpu for gpu in found if gpu.bus_id not in apart] or found, self.tables)

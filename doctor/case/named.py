@@ -36,7 +36,7 @@ class Meant:
         )
 
     def about(self, tables: Tables) -> Named | None:
-        """The row with the data for every release of the name."""
+        """The row with the data that hold for every release of the name; None if there is none."""
         return named.about(tables.store, self.fact.get("name"))
 
     @property

@@ -6,8 +6,7 @@ from doctor.facts import CudaCallFailed, Facts, GpuRegistered
 
 
 def of_another(facts: Facts) -> list[GpuRegistered]:
-    """The GPU devices of a report that belong to another run than the failing one: before the fix, or
-    elsewhere.
+    """The GPU devices in a report that belong to a run other than the failing one.
 
     A process looks for GPUs once; if it skipped them, listed none or its cuInit failed, it creates no device
     later. NO_DEVICE alone does not count: if several processes print into one log, some should see no GPU.

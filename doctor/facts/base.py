@@ -1,4 +1,5 @@
-"""What every fact has, the two states other than "seen", and the ranks of values that contradict."""
+"""The base of every fact, the two states other than "seen", and the ranks that decide between contradicting
+values."""
 
 from __future__ import annotations
 
@@ -45,7 +46,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Anything seen; `source` says where."""
+    """Anything that was seen; `source` says where."""
 
     source: Source
 

@@ -72,7 +72,8 @@ class CudaCallFailed(Fact):
 
 @dataclass(frozen=True, slots=True)
 class CudnnMismatch(Fact):
-    """TensorFlow's message that cuDNN does not fit: `loaded` at run time, `compiled` against."""
+    """TensorFlow's message that cuDNN does not fit: `loaded` is the version at run time, `compiled` the
+    version that TensorFlow was compiled with."""
 
     loaded: str
     compiled: str

@@ -52,7 +52,7 @@ class Requirement(Fact):
 
 @dataclass(frozen=True, slots=True)
 class Dependency(Fact):
-    """A requirement of an installed distribution: `of` ("tensorflow", "tensorflow[and-cuda]") needs
+    """A requirement of an installed distribution: `of` ("tensorflow", "tensorflow[and-cuda]") requires
     `name`."""
 
     of: str

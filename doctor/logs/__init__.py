@@ -64,8 +64,8 @@ def read(data: bytes, name: str = "-") -> Facts:
 def read_stream(
     stream: IO[bytes], name: str = "-", progress: Progress | None = None, *, processes: bool = False
 ) -> Facts:
-    """All facts in a report of any size, in constant memory. progress: called after every so many bytes of a
-    large one. processes: whether several may read a large file.
+    """All facts in a report of any size, in constant memory. progress: called with the number of bytes read
+    since its last call, if the report is large. processes: whether several processes may read a large file.
 
     Raises NotText for binary or empty input.
     """

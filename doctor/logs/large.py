@@ -28,8 +28,8 @@ Progress: TypeAlias = "Callable[[int], None]"
 def read_large(
     head: bytes, stream: IO[bytes], name: str, progress: Progress | None = None, *, processes: bool = False
 ) -> Text:
-    """The lines that can matter in a stream whose beginning was already read. progress: called after every so
-    many bytes. processes: whether several may read a large file.
+    """The lines that can matter in a stream whose beginning was already read. progress: called with the
+    number of bytes read since its last call. processes: whether several processes may read a large file.
 
     Raises NotText for binary data.
     """

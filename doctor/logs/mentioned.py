@@ -2,8 +2,9 @@
 
 In: the lines of a report that no program printed. Out: facts of those kinds that nothing else in the report
 states. A version belongs to the nearest product in its clause, before it ("tf gpu 1.4.1") or after it ("the
-396 driver"); one without a product ("since 2.1.0") is what it alone can be: a driver by its shape, or a
-release of TensorFlow by its number. A version that somebody needs, lacks or has elsewhere is not read.
+396 driver"); one without a product ("since 2.1.0") is taken for the only thing that it can be: a driver by
+its form, or a release of TensorFlow by its number. A version that somebody needs, lacks or has elsewhere is
+not read.
 """
 
 from __future__ import annotations
@@ -100,17 +101,17 @@ _UNIT = lazy.compile(
     re.IGNORECASE,
 )
 _DRIVER = lazy.compile(r"[1-9]\d\d\.\d{2,3}(?:\.\d{2})?")
-"""How a driver's version looks, and nothing else in such a report."""
+"""Matches the form of a driver's version, which nothing else in such a report has."""
 _THREE_PARTS = lazy.compile(r"\d+\.\d+\.\d+")
 _BOUND = lazy.compile(r"[<>≥≤~^]=?\s?$")
 _MUST = lazy.compile(
     r"必须|需要|要求|\b(?:must|should|needs?|has to|have to|require[ds]?|please|try)\b", re.IGNORECASE
 )
-"""Before a version: it is wanted or recommended."""
+"""Words before a version that is wanted or recommended."""
 BEFORE = 40
 """Characters before a product in which such a word counts."""
 _OFFERED = lazy.compile(r"nvidia-?smi\b|driver version|__cuda", re.IGNORECASE)
-"""Beside it a CUDA is the one that the driver offers."""
+"""Words beside which a CUDA version is the one that the driver offers."""
 _SPAN = lazy.compile(r"(?s:.*)")
 _SUBJECT = lazy.compile(r"tensor[-_ ]?flow|\btf\b|keras", re.IGNORECASE)
 _CARD = lazy.compile(
@@ -118,14 +119,14 @@ _CARD = lazy.compile(
     r"(?: ?(?:ti|super)|s)(?![a-z])|(?<![\w.])H20(?![\w.])|(?<![\w-])T[46]00\b|\bV-100\b",
     re.IGNORECASE | re.ASCII,
 )
-"""A card by its number and what follows it: nothing else is called so."""
+"""Matches a card's number and what follows it, which together name nothing else."""
 _NUMBER = lazy.compile(
     r"(?:^|[,，;、(:：]|\b(?:single|an?|one|my|the|on))\s?"
     r"(?P<card>10[5-8]0|16[56]0|20[678]0|30[5-9]0|40[6-9]0|50[6-9]0)"
     r"(?=\s?(?:$|[,，;、):：.](?!\d)|\d{1,2} ?G\b))",
     re.IGNORECASE | re.MULTILINE,
 )
-"""A card by its number alone, as an item of a list."""
+"""Matches a card's number alone, as an item of a list."""
 
 _KIND = (
     r"(?:an? |any |my own )?(?:(?:nvidia|dedicated|discrete|cuda|cuda[- ](?:capable|enabled)|physical) ){0,2}"
@@ -141,7 +142,8 @@ _NO_GPU = lazy.compile(
     rf" {_KIND}(?:gpu|graphics? card)\b",
     re.IGNORECASE,
 )
-"""Somebody's own computer has no GPU; "Ignore above cudart dlerror if you do not have a GPU" is not meant."""
+"""Matches a statement that somebody's own computer has no GPU, but not TensorFlow's "Ignore above cudart
+dlerror if you do not have a GPU"."""
 
 
 def read_mentioned(text: Text, printed: Collection[int], facts: Sequence[Fact]) -> list[Fact]:
@@ -206,7 +208,8 @@ def _versions(line: str, source: Source) -> Iterator[Fact]:
 
 
 def _product(tokens: Sequence[re.Match[str]], place: int) -> tuple[str, int]:
-    """The product of a version ("" for none, "other" for one that is not ours) and where its name begins."""
+    """The product of a version ("" for none, "other" for one that no fact describes) and where its name
+    begins."""
     start = tokens[place].start()
     after = tokens[place + 1] if place + 1 < len(tokens) else None
     if after is not None and after.lastgroup == "word" and after[0].lower() in _AFTER:
@@ -232,7 +235,7 @@ def _product(tokens: Sequence[re.Match[str]], place: int) -> tuple[str, int]:
 
 
 def _fact(product: str, version: str, source: Source) -> Fact | None:
-    """What a version of a product states; None where the product has none of this number."""
+    """The fact that a version of a product states; None if the product has no such version."""
     numbers = [int(part) for part in re.findall(r"\d{1,9}", version)]
     major, minor = numbers[0], numbers[1] if len(numbers) > 1 else 0
     if product in ("", "driver") and _DRIVER.fullmatch(version) and 170 <= major <= 999:

@@ -42,7 +42,7 @@ _ENTITY = lazy.compile(r"&(?:#\d{1,6}|#x[0-9a-fA-F]{1,5}|[a-zA-Z]{2,8});")
 class Text:
     """Cleaned text with line numbers.
 
-    name: what the input is called. text: the cleaned lines, joined by line feeds. total: input lines.
+    name: the input's name. text: the cleaned lines, joined by line feeds. total: input lines.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Text:
 
     @classmethod
     def of(cls, name: str, lines: Iterable[tuple[int, str]], total: int) -> Text:
-        """From (line number, cleaned line) pairs."""
+        """A text made of (line number, cleaned line) pairs."""
         several = list(lines)
         parts = [line for _, line in several]
         starts = list(accumulate((len(part) + 1 for part in parts[:-1]), initial=0)) if parts else []

@@ -74,12 +74,19 @@ def rendered(diagnosis: Diagnosis, options: Options) -> str:
     )
 
 
+LEGEND = (
+    "  (sign: a weight, added to the natural logarithm of the cause's odds, so +0.69 doubles the odds and"
+    " -0.69 halves them; likelihood: from 0 to 1, all causes together 1)"
+)
+"""The units of the trace."""
+
+
 def _traced(diagnosis: Diagnosis, tables: Tables) -> str:
     """How the verdict came about, one row per line; rules without any fact to read share the last line."""
     from doctor.printable import line
     from doctor.trace import NOT_CONSIDERED, trace
 
-    rows, idle = ["How the verdict came about"], []
+    rows, idle = ["How the verdict came about", LEGEND], []
     for row in trace(diagnosis.facts, tables):
         if row.outcome == NOT_CONSIDERED:
             idle.append(row.code)

@@ -66,12 +66,10 @@ def benign_messages(case: Case) -> Iterator[Finding]:
         return
     kinds = list(dict.fromkeys(n.kind for n in noise))
     meanings = {n.kind: n.meaning for n in noise}
-    text = (
-        f"{len(noise)} line{'s' if len(noise) != 1 else ''} sound{'s' if len(noise) == 1 else ''} alarming"
-        f" and mean{'s' if len(noise) == 1 else ''} nothing: "
-        if noise
-        else ""
-    )
+    # a line may hold two such messages; facts of a machine have no lines
+    lines = len({(n.source.where, n.source.line or n.source.text) for n in noise})
+    sounds = "1 line sounds alarming but is" if lines == 1 else f"{lines} lines sound alarming but are"
+    text = f"{sounds} harmless: " if noise else ""
     text += "; ".join(f"{kind.replace('-', ' ')}: {meanings[kind]}" for kind in kinds[:5]) + (
         "." if kinds else ""
     )

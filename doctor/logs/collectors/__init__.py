@@ -42,7 +42,7 @@ MARKS = {
 """For each module of collectors, the marks of its reports: a text without them does not need the module."""
 
 FAILURES = 8
-"""How often one reader may fail on a text: a text that only looks like a report stays cheap."""
+"""How often one reader may fail on a text, so that a text that only looks like a report takes little time."""
 
 
 def read_collected(text: Text, printed: set[int]) -> tuple[Text, list[Fact]]:

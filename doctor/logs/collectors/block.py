@@ -73,7 +73,7 @@ def stated_version(path: str, where: Source) -> Iterator[Fact]:
 
 
 def searched(begins: Source, tried: dict[str, Source], opened: dict[str, tuple[str, Source]]) -> list[Fact]:
-    """A trace of Linux's loader. tried: libraries that it searched for; opened: name to path."""
+    """The facts of a trace of Linux's loader. tried: libraries that it searched for; opened: name to path."""
     facts: list[Fact] = [Platform(begins, "linux", rank=INFERRED)]
     facts += [LibraryLoaded(where, name, path) for name, (path, where) in opened.items()]
     error = "searched in every folder of the loader and not found"

@@ -59,7 +59,7 @@ def _distribution(name: object, version: object, source: Source, manager: str) -
 
 
 def _pip_inspect(document: dict[str, Any], source: Source) -> Iterator[Fact]:
-    """pip inspect: https://pip.pypa.io/en/stable/reference/inspect-report/"""
+    """The facts of pip inspect (https://pip.pypa.io/en/stable/reference/inspect-report/)."""
     environment = document.get("environment")
     if isinstance(environment, dict):
         version, system, machine = (
@@ -78,7 +78,7 @@ def _pip_inspect(document: dict[str, Any], source: Source) -> Iterator[Fact]:
 
 
 def _listed(document: list[dict[str, Any]], source: Source) -> Iterator[Fact]:
-    """pip list --format json, conda list --json."""
+    """The facts of pip list --format json or conda list --json."""
     for entry in document[:MOST]:
         conda = "build_string" in entry and entry.get("channel") != "pypi"
         yield from _distribution(entry["name"], entry["version"], source, "conda" if conda else "pip")
@@ -89,7 +89,8 @@ def _listed(document: list[dict[str, Any]], source: Source) -> Iterator[Fact]:
 
 
 def _docker_inspect(document: list[dict[str, Any]], source: Source) -> Iterator[Fact]:
-    """docker inspect CONTAINER: whether it was started with a GPU. api/types/container of Docker's engine."""
+    """The facts of docker inspect CONTAINER: whether the container was started with a GPU (fields:
+    api/types/container of Docker's engine)."""
     for entry in document[:20]:
         host, config = entry.get("HostConfig"), entry.get("Config")
         if not isinstance(host, dict) or not isinstance(config, dict):

@@ -25,7 +25,7 @@ from doctor.logs.collectors.block import Block, Collector, Line, after, fence, s
 
 
 def smi_table(lines: Sequence[Line], at: int, name: str) -> Block | None:
-    """The table of nvidia-smi. The signatures read its rows; no row counts as a person's text."""
+    """Read the table of nvidia-smi. The signatures read its rows; no row counts as a person's text."""
     end = until(lines, at + 1, lambda line: bool(line.strip()) and not line.lstrip().startswith(("|", "+")))
     return Block(end, [], frozenset(range(at, end)))
 
@@ -37,7 +37,7 @@ _MIB = lazy.compile(r"(\d{1,9}) MiB")
 
 
 def smi_q(lines: Sequence[Line], at: int, name: str) -> Block | None:
-    """nvidia-smi -q (or -a): one block of indented fields for each GPU."""
+    """Read nvidia-smi -q (or -a): one block of indented fields for each GPU."""
     end = until(
         lines,
         at + 1,
@@ -121,7 +121,7 @@ _LINK = lazy.compile(
 
 
 def topo(lines: Sequence[Line], at: int, name: str) -> Block | None:
-    """nvidia-smi topo -m: how the GPUs are connected. Nothing in it says whether they work."""
+    """Read nvidia-smi topo -m, which shows how the GPUs are connected but not whether they work."""
     end = until(lines, at, lambda line: bool(line.strip()) and _LINK.match(line[:80]) is None)
     return Block(end, []) if end - at > 1 else None
 
@@ -132,7 +132,7 @@ _CLI_LOG = lazy.compile(r"[IWE]\d{4} \d\d:\d\d:\d\d\.\d{6} \d{1,9} ")
 
 
 def container_cli(lines: Sequence[Line], at: int, name: str) -> Block | None:
-    """nvidia-container-cli info: the host's driver and cards. Its CUDA is what the driver offers."""
+    """Read nvidia-container-cli info: the host's driver and cards. Its CUDA is what the driver offers."""
     facts: list[Fact] = []
     end = at
     index, model = 0, ""
@@ -173,7 +173,7 @@ _VENDORS = (("Advanced Micro Devices", "amd"), ("Intel Corporation", "intel"))
 
 
 def lspci(lines: Sequence[Line], at: int, name: str) -> Block | None:
-    """lspci, with -nnk the kernel module that drives each device."""
+    """Read lspci, and with -nnk the kernel module that drives each device."""
     end = until(
         lines,
         at,
@@ -213,7 +213,7 @@ _DOCKER = lazy.compile(r"\s{0,2}(?:Containers: \d|Client:(?: Docker Engine.{0,40
 
 
 def docker_info(lines: Sequence[Line], at: int, name: str) -> Block | None:
-    """docker info, which describes the host; it does not show a container."""
+    """Read docker info, which describes the host and does not show a container."""
     end = until(
         lines,
         at,

@@ -38,9 +38,9 @@ _STEP = lazy.compile(
 
 
 def ld_debug(lines: Sequence[Line], at: int, name: str) -> Block | None:
-    """LD_DEBUG=libs, complete or filtered by grep, mixed with a program's own lines. A loaded library is
-    initialised: `calling init` names it. One that was searched for but never initialised was not found,
-    unless the text ends during its search. glibc, elf/dl-load.c and elf/dl-init.c."""
+    """Read the output of LD_DEBUG=libs, complete or filtered by grep, mixed with a program's own lines. A
+    loaded library is initialised: `calling init` names it. One that was searched for but never initialised
+    was not found, unless the text ends during its search. glibc, elf/dl-load.c and elf/dl-init.c."""
     end = at
     keep: set[int] = set()
     asked: dict[str, Source] = {}
@@ -88,8 +88,8 @@ _LAST = ("/usr/lib/lib", "/usr/lib64/lib", "/lib64/lib", "/usr/lib/x86_64/lib")
 
 
 def strace(lines: Sequence[Line], at: int, name: str) -> Block | None:
-    """strace of open: the files that were tried, and those that opened. Missing or closed device files count
-    too."""
+    """Read a strace of open: the files that were tried, and those that opened. Device files that are missing
+    or closed to the user count too."""
     end = at
     keep: set[int] = set()
     asked: dict[str, Source] = {}
@@ -132,7 +132,7 @@ _LDD = lazy.compile(
 
 
 def ldd(lines: Sequence[Line], at: int, name: str) -> Block | None:
-    """ldd: what a library needs, and where the loader finds it."""
+    """Read ldd: what a library needs, and where the loader finds it."""
     end = until(lines, at, lambda line: _LDD.match(line[:700]) is None)
     facts: list[Fact] = [Platform(source(name, lines[at]), "linux", rank=INFERRED)]
     for line in lines[at:end]:
@@ -154,7 +154,7 @@ _CACHE_MADE = lazy.compile(
 
 
 def ldconfig(lines: Sequence[Line], at: int, name: str) -> Block | None:
-    """ldconfig -p: the libraries that the loader finds anywhere."""
+    """Read ldconfig -p: the libraries in the loader's cache."""
     end = at
     facts: list[Fact] = [Platform(source(name, lines[at]), "linux", rank=INFERRED)]
     for i in range(at, len(lines)):

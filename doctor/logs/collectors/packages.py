@@ -68,7 +68,7 @@ _CONDA_ROW = lazy.compile(
 
 
 def pip_list(lines: Sequence[Line], at: int, name: str) -> Block | None:
-    """The table of pip list."""
+    """Read the table of pip list."""
     if at + 1 >= len(lines) or not lines[at + 1][1].strip().startswith("---"):
         return None
     end = _rows(lines, at + 2, _ROW)
@@ -76,7 +76,7 @@ def pip_list(lines: Sequence[Line], at: int, name: str) -> Block | None:
 
 
 def pip_debug(lines: Sequence[Line], at: int, name: str) -> Block | None:
-    """pip debug: the Python, and the tags of wheels that it accepts."""
+    """Read pip debug: the Python, and the tags of wheels that it accepts."""
     facts: list[Fact] = []
     last = at
     for i in range(at, until(lines, at, fence)):
@@ -94,7 +94,7 @@ def pip_debug(lines: Sequence[Line], at: int, name: str) -> Block | None:
 
 
 def conda_info(lines: Sequence[Line], at: int, name: str) -> Block | None:
-    """conda info: the Python in it is conda's own, not that of the environment."""
+    """Read conda info; the Python in it is conda's own, not that of the environment."""
     facts: list[Fact] = [EnvironmentKind(source(name, lines[at]), "conda")]
     end = until(
         lines,
@@ -118,7 +118,7 @@ def conda_info(lines: Sequence[Line], at: int, name: str) -> Block | None:
 
 
 def conda_list(lines: Sequence[Line], at: int, name: str) -> Block | None:
-    """conda list: rows of name, version, build and channel."""
+    """Read conda list: rows of name, version, build and channel."""
     end = _rows(lines, at, _CONDA_ROW)
     facts: list[Fact] = [EnvironmentKind(source(name, lines[at]), "conda")]
     for line in lines[at:end]:
@@ -176,7 +176,7 @@ def _installed(package: str, version: str, where: Source) -> Iterator[Fact]:
 
 
 def dpkg(lines: Sequence[Line], at: int, name: str) -> Block | None:
-    """dpkg -l: rows of status, package, version, architecture and description."""
+    """Read dpkg -l: rows of status, package, version, architecture and description."""
     end = _rows(lines, at, _DPKG_ROW)
     facts: list[Fact] = []
     for line in lines[at:end]:
@@ -187,7 +187,7 @@ def dpkg(lines: Sequence[Line], at: int, name: str) -> Block | None:
 
 
 def rpm(lines: Sequence[Line], at: int, name: str) -> Block | None:
-    """rpm -qa: one package a line."""
+    """Read rpm -qa: one package per line."""
     end = _rows(lines, at, _RPM_ROW)
     facts: list[Fact] = []
     for line in lines[at:end]:
@@ -203,7 +203,7 @@ _MODULE = lazy.compile(r"\d{1,3}\) {1,4}(\S{1,80})")
 
 
 def modules(lines: Sequence[Line], at: int, name: str) -> Block | None:
-    """module list, of Environment Modules and of Lmod."""
+    """Read module list, of Environment Modules and of Lmod."""
     end = until(lines, at + 1, lambda line: bool(line.strip()) and _MODULE.search(line[:400]) is None)
     facts: list[Fact] = []
     for line in lines[at + 1 : end]:

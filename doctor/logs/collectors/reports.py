@@ -51,7 +51,7 @@ does not matter."""
 
 
 def tf_env(lines: Sequence[Line], at: int, name: str) -> Block | None:
-    """A report of TensorFlow's tools/tf_env_collect.sh: sections under `== title ====`."""
+    """Read a report of TensorFlow's tools/tf_env_collect.sh: sections under `== title ====`."""
     facts: list[Fact] = []
     keep: set[int] = set()
     while at < len(lines):
@@ -137,8 +137,8 @@ _TORCH_ROWS = lazy.compile(r"\[(?:pip3?|conda|uv)\]")
 
 
 def torch_env(lines: Sequence[Line], at: int, name: str) -> Block | None:
-    """A report of torch.utils.collect_env. PyTorch's own CUDA comes with PyTorch; TensorFlow does not use
-    it."""
+    """Read a report of torch.utils.collect_env. PyTorch's own CUDA comes with PyTorch; TensorFlow does not
+    use it."""
     end = until(lines, at, fence)
     facts: list[Fact] = []
     keep: set[int] = set()
@@ -241,8 +241,8 @@ _RULE = "____________________________________________"
 
 
 def bug_report(lines: Sequence[Line], at: int, name: str) -> Block | None:
-    """A log of nvidia-bug-report.sh: reads the parts of the driver, the kernel, lspci and nvidia-smi; ignores
-    X's logs and the rest."""
+    """Read a log of nvidia-bug-report.sh: the parts of the driver, the kernel, lspci and nvidia-smi; X's logs
+    and the rest are ignored."""
     keep: set[int] = set()
     reading = True
     title = False

@@ -90,7 +90,7 @@ class Model(NamedTuple):
         return self.of_grams(grams(text, self.buckets))
 
     def of_grams(self, found: dict[int, int]) -> list[float]:
-        """The same for counted n-grams."""
+        """The probabilities of a text by its counted n-grams."""
         scores = [score / self.temperature for score in self.scores(found)]
         top = max(scores)
         powers = [math.exp(score - top) for score in scores]

@@ -1,4 +1,4 @@
-"""Words of greeting, asking and thanking; a sentence of only such words says nothing about the report."""
+"""Recognises sentences that only greet, ask or thank, which say nothing about the problem."""
 
 from __future__ import annotations
 

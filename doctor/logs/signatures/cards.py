@@ -63,7 +63,7 @@ _FIELDS = (
 )
 """The names of the field for the card in report forms."""
 _NUMBER = r"(?:10[5-8]0|16[56]0|20[678]0|30[5-9]0|40[6-9]0|50[6-9]0)(?: ?(?:Ti|SUPER))?"
-"""A GeForce by its number alone."""
+"""Matches a GeForce named only by its number."""
 _BESIDE_NUMBER = "|".join(
     (
         *words("显卡|グラボ|그래픽|видеокарт|graphic card|graphics card|video card"),
@@ -79,7 +79,7 @@ def needs_newer(match: re.Match[str], source: Source) -> Fact:
 
 
 def gpu_in(rank: int) -> Maker:
-    """A maker of Gpu facts for every card that a line of text names."""
+    """A function that makes a Gpu fact for every card in the line of a match."""
 
     def make(match: re.Match[str], source: Source) -> Iterator[Fact]:
         value = match.groupdict().get("value") or match[0]

@@ -11,7 +11,7 @@ from doctor.logs.signatures.signature import Signature, glued, sig, spoken, word
 
 
 def ran_out(match: re.Match[str], source: Source) -> Fact | None:
-    """Memory ran out, unless the words before deny it."""
+    """The symptom that memory ran out, unless the words before deny it."""
     before = match.string[max(0, match.start() - 48) : match.start()].rpartition("\n")[2]
     denied = (
         r"(?:nothing to do with|(?:not|n't) (?:\w+ )?(?:related|due) to|unrelated to|(?:not|n't) (?:because"

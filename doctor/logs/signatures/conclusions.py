@@ -51,8 +51,8 @@ _SUPPOSED = (
 
 
 def blamed(kind: str) -> Maker:
-    """A maker of the symptom `kind` that ignores suppositions: "should they not match", "if CUDA does not
-    fit"."""
+    """A function that makes the symptom `kind` from a match unless the sentence only supposes it: "should
+    they not match", "if CUDA does not fit"."""
 
     def make(match: re.Match[str], source: Source) -> Fact | None:
         before = match.string[max(0, match.start() - 90) : match.start()]

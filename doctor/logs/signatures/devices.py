@@ -69,7 +69,7 @@ def found_device(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 
 def gpu_fact(match: re.Match[str], source: Source) -> Fact:
-    """A GPU with all details in the message."""
+    """A Gpu fact with all details in the message."""
     group = match.groupdict()
     return Gpu(source, (group.get("name") or "").strip() or None, group.get("cc"), index=_index(match))
 

@@ -86,7 +86,7 @@ def mismatch(match: re.Match[str], source: Source) -> Fact:
 
 
 def driver(part: str, rank: int = 0):  # type: ignore[no-untyped-def]
-    """A maker of DriverVersion for one part of the driver."""
+    """A function that makes a DriverVersion from a match, for one part of the driver."""
 
     def make(match: re.Match[str], source: Source) -> Fact:
         return DriverVersion(source, _trim(match["version"]), part, rank)

@@ -9,7 +9,7 @@ from doctor.logs.signatures.signature import Maker, Signature, sig, spoken, word
 
 
 def kind(name: str) -> Maker:
-    """A maker of EnvironmentKind."""
+    """A function that makes an EnvironmentKind from a match."""
 
     def make(match: object, source: Source) -> Fact:
         return EnvironmentKind(source, name)

@@ -31,7 +31,7 @@ def supposed(match: re.Match[str]) -> bool:
 
 
 def stated(kind: str, *detail: tuple[str, str]) -> Maker:
-    """A maker of the symptom `kind` that ignores suppositions."""
+    """A function that makes the symptom `kind` from a match unless the sentence only supposes it."""
 
     def make(match: re.Match[str], source: Source) -> Fact | None:
         return None if supposed(match) else Symptom(source, kind, detail)

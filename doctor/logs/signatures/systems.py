@@ -10,7 +10,7 @@ from doctor.logs.signatures.signature import Maker, Signature, glued, sig, words
 
 
 def system(rank: int) -> Maker:
-    """A maker of OperatingSystem and Platform."""
+    """A function that makes an OperatingSystem and a Platform from a match."""
 
     def make(match: re.Match[str], source: Source) -> Iterator[Fact]:
         if rank == PROSE and re.search(
@@ -48,7 +48,7 @@ def release_file(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 
 def platform(name: str, rank: int = MEASURED) -> Maker:
-    """A maker of Platform."""
+    """A function that makes a Platform from a match."""
 
     def make(match: object, source: Source) -> Fact:
         return Platform(source, name, rank=rank)

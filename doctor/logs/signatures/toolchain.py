@@ -7,7 +7,8 @@ from doctor.logs.signatures.signature import Maker, Signature, sig
 
 
 def defect(release: str, cure: str) -> Maker:
-    """A maker of the symptom of a defect of one release; `cure` is a sentence."""
+    """A function that makes the symptom of a defect of one release from a match. cure: what to do, as a
+    sentence."""
 
     def make(match: object, source: Source) -> Fact:
         return Symptom(source, "known-defect", (("release", release), ("cure", cure)))

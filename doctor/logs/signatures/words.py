@@ -16,7 +16,7 @@ _CUDA_LIBRARY = r"(?P<name>(?:lib)?(?:cudart|cublas|cublasLt|cufft|curand|cusolv
 
 
 def said_missing(match: re.Match[str], source: Source) -> Fact | None:
-    """A library that the reporter says could not be found."""
+    """The library that, according to the reporter, could not be found."""
     name = match["name"]
     if name.lower() in ("libcuda.so", "libcudnn.so"):
         return None

@@ -72,7 +72,8 @@ FIRES = (
             loaded_cudnn(8907),
         ),
         "Unable to register cuDNN factory",
-        words=("A GPU is registered and used",),
+        # a line of TF-TRT matches two signatures and counts once
+        words=("5 lines sound alarming but are harmless", "A GPU is registered and used"),
     ),
     Fires(
         "benign-messages",

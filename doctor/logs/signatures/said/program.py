@@ -12,7 +12,7 @@ _CURED = (
     r"\b(?:fixed|fixes|solved|solves|resolved|resolves|helped|helps|(?:did|does) (?:it|the"
     r" (?:trick|job))|worked|works (?:for (?:me|us)|now|again|too|fine now))\b"
 )
-"""Narrower than HELPED: "growth works" does not say what it cured."""
+"""Narrower than HELPED: "growth works" does not say which failure it resolved."""
 _PINNED = r"(?:numpy|protobuf|h5py|typing[_-]extensions|ml[_-]dtypes)"
 _GONE_IN_2 = (
     "Session|placeholder|contrib|ConfigProto|GPUOptions|InteractiveSession|get_default_graph|global_variables_initializer|layers|app|flags|variable_scope"
@@ -23,7 +23,7 @@ _NOW = (
     r"\b(?:fixed|fixes|solved|solves|resolved|resolves|helped|(?:did|does) (?:it|the trick)|works (?:now|for"
     r" me|again)|now (?:it )?works|worked for me)\b"
 )
-"""Narrower still: something that worked for a time is no cure."""
+"""Narrower still: something that worked only for a time did not solve the problem."""
 _PACKAGE = (
     r"(?:(?:tensorflow|tf)[-_ ]gpu\b[`'\"]{0,2}(?!\W{0,3}(?:v|version )?\d|[^\n]{0,30}conda)|\bgpu"
     r" (?:version|build|variant)s?\b(?: of (?:the )?(?:tensorflow|tf)\b)?)"

@@ -42,13 +42,13 @@ _NUMBERED = r"(?:==| |=| \()?\d\.\d[\w.]*\)?"
 
 
 def not_of_conda(match: re.Match[str], source: Source) -> Fact | None:
-    """Both packages are installed; None for conda's, whose tensorflow-gpu is empty and only requires its
-    tensorflow."""
+    """The symptom that both packages are installed; None for conda's, whose tensorflow-gpu is empty and only
+    requires its tensorflow."""
     return None if "conda" in source.text.lower() else Symptom(source, "both-packages")
 
 
 def by_the_root_user(match: re.Match[str], source: Source) -> Fact | None:
-    """Root sees the GPU and the user does not; None if the line does not mention a GPU."""
+    """The symptom that root sees the GPU but the user does not; None if the line does not mention a GPU."""
     return (
         Symptom(source, "permission-by-escalation")
         if re.search(r"\bgpus?\b|cuda|nvidia", source.text, re.IGNORECASE)
@@ -57,7 +57,7 @@ def by_the_root_user(match: re.Match[str], source: Source) -> Fact | None:
 
 
 def not_found_by_pip(match: re.Match[str], source: Source) -> tuple[Fact, ...]:
-    """An installer's "no such package", in a person's words."""
+    """The facts of an installer that found no package, told in a person's words."""
     groups = match.groupdict()
     name = normalised(groups.get("name") or groups.get("n2") or "tensorflow")
     return (

@@ -38,7 +38,8 @@ def plausible_cuda(version: str) -> bool:
 
 
 def cuda(rank: int, sentence: bool = False) -> Maker:
-    """A maker of CudaVersion; in a `sentence` it ignores a version that is only requested."""
+    """A function that makes a CudaVersion from a match; in a `sentence` it ignores a version that is only
+    requested."""
 
     def make(match: re.Match[str], source: Source) -> Fact | None:
         version = match["version"].replace("-", ".").rstrip(".")

@@ -31,7 +31,8 @@ def cudnn_text(version: str) -> str:
 
 
 def cudnn(rank: int, sentence: bool = False) -> Maker:
-    """A maker of CudnnVersion; in a `sentence` it ignores a version that is only requested."""
+    """A function that makes a CudnnVersion from a match; in a `sentence` it ignores a version that is only
+    requested."""
 
     def make(match: re.Match[str], source: Source) -> Fact | None:
         version = cudnn_text(match["version"].rstrip("."))

@@ -47,7 +47,7 @@ def said(match: re.Match[str], source: Source) -> Fact | None:
 
 
 def driver(rank: int) -> Maker:
-    """A maker of DriverVersion from what people write."""
+    """A function that makes a DriverVersion from a match in what people write."""
 
     def make(match: re.Match[str], source: Source) -> Fact | None:
         version = match["version"]

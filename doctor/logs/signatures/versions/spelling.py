@@ -22,7 +22,7 @@ MOVED = (
     r"(?<!should )(?<!could )(?<!please )(?<!must )(?<!have to )(?<!need to )(?<!try to"
     r" )\b(?:updat|upgrad|downgrad|re-?install|install|switch|chang|mov)\w* (?:back )?"
 )
-"""Somebody moved to another version (not advice to do so)."""
+"""Matches a statement that somebody moved to another version, but not advice to do so."""
 
 _WANTED = (
     r"\b(?:requires?|needs?|wants?|expects?|supports?|built (?:for|against|with)|compiled"
@@ -91,7 +91,7 @@ _NOT_SO = lazy.compile(
     r"nicht|kein\w*|non|pas|sin|нет|не)\b|不|没|無|ない|\?",
     re.IGNORECASE,
 )
-"""Matches words that deny this in the clause, or make it a wish, a question or a run on the CPU."""
+"""Matches words in the clause that deny this, or turn it into a wish, a question or a run on the CPU."""
 _CLAUSE = lazy.compile(
     r"(?<=[.!?;])\s|\n|[,，](?=\s|[^\x00-\x7f])|[。"
     r"；？！]|\s[-–]{1,2}\s|\b(?:but|while|whereas|although|though|however|aber|mais|pero|sondern|но)\b|但"

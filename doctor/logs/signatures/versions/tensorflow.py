@@ -28,7 +28,8 @@ _BOUNDS = ("<", ">", "≥", "≤")
 
 
 def tensorflow(rank: int, package: bool = False) -> Maker:
-    """A maker of TensorFlowVersion; `package`: the group `package` names the distribution."""
+    """A function that makes a TensorFlowVersion from a match. package: whether the pattern's group `package`
+    names the distribution."""
 
     def make(match: re.Match[str], source: Source) -> Fact | None:
         if (
