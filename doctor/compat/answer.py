@@ -14,9 +14,9 @@ operations."""
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """yes, slow, no or unknown; why; and the rows of the tables that say so.
+    """A verdict (yes, slow, no or unknown), the reason, and the rows of the tables that support it.
 
-    cure: what turns a "no" into a "yes" without another release, GPU or driver; empty if nothing does.
+    cure: what turns a "no" into a "yes" with the same release, GPU and driver; empty if nothing does.
     """
 
     verdict: str
@@ -28,7 +28,7 @@ class Answer:
         if self.verdict not in VERDICTS:
             raise ValueError(f"a verdict is one of {', '.join(VERDICTS)}, not {self.verdict!r}")
         if not self.reason:
-            raise ValueError("an answer without a reason")
+            raise ValueError("an answer needs a reason")
 
     @property
     def refs(self) -> tuple[str, ...]:

@@ -79,8 +79,8 @@ def judge(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Jud
 
 
 def _driver(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Answer | None:
-    """Whether the build runs on the given driver; without one, whether the GPU's last driver branch is new
-    enough for the build."""
+    """Whether the build runs on the given driver; if none is given, whether the GPU's last driver branch is
+    new enough for the build."""
     if situation.driver is not None:
         answers = [runs_on_driver(build, situation.driver, tables, situation.side)]
         answers += [

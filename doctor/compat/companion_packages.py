@@ -56,8 +56,8 @@ def _companions(tables: Tables, version: str, requires: tuple[str, ...]) -> tupl
 
 
 def cudnn_bound(build: TensorFlowRelease, tables: Tables, capabilities: tuple[str, ...]) -> Pin | None:
-    """The bound below which every cuDNN that the build's extra allows has kernels for the GPUs; None if the
-    newest has, or none has."""
+    """The pin that keeps cuDNN to releases with kernels for the GPUs; None if the newest cuDNN that the
+    build's extra allows has such kernels, or if none has."""
     serving = pip_cudnn(build, tables, capabilities)
     if not capabilities or serving is None or serving.package is None or serving == pip_cudnn(build, tables):
         return None

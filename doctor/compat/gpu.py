@@ -65,7 +65,7 @@ def runs_on_gpu(build: TensorFlowRelease, situation: Situation, tables: Tables) 
 def _one(build: TensorFlowRelease, capability: str, situation: Situation, tables: Tables) -> Answer:
     kernels = build.compute_capabilities
     if kernels is None or not (kernels.compiled or kernels.ptx):
-        return Answer("unknown", f"it is not known which GPUs {build.requirement} has code for", (build,))
+        return Answer("unknown", f"it is not known for which GPUs {build.requirement} has code", (build,))
     just_this = _with(situation, capability)
     answers = [
         Answer(trap.verdict, trap.reason, (trap, build), trap.cure)

@@ -16,7 +16,7 @@ def installs_on(build: TensorFlowRelease, situation: Situation, tables: Tables) 
     answers = [Answer("yes", f"{build.requirement} has wheels for {build.platform}", (build,))]
     if situation.platform != build.platform:
         return Answer(
-            "no", f"this is the {build.platform} build, the machine is {situation.platform}", (build,)
+            "no", f"this is the {build.platform} build, but the machine is {situation.platform}", (build,)
         )
     if situation.python is not None:
         python = minor(situation.python)
@@ -26,7 +26,7 @@ def installs_on(build: TensorFlowRelease, situation: Situation, tables: Tables) 
     floor = build.glibc_by_python.get(minor(situation.python or ""), build.glibc)
     if situation.glibc is not None and floor is not None and dotted(situation.glibc) < dotted(floor):
         return Answer(
-            "no", f"{build.requirement} needs glibc {floor}, the machine has {situation.glibc}", (build,)
+            "no", f"{build.requirement} needs glibc {floor}, but the machine has {situation.glibc}", (build,)
         )
     for trap in traps_of(build, situation, tables, "install"):
         answers.append(Answer(trap.verdict, trap.reason, (trap, build), trap.cure))

@@ -1,4 +1,5 @@
-"""The situation in which a build is judged, and the known traps in it."""
+"""The situation in which a build is judged: machine, versions and route; and the traps (rows of traps.json)
+that apply in it."""
 
 from __future__ import annotations
 
@@ -13,8 +14,8 @@ from doctor.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What is known or requested. None and empty values mean "free" in a choice and "not known" in a
-    judgement.
+    """What is known or requested. None and empty values mean "any" when a build is chosen and "not known"
+    when one is judged.
 
     platform: a platform of the tables (linux-x86_64, windows-amd64 ...). driver_platform: linux, windows or
     wsl, by default after platform. capabilities: of every GPU ("8.6"). cuda, cudnn: installed outside of pip.
@@ -42,7 +43,7 @@ class Situation:
 def applies(
     trap: Trap, build: TensorFlowRelease, situation: Situation, tables: Tables, without: tuple[str, ...] = ()
 ) -> bool:
-    """Whether every condition of a trap is known to hold, except those named in `without`."""
+    """Whether every condition of a trap is known to hold; conditions named in `without` are not checked."""
     when: Mapping[str, Any] = trap.data["when"]
     conditions = ((name, wanted) for name, wanted in when.items() if name not in without)
     return concerns(trap, build) and all(
@@ -51,7 +52,7 @@ def applies(
 
 
 def concerns(trap: Trap, build: TensorFlowRelease) -> bool:
-    """Whether a trap is about this build at all, whatever the machine."""
+    """Whether a trap's conditions on the build hold, whatever the machine."""
     return build.of_wheel and of_build(trap.data["when"], build.package, build.version, build.platform)
 
 

@@ -28,7 +28,7 @@ def cuda_of(build: TensorFlowRelease, tables: Tables) -> tuple[str | None, tuple
 def driver_minimum(
     build: TensorFlowRelease, tables: Tables, platform: str = "linux", capabilities: tuple[str, ...] = ()
 ) -> Answer:
-    """The lowest driver on which the build runs, as an answer whose last row is a DriverFloor ("yes") or
+    """The oldest driver on which the build runs: an answer "yes" whose last row is a DriverFloor, or
     "unknown".
 
     The number alone: `answer.rows[-1].driver`. It is the highest of: what the CUDA runtime needs; for each of
@@ -75,7 +75,7 @@ def _floors_of_gpu(
 
 
 def first_driver(capability: str, tables: Tables, platform: str = "linux") -> DriverFloor | None:
-    """The first driver that knows GPUs of a compute capability; None if the tables do not say."""
+    """The first driver that knows GPUs of a compute capability; None if the tables do not contain it."""
     architecture = tables.architecture(capability)
     if architecture is None or architecture.first_cuda is None:
         return None
@@ -119,7 +119,7 @@ def runs_on_driver(build: TensorFlowRelease, driver: str, tables: Tables, platfo
             "yes", f"driver {driver} is {floor.driver} or newer, which CUDA {floor.cuda} needs", minimum.rows
         )
     if own is not None and number >= dotted(own[1]):
-        return Answer("yes", f"driver {driver} is that of CUDA {own[0].cuda} or newer", (build, own[0]))
+        return Answer("yes", f"driver {driver} came with CUDA {own[0].cuda} or is newer", (build, own[0]))
     return Answer(
         "no", f"driver {driver} is older than {floor.driver}, the lowest for CUDA {floor.cuda}", minimum.rows
     )
@@ -266,7 +266,7 @@ def cudnn_serves_gpu(
 
 
 def row_serves_gpu(row: Cudnn, capabilities: tuple[str, ...]) -> Answer:
-    """The same for one row of the cuDNN table."""
+    """Whether the cuDNN of one row of the table has kernels for GPUs of these compute capabilities."""
     for capability in capabilities:
         if row.lowest is not None and dotted(capability) < dotted(row.lowest):
             return Answer(
@@ -298,7 +298,7 @@ def row_serves_gpu(row: Cudnn, capabilities: tuple[str, ...]) -> Answer:
 
 
 def traps_on_driver(build: TensorFlowRelease, situation: Situation, tables: Tables) -> tuple[Answer, ...]:
-    """What the traps say about this build on the situation's driver."""
+    """The answers of the traps that apply to this build on the situation's driver."""
     return tuple(
         Answer(trap.verdict, trap.reason, (trap, build), trap.cure)
         for trap in traps_of(build, situation, tables, "driver")

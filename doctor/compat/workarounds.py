@@ -1,7 +1,7 @@
 """Workarounds that make a build work: pins, and links to libraries that it does not find.
 
 Everything here follows from rows: the pins of the extra and cuDNN's kernels, the build's RUNPATH and the
-folders of pip's packages, the traps. A trap's "no" stays if none of these cures it.
+folders of pip's packages, the traps. A trap's "no" stays if no workaround resolves it.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Workarounds:
-    """What is needed besides installing the extra; `blocks` are the answers that nothing cures. packages:
-    NVIDIA's packages by name, instead of the extra."""
+    """What is needed besides installing the extra; `blocks` are the answers "no" that no workaround resolves.
+    packages: NVIDIA's packages by name, instead of the extra."""
 
     pins: tuple[Pin, ...] = ()
     links: tuple[Link, ...] = ()
@@ -85,9 +85,9 @@ def for_pip_libraries(build: TensorFlowRelease, situation: Situation, tables: Ta
             derived = trap.data.get("derived") or {}
             cure = ""
             if "missed" in derived and set(derived["missed"]) <= missed:
-                cure = "; the link cures it" if len(linked) == 1 else "; the links cure it"
+                cure = "; the link fixes this" if len(linked) == 1 else "; the links fix this"
             elif "pip_cudnn_lacks" in derived and pins:
-                cure = "; the bound on cuDNN cures it"
+                cure = "; the bound on cuDNN fixes this"
             answer = Answer(trap.verdict, trap.reason + cure, (trap, build), trap.cure)
             (reasons if cure or trap.verdict == "yes" else blocks).append(answer)
     return Workarounds(tuple(pins), linked, tuple(blocks), tuple(reasons))
@@ -120,8 +120,8 @@ def _by_name(
         reasons.append(
             Answer(
                 "yes",
-                f"{build.requirement} looks for them in its own folder only (RUNPATH {BESIDE}): links "
-                "there lead to them, from every shell and notebook",
+                f"{build.requirement} looks for them in its own folder only (RUNPATH {BESIDE}): links in that"
+                " folder lead to them, from every shell and notebook",
                 (build,),
             )
         )

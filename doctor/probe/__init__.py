@@ -29,11 +29,11 @@ where a log says the same):
     device-node-missing            the GPU's node is there, one that CUDA needs beside it is not [path]
     fabric-manager-missing         NVSwitches, and no fabric manager that fits them [state: missing, stopped,
                                    other; version]
-    start-would-serve              started in another way, the program would find the libraries [missing,
-                                   kind, name, file,
+    start-would-serve              the program would find the libraries if it were started in another way
+                                   [missing, kind, name, file,
                                    modules, value: LD_LIBRARY_PATH there; of, of_kind, of_file: the way that
                                    fails]
-    start-needed                   it finds them only when it is started in one way [missing, kind, name,
+    start-needed                   it finds them only if it is started in one way [missing, kind, name,
                                    file, value]
     hung-driver                    a call of NVML, libcuda or nvidia-smi did not return [call, seconds]
     driver-call-crashed            the process that called NVML or libcuda was killed [call, signal]
@@ -56,7 +56,7 @@ where a log says the same):
     musl-libc                      the system's C library is musl
     glibc-too-old                  a library wants a newer glibc [library, needs, by]
     jetson                         an NVIDIA Jetson board [model]
-    login-node                     Slurm is installed, and this process is not in a job
+    login-node                     Slurm is installed, but this process is not in a job
     tensorflow-library-fails       TensorFlow's own library would not load [file, error, culprit; elsewhere:
                                    where Nix's or Guix's store has it]
     tensorflow-leftover            remains of a half removed TensorFlow [path; kind=hollow: a module folder]
@@ -165,7 +165,7 @@ class _Probes:
         self.ways, self.machine, self.python, self.tables = ways, ways.machine, python, tables
         self.found: dict[str, list[Fact]] = {}
         self.times: dict[str, float] = {}
-        self.environment = Environment(None, "", problem="it was not examined")
+        self.environment = Environment(None, "", problem="the probe did not run")
         self.installed = Installed()
 
     def run(self) -> Examination:

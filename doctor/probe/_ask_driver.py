@@ -1,9 +1,10 @@
 # ruff: noqa
 # mypy: ignore-errors
 # A program of its own over ctypes and untyped bindings, which no module imports.
-"""Runs as a separate program: asks NVML and libcuda, and prints one JSON line for each between cookies.
+"""Runs as a separate program: asks NVML and libcuda, and prints one JSON line for each between cookies
+(random words that mark its own output).
 
-A driver that hangs or crashes affects this process, not the doctor. NVML and libcuda are asked in two
+A driver that hangs or crashes affects this process, not tfgpu-doctor. NVML and libcuda are asked in two
 threads, so that one answers even if the other hangs. argv[1] is the cookie, the rest are folders for
 sys.path.
 """
@@ -26,7 +27,8 @@ def say(part, answer):
 
 
 def mapped(*names):
-    """The files mapped into this process whose names begin with these."""
+    """The paths of files that are mapped into this process and whose names begin with one of the
+    arguments."""
     try:
         with open("/proc/self/maps") as maps:
             paths = {line.split(None, 5)[5].strip() for line in maps if "/" in line}
@@ -51,7 +53,7 @@ def ask_nvml():
     }
 
     def call(name, *args):
-        """(value, None) or (None, the error's symbolic name)."""
+        """Call a function of the library: (value, None), or (None, the error's symbolic name)."""
         try:
             return getattr(pynvml, name)(*args), None
         except pynvml.NVMLError as problem:

@@ -8,7 +8,8 @@ import sys
 
 
 def written(value):
-    """The value as JSON: importing json, with all that it imports, takes as long as Python's own start."""
+    """The value as JSON, written without the module json, whose import takes as long as Python's own
+    start."""
     if value is None or value is True or value is False:
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, dict):
@@ -31,7 +32,7 @@ def written(value):
 
 
 def user_site():
-    """The user's own site-packages, which -I leaves out and a normal start would use."""
+    """The user's own site-packages, which a normal start uses but one with -I leaves out."""
     try:
         import site
 

@@ -1,4 +1,5 @@
-"""What an installed TensorFlow states about itself: build_info.py and its version header, read as text."""
+"""Reads what an installed TensorFlow states about itself, in build_info.py and its version header, as
+text."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ BUILD_INFO = "python/platform/build_info.py"
 
 
 def build_of(machine: Machine, core: str) -> TensorFlowBuild | None:
-    """The facts in build_info.py, read as text. doctor.tables describes what it states in each release."""
+    """The facts in build_info.py, read as text; doctor.tables describes its content in each release."""
     path = f"{core}/{BUILD_INFO}"
     text = machine.text(path)
     if text is None:

@@ -1,7 +1,7 @@
 """What NVML and libcuda report, read by a child process with a time limit.
 
-The child prints JSON lines between cookies, which become facts here. If NVML reports nothing, nvidia-smi is
-run, if it is installed.
+The child prints JSON lines between cookies (random words that mark its own output), which become facts here.
+If NVML reports nothing, nvidia-smi is run, if it is installed.
 """
 
 from __future__ import annotations
@@ -82,7 +82,8 @@ def ask(machine: Machine) -> Iterator[Fact]:
 
 
 def _no_answer(ran: Ran, library: str, part: str) -> Iterator[Fact]:
-    """The child reported nothing about one library: it hung, it crashed, or it could not start."""
+    """The facts if the child reported nothing about one library, because it hung, crashed or could not
+    start."""
     call = {"nvml": "nvmlInit", "cuda": "cuInit"}[part]
     if ran.timed_out:
         source = Source(f"{library}: {call}", None, f"no answer in {LIMIT:.0f} s")
@@ -153,7 +154,7 @@ def _nvml_device(device: Mapping[str, Any], where: str) -> Iterator[Fact]:
 
 
 def _modes(device: Mapping[str, Any], index: int, where: str) -> Iterator[Fact]:
-    """Compute mode, MIG, ECC and persistence, if they are not what a training job expects."""
+    """The facts about compute mode, MIG, ECC and persistence that are not what a training job expects."""
     gpu = ("gpu", str(index))
     mode = COMPUTE_MODES.get(_number(device.get("compute_mode")) or 0)
     if mode:

@@ -1,5 +1,5 @@
-"""Whether these files belong to a container, and to which runtime. The host's own parts do not count as the
-container's.
+"""Finds whether the files of a machine belong to a container, and to which runtime. Parts of the host that
+show inside do not count as the container's.
 
 /proc/modules, /sys/bus and the kernel's log of a container are the host's: a container has what its runtime
 passed in, device nodes and the driver's libraries. Sources: systemd, "The Container Interface"
@@ -45,8 +45,8 @@ NAMES = {
     "singularity": "singularity",
     "apptainer": "singularity",
 }
-"""The names that managers give themselves, and our kind for each. WSL names itself too, but is not a
-container."""
+"""The names that container managers give themselves, and the kind of EnvironmentKind for each. WSL names
+itself too, but is not a container."""
 GROUPS = (
     ("kubepods", "kubernetes"),
     ("docker", "docker"),
@@ -97,19 +97,22 @@ def inside(machine: Machine) -> bool:
 
 
 def at_rest(machine: Machine) -> bool:
-    """Whether these files are not running (a mounted disk, an image), so that they show neither bus nor
-    devices."""
+    """Whether the system of these files is not running (a mounted disk, an image), so that they show neither
+    bus nor devices."""
     return (
         machine.system == "linux" and not machine.live and not any(map(machine.names_seen, ("/proc", "/sys")))
     )
 
 
 def driver_from_host(machine: Machine) -> Mapping[str, str]:
-    """Why these files cannot show the driver's libraries: an image gets them when it is started. {} if they
-    can; otherwise a place and the reason, as from Machine.noting."""
+    """Why these files cannot show the driver's libraries: a place and the reason, as from Machine.noting, for
+    an image, which gets them when it is started. {} if they can."""
     if not at_rest(machine) or not (inside(machine) or not any(map(machine.glob, KERNELS))):
         return {}
-    return {HOSTS_DRIVER: "this image is not running; its host adds the driver's libraries when it starts it"}
+    return {
+        HOSTS_DRIVER: "this image is not running; the host adds the driver's libraries when it starts a"
+        " container from it"
+    }
 
 
 def _text(machine: Machine, path: str) -> str:

@@ -40,7 +40,7 @@ QUIETED = ("TF_CPP_MIN_LOG_LEVEL", "TF_CPP_MIN_VLOG_LEVEL", "TF_CPP_MAX_VLOG_LEV
 """Variables that hide or flood TensorFlow's messages; they are unset for this run."""
 COUNT_LIMIT = 64
 KNOWN_BETTER = (OperatingSystem, Platform, PythonVersion, TensorFlowVersion)
-"""Types of facts that a log only implies and that the static probes have read."""
+"""Types of facts that a log only implies but that the static probes have read from files."""
 
 
 def examine(machine: Machine, environment: Environment, static: Facts, limit: float) -> Iterator[Fact]:
@@ -65,7 +65,7 @@ def examine(machine: Machine, environment: Environment, static: Facts, limit: fl
 
 
 def _ended(ran: Ran, stages: list[dict[str, Any]], limit: float) -> Iterator[Fact]:
-    """How the process ended, if it failed."""
+    """The facts about how the process ended, if it failed."""
     last = str(stages[-1].get("stage")) if stages else "nothing"
     after = ("stage", last)
     if ran.timed_out:
@@ -108,7 +108,7 @@ def logged(text: str, name: str = LOG) -> Iterator[Fact]:
 
 
 def _said(machine: Machine, entry: Mapping[str, Any], *, simulated: bool) -> Iterator[Fact]:
-    """The facts of one stage."""
+    """The facts that TensorFlow's process reported in one stage."""
     stage = entry.get("stage")
     error = entry.get("error")
     if stage == "import" and error:

@@ -1,4 +1,4 @@
-"""CUDA and cuDNN on Windows: which DLL each name would open, and which others are on the disk.
+"""CUDA and cuDNN on Windows: which DLL each name would open, and which other ones are on the disk.
 
 Windows searches the program's folder, System32, the Windows folder, the current folder, then PATH (Microsoft,
 "Dynamic-link library search order", standard order for unpackaged apps); the registry may put the current
@@ -84,7 +84,7 @@ class Search:
         self._names: dict[str, dict[str, str]] = {}
         self._disk: list[tuple[str, set[str]]] | None = None
         self.unseen: dict[str, str] = {}
-        """Folders that could not be listed, and why."""
+        """The folders that could not be listed, and why."""
 
     def names(self, folder: str) -> dict[str, str]:
         """A folder's DLLs by lower-case name."""

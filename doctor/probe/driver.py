@@ -123,8 +123,8 @@ def _modules(machine: Machine) -> dict[str, str] | None:
 
 
 def _has_a_module(machine: Machine) -> bool:
-    """Whether the GPU's driver is a module named nvidia, as it is not with WSL2's device or on a Tegra
-    board."""
+    """Whether a module named nvidia is to be expected: not with WSL2's device or on a Tegra board, whose GPUs
+    have other drivers."""
     return not in_wsl(machine) and not behind_dxg(machine) and tegra(machine) is None
 
 
@@ -147,7 +147,7 @@ def _nodes(machine: Machine, loaded: Mapping[str, str]) -> Iterator[Fact]:
     if (
         single and lacking and not unseen and not board
     ):  # a Tegra's GPU has its own nodes, /dev/nvidia0 is the display's
-        text = f"{single[0]} is there, {' and '.join(lacking)} {'is' if len(lacking) == 1 else 'are'} not"
+        text = f"{single[0]} exists, but {' and '.join(lacking)} {'does' if len(lacking) == 1 else 'do'} not"
         yield Symptom(Source("/dev", None, text), "device-node-missing", (("path", " ".join(lacking)),))
     if containers.at_rest(machine):
         unseen = {
@@ -231,7 +231,7 @@ def user_side(
 ) -> tuple[list[Fact], Driver]:
     """The driver's user-space libraries that a process here would open, and their version.
 
-    of_kernel: what could not be read about the kernel, and why.
+    of_kernel: the places of the kernel side that could not be read, and why.
     """
     facts: list[Fact] = []
     resolved: dict[str, Resolution] = {}
@@ -338,7 +338,7 @@ def _wsl(machine: Machine, libcuda: Resolution) -> list[Fact]:
         )
         return [Symptom(source, "wsl-linux-driver", (("path", real),))]
     if theirs is not None:
-        text = "is there; the loader does not look there"
+        text = "exists, but the loader does not search it"
         return [Symptom(Source(theirs, None, text), "wsl-library-not-searched"),
                 LibraryFile(Source(theirs), "libcuda.so.1", theirs, None, False)]  # fmt: skip
     if containers.inside(machine):

@@ -1,4 +1,4 @@
-"""The few fields of an ELF file that glibc's loader uses, read with a dozen small reads.
+"""Reads the few fields of an ELF file that glibc's loader uses, with a dozen small reads.
 
 Layout: the ELF specification (System V gABI, chapters 4 and 5); symbol versions: the Linux Standard Base,
 "Symbol Versioning". pyelftools reads the same (a test compares the two) but takes twenty times as long to
@@ -104,7 +104,7 @@ def of(machine: Machine, path: str) -> Elf:
 
 
 def parse(file: BinaryIO) -> Elf:
-    """As `of`, from an open binary file."""
+    """The same as `of`, from an open binary file."""
     size = file.seek(0, 2)
     file.seek(0)
     head = file.read(64)
@@ -258,8 +258,8 @@ class _Window:
 def _chain(
     file: _Window, start: int | None, shape: str, limit: int
 ) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """The records of a linked list, with their offsets: the last field of each is the distance to the next, 0
-    at the end."""
+    """The records of a linked list, each as (offset, fields): the last field is the distance to the next
+    record, 0 at the end."""
     size = struct.calcsize(shape)
     at = start
     for _ in range(limit):

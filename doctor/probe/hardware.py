@@ -1,5 +1,5 @@
-"""GPUs as the kernel shows them: on the PCI bus, read from sysfs without a driver, and GPUs that are on no
-bus.
+"""Reads GPUs as the kernel shows them: on the PCI bus, from sysfs and without a driver, and GPUs that are on
+no bus.
 
 Layout: the kernel's Documentation/ABI/testing/sysfs-bus-pci; classes: the PCI Code and ID Assignment
 Specification (base class 03h, display controller).
@@ -58,7 +58,7 @@ def displays(machine: Machine) -> tuple[Display, ...]:
 
 
 def gpus(machine: Machine, tables: Tables) -> Iterator[Fact]:
-    """NVIDIA GPUs, GPUs of other vendors, and what keeps an NVIDIA GPU from its driver."""
+    """NVIDIA GPUs, GPUs of other vendors, and symptoms of what keeps an NVIDIA GPU from its driver."""
     if machine.system == "macos":
         yield OtherGpu(Source("this is macOS"), "the GPU of this Mac", "apple")
         yield Absent(
@@ -132,7 +132,7 @@ def gpus(machine: Machine, tables: Tables) -> Iterator[Fact]:
     mute = [bus_id for bus_id in every if not machine.text(f"{DEVICES}/{bus_id}/class", 64)]
     # a sandbox hides the bus in this way; that of a simulation without a GPU is empty
     if mute and not unseen:  # links that lead out of a copied tree, for one
-        many = f", nor what {len(mute) - 1} others are" if len(mute) > 1 else ""
+        many = f", nor what kinds {len(mute) - 1} others are" if len(mute) > 1 else ""
         yield Unreadable(
             Source(f"{DEVICES}/{mute[0]}"),
             "nvidia gpu",
@@ -142,7 +142,7 @@ def gpus(machine: Machine, tables: Tables) -> Iterator[Fact]:
         yield Unreadable(Source(DEVICES), "nvidia gpu", f"{DEVICES} lists no device of any kind")
     else:
         count = (
-            f"{len(found)} display controllers, none of NVIDIA (vendor 10de)"
+            f"{len(found)} display controllers, none from NVIDIA (vendor 10de)"
             if found
             else "no display controller"
         )

@@ -1,5 +1,5 @@
-"""The only access to the files of a machine under examination: whatever they contain, no path leads out of
-its root.
+"""The only access to the files of a machine under examination: no path leads out of its root, whatever its
+files contain.
 
 Every function takes `root`, the host's folder that stands for the machine's "/", and `path`, a path below it
 with forward slashes. Links are followed as the machine itself would follow them, absolute ones from the root,
@@ -150,8 +150,8 @@ def _regular(status: os.stat_result, path: str) -> None:
 
 
 def _named(call: Callable[..., Any], path: str, *arguments: object, **more: object) -> Any:
-    """The call's result. Its OSError names the path as the machine knows it; a NUL in a name raises OSError,
-    too."""
+    """The result of a call. If it raises OSError, that names the path as the machine knows it; a NUL in a
+    name raises OSError, too."""
     try:
         return call(*arguments, **more)
     except OSError as problem:
@@ -248,7 +248,7 @@ class _Place(NamedTuple):
 
 
 def _from(folder: int | str | None, name: str) -> tuple[str, int | None]:
-    """A name in a folder as the os functions take it."""
+    """A name in a folder, in the form that the functions of os take."""
     return (os.path.join(folder, name), None) if isinstance(folder, str) else (name, folder)
 
 

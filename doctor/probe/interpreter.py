@@ -1,8 +1,8 @@
-"""The Python environment in use: which interpreter, and where it looks for packages.
+"""Finds the Python environment in use: which interpreter, and where it looks for packages.
 
-It is searched in the order VIRTUAL_ENV, CONDA_PREFIX, python3 and python on PATH, our own. It is asked
-through a script (_ask_python.py), or read from its files if nothing may be run (another root) or it does not
-answer.
+The interpreter is searched in the order VIRTUAL_ENV, CONDA_PREFIX, python3 and python on PATH, the Python
+that runs tfgpu-doctor. It is asked through a script (_ask_python.py); if nothing may be run (another root) or
+it does not answer, its files are read.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def find(machine: Machine, wanted: str | None = None) -> tuple[str | None, str, 
         with machine.noting() as unseen:
             machine.status(wanted)
         for reason in unseen.values():
-            raise NoPythonError(f"{wanted} cannot be looked at: {reason}")
+            raise NoPythonError(f"{wanted} cannot be examined: {reason}")
         if machine.is_dir(wanted):
             inside = _inside(machine, wanted)
             if inside is None and not site_folders(machine, wanted, None):
@@ -108,7 +108,7 @@ def find(machine: Machine, wanted: str | None = None) -> tuple[str | None, str, 
             if any(machine.is_dir(f"{path}/tensorflow") for path in paths(machine, folder, inside).folders):
                 return inside, "it contains TensorFlow", folder
     if every:
-        return _inside(machine, every[0]), "the first one in this root", every[0]
+        return _inside(machine, every[0]), "the first interpreter in this root", every[0]
     return None, "", None
 
 
@@ -119,8 +119,8 @@ def _has_packages(machine: Machine, folder: str) -> bool:
 
 
 def _whole_path(machine: Machine, wanted: str) -> str:
-    """An absolute path, because files that start programs name environments by absolute paths, not as typed
-    here."""
+    """The requested path as an absolute one, because files that start programs name environments by absolute
+    paths, not as typed here."""
     if machine.system == "windows" or wanted.startswith("/") or "/" not in wanted.rstrip("/"):
         return wanted
     return os.path.abspath(wanted) if machine.live else posixpath.normpath(f"/{wanted}")  # noqa: PTH100
@@ -150,7 +150,7 @@ def examine(
         from doctor.values import replace
 
         path, reason = next(iter(unseen.items()))
-        return replace(read, problem=f"{path} could not be looked at ({reason})")
+        return replace(read, problem=f"{path} could not be examined ({reason})")
     return read if doubt is None else _doubted(read, doubt)
 
 
@@ -161,7 +161,7 @@ def _doubted(environment: Environment, problem: Unreadable) -> Environment:
 
 
 def _passed_over(machine: Machine, folder: str | None, unseen: Mapping[str, str]) -> Unreadable | None:
-    """The facts about an environment whose variable says that it is in use, but which could not be examined,
+    """The fact about an environment whose variable says that it is in use, but which could not be examined,
     so that another one was used."""
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         named = machine.env.get(variable)
@@ -169,7 +169,7 @@ def _passed_over(machine: Machine, folder: str | None, unseen: Mapping[str, str]
             return None
         path = next((path for path in unseen if named and path.startswith(named)), None)
         if path is not None:
-            reason = f"${variable} is {named}, which could not be looked at ({unseen[path]})"
+            reason = f"${variable} is {named}, which could not be examined ({unseen[path]})"
             return Unreadable(Source(path), "python", reason)
     return None
 
@@ -192,7 +192,7 @@ def _ask(machine: Machine, executable: str, found_by: str) -> Environment | Unre
         return Unreadable(source, "python", f"{executable} did not answer in {LIMIT:.0f} s")
     if ran.failure:
         return Unreadable(source, "python", f"{executable} did not answer: {ran.failure}")
-    silent = "it printed something else" if ran.out.strip() else "no output"
+    silent = "it printed something other than the answer" if ran.out.strip() else "no output"
     last = (ran.err.strip().splitlines() or [silent])[-1]
     return Unreadable(source, "python", f"{executable} did not answer (status {ran.status}): {last}")
 
@@ -218,7 +218,7 @@ def _answered(machine: Machine, executable: str, found_by: str, answer: dict[str
         path=words("path"),
         before=words("python_path"),
         venv=answer.get("prefix") != answer.get("base_prefix"),
-        said="its own sys.version_info",
+        said="the interpreter's own sys.version_info",
     )
 
 

@@ -1,4 +1,4 @@
-"""CUDA and cuDNN as TensorFlow finds them: the files that its dlopen calls would open, and others on the
+"""CUDA and cuDNN as TensorFlow finds them: the files that its dlopen calls would open, and other ones on the
 disk.
 
 doctor.probe.loader simulates the calls with TensorFlow's own library as the caller, because its RUNPATH
@@ -187,7 +187,7 @@ def _linked_to_cuda(loader: Loader, path: str, core: str) -> list[str]:
 
 
 def _linked(path: str, outcome: Resolution) -> Iterator[Fact]:
-    """The symptom, as in logs, for a glibc that is too old."""
+    """The symptom of a glibc that is too old, as a log would show it."""
     if "GLIBC_" in outcome.error and "not found" in outcome.error:
         needs = outcome.error.partition("`")[2].partition("'")[0]
         detail = (("library", "libc.so.6"), ("needs", needs), ("by", outcome.culprit or path))
@@ -195,7 +195,7 @@ def _linked(path: str, outcome: Resolution) -> Iterator[Fact]:
 
 
 def _said(machine: Machine, outcome: Outcome, needs: Wanted, caller: Loaded | None) -> Iterator[Fact]:
-    """The facts of one call."""
+    """The facts about one dlopen call of TensorFlow's."""
     name, result = outcome.name, outcome.resolution
     yield LibraryWanted(Source(f"TensorFlow opens {name}", None, needs.known_by), name, outcome.needed)
     if result.unseen:

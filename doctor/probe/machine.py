@@ -63,7 +63,7 @@ class Machine:
 
     @classmethod
     def here(cls) -> Machine:
-        """This machine."""
+        """The machine on which this process runs."""
         system = {"win32": "windows", "darwin": "macos"}.get(sys.platform, "linux")
         if hasattr(os, "uname"):
             processor = os.uname().machine.lower()
@@ -126,13 +126,15 @@ class Machine:
     # --- files: paths are the machine's own, absolute ---------------------------------------------
 
     def _inside(self, path: str) -> str:
-        """The path in the form of doctor.probe.inside: for another Windows without drive and backslashes."""
+        """The path in the form of doctor.probe.inside: for the files of a Windows machine without the drive
+        and with forward slashes."""
         if self.root == "/" or self.system != "windows":
             return path
         return path.replace("\\", "/").split(":", 1)[-1]
 
     def _look(self, function: Callable[..., T], path: str, **more: Any) -> T:
-        """Read something from the machine. Note what prevents it, and pass OSError on."""
+        """Call a function that reads from the machine. If it raises OSError, note the path and the reason,
+        and raise it again."""
         try:
             return function(self.root, self._inside(path), **more)
         except OSError as problem:
@@ -147,7 +149,7 @@ class Machine:
 
     @contextmanager
     def noting(self) -> Iterator[dict[str, str]]:
-        """What this thread could not read while the block runs: path and reason.
+        """Collect what this thread could not read while the block runs: path and reason.
 
         A probe that found nothing may report an absence only if this is empty.
         """
@@ -212,7 +214,7 @@ class Machine:
         return b"".join(pieces)
 
     def text(self, path: str, head: int | None = None) -> str | None:
-        """As `read`, decoded; undecodable bytes are replaced."""
+        """The same as `read`, as text; undecodable bytes are replaced."""
         data = self.read(path, head)
         return None if data is None else data.decode("utf-8", "replace")
 
@@ -255,7 +257,7 @@ class Machine:
             return []
 
     def names_seen(self, path: str) -> list[str]:
-        """As `names`, but also [] if the folder may not be read, which is noted."""
+        """The same as `names`, but also [] if the folder may not be read, which is noted."""
         try:
             return self.names(path)
         except OSError:
@@ -316,8 +318,8 @@ class Machine:
             return ""
 
     def may_read(self, path: str) -> bool:
-        """Whether anybody but an administrator may read a file of another machine; on this machine the
-        attempt shows it."""
+        """Whether a user other than root may read a file of another machine; always True on this machine,
+        where opening it shows the answer."""
         if self.live or (self.account is not None and self.account.uid == 0):
             return True
         status = self.status(path)

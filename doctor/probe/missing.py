@@ -15,5 +15,5 @@ def missing(source: Source, what: str, unseen: Mapping[str, str]) -> Absent | Un
     """
     for path, reason in unseen.items():
         more = f", nor at {len(unseen) - 1} other places" if len(unseen) > 1 else ""
-        return Unreadable(Source(path), what, f"{path} could not be looked at ({reason}){more}")
+        return Unreadable(Source(path), what, f"{path} could not be examined ({reason}){more}")
     return Absent(source, what)

@@ -1,5 +1,5 @@
-"""Environment modules of computing centres: which modulefiles set a path to CUDA's libraries, and what loads
-them.
+"""Reads the environment modules of computing centres: which modulefiles set a path to CUDA's libraries, and
+which module names load them.
 
 They are read without Lmod or Tcl: paths that a modulefile prepends, appends and sets, with its own variables
 filled in. Sources: modulefile(4); Lmod documentation, "Lua Modulefile Functions" and "How Lmod finds its

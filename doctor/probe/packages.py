@@ -1,4 +1,4 @@
-"""The contents of an environment, read from its files: every TensorFlow distribution, what it was built for,
+"""Reads the contents of an environment from its files: every TensorFlow distribution, what it was built for,
 the packages that decide whether it works, leftovers, and files that shadow it. Nothing is imported.
 
 A distribution's name and version are those of its *.dist-info or *.egg-info folder (PyPA, "Recording
@@ -257,10 +257,9 @@ def _owner(machine: Machine, mine: list[Distribution], location: str | None) -> 
 
 
 def _empty(machine: Machine, entry: Distribution, beside: list[Distribution]) -> bool:
-    """Whether a distribution only requires another one, as tensorflow 2.11 to 2.18.0 on Windows, 2.13 to
-    2.15 on
-    macOS and 2.10 to 2.17 on Arm do: it contains no file of the module, and requires one beside it that
-    does."""
+    """Whether a distribution contains nothing and only requires another one, as tensorflow 2.11 to 2.18.0 on
+    Windows, 2.13 to 2.15 on macOS and 2.10 to 2.17 on Arm do: it contains no file of the module, and requires
+    one beside it that does."""
     record = machine.text(f"{entry.info}/RECORD", RECORD_LIMIT)
     if record is not None and record.strip() and re.search(r"^tensorflow(?:_core)?/", record, re.MULTILINE):
         return False

@@ -1,4 +1,4 @@
-"""The few fields of a Windows DLL that decide whether it loads: processor, imported DLLs, whether it is
+"""Reads the few fields of a Windows DLL that decide whether it loads: processor, imported DLLs, whether it is
 complete.
 
 Layout: Microsoft, "PE Format" (MS-DOS stub, COFF header, optional header, section table, import directory).

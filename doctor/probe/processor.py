@@ -36,7 +36,7 @@ PROCESSORS = {62: "x86_64", 183: "aarch64", 21: "ppc64le"}
 
 
 class Files(Protocol):
-    """The questions about files that doctor.probe.machine.Machine answers."""
+    """The file operations that a Machine (doctor.probe.machine) offers and that this module needs."""
 
     def glob(self, pattern: str) -> Sequence[str]: ...
 

@@ -1,4 +1,5 @@
-"""Files in a project's folder that set variables for whoever works there: direnv's, Nix's shells, pixi's.
+"""Reads files in a project's folder that set variables for whoever works there: those of direnv, Nix's shells
+and pixi.
 
 Only literal values are read; values that Nix would compute stay unknown. Sources: direnv(1); nixpkgs manual,
 pkgs.mkShell and addDriverRunpath; pixi's manifest, the table activation.

@@ -35,7 +35,7 @@ ALIASES = "WindowsApps"
 OF_STORES = ("GUIX_PYTHONPATH", "NIX_PYTHONPATH")
 WALK = 3000
 DEPTH = 11
-"""As deep as /home/NAME/.local/share/hatch/env/virtual/PROJECT/HASH/ENVIRONMENT, and one more."""
+"""The depth of /home/NAME/.local/share/hatch/env/virtual/PROJECT/HASH/ENVIRONMENT, plus one."""
 OF_THE_SYSTEM = frozenset(
     (
         "bin",
@@ -178,8 +178,8 @@ def walked(machine: Machine) -> Iterator[tuple[str, list[str]]]:
 
 
 def behind_wrapper(machine: Machine, executable: str) -> tuple[str, dict[str, str]]:
-    """The Python that a wrapper of Nix's, Guix's or one's own starts, and the variables that it sets for it;
-    of another program itself, and {}.
+    """The Python that a wrapper script (of Nix, of Guix or self-made) starts, and the variables that the
+    wrapper sets for it; for any other program the program itself, and {}.
 
     A wrapper is a shell script that ends in exec, or a program made by makeCWrapper, which contains its own
     command line (nixpkgs, make-binary-wrapper.sh and make-wrapper.sh).
@@ -222,8 +222,8 @@ def behind_shim(machine: Machine, executable: str) -> str:
 
 
 def site_folders(machine: Machine, prefix: str, version: str | None) -> list[str]:
-    """The site-packages (Debian: dist-packages) folders of a prefix, of its newest Python if none is
-    named."""
+    """The site-packages (Debian: dist-packages) folders of a prefix, for its newest Python if no version is
+    given."""
     minor = ".".join((version or "").split(".")[:2])
     if not minor:
         numbers = {

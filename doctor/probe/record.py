@@ -108,7 +108,8 @@ _BLOCK = lazy.compile(BEGIN + r"\s([A-Za-z0-9+/=\s]{1,400000})" + END)
 
 
 def packed(record: dict[str, Any]) -> list[str]:
-    """A record as lines of letters, which survive pasting into a form; compressed to a seventh."""
+    """A record as lines of letters, which survive pasting into a form; compressed to about a seventh of its
+    size."""
     import base64
     import zlib
 

@@ -10,8 +10,8 @@ from doctor.values import dataclass, field, replace
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One file that the search met: how it was found, and what keeps it from being used ("" if nothing
-    does)."""
+    """One file that the search came across: how it was found, and what keeps it from being used ("" if
+    nothing does)."""
 
     path: str
     via: str
@@ -64,7 +64,7 @@ class Loaded:
 
 
 class Refused(Exception):  # noqa: N818
-    """The call fails; contains the data for its Resolution."""
+    """Raised when a simulated call fails; contains the data for its Resolution."""
 
     def __init__(
         self,
@@ -96,5 +96,5 @@ def refused(name: str, refusal: Refused, via: str, shadowed: tuple[Candidate, ..
 
 
 def with_skipped(result: Resolution, skipped: tuple[Candidate, ...]) -> Resolution:
-    """A resolution with the files that the search skipped before."""
+    """A resolution to which the files that the search skipped earlier are added."""
     return replace(result, skipped=(*skipped, *result.skipped))

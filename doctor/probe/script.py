@@ -1,6 +1,7 @@
 """Scripts that run in another process: their source, and their output as JSON between cookies.
 
-Other output of a site package, a driver or a library does no harm, because only the script knows the cookie.
+The cookie is a random word that only the script knows, so other output, of a driver or a library, does no
+harm.
 """
 
 from __future__ import annotations

@@ -30,13 +30,13 @@ TURNS = 50
 STEPS = 5000
 """The most statements to follow, in all files together."""
 UNKNOWN = "\0"
-"""Stands for a value that only running the command would show."""
+"""Stands for a value that only running a command would show."""
 _NAME = lazy.compile(r"[A-Za-z_]\w*")
 _ASSIGNED = lazy.compile(r"([A-Za-z_]\w*)(\+?)=(.*)", re.DOTALL)
 _PACKAGE = lazy.compile(r"import nvidia(?:\.(\w{1,60}))?.{0,400}?__(?:file|path)__", re.DOTALL)
 _VARIABLE = lazy.compile(r"\$(?:(\w+)|\{(\w+)(?:(:?[-+=])([^{}]*(?:\$\{\w+\}[^{}]*)*))?\})")
 _INSIDE = r"\([^()]*(?:\([^()]*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)[^()]*)*\)[^()]*)*\)"
-"""Brackets in one another: commands, and those of the Python that they start."""
+"""Matches brackets within brackets: commands, and the code of a Python that they start."""
 _WORD = lazy.compile(r"(?:\$" + _INSIDE + r"""|`[^`]*`|"(?:[^"\\]|\\.)*"|'[^']*'|\\.|[^\s"'\\`])+""")
 _COMMAND = lazy.compile(r"\$" + _INSIDE + r"|`[^`]*`")
 Statement: TypeAlias = "tuple[int, str, str]"

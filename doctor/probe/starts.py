@@ -1,4 +1,4 @@
-"""The ways to start a program of a Python environment, and the environment variables of each.
+"""Finds the ways to start a program of a Python environment, and the environment variables of each.
 
 Variables do not belong to a machine but to a process: a login shell has those of /etc/environment and the
 profile, an activated environment those of activate.d and of its project, a service those of its unit, a

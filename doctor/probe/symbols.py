@@ -1,4 +1,4 @@
-"""Symbols that a library needs and that nothing in the process defines, so that dlopen fails.
+"""Finds symbols that a library needs but nothing in the process defines, so that dlopen fails.
 
 TensorFlow opens its libraries with RTLD_NOW (tsl/platform/default/load_library.cc, LoadDynamicLibrary), so
 every symbol is looked up at once, whatever the library's own flags say about lazy binding. Only symbols

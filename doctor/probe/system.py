@@ -1,5 +1,5 @@
-"""The environment of a program: operating system, kernel, glibc, CPU, container, WSL, scheduler, notebook
-service.
+"""Reads the surroundings of a program: operating system, kernel, glibc, CPU, container, WSL, scheduler,
+notebook service.
 
 All of it comes from files and environment variables; nothing is run.
 """
@@ -143,7 +143,7 @@ def surroundings(machine: Machine) -> Iterator[Fact]:
     if "slurm" not in seen and machine.system == "linux":
         sbatch = machine.which("sbatch") or machine.which("srun")
         if sbatch:
-            source = Source(sbatch, None, "Slurm is installed, and this process is not in a job")
+            source = Source(sbatch, None, "Slurm is installed, but this process is not in a job")
             yield from kind("slurm-login", source)
             yield Symptom(source, "login-node")
     yield from _jetson(machine)

@@ -1,4 +1,4 @@
-"""The installed CUDA and cuDNN versions and their places, from toolkits, file names, wheels and conda
+"""Finds the installed CUDA and cuDNN versions and their places, from toolkits, file names, wheels and conda
 packages.
 
 The ones that TensorFlow would open come first.

@@ -1,4 +1,4 @@
-"""The libraries that the installed TensorFlow build opens.
+"""Determines the libraries that the installed TensorFlow build opens.
 
 The build itself counts first: what its files are linked to, then what its build_info.py states. The row of
 its release counts if the build is the wheel from which the row was read; a release that is not in the table

@@ -185,8 +185,8 @@ class Ways:
     def _only_so(
         self, chosen: Start, facts: Sequence[Fact], environment: Environment, installed: Installed
     ) -> Iterator[Fact]:
-        """The symptom that the libraries are found only because of what an activation, a notebook, a service
-        or a job sets."""
+        """The symptom that the libraries are found only thanks to the variables that an activation, a
+        notebook, a service or a job sets."""
         if chosen.kind == "modules":  # without them there is no TensorFlow
             yield _symptom("start-needed", chosen, ("tensorflow",))
             return
@@ -252,8 +252,8 @@ def _under(machine: Machine, start: Start) -> Machine:
 
 
 def _for_search(start: Start) -> Mapping[str, str]:
-    """The variables that locate the Python: a login shell's PATH does not show which one is
-    used."""
+    """The variables with which the Python is searched: those of the start, but PATH only for a container,
+    because a login shell's PATH does not show which Python is used."""
     return start.env if start.kind == "container" else {k: v for k, v in start.env.items() if k != "PATH"}
 
 

@@ -177,7 +177,7 @@ def _unexamined(comparison: Comparison, *, verbose: bool) -> list[_Section]:
     for what, names in _first(list(found.items()), verbose):
         rows += [
             _Line("nodes", _names(names, verbose=verbose)),
-            _Line("text", f"could not be looked at: {', '.join(what)}"),
+            _Line("text", f"could not be examined: {', '.join(what)}"),
         ]
     return [_Section("Not examined, so these verdicts are incomplete", "unknown", rows)] if rows else []
 

@@ -165,7 +165,7 @@ class _Page:
             rows.append(f"<dt>{escape(fact.label)}</dt><dd>{self._text(fact.value)}{note}</dd>")
         for unread in content.not_examined(self.diagnosis.facts):
             rows.append(
-                f"<dt>{self._text(unread.what)}</dt><dd>could not be looked at:"
+                f"<dt>{self._text(unread.what)}</dt><dd>could not be examined:"
                 f" {self._text(unread.reason)}</dd>"
             )
         if not rows:

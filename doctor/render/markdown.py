@@ -106,7 +106,7 @@ class _Page:
             for u in content.not_examined(self.diagnosis.facts)
         ]
         if unread:
-            rows += ["What could not be looked at:", "", *fence(unread), ""]
+            rows += ["What could not be examined:", "", *fence(unread), ""]
         absent = [
             f"{self._text(a.what)}: {self._quote(a.source.text)}"
             for a in content.not_there(self.diagnosis.facts)

@@ -233,7 +233,7 @@ class Page:
                     value = value[:300] + self.symbols["cut"]
                 self._prose("  ", f"{known.label}: {value}" + (f" ({where})" if where else ""))
         if unread:
-            self._heading("What could not be looked at")
+            self._heading("What could not be examined")
             for item in unread:
                 self._prose(f"  {self.symbols['unknown']} ", f"{line(item.what)}: {line(item.reason)}")
 

@@ -58,7 +58,7 @@ def find_interpreter(named: str | None, command: Iterable[str]) -> Path | None:
         except (FileNotFoundError, NotADirectoryError):
             is_folder = False
         except OSError as problem:
-            raise CallError(f"{named} cannot be looked at: {problem.strerror}") from problem
+            raise CallError(f"{named} cannot be examined: {problem.strerror}") from problem
         inside = [path / "bin" / name for name in ("python", "python3")] if is_folder else [path]
         for candidate in inside:
             if os.access(candidate, os.X_OK):

@@ -1,4 +1,4 @@
-"""What could not be looked at is never called absent, and a machine on which it decides never healthy."""
+"""What could not be examined is never called absent, and a machine on which it decides never healthy."""
 
 from __future__ import annotations
 
@@ -90,12 +90,12 @@ def test_an_interpreter_that_cannot_be_started_is_reported(tmp_path: Path) -> No
     assert "did not answer" in {f.what: f.reason for f in facts.of(Unreadable)}["python"]
 
 
-# --- places that cannot be looked at, in another root ---------------------------------------------
-# As root every mode is readable: a link that leads to itself cannot be looked at by anybody.
+# --- places that cannot be examined, in another root ---------------------------------------------
+# As root every mode is readable: a link that leads to itself cannot be examined by anybody.
 
 
 def close(machine: Folder, path: str) -> None:
-    """Make a file or folder one that cannot be looked at."""
+    """Make a file or folder one that cannot be examined."""
     place = machine.root / path.lstrip("/")
     if place.is_dir() and not place.is_symlink():
         shutil.rmtree(place)
@@ -235,7 +235,7 @@ def test_the_environment_in_use_that_cannot_be_looked_at_is_reported(tmp_path: P
 def test_a_python_that_cannot_be_looked_at_is_refused_with_the_reason(tmp_path: Path) -> None:
     machine = Folder(tmp_path)
     close(machine, "/closed")
-    with pytest.raises(NoPythonError, match="cannot be looked at: Too many levels"):
+    with pytest.raises(NoPythonError, match="cannot be examined: Too many levels"):
         machine.facts("/closed/bin/python")
 
 

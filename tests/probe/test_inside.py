@@ -131,7 +131,7 @@ def test_links_are_followed_inside_the_root(tree: Path, route: str) -> None:
     assert machine.names("/") == sorted(path.name for path in tree.iterdir())
 
 
-# --- what cannot be looked at is not absent -------------------------------------------------------
+# --- what cannot be examined is not absent -------------------------------------------------------
 
 
 def test_what_cannot_be_looked_at_is_noted_and_what_is_absent_is_not(tree: Path, route: str) -> None:

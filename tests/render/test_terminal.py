@@ -165,7 +165,7 @@ def test_verbose_shows_every_fact_with_its_source_and_what_was_not_examined(
         assert f"report.txt:{fact.source.line}" in text
     assert "kernel module: no permission" in text
     assert "kernel module: no permission" in rendered(more, Options()), (
-        "what could not be looked at is never hidden"
+        "what could not be examined is never hidden"
     )
 
 

@@ -51,6 +51,7 @@ __getattr__ = lazy.names(
         "device_placement": "placement",
         "environment": "variables",
         "era": "eras",
+        "era_name": "eras",
         "has_growth_variable": "eras",
         "list_gpus": "checks",
         "log_placement": "placement",
