@@ -52,6 +52,8 @@ def each(
                     test(**given, **fixtures)
                 except AssertionError as problem:
                     wrong.append(f"{ids(value)}: {problem}")
+                except Exception as problem:
+                    raise AssertionError(f"the case {ids(value)}") from problem
             assert not wrong, f"{len(wrong)} cases:\n" + "\n".join(wrong)
 
         asked = inspect.signature(test)

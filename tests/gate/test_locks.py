@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from doctor.plan.yaml_lines import entries
 from doctor.tables import Tables
 from tests.gate.test_gate import held
 from tests.plan.contexts import errors, judged, left_out
+from tests.sampling import each
 
 INDEX = "https://index.example/simple"
 
@@ -327,23 +329,12 @@ def test_yaml_paths() -> None:
     assert found == [(("a", 2, "b"), "1"), (("a", 2, "c"), "x: y"), (("a", 4), "d"), (("e", "h"), "[1, 2]")]
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["uv.lock", "poetry.lock", "conda-lock.yml", "pixi.lock", "pixi.toml", "compose.yml", "pylock.toml"],
-)
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "\0",
-        "[" * 5000,
-        "{" * 5000,
-        "- " * 5000,
-        "a: " * 5000,
-        '"' * 5001,
-        "[[package]]\n" * 500,
-        'name = "' + "\\" * 4000,
-    ],
-)
+NO_LOCK = ("", "\0", "[" * 5000, "{" * 5000, "- " * 5000, "a: " * 5000, '"' * 5001, "[[package]]\n" * 500,
+           'name = "' + "\\" * 4000)  # fmt: skip
+
+
+@each("name, text", itertools.product(
+    ("uv.lock", "poetry.lock", "conda-lock.yml", "pixi.lock", "pixi.toml", "compose.yml", "pylock.toml"), NO_LOCK
+))  # fmt: skip
 def test_what_is_no_such_file_is_read_without_an_error(name: str, text: str) -> None:
     read(text, name)

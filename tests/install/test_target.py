@@ -91,7 +91,7 @@ def log(tmp_path: Path) -> Iterator[Callable[[str], Log]]:
         one.close()
 
 
-STRIDES = [9, pytest.param(1, marks=pytest.mark.slow)]
+STRIDES = [13, pytest.param(1, marks=pytest.mark.slow)]
 """From one step that is struck to the next."""
 
 

@@ -29,7 +29,7 @@ ONCE_SLOW = {
 }
 
 
-@pytest.mark.parametrize("name", sampled(ONCE_SLOW, 3))
+@pytest.mark.parametrize("name", sampled(ONCE_SLOW, 2))
 def test_what_was_slow_is_read_in_a_time_in_proportion_to_its_size(name: str) -> None:
     text = ONCE_SLOW[name]
     started = time.process_time()

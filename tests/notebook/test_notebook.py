@@ -91,8 +91,8 @@ def errors(outputs: list[dict[str, Any]]) -> list[str]:
     return [out["ename"] for out in outputs if out["output_type"] == "error"]
 
 
-def test_a_cell_is_explained_below_itself_and_its_exception_stays_its_own(kernels: Run) -> None:
-    _, cell, quiet, *failing = run(
+def test_a_cell_is_explained_below_itself_and_auto_explains_tensorflows_trouble_once(kernels: Run) -> None:
+    outputs = run(
         kernels(),
         LOAD,
         f"%%tfgpu\n{PRINTS}\nprint('done')",
@@ -101,24 +101,6 @@ def test_a_cell_is_explained_below_itself_and_its_exception_stays_its_own(kernel
         "%%tfgpu\nx = = 1",
         "x = 2",
         "1 / 0",
-    )
-    (explanation,) = shown(cell)
-    assert "cuda-missing" in explanation["text/plain"] or "not on this machine" in explanation["text/plain"]
-    assert set(explanation) == {"text/plain", "text/markdown", "text/html"}
-    assert explanation["text/html"].startswith("<iframe sandbox srcdoc=")
-    assert "<script" not in explanation["text/html"]
-    assert streams(cell).strip() == "done"
-    assert "libcudart.so.11.0" in streams(cell, "stderr"), "what is captured is passed on"
-    (nothing,) = shown(quiet)
-    assert "printed nothing in this cell" in nothing["text/plain"]
-    assert [errors(one) for one in failing] == [["KeyError"], ["SyntaxError"], [], ["ZeroDivisionError"]]
-    assert len(shown(failing[0])) == 1
-
-
-def test_auto_explains_tensorflows_trouble_once_and_nothing_else(kernels: Run) -> None:
-    outputs = run(
-        kernels(),
-        LOAD,
         "%tfgpu auto",
         "1 / 0",
         "raise MemoryError('CUDA out of memory')",
@@ -131,9 +113,22 @@ def test_auto_explains_tensorflows_trouble_once_and_nothing_else(kernels: Run) -
         "%tfgpu off",
         PRINTS,
     )
-    assert [len(shown(cell)) for cell in outputs] == [0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0]
-    assert errors(outputs[2]) == ["ZeroDivisionError"]
-    assert errors(outputs[3]) == ["MemoryError"]
+    _, cell, quiet, *failing = outputs[:7]
+    (explanation,) = shown(cell)
+    assert "cuda-missing" in explanation["text/plain"] or "not on this machine" in explanation["text/plain"]
+    assert set(explanation) == {"text/plain", "text/markdown", "text/html"}
+    assert explanation["text/html"].startswith("<iframe sandbox srcdoc=")
+    assert "<script" not in explanation["text/html"]
+    assert streams(cell).strip() == "done"
+    assert "libcudart.so.11.0" in streams(cell, "stderr"), "what is captured is passed on"
+    (nothing,) = shown(quiet)
+    assert "printed nothing in this cell" in nothing["text/plain"]
+    assert [errors(one) for one in failing] == [["KeyError"], ["SyntaxError"], [], ["ZeroDivisionError"]]
+    assert len(shown(failing[0])) == 1, "and the exception stays its own"
+    automatic = outputs[7:]
+    assert [len(shown(cell)) for cell in automatic] == [0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0]
+    assert errors(automatic[1]) == ["ZeroDivisionError"]
+    assert errors(automatic[2]) == ["MemoryError"]
 
 
 DESCRIPTORS = """import os

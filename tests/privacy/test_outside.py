@@ -252,9 +252,10 @@ def test_answers_of_other_types_are_no_defect(
                 answers(["check", "--root", str(tmp_path), "--format", "json"], capsys)
 
 
+@pytest.mark.parametrize("step", [9, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("wrong", sampled(WRONG, 1), ids=repr)
 def test_a_saved_or_printed_machine_of_other_types_is_refused_or_read(
-    wrong: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    wrong: Any, step: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from doctor.cli import main
     from doctor.facts import (
@@ -288,10 +289,10 @@ def test_a_saved_or_printed_machine_of_other_types_is_refused_or_read(
     }
     printed["facts"]["cuda"] = {"value": "12.2", "evidence": [{"source": "x"}]}
     file = tmp_path / "m.json"
-    for mutant in mutants(saved, wrong)[WRONG.index(wrong) % 3 :: 3]:
+    for mutant in mutants(saved, wrong)[WRONG.index(wrong) % 3 :: step]:
         file.write_text(json.dumps(mutant), encoding="utf-8")
         answers(["check", "--from", str(file), "--format", "json"], capsys)
-    for mutant in (*mutants(printed, wrong)[:60:2], *mutants(saved, wrong)[::9]):
+    for mutant in (*mutants(printed, wrong)[: 60 : max(2, step // 2)], *mutants(saved, wrong)[:: 3 * step]):
         file.write_text(json.dumps(mutant), encoding="utf-8")
         answers(["plan", "--machine", str(file)], capsys)
 

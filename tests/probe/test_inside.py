@@ -236,7 +236,7 @@ def paths_of(machine: Machine) -> list[str]:
     return [path for path in watched.paths if not machine.root.startswith(path)]  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("step", [20, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [40, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("make", [fifo, sparse, folder, looped, away], ids=lambda make: make.__name__)
 def test_no_file_that_is_read_can_be_put_in_our_way(
     tmp_path: Path, make: Callable[[Path], object], step: int

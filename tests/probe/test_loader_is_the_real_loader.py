@@ -147,7 +147,7 @@ def simulated(program: Path, names: list[str], env: dict[str, str], cwd: Path) -
     return results
 
 
-@pytest.mark.parametrize("seed", sampled(range(100), 20))
+@pytest.mark.parametrize("seed", sampled(range(100), 10))
 def test_the_same_file_or_the_same_error_over_random_layouts(seed: int, parts: Path, tmp_path: Path) -> None:
     chance = random.Random(seed)
     shutil.copytree(parts / chance.choice(["plain", "rpath", "runpath"]), tmp_path / "app")

@@ -375,7 +375,7 @@ def cpu_without_avx(machine: Folder) -> Folder:
     return machine.write("/proc/cpuinfo", "flags\t\t: fpu sse sse2 ssse3 sse4_1 sse4_2 popcnt cx16 lahf_lm\n")
 
 
-@pytest.mark.parametrize("name", sampled(FAULTS, 24))
+@pytest.mark.parametrize("name", sampled(FAULTS, 16))
 def test_the_verdict_names_the_fault(name: str, tmp_path: Path) -> None:
     code, make = FAULTS[name]
     diagnosis = make(Folder(tmp_path / name)).diagnosis()
@@ -451,7 +451,7 @@ HEALTHY: dict[str, Callable[[Folder], Folder]] = {
 }
 
 
-@pytest.mark.parametrize("name", sampled(HEALTHY, 8))
+@pytest.mark.parametrize("name", sampled(HEALTHY, 6))
 def test_a_healthy_machine_gets_no_error(name: str, tmp_path: Path) -> None:
     diagnosis = HEALTHY[name](Folder(tmp_path / "healthy")).diagnosis()
     assert diagnosis.verdict.code == "healthy", codes(diagnosis)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 
 import pytest
 
 from doctor.remedies.driver import family, install
+from tests.sampling import each
 
 SYSTEMS = (
     "Ubuntu 24.04",
@@ -48,8 +50,7 @@ def test_driver_of_the_branch_that_serves_the_gpu(
     assert last_470 in first(system, "470")
 
 
-@pytest.mark.parametrize("system", SYSTEMS)
-@pytest.mark.parametrize("last", ["", "580", "470"])
+@each("system, last", itertools.product(SYSTEMS, ["", "580", "470"]))
 def test_every_command_parses_needs_an_administrator_and_is_checked_after_the_restart(
     system: str, last: str
 ) -> None:

@@ -111,7 +111,7 @@ WAYS: tuple[tuple[str, dict[str, int]], ...] = (
 )
 
 
-@pytest.mark.parametrize("name", sampled(FAULTS, 7))
+@pytest.mark.parametrize("name", sampled(FAULTS, 5))
 def test_report_of_a_faulty_machine_reads_back_the_same(name: str, tmp_path: Path) -> None:
     _code, make = FAULTS[name]
     form, more = WAYS[list(FAULTS).index(name) % len(WAYS)]

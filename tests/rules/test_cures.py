@@ -72,7 +72,7 @@ def wrong(finding: Finding, picture: Case) -> Iterator[str]:
             yield f"{build.requirement} does not run on driver {driver.version}"
         if python is not None and python not in build.pythons:
             yield f"{build.requirement} has no wheel for Python {python}"
-        for companion in compat.companion_packages(build, bundled()):
+        for companion in compat.companions(build, bundled()):
             steps = [step.text for step in finding.prescription if build.requirement in step.text]
             if steps and not any(companion.requirement in text for text in steps):
                 yield f"{build.requirement} without {companion.requirement}: {companion.why}"

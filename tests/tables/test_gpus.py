@@ -123,12 +123,13 @@ def test_key_keeps_what_tells_models_apart() -> None:
     assert trimmed("GeForce RTX 3050 A Laptop GPU") != trimmed("GeForce RTX 3050 Laptop GPU")
 
 
+@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.slow)])
 def test_every_named_device_is_found_by_its_own_name(
-    tables: Tables, raw: Callable[[str], list[dict[str, Any]]]
+    step: int, tables: Tables, raw: Callable[[str], list[dict[str, Any]]]
 ) -> None:
     """The chip of each row is among those that a look-up of its name gives."""
     lost = []
-    for row in raw("gpus"):
+    for row in raw("gpus")[::step]:
         if row["name"] == row["chip"]:
             continue
         if row["capability"] not in {gpu.capability for gpu in tables.gpu(row["name"])}:

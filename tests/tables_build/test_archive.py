@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import random
+import shutil
 import struct
 import zipfile
 from collections.abc import Iterator
@@ -20,15 +21,23 @@ from tests.tables_build.made_wheels import Index, make_wheel, served
 NOISE = random.Random(7).getrandbits(3 << 23).to_bytes(3 << 20, "little")
 
 
-@pytest.fixture
-def index(tmp_path: Path) -> Iterator[Index]:
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three thousand members and a large one: made once."""
+    made = tmp_path_factory.mktemp("wheel") / "a.whl"
     members: dict[str, str | bytes] = {
         f"package/module_{number}.py": f"x = {number}\n" for number in range(3000)
     }
     members["package/library.so"] = NOISE
-    make_wheel(tmp_path / "a.whl", members)
-    with zipfile.ZipFile(tmp_path / "a.whl", "a", zipfile.ZIP_STORED) as archive:
+    make_wheel(made, members)
+    with zipfile.ZipFile(made, "a", zipfile.ZIP_STORED) as archive:
         archive.writestr("stored.txt", b"as it is")
+    return made
+
+
+@pytest.fixture
+def index(wheel: Path, tmp_path: Path) -> Iterator[Index]:
+    shutil.copy(wheel, tmp_path)
     with served(Index(tmp_path)) as index:
         yield index
 
