@@ -62,7 +62,6 @@ __getattr__ = lazy.names(
         "multi_worker": "several",
         "pin_to_cpu": "placement",
         "soft_placement": "placement",
-        "era_name": "eras",
         "virtual_gpus": "memory",
         "visible_devices": "placement",
     },
