@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from doctor.facts import PROSE, CudaVersion, PythonVersion, TensorFlowBuild
+from doctor.facts import PROSE, CudaVersion, Gpu, PythonVersion, TensorFlowBuild
 from doctor.findings import Part
 from doctor.judge.answers import (
     agreed,
@@ -27,6 +27,7 @@ from doctor.remedies.fitness import situation
 
 if TYPE_CHECKING:
     from doctor.case import Case
+    from doctor.compat import Answer
     from doctor.tables import TensorFlowRelease
 
 SEVERAL = 8
@@ -131,35 +132,50 @@ def _gpu(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
         return
     yield from without_gpu(case, gpu_builds[-1])
     for gpu in case.gpus:
-        capability = gpu.compute_capability
-        if not capability:
+        possible = (gpu.compute_capability,) if gpu.compute_capability else _possible(gpu, case)
+        if not possible:
             continue
-        here = situation(case, capabilities=(capability,), driver=None)
-        answers = [compat.runs_on_gpu(build, here, case.tables) for build in gpu_builds]
+        answers = [
+            compat.runs_on_gpu(build, situation(case, capabilities=(capability,), driver=None), case.tables)
+            for capability in possible
+            for build in gpu_builds
+        ]
         answer = agreed(answers)
         kernels = gpu_builds[-1].compute_capabilities
         listed = kernels.compiled if kernels else ()
-        needs = f"compute capability {span(listed)}" if listed else ""
-        fits = is_fit(answer)
-        code = ""
-        if answer is not None and answer.verdict in ("no", "slow"):
-            newer = not listed or capability_number(capability) > capability_number(listed[0])
-            code = "gpu-arch-too-new" if newer else "gpu-arch-too-old"
-        have = f"{gpu.name or 'GPU'} ({capability})"
+        codes = {_misfit(answer, capability, listed) for capability in possible}
+        if len(codes) > 1:
+            continue
         rows = answer.refs if answer is not None else ()
         reason = answer.reason if answer is not None else ""
         yield Part(
             "gpu",
-            have,
-            needs,
-            fits,
+            f"{gpu.name or 'GPU'} ({' or '.join(possible)})",
+            f"compute capability {span(listed)}" if listed else "",
+            is_fit(answer),
             (gpu.source,),
             rows,
             reason,
-            code,
+            codes.pop(),
             slow=answer is not None and answer.verdict == "slow",
             rank=max(gpu.rank, release_rank(case)),
         )
+
+
+def _possible(gpu: Gpu, case: Case) -> tuple[str, ...]:
+    """The compute capabilities of the cards that share this name, if they are several."""
+    found = {row.capability for row in case.tables.gpu(gpu.name or "") if row.capability}
+    return tuple(sorted(found, key=capability_number))
+
+
+def _misfit(answer: Answer | None, capability: str, compiled: Sequence[str]) -> str:
+    """The code for a GPU that cannot run, or cannot yet run, what a build was compiled for; "" if it can."""
+    if answer is None or answer.verdict not in ("no", "slow"):
+        return ""
+    # older code does not run on a newer card, but newer code is no reason to call a card too new
+    newest = max(map(capability_number, compiled), default=(0, 0))
+    newer = answer.verdict == "slow" or capability_number(capability) > newest
+    return "gpu-arch-too-new" if newer else "gpu-arch-too-old"
 
 
 def _driver(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:

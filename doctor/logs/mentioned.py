@@ -120,13 +120,14 @@ _CARD = lazy.compile(
     re.IGNORECASE | re.ASCII,
 )
 """Matches a card's number and what follows it, which together name nothing else."""
+_NUMBERS = "10[5-8]0|16[56]0|20[678]0|30[5-9]0|40[6-9]0|50[6-9]0"
 _NUMBER = lazy.compile(
-    r"(?:^|[,，;、(:：]|\b(?:single|an?|one|my|the|on))\s?"
-    r"(?P<card>10[5-8]0|16[56]0|20[678]0|30[5-9]0|40[6-9]0|50[6-9]0)"
-    r"(?=\s?(?:$|[,，;、):：.](?!\d)|\d{1,2} ?G\b))",
+    r"(?:^|[,，;、(:：]|\b(?:single|an?|one|my|the|on)|[用是张块片卡有买的在上换为])\s?"
+    rf"(?P<card>{_NUMBERS})(?=\s?(?:$|[,，;、):：?？。.](?!\d)|\d{{1,2}} ?G\b|[的卡显上机服和跟能]))"
+    rf"|(?<![\w.:-])(?P<chinese>{_NUMBERS})(?=\s?[的显]?(?:显?卡|机器|服务器))",
     re.IGNORECASE | re.MULTILINE,
 )
-"""Matches a card's number alone, as an item of a list."""
+"""Matches a card's number alone: as an item of a list, or beside the Chinese words for a card or its use."""
 
 _KIND = (
     r"(?:an? |any |my own )?(?:(?:nvidia|dedicated|discrete|cuda|cuda[- ](?:capable|enabled)|physical) ){0,2}"
@@ -179,7 +180,12 @@ def read_mentioned(text: Text, printed: Collection[int], facts: Sequence[Fact]) 
 def _cards(line: str, source: Source) -> Iterator[Fact]:
     for match in (*_CARD.finditer(line), *_NUMBER.finditer(line)):
         if not elsewhere(match) and not asked_for(match):
-            yield Gpu(source, match.groupdict().get("card") or match[0], rank=PROSE)
+            yield Gpu(source, _card_of(match), rank=PROSE)
+
+
+def _card_of(match: re.Match[str]) -> str:
+    groups = match.groupdict()
+    return groups.get("card") or groups.get("chinese") or match[0]
 
 
 def _versions(line: str, source: Source) -> Iterator[Fact]:

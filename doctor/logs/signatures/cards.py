@@ -318,16 +318,16 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "other-gpu",
         words(
-            "firepro|firegl|intel (r)|apple m|apple silicon|m1|m2|m3|m4|radeon|rx5|rx6|rx7|intel(r)"
+            "firepro|firegl|intel (r)|apple m|apple silicon|m1|m2|m3|m4|radeon|rx4|rx5|rx6|rx7|rx9|intel(r)"
             " arc|intel(r) uhd|intel uhd|intel hd|iris|integrated graphics|amd"
-            " gpu|rx 5|rx 6|rx 7|amd radeon|rocm|intel graphics|intel(r) hd|intel arc"
+            " gpu|rx 4|rx 5|rx 6|rx 7|rx 9|amd radeon|rocm|intel graphics|intel(r) hd|intel arc"
         ),
         r"(?P<apple>\bApple (?:Silicon|M[1-4]\b)|\bM[1-4] (?:Mac|chip|MacBook|(?:Pro|Max|Ultra)\b)|\b(?:Mac"
         r"|MacBook|iMac|mini|Air|MBP)"
         r" (?:\w+ )?M[1-4]\b)|(?P<amd>\bFire(?:Pro|GL)(?: ?[A-Z]?\d{3,4}\w?)?|(?:AMD )?Radeon(?:\(TM\)|™|"
         r"(?<=n)s\b)?(?:["
         r" -](?:RX|R[579]|HD|VII|Pro|Vega|Instinct|Graphics|XTX?|GRE|Mobile|M?W?\d{2,4}[a-z]{0,3})\b)*|\bRX"
-        r" ?[567]\d{3}\w{0,3}(?: ?XTX?)?)|(?P<intel>Intel(?: ?\(R\))? (?:U?HD|Iris|Arc)[\w"
+        r" ?(?:[5-9]\d{3}\w{0,3}(?: ?XTX?)?|[45][5-9]0X?\b))|(?P<intel>Intel(?: ?\(R\))? (?:U?HD|Iris|Arc)[\w"
         r" ().-]{0,24}|intel\s+integrated graphics|integrated graphics)",
         "GPU: AMD Radeon RX 580",
         other_gpu,
