@@ -71,13 +71,18 @@ def package_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[P
     version = known.version.split("+")[0]
     installed = {p.name: p for p in facts.of(Package) if p.name in _NAMES and p.version}
     last = case.tables.tensorflow("2.12.0", "tensorflow-gpu", "any")
-    if "tensorflow-gpu" in named and minor_release(version) >= (2, 12):
+    removed = named.get("tensorflow-gpu")
+    of_another = getattr(removed, "version", None) not in (
+        None,
+        known.version,
+    )  # named with a release of its own
+    if removed is not None and not of_another and minor_release(version) >= (2, 12):
         yield Part(
             "package",
             f"tensorflow-gpu {version}",
             "tensorflow",
             False,
-            (named["tensorflow-gpu"].source,),
+            (removed.source,),
             (last.ref,) if last is not None else (),
             "tensorflow-gpu ended with 2.11.0; its 2.12.0 always fails",
             "tf-gpu-package-removed",

@@ -146,7 +146,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "platform-windows",
         (":\\", ".dll", "\\lib\\site-packages", "win_amd64", "on win32", " mingw64 ", " mingw32 "),
-        r"\b[A-Z]:\\+(?:Users|Program|Windows|Python|Anaconda|ProgramData|\w+\\)|\\lib\\site-packages|cu\w+64_\d+\.dll|(?:nvcuda|msvcp140(?:_1)?|vcruntime140(?:_1)?)\.dll|(?<!`)\bwin_amd64\b|\]"
+        r"(?<![\w/])[A-Za-z]:\\\w[\w.-]{0,40}\.[a-z]\w{1,3}\b|\b[A-Z]:\\+(?:Users|Program|Windows|Python|Anaconda|ProgramData|\w+\\)|\\lib\\site-packages|cu\w+64_\d+\.dll|(?:nvcuda|msvcp140(?:_1)?|vcruntime140(?:_1)?)\.dll|(?<!`)\bwin_amd64\b|\]"
         r" on win32| MINGW(?:64|32) [~/]",
         r"C:\Users\me\anaconda3\lib\site-packages\tensorflow\__init__.py",
         platform("windows"),

@@ -69,6 +69,10 @@ def cuda_compat_package(case: Case) -> Iterator[Finding]:
     older = bool(
         mismatch and mismatch.kernel and mismatch.user and dotted(mismatch.user) < dotted(mismatch.kernel)
     )
+    # the image's own libcuda is of the driver that came with its CUDA; a host's is not, except by chance
+    shipped = mismatch.user.strip(".") if mismatch and mismatch.user else ""
+    with_cuda = case.tables.driver_cuda(shipped) if shipped else None
+    image = bool(with_cuda and case.cuda and dotted(case.cuda.version)[:2] == dotted(with_cuda)[:2])
     # a GeForce card in a container: the image's own libcuda replaced the host's, which only data-centre
     # cards allow
     geforce = case.container and any("geforce" in (g.name or "").lower() for g in case.gpus)
@@ -80,7 +84,7 @@ def cuda_compat_package(case: Case) -> Iterator[Finding]:
     unfit = _unfit(case) if path and facts.kind == "machine" else ""
     if registered(case) or not (
         (path and (codes or mismatch))
-        or (older and inside)
+        or ((older or image) and inside)
         or (lifted and codes)
         or (geforce and codes)
         or brought

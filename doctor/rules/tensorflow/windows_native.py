@@ -27,7 +27,14 @@ from doctor.tables import dotted
         "cudnn-missing",
         "cuda-version-mismatch",
     ),
-    needs=("windows-native", "windows-native-stated", "intel-package", TensorFlowVersion, Package),
+    needs=(
+        "windows-native",
+        "windows-native-stated",
+        "intel-package",
+        "and-cuda-installed",
+        TensorFlowVersion,
+        Package,
+    ),
 )
 def tf_windows_native(case: Case) -> Iterator[Finding]:
     """TensorFlow after 2.10 has no GPU support on native Windows.
@@ -56,6 +63,8 @@ def tf_windows_native(case: Case) -> Iterator[Finding]:
         and dotted(re.split(r"[a-z+]", known.version)[0].strip(".")) >= (2, 11)
         and known.rank <= 2
     )
+    # the extra exists from 2.14 on
+    extra = facts.symptoms("and-cuda-installed") if case.platform == "windows" and known is None else []
     hinted = late and facts.has("mentions-gpu")
     old = (
         known is not None
@@ -76,6 +85,7 @@ def tf_windows_native(case: Case) -> Iterator[Finding]:
         not said
         and not stated
         and not intel
+        and not extra
         and not hinted
         and not (late and (wanting or facts.kind == "machine" or facts.has("cudart-stub", "gpu-skipped")))
     ):
@@ -86,12 +96,19 @@ def tf_windows_native(case: Case) -> Iterator[Finding]:
         "tf-windows-native",
         "The Windows wheels of TensorFlow 2.11 and later hold no CUDA code and do not use an installed"
         " CUDA or cuDNN.",
-        [*said[:1], *stated[:1], *intel[:1], *([known] if late else []), *(wanting[:1] if not said else [])],
+        [
+            *said[:1],
+            *stated[:1],
+            *intel[:1],
+            *extra[:1],
+            *([known] if late else []),
+            *(wanting[:1] if not said else []),
+        ],
         confidence=(
             "certain"
             if said or (wanting and known is not None and known.rank <= 1)
             else "likely"
-            if wanting or stated or facts.kind == "machine"
+            if wanting or stated or extra or facts.kind == "machine"
             else "possible"
         ),
         tables=[row] if row else [],
