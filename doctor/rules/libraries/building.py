@@ -62,8 +62,8 @@ def building(case: Case, code: str) -> Iterator[Finding]:
     yield found(
         code,
         f"A build does not find {part}{', a part of' if not stub else ','} {_OF[component]}: it is not"
-        f" installed, or the build {'searches' if by != 'linker' else 'links'} without its folder. TensorFlow's wheels are not"
-        " concerned.",
+        f" installed, or the build {'searches' if by != 'linker' else 'links'} without its folder."
+        " TensorFlow's wheels are not concerned.",
         several[:3],
         title=f"A build does not find {_OF[component]}",
         confidence="likely",
