@@ -9,7 +9,7 @@ from doctor.findings import Finding, Step, manual, shell
 from doctor.rules.registry import found
 from doctor.shell import Export, Literal, Path, piped, run
 
-_OF = {"cuda": "the CUDA toolkit", "cudnn": "cuDNN", "nccl": "NCCL", "driver": "the driver"}
+_OF = {"cuda": "the CUDA toolkit", "cudnn": "cuDNN", "nccl": "NCCL", "driver": "the driver's library"}
 
 
 def building(case: Case, code: str) -> Iterator[Finding]:
@@ -24,6 +24,8 @@ def building(case: Case, code: str) -> Iterator[Finding]:
     if not several:
         return
     part, component, by = (several[0].get(key) for key in ("part", "component", "by"))
+    stub = component == "driver"
+    part = f"lib{part}" if by == "linker" else part
     steps: list[Step] = []
     if by == "linker":
         steps += [
@@ -35,9 +37,9 @@ def building(case: Case, code: str) -> Iterator[Finding]:
                 platform="linux",
             ),
             shell(
-                Export("LIBRARY_PATH", Path("/usr/local/cuda/lib64")),
-                "makes the linker search the toolkit's folder, as -L does for one command; libcuda"
-                " has its stand-in in lib64/stubs",
+                Export("LIBRARY_PATH", Path(f"/usr/local/cuda/lib64{'/stubs' if stub else ''}")),
+                "makes the linker search the toolkit's folder, as -L does for one command"
+                + ("; its stub of libcuda is for linking only, never for LD_LIBRARY_PATH" if stub else ""),
                 platform="linux",
             ),
         ]
@@ -52,15 +54,16 @@ def building(case: Case, code: str) -> Iterator[Finding]:
         ]
     steps.append(
         manual(
-            f"If it is not installed: install {_OF[component]}, with its files for development, in the"
-            " version that the build asks for. pip's NVIDIA packages and the driver do not bring those"
+            f"If it is not installed: install {_OF['cuda' if stub else component]}, with its files for"
+            " development, in the version that the build asks for. pip's NVIDIA packages and the driver do"
+            " not bring those"
         )
     )
     yield found(
         code,
-        f"A build does not find {part}, a part of {_OF[component]}: it is not installed, or the build"
-        f" {'searches' if by != 'linker' else 'links'} without its folder. TensorFlow's wheels are not"
-        " concerned.",
+        f"A build does not find {part}{', a part of' if not stub else ','} {_OF[component]}: it is not"
+        f" installed, or the build {'searches' if by != 'linker' else 'links'} without its folder."
+        " TensorFlow's wheels are not concerned.",
         several[:3],
         title=f"A build does not find {_OF[component]}",
         confidence="likely",

@@ -14,7 +14,7 @@ from doctor.remedies.fitness import installation, on_driver, usable
 from doctor.rules.libraries.stated import blamed_path, mismatched_pair
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.node_addon import addon_that_does_not_load
-from doctor.rules.tensorflow.own_library import not_found
+from doctor.rules.tensorflow.own_library import not_found, not_mapped
 from doctor.rules.tensorflow.own_ops import own_ops, pythons_own
 from doctor.rules.tensorflow.removed_names import missing_parts
 from doctor.shell import Export, Joined, Literal, Path, run
@@ -247,24 +247,7 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
             why = "loads it before all others; set it in the shell or service that starts the program"
             steps.insert(0, shell(Export("LD_PRELOAD", Path(own)), why, platform="linux"))
     elif unmapped and case.platform not in ("windows", "macos"):  # Linux's loader prints that
-        library = unmapped[0].get("library")
-        text = (
-            f"The system refuses to map {library.rsplit('/', 1)[-1]} into memory: its file system is"
-            f" mounted noexec, or a limit on the process's memory is too low for it."
-        )
-        own = validated.library_of_environment(library)
-        noexec = "if the options contain noexec, move the environment to another file system, "
-        noexec += "or mount that one with exec"
-        look = run("findmnt", *(("-T", Path(own)) if own else ()), "-o", "TARGET,OPTIONS")
-        steps = [
-            shell(look, noexec, platform="linux"),
-            shell(
-                Literal("ulimit -v"),
-                "kilobytes of address space, or unlimited; TensorFlow needs several gigabytes, and a batch"
-                " job may have to ask for more memory",
-                platform="linux",
-            ),
-        ]
+        text, steps = not_mapped(unmapped[0].get("library"))
     elif stored:
         kept = stored[0].get("elsewhere")
         text = (

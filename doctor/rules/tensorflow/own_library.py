@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
+from doctor import validated
 from doctor.case import Case
 from doctor.facts import LibraryNotLoaded
 from doctor.findings import Step, manual, shell
-from doctor.shell import piped, run
+from doctor.shell import Literal, Path, piped, run
 
 
 def not_found(case: Case, library: LibraryNotLoaded) -> tuple[str, list[Step]]:
@@ -40,4 +41,26 @@ def not_found(case: Case, library: LibraryNotLoaded) -> tuple[str, list[Step]]:
         ),
     ]
     text = f"The loader does not find {stem or name}, TensorFlow's own library; CUDA is not concerned."
+    return text, steps
+
+
+def not_mapped(library: str) -> tuple[str, list[Step]]:
+    """The same if the system refuses to map a library into memory. library: its path in the message."""
+    text = (
+        f"The system refuses to map {library.rsplit('/', 1)[-1]} into memory: its file system is"
+        f" mounted noexec, or a limit on the process's memory is too low for it."
+    )
+    own = validated.library_of_environment(library)
+    noexec = "if the options contain noexec, move the environment to another file system, "
+    noexec += "or mount that one with exec"
+    look = run("findmnt", *(("-T", Path(own)) if own else ()), "-o", "TARGET,OPTIONS")
+    steps: list[Step] = [
+        shell(look, noexec, platform="linux"),
+        shell(
+            Literal("ulimit -v"),
+            "kilobytes of address space, or unlimited; TensorFlow needs several gigabytes, and a batch"
+            " job may have to ask for more memory",
+            platform="linux",
+        ),
+    ]
     return text, steps
