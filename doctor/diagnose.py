@@ -49,10 +49,10 @@ def gathered(
     skipped: list[Skipped] | None = None,
     stages: list[tuple[str, list[Finding]]] | None = None,
 ) -> tuple[Case, list[Finding], tuple[Part, ...]]:
-    """The material for a verdict: the case, what the rules found in it, and which versions fit.
+    """The basis of a verdict: the case, what the rules found in it, and which versions fit.
 
-    skipped: receives the rules that did not judge, and why. stages: receives the findings after each step, by
-    its name.
+    skipped: a list to which the rules that did not judge are added. stages: a list to which each step adds
+    its name and the findings after it.
     """
     skipped = [] if skipped is None else skipped
     case = Case(facts, tables)
@@ -75,7 +75,7 @@ def gathered(
     left = overcome(sure, case)
     by_rules = merged(left, judges.by_code)
     if stages is not None:
-        names = ("rules", "there is a more certain cause", "the run got past it", "merged")
+        names = ("rules", "there is a more certain cause", "a later run got past it", "merged")
         stages += zip(names, (findings, sure, left, by_rules))
     try:
         return case, by_rules, compatibility.parts(case)
@@ -121,11 +121,11 @@ def fitting(finding: Finding, platform: str | None) -> Finding:
 
 
 MISFITS = ("cuda-version-mismatch", "cudnn-version-mismatch")
-"""Codes of what people suspect first: versions that do not fit."""
+"""Codes of versions that do not fit, which people suspect first."""
 
 
 def surer(findings: list[Finding]) -> list[Finding]:
-    """The findings without merely suspected version conflicts, if there is a more certain finding."""
+    """The findings without version conflicts that are only suspected, if there is a more certain finding."""
     sure = any(f.severity == "error" and f.confidence != "possible" for f in findings)
     return [f for f in findings if not (sure and f.code in MISFITS and f.confidence == "possible")]
 
@@ -138,7 +138,7 @@ def overcome(findings: list[Finding], case: Case) -> list[Finding]:
     """The findings without possible import faults that a later run in the report got past, because it looked
     for GPUs.
 
-    Guides and threads mention such faults on the way; only what the last run meets is left.
+    Guides and threads mention such faults on the way; only findings about the last run are left.
     """
     facts = case.facts
     runs = [
