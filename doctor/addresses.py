@@ -1,4 +1,5 @@
-"""Reports from the web: an issue, a pull request, one of its comments, a gist, a file, any plain text.
+"""Fetches reports from the web: an issue, a pull request, one of its comments, a gist, a file, any plain
+text.
 
 GitHub is read through its public API, with the token in GITHUB_TOKEN or GH_TOKEN if one is set. The token is
 sent to the API only. GITHUB_SERVER_URL and GITHUB_API_URL name another GitHub, as they do on its own runners.
@@ -51,14 +52,14 @@ def fetch(address: str, *, comments: bool = False) -> IO[bytes]:
 
 
 class _Reading(NamedTuple):
-    """One address that is read; messages call it `name`."""
+    """The reading of one address, which messages call `name`."""
 
     name: str
     session: requests.Session
     limit: Limit
 
     def error(self, what: str, hint: str = "") -> InputError:
-        """An error of this address."""
+        """An InputError about this address."""
         if self.limit.passed:
             return InputError(
                 f"cannot read `{self.name}`: it takes longer than {self.limit.seconds:.0f} s",
@@ -134,7 +135,7 @@ def _api(at: _Reading, path: str, query: str = "") -> Any:
     try:
         return json.loads(data)
     except ValueError as error:
-        raise at.error("what the API answered is not JSON") from error
+        raise at.error("the API's answer is not JSON") from error
 
 
 def _refused(at: _Reading, answer: requests.Response, token: bool) -> None:

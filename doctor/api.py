@@ -1,5 +1,5 @@
-"""tfgpu-doctor for programs: pages, notebooks, assistants, tools that watch many machines. The commands use
-it, too.
+"""The interface of tfgpu-doctor for programs: pages, notebooks, assistants, tools that watch many machines.
+The commands use it, too.
 
     >>> from doctor import api
     >>> report = api.explain("Could not load dynamic library 'libcudart.so.11.0'; dlerror: libcudart.so.11.0: cannot open"
@@ -158,10 +158,10 @@ def explain(
     """Diagnose one pasted report: a log, a traceback, pip or nvidia-smi output, an issue's text, in any mix.
 
     report: its text, its bytes in whatever encoding, or a stream of bytes, which is read in constant memory.
-    name: what evidence calls it. platform: linux, windows, wsl or macos, used if the report does not show it.
-    progress: called with the number of bytes read since its last call, for a large report. processes: allow
-    several processes to read a large file. Raises UsageError for another platform, InputError if it is empty
-    or is not text, DefectError if a rule fails.
+    name: the name of the report in the evidence. platform: linux, windows, wsl or macos, used if the report
+    does not show its platform. progress: called with the number of bytes read since its last call, for a
+    large report. processes: allow several processes to read a large file. Raises UsageError for another
+    platform, InputError if it is empty or is not text, DefectError if a rule fails.
     """
     from io import BytesIO
 
@@ -181,7 +181,7 @@ def explain(
     except NotText as error:
         raise InputError(f"cannot read `{name}`: {error}") from error
     if platform is not None and not facts.of(Platform):
-        facts = facts.plus([Platform(Source("as was said", None, platform), platform)])
+        facts = facts.plus([Platform(Source("as the caller gave it", None, platform), platform)])
     return diagnosed(facts)
 
 
@@ -202,7 +202,7 @@ def check(
     also start TensorFlow in a separate process, for `limit` seconds at most, and use each GPU. record: read
     this file of `check --save` instead of examining this machine. tell: called with a line before each step
     that takes long. printed: what TensorFlow printed when it ran there. Raises UsageError if options exclude
-    each other, InputError if a path or a record cannot be read, UnableError if there is no Python to start
+    each other, InputError if a path or a record cannot be read, UnableError if no Python was found to start
     TensorFlow with, DefectError if a rule fails.
     """
     from doctor.errors import UsageError
@@ -238,8 +238,8 @@ def _recorded(path: str) -> Facts:
 def _examined(
     python: str | None, root: str | None, limit: float | None, tell: Callable[[str], None] | None
 ) -> tuple[Facts, tuple[tuple[str, float], ...]]:
-    """The facts of this machine or of another one's files, and the times of the probes. limit: seconds for
-    the deep check; None if there is none."""
+    """The facts of this machine or of another one's files, and the seconds that each probe took. limit:
+    seconds for the deep check; None if there is none."""
     from doctor.errors import InputError, UnableError
     from doctor.probe import Machine, NoPythonError, look
 
@@ -256,7 +256,7 @@ def _examined(
     facts = seen.facts
     if limit is not None:
         if seen.environment is None or seen.environment.executable is None:
-            raise UnableError("there is no Python to start TensorFlow with", "name one with --python")
+            raise UnableError("no Python was found to start TensorFlow with", "name one with --python")
         if tell is not None:
             tell(f"Starting TensorFlow in {seen.environment.executable} (at most {limit:.0f} s) ...")
         from doctor.probe import deep

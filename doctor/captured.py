@@ -6,9 +6,9 @@ import os
 import threading
 
 HEAD, KEPT = 256 << 10, 1 << 20
-"""Bytes kept of the output: of its beginning, and in total."""
+"""The most bytes kept of the output: of its beginning, and in total."""
 WAIT = 0.5
-"""The most seconds to wait, when a cell ends, until the pipe has been read."""
+"""The most seconds to wait at the end of a cell until the pipe has been read."""
 
 
 class Captured:

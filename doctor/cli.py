@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 COMMANDS = {
     "check": "diagnose this machine and the Python environment in use (the default)",
     "explain": "diagnose pasted reports: logs, tracebacks, pip and nvidia-smi output, whole issues",
-    "plan": "before installing: which TensorFlow, Python, CUDA, cuDNN and driver go together",
+    "plan": "find which TensorFlow, Python, CUDA, cuDNN and driver go together, before installing",
     "install": "install the plan in a new environment, verify it, and undo it if it fails",
-    "reproduce": "make a failure happen on purpose, then show which settings cure it",
-    "snippet": "configuration code for a TensorFlow version",
+    "reproduce": "make a failure happen on purpose, then show which settings fix it",
+    "snippet": "print configuration code for a TensorFlow version",
     "simulate": "run a command, real TensorFlow included, on a simulated GPU",
-    "devices": "the GPUs, who uses them, and what a CUDA_VISIBLE_DEVICES value does",
+    "devices": "show the GPUs, who uses them, and what a CUDA_VISIBLE_DEVICES value does",
     "fleet": "check many nodes (ssh, Slurm, Ray, Kubernetes) and say which differ",
-    "bench": "CPU against GPU over growing sizes",
+    "bench": "compare CPU and GPU over growing sizes",
     "tables": "look things up in the compatibility tables",
-    "mcp": "the same answers to an AI assistant (Model Context Protocol)",
-    "completion": "completion for bash, zsh and fish, and the manual page",
-    "serve": "the page on this machine: paste logs, plan, look things up in a browser",
-    "code": "the page of a finding code; without one, the list",
+    "mcp": "give an AI assistant the same answers (Model Context Protocol)",
+    "completion": "print completion for bash, zsh and fish, or the manual page",
+    "serve": "serve the web page on this machine: paste logs, plan, look things up",
+    "code": "explain a finding code; without one, list all",
 }
 """Every command with its line in --help. Its module, doctor.commands.NAME, is imported when it is used."""
 
@@ -65,20 +65,24 @@ def _module(name: str) -> Any:
 def shared_options(parser: argparse.ArgumentParser, forms: Sequence[str] = FORMATS) -> None:
     """Add the options that every command shares. forms: the values of --format."""
     group = parser.add_argument_group("output")
-    group.add_argument("--format", choices=forms, default="text", help="how to answer (text)")
+    group.add_argument("--format", choices=forms, default="text", help="form of the answer (text)")
     group.add_argument("--output", metavar="FILE", help="write the answer to a file")
     group.add_argument(
         "--color",
         choices=("auto", "always", "never"),
         default="auto",
-        help="colours (auto; NO_COLOR is obeyed)",
+        help="when to use colours (auto; NO_COLOR is respected)",
     )
     group.add_argument(
-        "-v", "--verbose", action="count", default=0, help="where each fact came from; what was not examined"
+        "-v",
+        "--verbose",
+        action="count",
+        default=0,
+        help="also show where each fact came from and what was not examined",
     )
-    group.add_argument("-q", "--quiet", action="store_true", help="no progress and no hints")
+    group.add_argument("-q", "--quiet", action="store_true", help="show no progress and no hints")
     group.add_argument(
-        "--exit-zero", action="store_true", help="exit 0 even if findings of severity error would give 1"
+        "--exit-zero", action="store_true", help="exit with 0 even if a finding has severity error"
     )
 
 
@@ -92,7 +96,7 @@ def _parser(name: str) -> argparse.ArgumentParser:
 
 
 def filled(parser: Parsed, name: str) -> Parsed:
-    """A parser with the options of a command."""
+    """Add the options of a command to a parser; returns the parser."""
     module = _module(name)
     module.add_arguments(parser)
     shared_options(parser, getattr(module, "FORMATS", FORMATS))
@@ -111,15 +115,15 @@ def _overview() -> str:
     lines += [
         "",
         "options:",
-        "  --format text|json|markdown|html   how to answer",
+        "  --format text|json|markdown|html   form of the answer",
         "  --output FILE                      write the answer to a file",
-        "  --color auto|always|never          colours (NO_COLOR is obeyed)",
+        "  --color auto|always|never          when to use colours (NO_COLOR is respected)",
         "  -v, --verbose    -q, --quiet       more, or less",
-        "  --exit-zero                        exit 0 where findings would give 1",
+        "  --exit-zero                        exit with 0 even if there are errors",
         "  --version    -h, --help",
         "",
         "`tfgpu-doctor COMMAND --help` lists all options. Exit codes: 0 no error found, 1 errors found,",
-        "2 wrong call or unreadable input, 3 could not be done.",
+        "2 wrong call or unreadable input, 3 could not do what was asked.",
     ]
     return "\n".join(lines)
 
@@ -131,7 +135,7 @@ def _version() -> str:
 
 
 def _complain(message: str, hint: str = "") -> None:
-    """One line on standard error, and the next step if there is one."""
+    """Print an error in one line on standard error, and the next step if there is one."""
     from doctor.printable import line, say
 
     say(f"tfgpu-doctor: {line(message)}")
@@ -223,7 +227,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         if os.environ.get("TFGPU_DOCTOR_TRACEBACK") or (error.name or "doctor").partition(".")[0] == "doctor":
             raise
-        _complain(f"the Python package `{error.name}` is missing here", "reinstall tfgpu-doctor")
+        _complain(f"the Python package `{error.name}` is not installed", "reinstall tfgpu-doctor")
         return UNABLE
     except Exception as error:  # the last line of defence: a defect is one line, not a traceback
         if os.environ.get("TFGPU_DOCTOR_TRACEBACK"):
@@ -253,7 +257,7 @@ def _open_streams() -> None:
 
 
 def _say_no_more() -> None:
-    """Replace standard output by one that accepts everything, so that Python's flush at exit does not
+    """Replace standard output by a stream that accepts everything, so that Python's flush at exit does not
     fail."""
     try:  # noqa: SIM105
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -262,13 +266,14 @@ def _say_no_more() -> None:
 
 
 def _outside(error: OSError) -> int:
-    """Report an error of the machine in one line, with the next step."""
+    """Report an error that the machine caused (a full disk, say) in one line, with the next step. Returns the
+    exit code."""
     what = error.filename or "standard output"
     if error.filename is None or isinstance(sys.stdout, _Closed):
         _say_no_more()
     reason = error.strerror or str(error) or type(error).__name__
     hint = "--output FILE writes the answer to a file" if what == "standard output" else (
-        "TFGPU_DOCTOR_TRACEBACK=1 shows what it was needed for"
+        "TFGPU_DOCTOR_TRACEBACK=1 shows where the error occurred"
     )  # fmt: skip
     _complain(f"cannot go on: `{what}`: {reason}", hint)
     return UNABLE
@@ -276,7 +281,7 @@ def _outside(error: OSError) -> int:
 
 def _defect(what: str) -> int:
     _complain(
-        f"a defect of tfgpu-doctor: {what}"[:400],
+        f"an internal error of tfgpu-doctor: {what}"[:400],
         f"please report it to {ISSUES}, with the output of TFGPU_DOCTOR_TRACEBACK=1 and the same command",
     )
     return DEFECT

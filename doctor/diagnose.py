@@ -60,10 +60,10 @@ def gathered(
     skipped: list[Skipped] | None = None,
     stages: list[tuple[str, list[Finding]]] | None = None,
 ) -> tuple[Case, list[Finding], tuple[Part, ...]]:
-    """The material for a verdict: the case, what the rules found in it, and which versions fit.
+    """The basis of a verdict: the case, what the rules found in it, and which versions fit.
 
-    skipped: receives the rules that did not judge, and why. stages: receives the findings after each step, by
-    its name.
+    skipped: a list to which the rules that did not judge are added. stages: a list to which each step adds
+    its name and the findings after it.
     """
     skipped = [] if skipped is None else skipped
     case = Case(facts, tables)
@@ -86,7 +86,7 @@ def gathered(
     left = overcome(sure, case)
     by_rules = merged(left, judges.by_code)
     if stages is not None:
-        names = ("rules", "there is a more certain cause", "the run got past it", "merged")
+        names = ("rules", "there is a more certain cause", "a later run got past it", "merged")
         stages += zip(names, (findings, sure, left, by_rules))
     try:
         return case, by_rules, compatibility.parts(case)
@@ -136,9 +136,10 @@ def fitting(finding: Finding, platform: str | None) -> Finding:
 
 
 MISFITS = ("cuda-version-mismatch", "cudnn-version-mismatch")
-"""Codes of what people suspect first: versions that do not fit."""
+"""Codes of versions that do not fit, which people suspect first."""
 
 
+<<<<<<< HEAD
 VERSIONS = (Gpu, TensorFlowVersion, CudaVersion, CudnnVersion, DriverVersion)
 """The types of facts that only state what is there."""
 
@@ -146,6 +147,10 @@ VERSIONS = (Gpu, TensorFlowVersion, CudaVersion, CudnnVersion, DriverVersion)
 def surer(findings: list[Finding], case: Case) -> list[Finding]:
     """The findings without merely suspected version conflicts, if there is a more certain finding, and
     without those that only stated versions suggest, if a program's own message names another fault."""
+=======
+def surer(findings: list[Finding]) -> list[Finding]:
+    """The findings without version conflicts that are only suspected, if there is a more certain finding."""
+>>>>>>> words
     sure = any(f.severity == "error" and f.confidence != "possible" for f in findings)
     stated = {fact.source for kind in VERSIONS for fact in case.facts.of(kind)}
     suspected = [
@@ -172,7 +177,7 @@ def overcome(findings: list[Finding], case: Case) -> list[Finding]:
     """The findings without possible import faults that a later run in the report got past, because it looked
     for GPUs.
 
-    Guides and threads mention such faults on the way; only what the last run meets is left.
+    Guides and threads mention such faults on the way; only findings about the last run are left.
     """
     facts = case.facts
     runs = [

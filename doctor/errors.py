@@ -26,7 +26,8 @@ class InputError(CommandError):
 
 
 class UnableError(CommandError):
-    """The tool could not do what was asked: no network, no GPU, an installation undone."""
+    """The tool could not do what was asked: no network, no GPU, an installation that failed and was
+    undone."""
 
     exit_code = 3
 

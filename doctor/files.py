@@ -1,4 +1,4 @@
-"""The user's files: where they belong, and how to write them completely or not at all."""
+"""Finds the folders for the user's files, and writes files completely or not at all."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def expanded(path: str) -> Path:
         return Path(path).expanduser()
     except (RuntimeError, KeyError) as error:
         raise InputError(
-            f"cannot tell what `{path}` is: {NO_HOME}", "give the whole path, or set HOME"
+            f"cannot resolve `{path}`: {NO_HOME}", "give the absolute path, or set HOME"
         ) from error
 
 
@@ -97,7 +97,7 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
 
 
 def cannot_write(path: str | os.PathLike[str], error: OSError) -> UnableError:
-    """The error of a file that could not be written, with what to do next."""
+    """The error for a file that could not be written, with what to do next."""
     import errno
 
     if error.errno in (errno.ENOSPC, errno.EDQUOT):

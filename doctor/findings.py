@@ -28,7 +28,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing to do.
+    """One step of a prescription.
 
     kind: "shell" (a command line that can be pasted), "python" (code for the program) or "manual". text: the
     text to show; that of a shell step is made from its command. platform: linux, windows, wsl, macos, or ""
@@ -50,9 +50,9 @@ class Step:
         if self.kind not in ("shell", "python", "manual"):
             raise ValueError(f"a step is shell, python or manual, not {self.kind!r}")
         if not self.text.strip():
-            raise ValueError("a step without text")
+            raise ValueError("a step needs a text")
         if self.kind == "shell" and self.command is None:
-            raise ValueError("a shell step is made from a command")
+            raise ValueError("a shell step needs a command")
 
     def on(self, platform: str | None) -> Step:
         """The step written for the shell of a case's platform, unless the step has a platform of its own."""
@@ -92,8 +92,8 @@ class Finding:
 
     tables: citations of the rows of the compatibility tables that the conclusion uses. confidence: certain
     (the text or the machine proves it), likely, possible. consequences: other facts that follow from this
-    cause. proof: the command that shows whether the prescription helped. Raises ValueError for an unknown
-    severity, and without evidence.
+    cause. proof: the command that shows whether the steps helped. Raises ValueError for an unknown severity,
+    and without evidence.
     """
 
     code: str
@@ -117,7 +117,7 @@ class Finding:
 
     @property
     def verify(self) -> str:
-        """The text of the proof; "" if none can be pasted."""
+        """The text of the command that checks the fix; "" if none can be pasted."""
         return self.proof.text if self.proof is not None and self.proof.kind == "shell" else ""
 
     def on(self, platform: str | None) -> Finding:
@@ -138,8 +138,8 @@ class Finding:
 class Alternative:
     """Another cause that remains possible.
 
-    likelihood: from 0 to 1. evidence and against: what speaks for it and against it. test: the command whose
-    outcome tells it from the verdict; shows: what that prints where this is the cause.
+    likelihood: from 0 to 1. evidence and against: the evidence for it and against it. test: the command whose
+    outcome distinguishes it from the verdict; shows: what that command prints if this is the cause.
     """
 
     code: str

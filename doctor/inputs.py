@@ -1,7 +1,7 @@
-"""The inputs that people name: files, folders, standard input, addresses.
+"""Opens the inputs that people name: files, folders, standard input, addresses.
 
-In: the words of the command line. Out: `Input`s, and from each a stream of bytes. Nothing interprets them
-here.
+In: the words of the command line. Out: `Input`s, and from each a stream of bytes. Their content is not
+interpreted here.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _BINARY = (
     r"|h5|hdf5|keras|pb|tflite|onnx|pt|pth|ckpt|index|data-\d+-of-\d+|npy|npz|pkl|pickle|tfrecords?|mp4|avi|mov|mp3|wav|db"
     r"|sqlite3?|docx?|xlsx?|pptx?|ttf|woff2?)$"
 )
-"""Endings of files that are skipped in folders; of the rest, files without text are skipped."""
+"""Endings of files that are skipped in folders; other files are skipped if they contain no text."""
 
 
 class Input(NamedTuple):
-    """One report. `listed`: found in a folder, not named by the caller, so it may turn out not to be a
-    report."""
+    """One report. `listed`: whether it was found in a folder rather than named by the caller, so that it may
+    not be a report."""
 
     name: str
     listed: bool = False
@@ -67,7 +67,7 @@ def opened(item: Input) -> IO[bytes]:
     """
     if item.name == STDIN:
         if sys.stdin is None:
-            raise InputError("there is no standard input", "name a file")
+            raise InputError("standard input is closed", "name a file")
         return sys.stdin.buffer
     if item.name.lower().startswith(_ADDRESS):
         from doctor.addresses import fetch

@@ -1,4 +1,4 @@
-"""One answer to an issue, kept up to date: the program of `action.yml`, and of a GitLab job.
+"""Writes one answer to an issue and keeps it up to date: the program of `action.yml`, and of a GitLab job.
 
     python -m doctor.issues        reads everything from environment variables (`Settings.of`)
 
@@ -38,7 +38,7 @@ BODY_LIMIT = 256 << 10
 COMMENT_LIMIT = 60_000
 """The most characters of a comment; GitHub accepts 65,536."""
 PAGES = 10
-"""The most pages, of a hundred comments each, to search for our own comment."""
+"""The most pages, of a hundred comments each, to search for this program's own comment."""
 TIMEOUT = 20.0
 TRIES = 3
 LONGEST_WAIT = 30.0
@@ -84,7 +84,7 @@ class Settings:
             if not value:
                 raise UsageError(
                     f"{name} is not known",
-                    "this is the program of an action or a job; see docs/issue-trackers.md",
+                    "this program runs in an action or a CI job; see docs/issue-trackers.md",
                 )
         return cls(
             "gitlab" if gitlab else "github",
@@ -162,7 +162,7 @@ class Issue:
 
 
 class Tracker:
-    """The comments and labels of one issue, by a forge's API."""
+    """The comments and labels of one issue, through the API of GitHub or GitLab."""
 
     def __init__(self, settings: Settings, issue: Issue) -> None:
         self.settings, self.issue = settings, issue
@@ -183,7 +183,8 @@ class Tracker:
         self._base = base
 
     def own(self) -> tuple[int, str] | None:
-        """The number and text of our comment. A comment of another account with our mark is not ours."""
+        """The number and text of this program's comment; None if there is none. A comment with its mark from
+        another account does not count."""
         for page in range(1, PAGES + 1):
             comments = self._ask("GET", f"{self._list}?per_page=100&page={page}")
             for comment in comments if isinstance(comments, list) else ():
@@ -206,11 +207,11 @@ class Tracker:
         self._ask("POST", self._create, {"body": body})
 
     def update(self, number: int, body: str) -> None:
-        """Replace the text of our comment."""
+        """Replace the text of this program's comment."""
         self._ask(self._update, self._one.format(id=number), {"body": body})
 
     def delete(self, number: int) -> None:
-        """Delete our comment."""
+        """Delete this program's comment."""
         self._ask("DELETE", self._one.format(id=number))
 
     def label(self, add: str, remove: str) -> None:
@@ -359,7 +360,7 @@ def _show(comment: str) -> None:
 
 
 def main() -> int:
-    """The program. Returns 0, or 2 and 3 with the same meaning as in all commands."""
+    """Run the program. Returns 0, or 2 or 3 with the same meaning as in all commands."""
     from doctor.printable import line, say
 
     try:

@@ -48,7 +48,8 @@ class _Module:
 
 
 def module(name: str) -> Any:
-    """What stands for the module of that full name. Raises ImportError at its first use if there is none."""
+    """An object that stands for the module of that full name. Raises ImportError at its first use if there is
+    none."""
     return _Module(name)
 
 

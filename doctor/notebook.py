@@ -1,9 +1,8 @@
 """tfgpu-doctor in a notebook: `%load_ext doctor.notebook`.
 
-    %tfgpu        this kernel: its interpreter, its environment variables, what TensorFlow printed in it
-    %%tfgpu       a cell: its exception, and what TensorFlow's C++ code printed
-    %tfgpu auto   from now on: an error of TensorFlow's is explained below the cell that met it, once
-    %tfgpu off    no longer
+%tfgpu this kernel: its interpreter, its environment variables, what TensorFlow printed in it %%tfgpu a cell:
+its exception, and what TensorFlow's C++ code printed %tfgpu auto from now on: an error of TensorFlow's is
+explained once, below the cell in which it occurred %tfgpu off no longer
 
 TensorFlow's C++ code writes to file descriptor 2, which a kernel may show, swallow, or send to the server's
 terminal. While a cell is watched, that descriptor is a pipe; everything is passed on at once to the original
@@ -210,9 +209,9 @@ def explained(text: str, error: BaseException | None) -> tuple[Report | None, li
         parts.append("".join(traceback.format_exception(type(error), error, error.__traceback__)))
     if not parts:
         return None, [
-            "TensorFlow printed nothing in this cell, and nothing was raised. `%tfgpu` looks at the kernel."
+            "TensorFlow printed nothing in this cell, and nothing was raised. `%tfgpu` examines the kernel."
         ]
-    return api.explain("\n".join(parts), "this cell"), ["`%tfgpu` looks at this kernel and its environment."]
+    return api.explain("\n".join(parts), "this cell"), ["`%tfgpu` examines this kernel and its environment."]
 
 
 def differences() -> list[str]:
@@ -223,7 +222,8 @@ def differences() -> list[str]:
     if shell is None:
         return [
             *notes,
-            "What a login shell would set could not be read here: it was not compared with this kernel.",
+            "The variables that a login shell would set could not be read, so they were not compared with"
+            " this kernel's.",
         ]
     for name in COMPARED:
         here, there = os.environ.get(name, ""), shell.env.get(name, "")

@@ -33,13 +33,12 @@ def restated(findings: Sequence[Finding], facts: Facts) -> list[Finding]:
             fact.code,
             severity,
             rule.title,
-            "A report of tfgpu-doctor states this. The facts in it are not enough to work out the steps"
-            " again.",
+            "A report of tfgpu-doctor states this. The facts in it are not enough to derive the steps again.",
             (fact.source,),
             prescription=(
                 shell(
                     run("tfgpu-doctor", "check", "--format", "markdown"),
-                    "on the machine: a report that holds every fact",
+                    "on the machine: makes a report that contains every fact",
                 ),
             ),
             confidence=fact.confidence,

@@ -1,5 +1,5 @@
-"""Why a case got its verdict: for each code whether its rule looked, what it found, and what later stages
-did.
+"""Records why a case got its verdict: for each code whether its rule looked, what it found, and what later
+stages did.
 
 In: facts and tables. Out: rows in the order of the decisions. It repeats the steps of `doctor.diagnose` and
 records each of them, so that a wrong verdict leads to the row that has to change.
@@ -23,7 +23,9 @@ NOT_CONSIDERED = "not considered, because no fact that it needs was seen"
 
 
 class Row(NamedTuple):
-    """One decision. stage: rule, sign (for or against a cause) or rank. lines: the places of its evidence."""
+    """One decision. stage: rule, sign (for or against a cause) or rank. outcome: in words; for a sign its
+    weight (natural log odds) and name, for rank the likelihood from 0 to 1. lines: the places of its
+    evidence."""
 
     stage: str
     code: str
@@ -79,7 +81,8 @@ def _of_rules(case: Case, stages: list[tuple[str, list[Finding]]]) -> Iterable[R
 
 
 def _became(finding: Finding, stages: list[tuple[str, list[Finding]]], judges: RuleSet) -> str:
-    """What later stages did with a rule's finding."""
+    """What later stages did with a rule's finding, as a continuation of its outcome; "" if they left it
+    unchanged."""
     confidence = finding.confidence
     for (_, before), (name, after) in zip(stages, stages[1:]):
         left = next((other for other in after if other.code == finding.code), None)

@@ -2,9 +2,10 @@
 
 `dataclasses.dataclass` compiles several methods for each class when it is defined, and is slow to import
 itself: together that takes longer than a short report takes to read. Here the methods are shared, and
-`__init__` is compiled when a class is first called. `dataclass`, `field` and `replace` work as there, as far
-as the tool uses them. For type checkers, `dataclasses.replace`, `fields` and `is_dataclass`, and pickle, the
-classes are dataclasses; attributes that `__init__` does not take are not fields for them.
+`__init__` is compiled when a class is first called. `dataclass`, `field` and `replace` work as in
+`dataclasses`, as far as the tool uses them. For type checkers, `dataclasses.replace`, `fields` and
+`is_dataclass`, and pickle, the classes are dataclasses; attributes that `__init__` does not take are not
+fields for them.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Dict, NoReturn, TypeVar
 T = TypeVar("T")
 _set = object.__setattr__
 USES = ("compare", "repr", "hash")
-"""The uses from which a field may be left out."""
+"""The generated methods from which a field may be left out."""
 
 
 if TYPE_CHECKING or sys.version_info >= (3, 12):
@@ -172,7 +173,7 @@ else:
         return made if cls is None else made(cls)
 
     def field(**options: Any) -> Any:
-        """As `dataclasses.field`: default, default_factory, init, compare, hash, repr."""
+        """The same as `dataclasses.field`: default, default_factory, init, compare, hash, repr."""
         return _Field(options)
 
     def replace(value: T, /, **changes: Any) -> T:
@@ -195,7 +196,7 @@ def fields_of(kind: type) -> dict[str, Any]:
 def _sort_in(
     name: str, value: Any, defaults: dict[str, Any], factories: dict[str, Any], left_out: dict[str, set[str]]
 ) -> None:
-    """Sort a field's default, or the arguments of its `field`, into the class's tables."""
+    """Put a field's default, or the arguments of its `field`, into the class's tables."""
     if not isinstance(value, _Field):
         defaults[name] = value
         return

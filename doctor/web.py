@@ -1,4 +1,4 @@
-"""Reading from servers that may be hostile: time, size and place are bounded.
+"""Reads from servers that may be hostile: time, size and destination are limited.
 
 A session that `guarded` made never talks to a loopback, link-local or private address unless the user named
 an address of that kind; this is checked on the established connection, so neither a redirect nor a DNS name
@@ -29,7 +29,7 @@ REDIRECTS = 10
 
 
 class RefusedError(Exception):
-    """A server requested something that is not allowed; the text names it."""
+    """A server requested something that is not allowed; the message names it."""
 
 
 def kind_of(address: str) -> str:
@@ -63,7 +63,7 @@ def _host(url: str) -> str:
 
 
 def _kinds_of(host: str) -> set[str]:
-    """The kinds of addresses that a host has; none if it is unknown."""
+    """The kinds of addresses that a host has; empty if the host is unknown."""
     try:
         return {kind_of(str(found[4][0])) for found in socket.getaddrinfo(host, None)} if host else set()
     except (OSError, ValueError):
@@ -210,7 +210,7 @@ class Limit:
 
     @property
     def passed(self) -> bool:
-        """Whether the time is over."""
+        """Whether the time limit has passed."""
         return time.monotonic() >= self._end
 
 
@@ -220,7 +220,7 @@ def body(answer: requests.Response, largest: int) -> Iterator[bytes]:
     connection breaks."""
     encoding = answer.headers.get("Content-Encoding", "").strip().lower()
     if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
-        raise RefusedError(f"it is packed as `{encoding[:40]}`, which was not asked for")
+        raise RefusedError(f"it is packed as `{encoding[:40]}`, which was not requested")
     unpack = None if encoding in ("", "identity") else zlib.decompressobj(47 if "gzip" in encoding else 15)
     size = 0
     try:

@@ -7,7 +7,7 @@ Whole processes are timed, warm, as medians over several runs, with the interpre
 start of a command is also given as a multiple of `python -c pass`, run in turn with it, and large logs as a
 share of grep's speed over the same file, run in turn as well. A start, and each of many reports, is held to
 its budget as a multiple of `python -c pass` by processor time, both taken under the same load. The logs are
-made anew each time (seeded) in a temporary folder and removed. Exit code 1 where a budget is not kept.
+made anew each time (seeded) in a temporary folder and removed. Exit code 1 if a budget is exceeded.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ sys.path.insert(0, str(ROOT))
 TOOL = [sys.executable, "-m", "doctor"]
 PASS = [sys.executable, "-c", "pass"]
 PASS_MS = 10
-"""Milliseconds of processor time that PASS takes on the machines for which the budgets were set, where
-nothing else runs."""
+"""Milliseconds of processor time that PASS takes on an idle machine of the kind for which the budgets were
+set."""
 MESSAGE = (
     "2026-01-02 03:04:05.678901: W tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could not"
     " load dynamic library 'libcudnn.so.8'; dlerror: libcudnn.so.8: cannot open shared object file: No such"
@@ -44,11 +44,11 @@ ENVIRONMENT = {
     "PYTHONPATH": str(ROOT),
     "TFGPU_DOCTOR_TABLES": "",
 }
-"""Bytecode is kept, as that of an installed tool is."""
+"""The environment of the runs; bytecode is kept, as for an installed tool."""
 
 
 class Row(NamedTuple):
-    """One line of the table; `kept` is None where there is no budget."""
+    """One line of the table; `kept`: whether the budget was kept, None if there is no budget."""
 
     what: str
     measured: str
@@ -58,7 +58,7 @@ class Row(NamedTuple):
 
 
 class Run(NamedTuple):
-    """One process: seconds on the clock, seconds of processor time, MiB at the highest."""
+    """The cost of one process: seconds on the clock, seconds of processor time, highest memory use in MiB."""
 
     wall: float
     cpu: float
@@ -66,8 +66,8 @@ class Run(NamedTuple):
 
 
 def run(command: list[str], stdin: Path | None = None) -> Run:
-    """Run to the end, output into a file that is thrown away. Raises RuntimeError where it dies or says
-    that it could not do it."""
+    """Run a command to its end; its output is discarded. Raises RuntimeError if it crashes or reports that it
+    could not do what was asked."""
     with open(
         stdin or os.devnull, "rb"
     ) as source, tempfile.TemporaryFile() as sink:  # grep stops early at /dev/null
@@ -98,7 +98,7 @@ def _median(several: tuple[Run, ...]) -> Run:
 
 
 def starts(folder: Path, runs: int) -> Iterator[Row]:
-    """How long a person waits for a small thing."""
+    """Measure how long a person waits for a small task."""
     report = folder / "report.log"
     report.write_text(MESSAGE * 3 + "TensorFlow 2.10.0\n")
     commands = (
@@ -122,8 +122,8 @@ def starts(folder: Path, runs: int) -> Iterator[Row]:
 
 
 def simulated(runs: int) -> Iterator[Row]:
-    """What a simulated machine adds to a check; its libraries are compiled by the first run, which does
-    not count."""
+    """Measure what a simulated machine adds to a check; the first run compiles its libraries and does not
+    count."""
     check = [*TOOL, "check", "--format", "json"]
     inside, outside = medians([*TOOL, "simulate", "--", *check], check, runs)
     more = inside.wall - outside.wall
@@ -137,8 +137,8 @@ def simulated(runs: int) -> Iterator[Row]:
 
 
 def training_log(path: Path, megabytes: int) -> None:
-    """What a long training prints: progress, checkpoints, workers; one message that decides, in the
-    middle."""
+    """Write the log of a long training: progress, checkpoints, workers, and in the middle the one message
+    that decides."""
     rng = random.Random(1)
     written = 0
     size = megabytes * 1_000_000
@@ -179,8 +179,8 @@ def training_log(path: Path, megabytes: int) -> None:
 
 
 def service_log(path: Path, megabytes: int) -> None:
-    """What a server prints: every line with identifiers of its own; one message that decides, in the
-    middle."""
+    """Write the log of a server: every line has its own identifiers, and in the middle is the one message
+    that decides."""
     rng = random.Random(3)
     written = 0
     size = megabytes * 1_000_000
@@ -199,7 +199,7 @@ def service_log(path: Path, megabytes: int) -> None:
 
 
 def one_line(path: Path, megabytes: int) -> None:
-    """Words without any end of line, and the message among them."""
+    """Write one line of words without end, with the message among them."""
     rng = random.Random(2)
     words = ["".join(rng.choices("abcdefghijklmnoprstuvw", k=rng.randint(2, 9))) for _ in range(5000)]
     written = 0
@@ -213,7 +213,7 @@ def one_line(path: Path, megabytes: int) -> None:
 
 
 def patterns(path: Path) -> int:
-    """The literals that the scan looks for, as a file for grep; how many they are."""
+    """Write the literals that the scan searches for into a file for grep. Returns their number."""
     from doctor.logs.scan import triggers
 
     words = triggers()
@@ -222,7 +222,7 @@ def patterns(path: Path) -> int:
 
 
 def large(folder: Path, runs: int, megabytes: int, huge: int) -> Iterator[Row]:
-    """Logs that do not fit into a person's patience, or into memory."""
+    """Measure logs that are too large to wait for, or too large for memory."""
     words = folder / "patterns"
     patterns(words)
     logs: list[tuple[str, Callable[[Path, int], None], int]] = [
@@ -249,8 +249,8 @@ def large(folder: Path, runs: int, megabytes: int, huge: int) -> Iterator[Row]:
 
 
 def _beside_grep(name: str, path: Path, words: Path, megabytes: int, runs: int) -> Iterator[Row]:
-    """A file as `explain` reads it, against grep. A file of one line has no budget: grep ends at the first
-    match in it."""
+    """Compare the speed at which `explain` reads a file with that of grep. A file of one line has no budget:
+    grep ends at the first match in it."""
     ours = ["explain", str(path), "--format", "json"]
     grep = shutil.which("grep")
     whole = "one line" not in name
@@ -272,13 +272,13 @@ def _beside_grep(name: str, path: Path, words: Path, megabytes: int, runs: int) 
 
 
 def _written(path: Path) -> None:
-    """Wait until a file is on its disk: what is still being written slows down whoever reads."""
+    """Wait until a file is on its disk, because pending writes slow down its readers."""
     with path.open("rb") as stream:
         os.fsync(stream.fileno())
 
 
 def many(folder: Path, reports: int, times: int = 3) -> Iterator[Row]:
-    """A folder of short reports: recorded logs, over and over. PASS is run before and after each call."""
+    """Measure a folder of short reports: recorded logs, repeated. PASS is run before and after each call."""
     logs = sorted((ROOT / "tests" / "data" / "logs").rglob("*.log"))
     texts = [path.read_bytes() for path in logs if path.stat().st_size < 20_000] or [MESSAGE.encode()]
     place = folder / "reports"
@@ -303,7 +303,7 @@ def many(folder: Path, reports: int, times: int = 3) -> Iterator[Row]:
 
 
 def main() -> int:
-    """Measure and print; 1 where a budget is not kept."""
+    """Measure and print. Returns 1 if a budget is exceeded."""
     parser = argparse.ArgumentParser(description="Measure the budgets.")
     parser.add_argument("--runs", type=int, default=9)
     parser.add_argument("--large", type=int, default=500, metavar="MB")

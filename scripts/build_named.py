@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Make rows of compat_tables/bindings.json, programs.json and hosted.json: what holds which TensorFlow, by
-name and version.
+"""Makes rows of compat_tables/bindings.json, programs.json and hosted.json: the TensorFlow in each release of
+a product.
 
 build_named.py packages                 METADATA of the packages in PACKAGES, by range requests (some minutes)
 build_named.py bindings tfjs CLONE      a git clone of tensorflow/tfjs, tensorflow/java (java),
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
 Stated: TypeAlias = "tuple[Version, dict[str, str], str]"
-"""A release, what it holds, and where that stands."""
+"""A release, its contents, and the source that states them."""
 
 TABLES = ROOT / "compat_tables"
 PACKAGES = (
@@ -59,8 +59,8 @@ PACKAGES = (
 )
 """Programs that are read from the index: those that compute with the framework that their METADATA requires.
 
-Not so DeepLabCut 2.3, which requires PyTorch for one part and has TensorFlow as an extra: its rows are kept
-by hand.
+DeepLabCut 2.3 is an exception: it requires PyTorch for one part and has TensorFlow as an extra, so its rows
+are kept by hand.
 """
 FRAMEWORKS = {"torch": "PyTorch", "jax": "JAX", "onnxruntime": "ONNX Runtime"}
 TENSORFLOW = ("tensorflow", "tensorflow-gpu", "tensorflow-cpu")
@@ -70,7 +70,7 @@ TENSORFLOW = ("tensorflow", "tensorflow-gpu", "tensorflow-cpu")
 
 
 def packages() -> Iterator[dict[str, Any]]:
-    """A row for each run of releases that ask for the same TensorFlow, or that compute with another
+    """A row for each range of releases that require the same TensorFlow, or that compute with another
     framework."""
     from doctor.tables.reading.cache import Cache, default_folder
     from doctor.tables.reading.frameworks import read_release, releases
@@ -93,8 +93,8 @@ def packages() -> Iterator[dict[str, Any]]:
 
 
 def _where_it_changes(versions: list[Version], stated: Callable[[Version], Stated]) -> Iterator[Stated]:
-    """What the releases state; of a minor release whose first and last state the same nothing between them
-    is read."""
+    """The requirements of the releases; if the first and the last release of a minor version state the same,
+    those between them are not read."""
     for _, several in itertools.groupby(versions, lambda version: version.release[:2]):
         minor = [*several]
         first, last = stated(minor[0]), stated(minor[-1])
@@ -106,8 +106,8 @@ def _where_it_changes(versions: list[Version], stated: Callable[[Version], State
 
 
 def _holds(requires: list[str]) -> dict[str, str]:
-    """Which TensorFlow, or else which other framework, these requirements lead to; empty where neither is
-    said plainly."""
+    """Which TensorFlow, or else which other framework, these requirements lead to; empty if they state
+    neither plainly."""
     parsed = [Requirement(line) for line in requires]
     tensorflow = [one for one in parsed if one.name in TENSORFLOW]
     others = [FRAMEWORKS[one.name] for one in parsed if one.name in FRAMEWORKS]
@@ -127,7 +127,7 @@ def _plain(specifier: str) -> str:
 def _runs(stated: Iterable[Stated]) -> Iterator[tuple[str, dict[str, str], str]]:
     """(range of releases, what they hold, source of the first), for neighbours that hold the same.
 
-    The last range ends with the last release that was seen: what comes after it is not known.
+    The last range ends with the last release that was seen: later ones are not known.
     """
     for _, several in itertools.groupby(_with_next(stated), lambda pair: pair[0][1]):
         run = [*several]
@@ -158,11 +158,12 @@ BINDINGS = {
     "julia": ("TensorFlow.jl", r"v(\d[\d.]*)", "deps/build.jl", r"cur_version = \"([\d.]+)\""),
     "java": ("tensorflow-java", r"v(\d[\d.]*)", "README.md", r"^\| *{version} *\| *([\d.]+) *\|"),
 }
-"""Name of the binding, its tags, the file that names the TensorFlow release, and where in it."""
+"""For each binding: its name, its tags, the file that names the TensorFlow release, and the pattern that
+finds it there."""
 
 
 def bindings(which: str, clone: Path) -> Iterator[dict[str, Any]]:
-    """A row for each run of releases of a binding that bring the same libtensorflow."""
+    """A row for each range of releases of a binding that contain the same libtensorflow."""
     name, tags, path, pattern = BINDINGS[which]
     found: dict[Version, tuple[dict[str, str], str]] = {}
     for tag in _git(clone, "tag").split():
@@ -183,7 +184,7 @@ def bindings(which: str, clone: Path) -> Iterator[dict[str, Any]]:
 
 
 def _own_version(clone: Path, tag: str, named: str) -> str:
-    """The version in the package's own file: tags of 2019 name another package's."""
+    """The version in the package's own file, because tags of 2019 contain the version of another package."""
     match = re.search(r'"version": "([\d.]+)"', _git(clone, "show", f"{tag}:tfjs-node/package.json"))
     return match[1] if match and match[1] != "0.0.0" else named
 
@@ -198,8 +199,8 @@ def _git(clone: Path, *arguments: str) -> str:
 
 
 def colab(clone: Path) -> Iterator[dict[str, Any]]:
-    """A row for each range of days on which Colab's runtime with a GPU had the same content; what it holds
-    later is not known."""
+    """A row for each range of days on which Colab's runtime with a GPU had the same content; its later
+    content is not known."""
     last: dict[str, Any] | None = None
     day = ""
     for line in _git(clone, "log", "--reverse", "--format=%h %cs").splitlines():
@@ -218,7 +219,7 @@ def colab(clone: Path) -> Iterator[dict[str, Any]]:
 
 
 def kaggle(clone: Path) -> Iterator[dict[str, Any]]:
-    """A row for each run of days on which Kaggle's GPU image was made from Google's image of the same
+    """A row for each range of days on which Kaggle's GPU image was made from Google's image of the same
     TensorFlow."""
     last: dict[str, Any] | None = None
     for line in _git(
@@ -274,7 +275,7 @@ HOSTED = {"colab": colab, "kaggle": kaggle}
 
 
 def replace(table: str, made: str, rows: Iterable[dict[str, Any]]) -> None:
-    """Put the rows of one job in place of those that it made before."""
+    """Replace the rows that a job made earlier by its new ones."""
     path = TABLES / f"{table}.json"
     document = json.loads(path.read_text(encoding="utf-8"))
     whole = [*(row for row in document["rows"] if row.get("made") != made), *rows]

@@ -75,13 +75,13 @@ def write(table: str, about: str, rows: Iterable[dict[str, Any]], date: str) -> 
 
 
 def rows_of(table: str) -> list[dict[str, Any]]:
-    """The rows of a table as it stands; none where there is no such file."""
+    """The rows of a table in its present file; none if there is no such file."""
     path = TABLES / f"{table}.json"
     return list(json.loads(path.read_text(encoding="utf-8"))["rows"]) if path.exists() else []
 
 
 def main() -> int:
-    """Run one builder. Exit codes: 0 done, 3 the registry could not be read (the table stays as it was)."""
+    """Run one builder. Exit codes: 0 done, 3 the registry could not be read (the table is unchanged)."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -100,7 +100,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Read what is missing, write the table, say what changed."""
+    """Read the missing releases, write the table, and print what changed."""
     settings = pip_settings()
     remote = Remote(partial(session_for, settings), named=settings.indexes)
     groups = [
@@ -143,7 +143,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def read_all_texts(groups: list[Group], cache: Cache, remote: Remote) -> dict[str, WheelTexts]:
-    """By the sha256 of each group's newest wheel."""
+    """The texts of each group's newest wheel, by its sha256."""
     found: dict[str, WheelTexts] = {}
     wanted = []
     for group in groups:
@@ -174,10 +174,10 @@ def read_all_binaries(
     settings: PipSettings,
     arguments: argparse.Namespace,
 ) -> dict[str, Binary]:
-    """By the sha256 of each group's newest wheel: what its libraries say, and the glibc of every Python's
-    wheel.
+    """For each group, by the sha256 of its newest wheel: the facts in its libraries, and the glibc of every
+    Python's wheel.
 
-    Raises RegistryError, with the wheels' names, where any could not be read.
+    Raises RegistryError, with the wheels' names, if any could not be read.
     """
     work = [
         group
@@ -225,7 +225,7 @@ def _quiet_worker() -> None:
 
 
 def _stored(group: Group, cache: Cache) -> Binary | None:
-    """What the cached facts of the group's wheels mean; None where any is missing."""
+    """The values derived from the cached facts of the group's wheels; None if any is missing."""
     seen = cache.get(group.newest.sha256, BINARY)
     if seen is None:
         return None
@@ -244,7 +244,7 @@ def _stored(group: Group, cache: Cache) -> Binary | None:
 
 
 def _read_binary(group: Group, folder: Path, settings: PipSettings) -> int:
-    """A worker's task: fill the cache for one group. The number of bytes that it read."""
+    """A worker's task: fill the cache for one group. Returns the number of bytes that it read."""
     cache, remote = Cache(folder), Remote(partial(session_for, settings), named=settings.indexes)
     texts = _texts_of(group.newest, cache, remote)
     seen = cache.get(group.newest.sha256, BINARY)
@@ -273,7 +273,8 @@ def _texts_of(file: IndexFile, cache: Cache, remote: Remote) -> WheelTexts:
 
 
 def _finish(pool: Executor, futures: dict[Future[Any], Group]) -> Any:
-    """(group, result) as they come; the first failure or Ctrl-C drops what has not begun."""
+    """(group, result) as each is ready; after the first failure or Ctrl-C the tasks that have not begun are
+    dropped."""
     try:
         for future in as_completed(futures):
             yield futures[future], future.result()

@@ -1,9 +1,9 @@
-"""Write docs/reference.md: the help of every command, as `tfgpu-doctor COMMAND --help` prints it.
+"""Writes docs/reference.md: the help of every command, as `tfgpu-doctor COMMAND --help` prints it.
 
     python scripts/command_reference.py [FILE]
 
-Run it with Python 3.11 or 3.12 after a change of an option; tests/completion says when. argparse of other
-versions lays its help out in another way.
+Run it with Python 3.11 or 3.12 after an option was changed; tests/completion fails if the page is old. The
+argparse of other versions formats help differently.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ The finding codes are listed by `tfgpu-doctor code`, the JSON is described by `d
 
 
 def made() -> str:
-    """The page: the overview, then each command in the order of the overview."""
+    """The text of the page: the overview, then each command in the overview's order."""
     os.environ["COLUMNS"] = "100"
     parts = [HEAD, f"```text\n{_overview().rstrip()}\n```\n"]
     for name in (name for names in GROUPS.values() for name in names):
@@ -37,7 +37,7 @@ def made() -> str:
 
 
 def _help(name: str) -> str:
-    """The help of one command without its first sentence, which stands above it."""
+    """The help of one command without its first sentence, which the page shows above it."""
     parser = _parser(name)
     parser.description = None
     return "\n".join(line.rstrip() for line in parser.format_help().rstrip().splitlines())

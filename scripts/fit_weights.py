@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Learn from labelled reports how much each sign counts: scripts/training/reports.jsonl into
+"""Learns from labelled reports how much each sign counts: scripts/training/reports.jsonl into
 doctor/judge/weights.py.
 
 fit_weights.py [--score]   needs scikit-learn and scipy; takes some minutes
 
-A conditional logit over the causes that anything in a report speaks for: the weights are shared by all
+A conditional logit model over the causes for which a report contains any sign: the weights are shared by all
 causes, so that a few hundred reports are enough. The prose model that reads a report was never trained on it:
-it is trained anew for each quarter of the reports (parted by project). Reports of the part `score` (see
-train_prose.part) are left out, and scored.
+it is trained anew for each quarter of the reports (split by project). Reports of the part `score` (see
+train_prose.part) do not train; they are scored.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ def seen(report):
 
 
 def read_all():
-    """Every report as `seen`, by its part, each read by a prose model that never saw it."""
+    """Every report in the form of `seen`, grouped by part; the prose model that reads it was not trained on
+    it."""
     from doctor.logs.prose import classify
 
     examples = [json.loads(line) for line in train_prose.EXAMPLES.open(encoding="utf-8")]

@@ -1,4 +1,4 @@
-"""Feeds mutated reports to the whole tool for hours: bytes in, every output format out.
+"""Feeds mutated reports to the whole tool, for hours if wanted: bytes in, every output format out.
 
     pip install atheris
     python scripts/fuzz.py [--minutes 30] [--folder build/fuzz]
@@ -39,7 +39,7 @@ from scripts.fuzzing.machines import Saved, Tree  # noqa: E402
 from scripts.fuzzing.texts import dictionary, notebook, pumped_texts, seeds  # noqa: E402
 
 EACH_S, BESIDE_S = 15e-6, 1.0
-"""Seconds of processor time that reading a text may take for each character, and beside that."""
+"""Seconds of processor time that reading a text may take: for each character, and in addition."""
 MACHINE_S = 8.0
 """Seconds of processor time that a changed machine may take."""
 
@@ -51,7 +51,7 @@ class Read:
         self.data = data
 
     def check(self) -> None:
-        """Raises what `check` raises."""
+        """Read the text and check the answers. Raises what `checks.check` raises."""
         check(self.data)
 
     def __str__(self) -> str:
@@ -59,8 +59,8 @@ class Read:
 
 
 def tried(inputs: Iterator[Tree | Saved | Read], minutes: float, folder: Path, name: str) -> int:
-    """Check inputs for so many minutes; 1 if one failed or took too long. Such inputs are kept in the
-    folder."""
+    """Check inputs for this many minutes. Returns 1 if one failed or took too long; such inputs are kept in
+    the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     end = time.monotonic() + 60 * minutes
     count = failed = 0
@@ -92,7 +92,7 @@ def tried(inputs: Iterator[Tree | Saved | Read], minutes: float, folder: Path, n
 
 
 def main() -> int:
-    """Run the fuzzer for so many minutes; its exit code."""
+    """Run the fuzzer for the requested minutes. Returns its exit code."""
     parser = argparse.ArgumentParser(description="Fuzz the reading of reports.")
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--seconds", type=int, default=10, help="most seconds that one input may take (10)")

@@ -18,7 +18,7 @@ from doctor.tables.gpus import key
 
 FIELDS = ("memory_mib", "multiprocessors", "memory_source")
 OF_ONE_DIE = frozenset(("GB100", "GB102", "GB110"))
-"""Chips that a GPU has twice, where the data have the memory of one."""
+"""Chips of cards with two GPUs; for these the data contain the memory of one GPU."""
 _SIZE = re.compile(r"\b\d+gb\b")
 _FORM = re.compile(
     r"\b(?:lite hash rate|lhr|generation|pcie?|sxm\d?|fhhl|rev \w+|refresh|g[56]x?|gddr\w+|hbm\w+|"
@@ -27,7 +27,7 @@ _FORM = re.compile(
 
 
 class _Plain(pickle.Unpickler):
-    """Numbers, texts and dates: nothing of the file is run."""
+    """An unpickler for numbers, texts and dates only, so that nothing in the file is run."""
 
     def find_class(self, module: str, name: str) -> Any:
         import datetime
@@ -53,7 +53,7 @@ def _without(name: str, what: re.Pattern[str]) -> str:
 
 
 def _model(name: str) -> str:
-    """The words of a name without size and form, in one order: data sheets have "RTX 5000 Mobile Ada"."""
+    """The words of a name without size and form, in one order: data sheets write "RTX 5000 Mobile Ada"."""
     return " ".join(sorted(_without(_without(name, _SIZE), _FORM).split()))
 
 
@@ -69,8 +69,8 @@ def _chip(text: str) -> str:
 def with_memory(
     rows: Iterable[Mapping[str, Any]], sheets: Iterable[Mapping[str, Any]], source: str
 ) -> list[dict[str, Any]]:
-    """The rows, each with memory_mib (every size of its name), multiprocessors (where all agree) and their
-    source; rows of a name that no sheet has are as they were."""
+    """The rows, each with memory_mib (every size of its name), multiprocessors (if all agree) and their
+    source; rows with a name that no data sheet has are unchanged."""
     exact: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
     alike: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
     for sheet in sheets:

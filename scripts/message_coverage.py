@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Which messages of TensorFlow and NVIDIA's libraries the signatures know, release by release.
+"""Measures which messages of TensorFlow and NVIDIA's libraries the signatures know, release by release.
 
-What TensorFlow can say of GPUs stands as string literals in the libraries of its wheels. Each literal that
-reads like a message and speaks of a GPU is held against the catalogue: it is known where a signature matches
-it, or names it by one of its literals (a message is put together of several, so that one alone need not
-match). The others are of a family of scripts/message_families.json with the reason why it says nothing about
-the use of a GPU. Error names of CUDA and its libraries, and what installers, loaders and container runtimes
-print, are treated alike. What is neither is listed.
+The messages that TensorFlow can print about GPUs are string literals in the libraries of its wheels. Each
+literal that reads like a message and mentions a GPU is compared with the catalogue: it is known if a
+signature matches it, or if it contains one of a signature's literals (a message is composed of several
+literals, so one alone need not match). The others belong to a family of scripts/message_families.json, with
+the reason why the family says nothing about the use of a GPU. Error names of CUDA and its libraries, and what
+installers, loaders and container runtimes print, are treated alike. Messages that are neither known nor in a
+family are listed.
 
     python scripts/message_coverage.py                               the error names, and the figures that
                                                                      docs/messages.json holds
@@ -41,13 +42,13 @@ from doctor.logs.text import Text, split  # noqa: E402
 FAMILIES = ROOT / "scripts" / "message_families.json"
 FIGURES = ROOT / "docs" / "messages.json"
 KNOWN = ROOT / "tests" / "data" / "messages.txt"
-"""The messages of all releases that were read which a row knows: the tests hold the catalogue to them
-without a wheel."""
+"""The known messages of all releases that were read: the tests check the catalogue against them without a
+wheel."""
 
 PRINTED = re.compile(rb"[\x20-\x7e\n\t]+")
 SHORTEST, LONGEST = 12, 600
-"""Letters of a literal that is looked at: shorter ones name things, longer ones are texts of help and
-code."""
+"""The shortest and longest literal to examine, in letters: shorter ones are names, longer ones are help texts
+and code."""
 SPEAKS = re.compile(
     r"\bGPUs?\b|\bgpu_|cuda|cudnn|cublas|cusolver|cusparse|cufft|curand|nccl|\bnvml|\bptx|libdevice|nvlink|nvjitlink|nvidia|compute"
     r" capability|tensorrt"
@@ -57,10 +58,10 @@ SPEAKS = re.compile(
     r" device|memory growth",
     re.IGNORECASE,
 )
-"""What a message that concerns a GPU speaks of."""
+"""Matches words in messages that concern a GPU."""
 WORDS = re.compile(r"(?<![\w:<.-])[A-Za-z][a-z']{1,20}(?![\w:>(])")
 LEAST_LITERAL = 12
-"""Letters of a signature's literal that names a message on its own."""
+"""The least letters of a signature's literal that identifies a message on its own."""
 
 
 def is_message(text: str) -> bool:
@@ -75,7 +76,7 @@ def is_message(text: str) -> bool:
 
 
 def literals(path: Path) -> Iterator[str]:
-    """The messages that speak of GPUs in a library."""
+    """The messages about GPUs in a library."""
     with path.open("rb") as file:
         section = ELFFile(file).get_section_by_name(".rodata")
         constants = section.data() if section is not None else b""
@@ -87,7 +88,8 @@ def literals(path: Path) -> Iterator[str]:
 
 
 def libraries(path: Path, folder: Path) -> Iterator[Path]:
-    """The libraries of TensorFlow's own in a wheel, one after the other on disk; a library itself."""
+    """TensorFlow's own libraries in a wheel, unpacked to disk one after the other; of a library the file
+    itself."""
     if path.suffix != ".whl":
         yield path
         return
@@ -102,7 +104,7 @@ def libraries(path: Path, folder: Path) -> Iterator[Path]:
 
 
 def messages(paths: Iterable[Path]) -> list[str]:
-    """Each message once, in the order of the alphabet."""
+    """Each message once, in alphabetical order."""
     with tempfile.TemporaryDirectory() as folder:
         return sorted(
             {
@@ -124,8 +126,8 @@ def _examples() -> str:
 
 @lru_cache(maxsize=1)
 def _named() -> re.Pattern[str]:
-    """The literals of the signatures that are long enough to name a message; not those of what people
-    write."""
+    """The literals of the signatures that are long enough to name a message; without signatures of what
+    people write."""
     words = {
         literal
         for signature in catalogue()
@@ -143,7 +145,7 @@ def _printed() -> tuple[Signature, ...]:
 
 
 def _says_little(fact: Fact) -> bool:
-    """Whether a fact only tells that a GPU, a platform or a version is named."""
+    """Whether a fact only shows that a text names a GPU, a platform or a version."""
     return (
         isinstance(fact, (Platform, EnvironmentKind, OperatingSystem))
         or getattr(fact, "kind", "") == "mentions-gpu"
@@ -151,7 +153,7 @@ def _says_little(fact: Fact) -> bool:
 
 
 def row_of(text: str) -> str:
-    """The kind of a signature that knows a message; empty where none does."""
+    """The kind of a signature that knows a message; "" if none does."""
     lower = text.lower()
     named = _named().search(lower)
     if named:
@@ -180,12 +182,13 @@ def _reasons() -> list[tuple[re.Pattern[str], str]]:
 
 
 def reason_of(text: str) -> str:
-    """The family for whose reason a message says nothing of the use of a GPU; empty where it is of none."""
+    """The family to which a message belongs, whose reason explains why it says nothing about the use of a
+    GPU; "" if it belongs to none."""
     return next((family for pattern, family in _reasons() if pattern.search(text)), "")
 
 
 def coverage(found: Iterable[str]) -> dict[str, Any]:
-    """How many messages a row knows, how many each family has, and which are neither."""
+    """How many messages a signature knows, how many belong to each family, and which are in neither group."""
     rows = 0
     by_family: Counter[str] = Counter()
     unknown: list[str] = []
@@ -224,18 +227,18 @@ def errors() -> dict[str, dict[str, Any]]:
 
 
 def programs() -> dict[str, dict[str, Any]]:
-    """The coverage of what installers, loaders and container runtimes print, by the program."""
+    """The coverage of the messages of installers, loaders and container runtimes, by program."""
     return {entry["program"]: coverage(entry["messages"]) for entry in families()["programs"]}
 
 
 def percent(found: dict[str, Any]) -> str:
-    """How much of it is known or has a reason."""
+    """The percentage that is known or belongs to a family, as text."""
     known = found["messages"] - len(found["unknown"])
     return f"{100 * known / max(found['messages'], 1):.1f} % of {found['messages']}: {found['rows']} by a row"
 
 
 def main() -> int:
-    """Print the coverage; 1 where something is neither known nor listed."""
+    """Print the coverage. Returns 1 if a message is neither known nor in a family."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument(
         "files", nargs="*", type=Path, metavar="FILE", help="a wheel or a library of TensorFlow"

@@ -1,4 +1,5 @@
-"""NVIDIA's GPUs in a pci.ids file: device id, name and chip; the compute capability is the chip's."""
+"""Reads NVIDIA's GPUs from a pci.ids file: device id, name and chip; the compute capability is that of the
+chip."""
 
 from __future__ import annotations
 
@@ -31,8 +32,8 @@ def nvidia_devices(text: str) -> Iterator[tuple[str, str]]:
 
 
 def gpus(text: str, chips: Mapping[str, str]) -> tuple[list[dict[str, Any]], list[str]]:
-    """A row for every device id whose chip is in `chips` (chip: compute capability), and the descriptions
-    of the GPUs whose chip is not. `text` is that of a pci.ids file."""
+    """A row for every device id whose chip is in `chips` (chip: compute capability), and the descriptions of
+    the GPUs whose chip is not. text: the content of a pci.ids file."""
     version = re.search(r"^#\s*Version:\s*(\S+)", text, re.MULTILINE)
     source = f"pci.ids {version.group(1) if version else 'of unknown date'}, chips.json"
     rows: list[dict[str, Any]] = []

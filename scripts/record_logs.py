@@ -32,7 +32,7 @@ LOGS = ROOT / "tests" / "data" / "logs"
 
 
 def main() -> int:
-    """Record what the arguments name; gives 0, or 1 where something could not be recorded."""
+    """Record the logs that the arguments name. Returns 0, or 1 if one could not be recorded."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -94,7 +94,8 @@ def _packaging(output: Path, only: list[str] | None) -> int:
 
 
 def _expectations(output: Path) -> int:
-    """Bring each sidecar's code up to the catalogue; a log that the catalogue no longer has is removed."""
+    """Update the code in each sidecar from the catalogue; a log that the catalogue no longer contains is
+    removed."""
     for sidecar in sorted([*output.glob("simulated/*/*.json"), *output.glob("recorded/*/*.json")]):
         release = sidecar.parent.name
         wanted = PACKAGING if release == "packaging" else catalogue(release)

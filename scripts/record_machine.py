@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Record this machine as a folder that `tfgpu-doctor check --root FOLDER` diagnoses as it would the machine
-itself.
+"""Records this machine as a folder that `tfgpu-doctor check --root FOLDER` diagnoses as it would diagnose the
+machine itself.
 
     python scripts/record_machine.py tests/data/machines/NAME [--python PATH] [--note TEXT]
 
-Every file that the probes look at is kept: texts with names and tokens taken out, libraries as skeletons
-(headers, no code), links as relative links inside the folder. What the driver and the Python answered when
-they were asked stands in .tfgpu-doctor.json beside the environment variables that decide something. The
-folder is some tens of kilobytes; look through it before you share it.
+Every file that the probes examine is kept: texts without names and tokens, libraries as skeletons (headers,
+no code), links as relative links inside the folder. The answers of the driver and of the Python are in
+.tfgpu-doctor.json, together with the environment variables that matter. The folder is some tens of kilobytes;
+look through it before you share it.
 """
 
 # ruff: noqa: PTH110, PTH112, PTH114, PTH208 (paths of the machine, not of the record)
@@ -42,7 +42,7 @@ MACHINES = {name: number for number, name in elf.MACHINES.items()}
 
 
 class Watched(Machine):
-    """This machine, which notes every path that is looked at and every answer that is given."""
+    """A Machine for this machine that notes every path that is examined and every answer."""
 
     seen: dict[str, None]
     answers: dict[str, dict[str, object]]
@@ -68,7 +68,7 @@ class Watched(Machine):
 
 
 def watched() -> Watched:
-    """This machine, watched."""
+    """A new Watched for this machine."""
     here = Machine.here()
     values = {field.name: getattr(here, field.name) for field in dataclasses.fields(here) if field.init}
     machine = Watched(**values)
@@ -77,7 +77,7 @@ def watched() -> Watched:
 
 
 class Recorder:
-    """Writes what was seen into a folder."""
+    """Writes what a Watched has noted into a folder."""
 
     def __init__(self, target: Path, redact: Redactor) -> None:
         self.target, self.redact = target, redact
@@ -103,13 +103,13 @@ class Recorder:
         self.content(done)
 
     def link(self, path: str, to: str) -> str:
-        """What a link holds in the record: never an absolute path, which would lead out of it to this
-        machine's files."""
+        """The target of a link in the record: never an absolute path, which would lead out of the record to
+        this machine's files."""
         target = posixpath.normpath(posixpath.join(posixpath.dirname(path), to))
         return os.path.relpath(self.place(target), self.place(path).parent)
 
     def place(self, path: str) -> Path:
-        """Where a path lies in the record."""
+        """The place of a path in the record."""
         return self.target / self.redact(path).replace("~", "home/USER").lstrip("/")
 
     def content(self, path: str) -> None:
@@ -142,7 +142,7 @@ class Recorder:
                     self.place(f"{folder}/{entry}").write_text("{}")
 
     def bytes_of(self, path: str) -> bytes:
-        """What is kept of a file."""
+        """The bytes to keep of a file."""
         if path.startswith("/dev/"):
             return b""
         with open(path, "rb") as file:

@@ -1,9 +1,9 @@
-"""Write doctor/rules/needs.json: what each rule reads, as its own `needs` say, for those who have not
-imported it.
+"""Writes doctor/rules/needs.json: the facts that each rule reads, by its `needs`, so that the rule need not
+be imported to know them.
 
     python scripts/rule_needs.py
 
-Run it after a rule came or reads something new; tests/rules/test_catalogue.py says when.
+Run it after a rule was added or its `needs` changed; tests/rules/test_catalogue.py fails if the file is old.
 """
 
 from __future__ import annotations

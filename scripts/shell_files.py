@@ -1,4 +1,4 @@
-"""Make doctor/shell_files: completion for bash, zsh and fish, and the manual page, from the commands' own
+"""Makes doctor/shell_files: completion for bash, zsh and fish, and the manual page, from the commands' own
 options.
 
     pip install shtab argparse-manpage
@@ -22,11 +22,11 @@ from doctor.rules import PLACES  # noqa: E402
 
 FOLDER = ROOT / "doctor" / "shell_files"
 PATHS = {"FILE": "FILE", "PATH": "FILE", "DIR": "DIRECTORY"}
-"""What shtab completes an argument with, by its metavar."""
+"""The completion that shtab uses for an argument, by the argument's metavar."""
 
 
 class Wide(Formatter):
-    """Lines are broken by who shows them."""
+    """A help formatter that does not break lines, because the program that shows them does."""
 
     def __init__(self, prog: str, **options: object) -> None:
         super().__init__(prog, **{**options, "width": 10_000})
@@ -65,7 +65,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _completed(whole: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    """The parser with what shtab is to complete by files and folders."""
+    """The parser with its arguments marked that shtab should complete by files and folders."""
     import shtab
 
     (commands,) = (action for action in whole._actions if isinstance(action, argparse._SubParsersAction))

@@ -1,9 +1,9 @@
-"""Write doctor/logs/signatures/index.json: which words lead to which signatures, for those who have not
-imported these.
+"""Writes doctor/logs/signatures/index.json: which words lead to which signatures, so that these need not be
+imported to know it.
 
     python scripts/signature_index.py
 
-Run it after a signature came or its words changed; tests/logs/test_index.py says when.
+Run it after a signature was added or its words changed; tests/logs/test_index.py fails if the file is old.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT))
 
 
 def text() -> str:
-    """The file as the families have it now."""
+    """The text of the file for the present families."""
     from doctor.logs.signatures import FAMILIES, family
     from doctor.logs.signatures.index import indexed
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Train the model that reads sentences: scripts/training into doctor/logs/prose/weights.bin.
+"""Trains the model that reads sentences: scripts/training into doctor/logs/prose/weights.bin.
 
 train_prose.py [--held-out N | --writers]   needs scikit-learn (pip install scikit-learn); takes about a
 minute
@@ -29,29 +29,31 @@ sys.path.insert(0, str(ROOT))
 EXAMPLES = ROOT / "scripts" / "training" / "sentences.jsonl"
 REPORTS = ROOT / "scripts" / "training" / "reports.jsonl"
 REPEATED = 2
-"""How often a real report counts: people's own posts are fewer than the examples, and are what is read."""
+"""How many times a real report counts: real posts are fewer than the examples, and are what the model will
+read."""
 WHOLE = 8
-"""How often a whole sentence that a program prints counts besides: there are few, and they read like a
-person's."""
+"""How many additional times a whole sentence that a program prints counts: there are few, and they read like
+a person's."""
 LINES = ROOT / "scripts" / "training" / "lines.jsonl"
 WEIGHTS = ROOT / "doctor" / "logs" / "prose" / "weights.bin"
 WRITERS = ROOT / "doctor" / "logs" / "prose" / "writers.bin"
 BUCKETS = 2**13
 TEMPERATURE = 0.65
-"""Scores are divided by it. 0.55 calibrates held-out examples; real reports are less like the examples
-than those."""
+"""The divisor of the scores. 0.55 would calibrate held-out examples, but real reports differ more from the
+examples."""
 STRENGTH = 30.0
 """The inverse of the regularisation's strength; 10 to 60 score alike on held-out examples."""
 
 
 def part(report):
-    """fit (two thirds), calibrate or score (a sixth each): the reports of one project stand together."""
+    """The part of a report: fit (two thirds), calibrate or score (a sixth each); all reports of one project
+    are in one part."""
     number = zlib.crc32((report.get("project") or report["id"]).encode()) % 6
     return "score" if number == 0 else "calibrate" if number == 1 else "fit"
 
 
 def prose_of(text):
-    """What somebody wrote in a report, without what programs printed."""
+    """The text that a person wrote in a report, without the output of programs."""
     from doctor.logs.parse import parse
     from doctor.logs.prose.segment import sentences
     from doctor.logs.reader import read
@@ -108,7 +110,7 @@ def _pieces(sentence):
 
 
 def train_writers():
-    """The packed weights of the model that tells people's sentences from what programs print (see
+    """The packed weights of the model that distinguishes people's sentences from programs' output (see
     segment.writers)."""
     from doctor.logs.prose.segment import parts
 
@@ -157,7 +159,7 @@ def train(examples, strength=STRENGTH, temperature=TEMPERATURE, balance=None):
 
 
 def fingerprint(examples):
-    """Names the examples that weights were trained on."""
+    """A fingerprint of the examples on which weights were trained."""
     return hashlib.sha256(json.dumps([[e["text"], e["label"]] for e in examples]).encode()).hexdigest()[:16]
 
 

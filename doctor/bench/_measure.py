@@ -12,7 +12,7 @@ BEGIN = CLOCK()
 
 
 def flop(op, size):
-    """Floating-point operations: a multiplication and an addition for each product."""
+    """The number of floating-point operations: a multiplication and an addition for each product."""
     if op == "matmul":
         return 2 * size**3
     return 2 * BATCH * size * size * CHANNELS * CHANNELS * FILTER * FILTER

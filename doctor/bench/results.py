@@ -76,9 +76,9 @@ def pays_from(measured: Sequence[Measurement], op: str, *, transfer: bool) -> in
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """A whole run. software: what computed ("TensorFlow 2.21.0"); gpu: its name, None without one. load: the
-    machine's load at the start and the end (processes that wanted to run, per core), None if the system does
-    not say."""
+    """A whole run. software: the program that computed ("TensorFlow 2.21.0"); gpu: its name, None without
+    one. load: the machine's load at the start and the end (runnable processes per core), None if the system
+    does not report it."""
 
     software: str
     gpu: str | None
@@ -102,8 +102,8 @@ class Bench:
             )
         if self.load is not None and max(self.load) > 0.5:
             notes.append(
-                f"The machine was busy: {self.load[0]:.1f} to {self.load[1]:.1f} processes for each of its "
-                f"{self.cores} cores, this one included."
+                f"The machine was busy: {self.load[0]:.1f} to {self.load[1]:.1f} runnable processes per core"
+                f" ({self.cores} cores), this one included."
             )
         if self.gpu is None:
             notes.append("No GPU was used; these times are the CPU's alone. `tfgpu-doctor check` says why.")

@@ -73,14 +73,14 @@ def bench(
                     )
                 elif stage == "failed":
                     raise UnableError(
-                        f"it could not be measured: {answer['error']}", "`tfgpu-doctor check --deep`"
+                        f"the measurement failed: {answer['error']}", "`tfgpu-doctor check --deep`"
                     )
                 done = done or stage == "done"
         except ChildError as problem:
-            stopped.append(f"It ended early: {problem} ({limit:.0f} s).")
+            stopped.append(f"The measurement ended early: {problem} ({limit:.0f} s).")
         else:
             if not done:
-                stopped.append(f"It ended early: {child.how_it_ended()}.")
+                stopped.append(f"The measurement ended early: {child.how_it_ended()}.")
     if not measured:
         raise UnableError(
             f"nothing was measured: {' '.join(stopped)}", "`tfgpu-doctor check --deep` says more"

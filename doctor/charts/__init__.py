@@ -32,8 +32,8 @@ class Chart:
 
 
 def may_write(path: str) -> None:
-    """Call this before measuring: raises InputError for a file name that ends in neither .svg nor .png,
-    UnableError if PNG cannot be drawn here or there is no such folder."""
+    """Check a plot's path before measuring. Raises InputError for a file name that ends in neither .svg nor
+    .png, UnableError if PNG cannot be drawn here or there is no such folder."""
     ending = Path(path).suffix.lower()
     if ending not in (".svg", ".png"):
         raise InputError(f"{path}: a plot is written as .svg or .png")

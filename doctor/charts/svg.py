@@ -1,4 +1,4 @@
-"""A plot as SVG, without any library."""
+"""Draws a plot as SVG, without any library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plot in characters."""
+"""Draws a plot in characters."""
 
 from __future__ import annotations
 

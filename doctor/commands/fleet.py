@@ -202,8 +202,8 @@ def _ask(args: argparse.Namespace, engine: str) -> tuple[list[Reply], bool]:
         if engine == "ssh":
             nodes, why = ssh.nodes(ssh.hosts(args.ssh), args.python, order.timeout, args.ssh_config), ssh.why
         else:
-            wish = slurm.Wish(args.slurm, args.partition, args.account, args.gres)
-            found = slurm.nodes(wish, args.python, order.timeout, os.environ)
+            asked = slurm.Options(args.slurm, args.partition, args.account, args.gres)
+            found = slurm.nodes(asked, args.python, order.timeout, os.environ)
             stack.enter_context(slurm.cleaned(found))
             nodes, silent, why = found.asked, found.silent, slurm.why
             if args.distributed:  # all at the same time, since they are to reach each other
@@ -219,7 +219,7 @@ def _ask(args: argparse.Namespace, engine: str) -> tuple[list[Reply], bool]:
 
 
 def _manifest(args: argparse.Namespace) -> int:
-    from doctor.fleet.kubernetes import Wish, manifest
+    from doctor.fleet.kubernetes import Options, manifest
     from doctor.render.output import destination
 
     if not args.image:
@@ -227,7 +227,7 @@ def _manifest(args: argparse.Namespace) -> int:
             "--manifest kubernetes needs --image",
             "use the image that you train with; it must contain Python 3.8 or later",
         )
-    wish = Wish(
+    asked = Options(
         args.image,
         args.nodes,
         args.gpus,
@@ -238,6 +238,6 @@ def _manifest(args: argparse.Namespace) -> int:
         args.timeout,
     )
     with destination(args.output) as stream:
-        for part in manifest(wish):
+        for part in manifest(asked):
             stream.write(part)
     return 0

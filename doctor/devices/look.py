@@ -1,5 +1,5 @@
-"""What NVML and libcuda report about the GPUs, read in a child process, with and without a value of a
-variable."""
+"""Asks NVML and libcuda about the GPUs in a child process, with and without a value of
+CUDA_VISIBLE_DEVICES."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ HIDING = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """A process that uses a GPU. memory_mib: the memory that it holds, if the driver says; user, name: if
-    visible."""
+    """A process that uses a GPU. memory_mib: the memory that it holds, if the driver reports it; user, name:
+    if visible."""
 
     pid: int
     memory_mib: int | None

@@ -32,7 +32,7 @@ class Device:
 
     index: nvidia-smi's number (the GPU's, for an instance). uuid: "GPU-…" or "MIG-…"; None if it is not
     known. numbers: for an instance, the numbers of its GPU instance and its compute instance. divided:
-    whether MIG mode is on, with the instances in `mig`.
+    whether MIG mode is on; its instances are in `mig`.
     """
 
     index: int
@@ -111,7 +111,7 @@ def interpret(value: str | None, devices: Sequence[Device], driver: str | None =
     shown = _expanded(shown_so_far, branch)
     entries = [
         e if not e.shown or e.device is None or any(part in shown for part in _parts(e.device))
-        else Entry(e.text, e.device, False, "is divided, and no instance is made" if not _parts(e.device)
+        else Entry(e.text, e.device, False, "is divided but has no instance" if not _parts(e.device)
                    else "a process gets a single MIG instance, the first one")
         for e in entries
     ]  # fmt: skip
@@ -172,7 +172,7 @@ def _named(text: str, devices: Sequence[Device], branch: int) -> tuple[Device | 
     if number < 0:
         return None, f"is negative{rest}"
     if number >= len(devices):
-        last = f"the last is {len(devices) - 1}" if devices else "there is none"
+        last = f"the last number is {len(devices) - 1}" if devices else "there is none"
         return None, f"is not the number of a GPU here, {last}{rest}"
     return devices[number], f"CUDA's number {number}{rest}"
 
@@ -181,7 +181,7 @@ def _instance(text: str, devices: Sequence[Device], branch: int) -> tuple[Device
     """A MIG instance by its UUID, whole or as a unique beginning, or by GPU, instance and compute
     instance."""
     instances = [part for device in devices for part in device.mig]
-    none = "names no MIG instance here" if instances else "names a MIG instance, and no GPU here is divided"
+    none = "names no MIG instance here" if instances else "names a MIG instance, but no GPU here is divided"
     if text.upper().startswith("MIG-GPU-"):
         match = NUMBERED.fullmatch(text)
         gpus = [d for d in devices if match and (d.uuid or "").lower().startswith(match[1].lower())]

@@ -42,7 +42,7 @@ class Modules(importlib.abc.MetaPathFinder, importlib.abc.SourceLoader):
         name = path.replace(os.sep, "/")
         name = name[len(BASE) :] if name.startswith(BASE) else name
         if name not in NAMES:
-            raise OSError(2, "it was not sent along", path)
+            raise OSError(2, "it is not among the modules that were sent", path)
         with LOCK:
             return ARCHIVE.read(name)
 
@@ -52,7 +52,7 @@ LATE = 124
 
 
 def end(wait):
-    """End this process in order; after some seconds, end it anyway."""
+    """End this process in an orderly way; after some seconds, kill it."""
     ENDED.append(True)
     os.kill(os.getpid(), signal.SIGINT)
     time.sleep(wait)

@@ -10,7 +10,8 @@ MOST = 700_000
 
 
 def on_node(payload, script, limit):
-    """Runs in a worker on the node. The function is sent as a whole and needs none of our modules there."""
+    """Run the check in a worker on the node. The function is sent as a whole, so the node needs none of
+    tfgpu-doctor's modules."""
     import os
     import signal
     import subprocess

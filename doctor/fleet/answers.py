@@ -29,7 +29,7 @@ class NotReportError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One node.
+    """The answer of one node.
 
     status: answered, unreachable, timed-out or failed. reason: why there is no report, "" if there is one.
     verdict: the code of the first finding. codes: the codes of severity error or warning. error: whether one
@@ -61,7 +61,7 @@ class Answer:
 
 def unanswered(name: str, status: str, reason: str) -> Answer:
     """The answer for a node without a report. reason: in words, reduced to one line."""
-    return Answer(name[:LONGEST_NAME], status, " ".join(reason.split())[:400] or "no reason is known")
+    return Answer(name[:LONGEST_NAME], status, " ".join(reason.split())[:400] or "the reason is not known")
 
 
 def parsed(text: bytes) -> dict[str, Any]:

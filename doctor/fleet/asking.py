@@ -18,7 +18,8 @@ LATE = 124
 
 
 def _patience(timeout: float) -> float:
-    """How many seconds after its own time limit a node's program is killed from here."""
+    """The seconds that this machine waits after the time limit of a node's program before it kills that
+    program."""
     return timeout + min(15.0, 2 + timeout / 2)
 
 
@@ -40,8 +41,8 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The request to every node. argv: the arguments of `check`. timeout: seconds per node. jobs: how many
-    nodes to ask at a time. peers: see `sent`."""
+    """What every node is asked to do. argv: the arguments of `check`. timeout: seconds per node. jobs: how
+    many nodes to ask at a time. peers: see `sent`."""
 
     argv: tuple[str, ...]
     timeout: float
@@ -129,7 +130,7 @@ def _understood(name: str, parts: Sequence[str], ran: Ran) -> Reply:
 
 
 def _silence(ran: Ran, timeout: float, why: Callable[[Ran], tuple[str, str] | None]) -> tuple[str, str]:
-    """Status and reason of a node that gave no answer."""
+    """The status of a node that gave no answer, and the reason."""
     if ran.failure:
         return "failed", ran.failure
     if ran.timed_out or ran.status == LATE:
@@ -143,5 +144,5 @@ def _silence(ran: Ran, timeout: float, why: Callable[[Ran], tuple[str, str] | No
 
 
 def _last(text: str) -> str:
-    """The last line that says something."""
+    """The last line that is not empty."""
     return next((row.strip() for row in reversed(text.splitlines()) if row.strip()), "")

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class Difference:
     """A fact in which nodes differ.
 
-    most: the value that most nodes have; others: the values of the other nodes; None: the node's report has
-    no value. matters, why: `doctor.fleet.matters`.
+    most: the value that most nodes have; others: the values of the other nodes; None means that a node's
+    report has no value. matters, why: `doctor.fleet.matters`.
     """
 
     fact: str
@@ -83,7 +83,7 @@ class Comparison:
 
 
 def compared(answers: Sequence[Answer]) -> Comparison:
-    """The comparison of nodes; all names must differ."""
+    """Compare nodes, whose names must all differ."""
     there = [answer for answer in answers if answer.status == "answered"]
     names: dict[str, None] = {}
     for answer in there:

@@ -34,7 +34,7 @@ def cure(group: Group) -> Cure:
     try:
         found = diagnose(from_record(report.get("record")), Tables.bundled())
     except NotRecordError:
-        return Cure(None, "their reports hold no record of the facts, so the steps cannot be derived here")
+        return Cure(None, "their reports do not contain the facts, so the steps cannot be derived here")
     if found.verdict.code != group.verdict:
         return Cure(
             None,

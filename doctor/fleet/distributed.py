@@ -25,8 +25,8 @@ _LOWEST, _HIGHEST = 20_000, 32_000  # below what systems give to outgoing connec
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """One question over all nodes. question: what has to agree. agrees: None if unknown. why: a sentence.
-    nodes: each node's value, if that is worth knowing. do: what to do, "" if nothing."""
+    """One question over all nodes. question: what has to agree. agrees: None if unknown. why: the reason, a
+    sentence. nodes: each node's value, if it helps. do: what to do, "" if nothing."""
 
     question: str
     agrees: bool | None
@@ -72,7 +72,7 @@ def _all(replies: Sequence[Reply]) -> Iterator[Agreement]:
         "gpus",
         "the same GPUs",
         "the strategy expects as many devices in each worker as in its own",
-        "ask for the same GPUs on each node",
+        "request the same GPUs on each node",
     )
     yield _nccl(replies)
     yield _settings(replies)
@@ -91,7 +91,7 @@ def _same(replies: Sequence[Reply], fact: str, question: str, why: str, do: str)
         return Agreement(
             question,
             False if fact == "tensorflow" else None,
-            "no node shows any",
+            "no node shows a GPU",
             {},
             do if fact == "tensorflow" else "",
         )
@@ -157,7 +157,10 @@ def _settings(replies: Sequence[Reply]) -> Agreement:
             "export it in the job's script, before srun",
         )
     return Agreement(
-        question, True, ", ".join(name[4:] for name in names) + " agree" if names else "none is set", {}
+        question,
+        True,
+        ", ".join(name[4:] for name in names) + " agree" if names else "no such variable is set",
+        {},
     )
 
 
@@ -166,7 +169,10 @@ def _reached(replies: Sequence[Reply]) -> Agreement:
     unheard = [one.answer.name for one in replies if one.more is None]
     if unheard:
         return Agreement(
-            question, None, f"{len(unheard)} nodes did not say", dict.fromkeys(unheard, "not known")
+            question,
+            None,
+            f"{len(unheard)} nodes gave no answer about it",
+            dict.fromkeys(unheard, "not known"),
         )
     said: dict[str, str] = {}
     for one in replies:
@@ -183,7 +189,7 @@ def _reached(replies: Sequence[Reply]) -> Agreement:
             False,
             "some connections fail",
             said,
-            "names, routes and firewalls between the nodes: ask whoever runs the cluster",
+            "names, routes and firewalls between the nodes: check them, or ask the cluster's administrator",
         )
     return Agreement(
         question, True, "all connections worked" if len(replies) > 1 else "there is one node only", {}
@@ -231,13 +237,17 @@ def _tf_config(replies: Sequence[Reply]) -> Agreement:
         return Agreement(
             question,
             None,
-            "it is not set here: the program, or SlurmClusterResolver, has to set it on each node",
+            "TF_CONFIG is not set here: the program, or SlurmClusterResolver, has to set it on each node",
             {},
         )
     lacking = [name for name, text in texts.items() if not text]
     if lacking:
         return Agreement(
-            question, False, "some nodes have none", dict.fromkeys(lacking, "not set"), "set it on every node"
+            question,
+            False,
+            "some nodes have no TF_CONFIG",
+            dict.fromkeys(lacking, "not set"),
+            "set it on every node",
         )
     parsed: dict[str, tuple[dict[str, list[str]], str, int]] = {}
     wrong: dict[str, str] = {}
@@ -248,15 +258,19 @@ def _tf_config(replies: Sequence[Reply]) -> Agreement:
             wrong[name] = str(error)[:200]
     if wrong:
         return Agreement(
-            question, False, "it cannot be read", wrong, "it must hold a cluster and a task, as JSON"
+            question,
+            False,
+            "TF_CONFIG cannot be read",
+            wrong,
+            "TF_CONFIG must contain a cluster and a task, as JSON",
         )
     if len({json.dumps(cluster, sort_keys=True) for cluster, _, _ in parsed.values()}) > 1:
         return Agreement(
             question,
             False,
-            "its cluster differs among the nodes",
+            "the cluster in TF_CONFIG differs among the nodes",
             {n: ", ".join(_hosts(c)) for n, (c, _, _) in parsed.items()},
-            "make one list for all",
+            "give all nodes the same list",
         )
     tasks = Counter((kind, index) for _, kind, index in parsed.values())
     (kind, index), count = tasks.most_common(1)[0]
@@ -292,7 +306,7 @@ def _tf_config(replies: Sequence[Reply]) -> Agreement:
             False,
             f"it names nodes that are not in this job: {', '.join(more[:5])}",
             {},
-            "make it from this job's nodes",
+            "make the list from this job's nodes",
         )
     return Agreement(question, True, f"{len(hosts)} tasks on {len(texts)} nodes", {})
 

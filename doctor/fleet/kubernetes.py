@@ -1,5 +1,5 @@
-"""A manifest with which a Kubernetes cluster checks its nodes: a Job or DaemonSet for `kubectl apply` that
-contains the tool.
+"""Makes a manifest with which a Kubernetes cluster checks its nodes: a Job or DaemonSet for `kubectl apply`
+that contains the tool.
 
 The tool travels in ConfigMaps, so nothing is fetched and the image is the user's own, unchanged. Sources:
 Kubernetes API reference (batch/v1 Job, apps/v1 DaemonSet, v1 ConfigMap); "a ConfigMap cannot exceed 1 MiB",
@@ -36,8 +36,9 @@ _TOLERATION = lazy.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """The options. nodes: how many, None for every node (a DaemonSet). selector, tolerations: as typed."""
+class Options:
+    """The options of the manifest. nodes: the number of nodes; None for every node (a DaemonSet). selector,
+    tolerations: as typed."""
 
     image: str
     nodes: int | None = None
@@ -49,22 +50,22 @@ class Wish:
     timeout: int = 60
 
 
-def manifest(wish: Wish) -> Iterator[str]:
+def manifest(options: Options) -> Iterator[str]:
     """The objects as YAML, with comments on how to use them. Raises UsageError for a value that Kubernetes
     would refuse."""
-    tool = _tool(wish)
-    objects = [*tool, _runner(wish, tool)]
-    where = f" -n {wish.namespace}" if wish.namespace else ""
-    kind = "job" if wish.nodes else "daemonset"
+    tool = _tool(options)
+    objects = [*tool, _runner(options, tool)]
+    where = f" -n {options.namespace}" if options.namespace else ""
+    kind = "job" if options.nodes else "daemonset"
     wait = (
         f"kubectl wait{where} --for=condition=complete --timeout=10m job/{NAME}"
-        if wish.nodes
+        if options.nodes
         else f"kubectl rollout status{where} daemonset/{NAME}"
     )
     yield (
         f"# kubectl apply{where} -f FILE\n# {wait}\n# kubectl logs{where} -l app.kubernetes.io/name={NAME}"
-        f" --prefix --tail=-1 --max-log-requests={wish.nodes or 500} > fleet.log\n# tfgpu-doctor fleet read"
-        f" fleet.log\n# kubectl get pods{where} -l app.kubernetes.io/name={NAME}"
+        f" --prefix --tail=-1 --max-log-requests={options.nodes or 500} > fleet.log\n# tfgpu-doctor fleet"
+        f" read fleet.log\n# kubectl get pods{where} -l app.kubernetes.io/name={NAME}"
         " --field-selector=status.phase=Pending   # nodes without a free GPU: not checked\n# kubectl"
         f" delete{where} {kind}/{NAME} && kubectl delete{where} configmap -l app.kubernetes.io/name={NAME}\n"
     )
@@ -72,72 +73,72 @@ def manifest(wish: Wish) -> Iterator[str]:
         yield "---\n" + "\n".join(_yaml(item)) + "\n"
 
 
-def _metadata(wish: Wish, name: str) -> dict[str, Any]:
+def _metadata(options: Options, name: str) -> dict[str, Any]:
     return {
         "name": name,
-        **({"namespace": wish.namespace} if wish.namespace else {}),
+        **({"namespace": options.namespace} if options.namespace else {}),
         "labels": dict(_LABELS),
     }
 
 
-def _tool(wish: Wish) -> list[dict[str, Any]]:
+def _tool(options: Options) -> list[dict[str, Any]]:
     """The ConfigMaps with the program that each pod runs."""
-    argv = ["check", "--format", "json", *(["--python", wish.python] if wish.python else [])]
-    whole = payload(argv, limit=float(wish.timeout), watch=False)
+    argv = ["check", "--format", "json", *(["--python", options.python] if options.python else [])]
+    whole = payload(argv, limit=float(options.timeout), watch=False)
     parts = [whole[at : at + PART] for at in range(0, len(whole), PART)]
     return [
         {
             "apiVersion": "v1",
             "kind": "ConfigMap",
-            "metadata": _metadata(wish, f"{NAME}-{number:02d}"),
+            "metadata": _metadata(options, f"{NAME}-{number:02d}"),
             "binaryData": {f"part-{number:02d}": base64.b64encode(part).decode()},
         }
         for number, part in enumerate(parts)
     ]
 
 
-def _runner(wish: Wish, tool: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _runner(options: Options, tool: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The Job, or the DaemonSet. A DaemonSet's pods stay after the check, because they would be started
     again."""
-    template = {"metadata": {"labels": dict(_LABELS)}, "spec": _pod(wish, tool)}
-    if wish.nodes is None:
+    template = {"metadata": {"labels": dict(_LABELS)}, "spec": _pod(options, tool)}
+    if options.nodes is None:
         return {
             "apiVersion": "apps/v1",
             "kind": "DaemonSet",
-            "metadata": _metadata(wish, NAME),
+            "metadata": _metadata(options, NAME),
             "spec": {"selector": {"matchLabels": dict(_LABELS)}, "template": template},
         }
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
-        "metadata": _metadata(wish, NAME),
+        "metadata": _metadata(options, NAME),
         "spec": {
             "completionMode": "Indexed",
-            "completions": wish.nodes,
-            "parallelism": wish.nodes,
-            "backoffLimit": wish.nodes,
-            "activeDeadlineSeconds": wish.timeout + 600,
+            "completions": options.nodes,
+            "parallelism": options.nodes,
+            "backoffLimit": options.nodes,
+            "activeDeadlineSeconds": options.timeout + 600,
             "ttlSecondsAfterFinished": 86400,
             "template": template,
         },
     }
 
 
-def _pod(wish: Wish, tool: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    if not _IMAGE.fullmatch(wish.image):
-        raise UsageError(f"--image {wish.image[:80]!r} is not the name of an image")
-    if wish.namespace and not _NAMESPACE.fullmatch(wish.namespace):
-        raise UsageError(f"--namespace {wish.namespace[:80]!r} is not the name of a namespace")
+def _pod(options: Options, tool: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    if not _IMAGE.fullmatch(options.image):
+        raise UsageError(f"--image {options.image[:80]!r} is not the name of an image")
+    if options.namespace and not _NAMESPACE.fullmatch(options.namespace):
+        raise UsageError(f"--namespace {options.namespace[:80]!r} is not the name of a namespace")
     # a pod whose check finds an error has done its work: its exit code must not make Kubernetes run it again
-    after = "while :; do sleep 3600; done" if wish.nodes is None else "exit 0"
+    after = "while :; do sleep 3600; done" if options.nodes is None else "exit 0"
     container: dict[str, Any] = {
         "name": "check",
-        "image": wish.image,
-        "command": ["/bin/sh", "-c", f"cat {_FOLDER}/part-* | ( {script(wish.python)} ); {after}"],
+        "image": options.image,
+        "command": ["/bin/sh", "-c", f"cat {_FOLDER}/part-* | ( {script(options.python)} ); {after}"],
         "env": [{"name": "TFGPU_DOCTOR_NODE", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}],
         "resources": {
             "requests": {"cpu": "100m", "memory": "512Mi"},
-            **({"limits": {"nvidia.com/gpu": wish.gpus}} if wish.gpus else {}),
+            **({"limits": {"nvidia.com/gpu": options.gpus}} if options.gpus else {}),
         },
         "securityContext": {"allowPrivilegeEscalation": False},
         "volumeMounts": [{"name": "tool", "mountPath": _FOLDER, "readOnly": True}],
@@ -146,7 +147,7 @@ def _pod(wish: Wish, tool: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
         "containers": [container],
-        "tolerations": _tolerations(wish.tolerations),
+        "tolerations": _tolerations(options.tolerations),
         "volumes": [
             {
                 "name": "tool",
@@ -156,10 +157,10 @@ def _pod(wish: Wish, tool: Sequence[dict[str, Any]]) -> dict[str, Any]:
             }
         ],
     }
-    selector = _selector(wish.selector)
+    selector = _selector(options.selector)
     if selector:
         pod["nodeSelector"] = selector
-    if wish.nodes is not None:
+    if options.nodes is not None:
         pod["restartPolicy"] = "Never"
         term = {
             "labelSelector": {"matchLabels": dict(_LABELS)},

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """How a difference in one fact is judged.
+    """The rule by which a difference in one fact is judged.
 
     matters, why: the judgement if nothing else decides. part: the part of a report's compatibility whose
     `fits` decides. leads_to: prefixes of the facts that this one can change. opens: the fact is the file of a
-    library, or why none opens. needs: the fact without which this one means nothing on a node.
+    library, or why none opens. needs: a fact; on a node without it, this one does not matter.
     """
 
     matters: bool
@@ -99,24 +99,24 @@ KINDS: Mapping[str, Kind] = {
     "python_path": Kind(
         False, "the path differs, but the compared packages have the same releases", leads_to=_PACKAGES
     ),
-    "env.LD_LIBRARY_PATH": Kind(False, "the same libraries open with it", leads_to=_LIBRARIES),
-    "env.LD_PRELOAD": Kind(True, "what it names is loaded before everything else"),
+    "env.LD_LIBRARY_PATH": Kind(False, "it does not change which libraries open", leads_to=_LIBRARIES),
+    "env.LD_PRELOAD": Kind(True, "the libraries that it names are loaded before everything else"),
     "env.CUDA_VISIBLE_DEVICES": Kind(True, "it decides which GPUs a program sees, and in which order"),
     "env.NVIDIA_VISIBLE_DEVICES": Kind(True, "it decides which GPUs a container gets"),
     "env.CUDA_DEVICE_ORDER": Kind(True, "it decides which GPU is number 0"),
-    "env.PYTHONPATH": Kind(False, "the same packages are found with it", leads_to=_PACKAGES),
+    "env.PYTHONPATH": Kind(False, "it does not change which packages are found", leads_to=_PACKAGES),
     "env.XLA_FLAGS": Kind(True, "they change how XLA compiles"),
     "env.TF_CONFIG": Kind(False, "each node of a cluster has its own; `--distributed` compares them"),
 }
 """The kinds by the name of the fact; FAMILIES has the other names by their beginning."""
 FAMILIES: tuple[tuple[str, Kind], ...] = (
-    ("env.TF_", Kind(True, "it changes what TensorFlow does")),
+    ("env.TF_", Kind(True, "it changes how TensorFlow behaves")),
     (
         "env.NCCL_",
         Kind(True, "it changes how GPUs communicate, and must be the same on all nodes of a job"),
     ),
-    ("env.KERAS_", Kind(True, "it changes what Keras does")),
-    ("env.CUDA_", Kind(False, "no library and no GPU differs with it", leads_to=("gpus", *_LIBRARIES))),
+    ("env.KERAS_", Kind(True, "it changes how Keras behaves")),
+    ("env.CUDA_", Kind(False, "neither a library nor a GPU depends on it", leads_to=("gpus", *_LIBRARIES))),
     ("env.", Kind(False, "its effects are compared separately")),
     ("library.", Kind(False, "the file differs, but it opens", opens=True, needs="tensorflow")),
     ("package.tensorflow", Kind(True, "an add-on is made for one release of TensorFlow", needs="tensorflow")),
@@ -139,7 +139,7 @@ UNKNOWN = Kind(
 
 
 def kind_of(fact: str) -> Kind:
-    """How a difference in this fact is judged."""
+    """The rule by which a difference in this fact is judged."""
     if fact in KINDS:
         return KINDS[fact]
     return next((kind for beginning, kind in FAMILIES if fact.startswith(beginning)), UNKNOWN)
@@ -153,9 +153,9 @@ class Judgement(NamedTuple):
 
 
 def judged(fact: str, with_most: Answer, others: Iterable[Answer]) -> Judgement:
-    """Whether it matters that some nodes have a different value of `fact` than most.
+    """Judge whether it matters that some nodes have another value of `fact` than most nodes.
 
-    with_most: a node with the most frequent value. others: one node for each other value.
+    with_most: a node that has the most frequent value. others: one node for each other value.
     """
     kind = kind_of(fact)
     several = [with_most, *others]
@@ -195,7 +195,7 @@ def _by_fit(fact: str, kind: Kind, several: list[Answer]) -> Judgement | None:
             needs = fit.needs or "another one"
             return Judgement(True, f"{node.values.facts[fact]} does not fit: TensorFlow there needs {needs}")
     if len(there) < len(several):
-        return Judgement(True, "some nodes show none")
+        return Judgement(True, "some nodes show no value")
     if not kind.matters and any(fit is None or fit.fits is None for fit in fits):
         return Judgement(True, "whether each of these values fits is not known")
     return None

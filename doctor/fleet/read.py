@@ -32,7 +32,7 @@ def read(words: Sequence[str], *, keep: bool, tell: Callable[[int], None] | None
     """
     items = list(expand(words))
     if any(item.name.lower().startswith(("http://", "https://")) for item in items):
-        raise InputError("`fleet read` takes files and folders, no addresses", "fetch the reports first")
+        raise InputError("`fleet read` takes files and folders, not addresses", "fetch the reports first")
     names = _names([item.name for item in items])
     found: list[Answer] = []
     kinds: set[object] = set()
@@ -45,13 +45,13 @@ def read(words: Sequence[str], *, keep: bool, tell: Callable[[int], None] | None
             tell(1)
     if not found:
         raise InputError(
-            "there is no report to read", "name files that hold the output of `check --format json`"
+            "there is no report to read", "name files that contain the output of `check --format json`"
         )
     return found
 
 
 def _renamed(answer: Answer, taken: dict[str, int]) -> Answer:
-    """A further report of a node, under a name of its own."""
+    """Rename a further report of the same node, so that every name differs."""
     from doctor.values import replace
 
     number = taken[answer.name]
@@ -77,7 +77,7 @@ def _names(paths: Sequence[str]) -> list[str]:
 
 
 def _shared(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many parts two paths begin with together."""
+    """The number of leading parts that two paths have in common."""
     count = 0
     for left, right in zip(one, other):
         if left != right:

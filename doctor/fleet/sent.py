@@ -1,5 +1,5 @@
-"""The program that is sent to a node: a shell line that finds a Python, and over standard input the tool
-itself, which runs from memory.
+"""Makes the program that is sent to a node: a shell line that finds a Python, and over standard input the
+tool itself, which runs from memory.
 
 A node needs a POSIX shell and Python 3.8 or later; later if the `packaging` installed here requires it
 (`least`). The single-file tool contains one for 3.8. Nothing is written on the node. It is the same for ssh,

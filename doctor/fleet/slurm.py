@@ -72,7 +72,7 @@ _REASONS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class Options:
     """The options of `--slurm`. nodelist: "" for the nodes of this job, or for all nodes."""
 
     nodelist: str = ""
@@ -97,23 +97,23 @@ class Nodes(NamedTuple):
     name: str
 
 
-def nodes(wish: Wish, python: str | None, timeout: float, env: Mapping[str, str]) -> Nodes:
+def nodes(options: Options, python: str | None, timeout: float, env: Mapping[str, str]) -> Nodes:
     """The requested nodes. Raises UnableError if Slurm is not installed or does not answer, UsageError if it
     knows no such nodes."""
     srun = shutil.which("srun")
     if srun is None or shutil.which("sinfo") is None:
         raise UnableError("Slurm's commands are not on PATH", "run it on a login node, or in a job")
     own = bool(env.get("SLURM_JOB_ID"))
-    if own and (wish.partition or wish.account):
+    if own and (options.partition or options.account):
         raise UsageError(
             "inside a job only the job's own nodes are asked, so --partition and --account have no effect",
             "run it outside of the job",
         )
-    listed = wish.nodelist or (env.get("SLURM_JOB_NODELIST", "") if own else "")
-    rows = _states(listed, wish.partition)
+    listed = options.nodelist or (env.get("SLURM_JOB_NODELIST", "") if own else "")
+    rows = _states(listed, options.partition)
     if not rows:
         raise UsageError(
-            f"Slurm knows no nodes {listed or wish.partition or ''}".strip(), "`sinfo -N` lists them"
+            f"Slurm knows no nodes {listed or options.partition or ''}".strip(), "`sinfo -N` lists them"
         )
     asked, silent = [], []
     name = "" if own else f"tfgpu-doctor-{secrets.token_hex(8)}"
@@ -129,7 +129,7 @@ def nodes(wish: Wish, python: str | None, timeout: float, env: Mapping[str, str]
             )
             silent.append(unanswered(node, "unreachable", f"Slurm lists it as {state}: {words}"))
             continue
-        asked.append(Asked(node, _step(srun, node, gres, wish, name, python, timeout)))
+        asked.append(Asked(node, _step(srun, node, gres, options, name, python, timeout)))
     return Nodes(asked, silent, name)
 
 
@@ -153,7 +153,7 @@ def _states(nodelist: str, partition: str | None) -> dict[str, tuple[str, str, s
 
 
 def _step(
-    srun: str, node: str, gres: str, wish: Wish, name: str, python: str | None, timeout: float
+    srun: str, node: str, gres: str, options: Options, name: str, python: str | None, timeout: float
 ) -> tuple[str, ...]:
     """The step that asks a node. name: of the new job, "" inside a job."""
     words = [
@@ -166,18 +166,18 @@ def _step(
     ]
     if name:
         words += [f"--job-name={name}", f"--time={math.ceil(timeout / 60) + 1}"]
-        words += [f"--partition={wish.partition}"] if wish.partition else []
-        words += [f"--account={wish.account}"] if wish.account else []
+        words += [f"--partition={options.partition}"] if options.partition else []
+        words += [f"--account={options.account}"] if options.account else []
         gpus = sum(int(count) for count in _GPUS.findall(gres))
-        wanted = wish.gres or (f"gpu:{gpus}" if gpus else "")  # without them its cgroup would show no GPU
+        wanted = options.gres or (f"gpu:{gpus}" if gpus else "")  # without them its cgroup would show no GPU
     else:
         words.append("--overlap")
-        wanted = wish.gres or ""  # a step gets those of its job
+        wanted = options.gres or ""  # a step gets those of its job
     return (*words, *([f"--gres={wanted}"] if wanted else []), "/bin/sh", "-c", script(python))
 
 
 def why(ran: Ran) -> tuple[str, str] | None:
-    """Status and reason if Slurm failed, rather than the program."""
+    """The status and reason if Slurm failed; None if the program on the node did."""
     rows = [row.strip()[:300] for row in ran.err.splitlines() if row.startswith("srun:")]
     if not rows:
         return None

@@ -83,7 +83,7 @@ def hosts(text: str) -> list[str]:
 
 
 def nodes(names: list[str], python: str | None, timeout: float, config: str | None) -> list[Asked]:
-    """The command that asks each host. Raises UnableError if there is no ssh client."""
+    """For each host, the command that asks it. Raises UnableError if there is no ssh client."""
     client = shutil.which("ssh")
     if client is None:
         raise UnableError("there is no ssh client on PATH", "install OpenSSH's client")
@@ -95,7 +95,7 @@ def nodes(names: list[str], python: str | None, timeout: float, config: str | No
 
 
 def why(ran: Ran) -> tuple[str, str] | None:
-    """Status and reason if ssh itself failed: it then ends with 255."""
+    """The status and reason if ssh itself failed, which it shows by exit status 255; else None."""
     if ran.status != 255:
         return None
     rows = [row.strip() for row in ran.err.splitlines() if row.strip()]

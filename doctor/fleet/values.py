@@ -1,4 +1,4 @@
-"""The parts of a report that are compared between nodes: a name and a value as text for each fact.
+"""Extracts the parts of a report that are compared between nodes: a name and a value as text for each fact.
 
 Names are the fact keys of the JSON, and `mig`, `kernel`, `glibc`, `processor`, `python_path`, `env.NAME`,
 `library.SONAME` (the file that the loader opens) and `package.NAME` (its version).
@@ -11,7 +11,7 @@ from sys import intern
 from typing import Any, NamedTuple
 
 NOT_OPEN = "does not open"
-NOT_SEARCHED = "on the disk, where the loader does not look"
+NOT_SEARCHED = "on the disk, but the loader does not search there"
 """Replaces the file of a library that the loader does not find."""
 LONGEST = 400
 MOST = 2000
@@ -111,7 +111,7 @@ def _library(kind: str, fact: dict[str, Any]) -> tuple[int, str]:
 
 
 def _gpus(value: Any) -> str:
-    """ "2 x NVIDIA A100-SXM4-40GB" """
+    """The GPUs as text: "2 x NVIDIA A100-SXM4-40GB"."""
     names = Counter(_text(_dict(gpu).get("name")) or "unnamed" for gpu in _list(value)[:1024])
     return _text(", ".join(f"{count} x {name}" for name, count in sorted(names.items())))
 

@@ -55,7 +55,7 @@ PUBLIC = {
     "your_username",
     "nonroot",
 }
-"""Account names that come with images: they identify nobody."""
+"""Account names that images come with; they identify nobody."""
 COMMON = PUBLIC | {
     "admin",
     "administrator",
@@ -171,7 +171,7 @@ COMMON = PUBLIC | {
     "your",
     "yourname",
 }
-"""Words that are too often not a name."""
+"""Words that are usually not a person's name."""
 UUID = lazy.compile(
     r"(?<![\w-])(?P<kind>GPU-|MIG-(?:GPU-)?)?(?P<id>[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12})"
     r"(?![\w-])"
@@ -306,7 +306,7 @@ def _may_hold_a_home(text: str) -> bool:
 
 
 def without_doors(text: str) -> str:
-    """The text without passwords, tokens and keys; names and hosts stay. For the user's own terminal."""
+    """The text for the user's own terminal: without passwords, tokens and keys, but with names and hosts."""
     return without_secrets(stripped_urls(text) if "://" in text else text)
 
 

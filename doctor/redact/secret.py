@@ -1,7 +1,7 @@
 """Redacts passwords, tokens and keys, by their shape or by the word beside them.
 
-The time is proportional to the length of the text: each repeat is bounded, and each name is examined once, at
-its beginning.
+The time is proportional to the length of the text: each repeat is bounded, and each name is examined only
+once.
 """
 
 from __future__ import annotations

@@ -42,7 +42,8 @@ _FIRST = (
     "CUD", "NVIDIA_", "NCCL_", "TF_", "TF2_", "XLA_", "KERAS_", "SLURM_", "GPU_", "PYTHONNO", "CONDA_", "LOADEDMODULES",
     "SINGULARITY_NV", "APPTAINER_NV", "SNAP_NAME",
 )  # fmt: skip
-"""How the names of words begin: most variables begin otherwise, and compiling the pattern takes a while."""
+"""The beginnings of names whose values are words; a quick test, because compiling the pattern takes a while
+and most variables begin otherwise."""
 CONFIG = "TF_CONFIG"
 _PLAIN = lazy.compile(r"[\w.,:;*+=@/|<>!() \[\]\"'-]*")
 _LONGEST_WORD = 80
@@ -57,7 +58,7 @@ def decides(name: str) -> bool:
 def kept(name: str, value: str, hide: Callable[[str], str]) -> str:
     """The value of an environment variable as a shared report may show it: kept, redacted or removed.
 
-    hide: removes names and secrets from a text.
+    hide: a function that removes names and secrets from a text.
     """
     if name == CONFIG:
         return config(value)

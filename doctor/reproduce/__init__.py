@@ -1,2 +1,2 @@
-"""Reproduces failures and tries their cures, in child processes under limits that always free their
-memory."""
+"""Reproduces failures and tries the settings that fix them, in child processes that run under limits and
+always free their memory."""

@@ -23,7 +23,7 @@ def memory():
 
 
 def take(wanted):
-    """Take `wanted` bytes, or as many as there are."""
+    """Allocate `wanted` bytes of the GPU's memory, or as many as are free."""
     taken = 0
     for step in STEPS:
         while wanted - taken >= step * MIB:

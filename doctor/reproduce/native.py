@@ -1,7 +1,8 @@
-"""cuDNN's handle without TensorFlow: with ample memory, with the GPU full, and again when memory is free.
+"""Creates cuDNN's handle without TensorFlow: with ample memory, with the GPU full, and again when memory is
+free.
 
-It distinguishes a memory cause from a version cause if TensorFlow does not even start: a handle that cannot
-be made with ample memory is not a matter of memory.
+This tells a lack of memory from a wrong version even if TensorFlow does not start: if the handle cannot be
+created with ample memory, memory is not the cause.
 """
 
 from __future__ import annotations

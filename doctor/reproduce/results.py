@@ -11,9 +11,9 @@ from doctor.values import dataclass
 class Row:
     """One attempt. setting: what was set, as code or variables. outcome: "failed", "passed" or "unfinished".
 
-    code: the verdict of our own rules on the attempt's log. line: what the libraries printed. Memory in MiB:
-    free_before at its start, held by the other process, lowest: the least free memory while it ran. seconds:
-    its duration.
+    code: the verdict of tfgpu-doctor's rules on the attempt's log. line: what the libraries printed. Memory
+    in MiB: free_before: free at its start; held: by the other process; lowest: the least free memory while it
+    ran. seconds: its duration.
     """
 
     mode: str
@@ -29,7 +29,8 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A whole reproduction. samples: (seconds since the start, free MiB); starts: (seconds, mode).
+    """A whole reproduction. samples: (seconds since the start, free MiB); starts: (seconds since the start,
+    mode) for each attempt.
 
     free_at_start_mib, free_at_end_mib: whether everything was given back.
     """
@@ -46,7 +47,7 @@ class Result:
 
     @property
     def reproduced(self) -> bool:
-        """The intended failure occurred; a handle that never works is another failure."""
+        """Whether the intended failure occurred; a handle that never works is a different failure."""
         if self.backend == "native" and (not self.rows or self.rows[0].outcome != "passed"):
             return False
         return any(row.outcome == "failed" and row.code == "cudnn-init-oom" for row in self.rows)
@@ -61,21 +62,21 @@ class Result:
         if self.reproduced and self.cures:
             if self.backend == "native":
                 return (
-                    "cuDNN cannot make its handle when the GPU is full, and can when memory is free. If the"
-                    " same message comes with memory free, the versions are at fault, not the memory."
+                    "cuDNN cannot create its handle when the GPU is full, but can when memory is free. If the"
+                    " same message appears with memory free, the versions are at fault, not the memory."
                 )
-            return f"Reproduced; cured by: {', '.join(self.cures)}."
+            return f"Reproduced; fixed by: {', '.join(self.cures)}."
         if self.reproduced:
-            return "Reproduced; nothing that was tried cures it here."
+            return "Reproduced; none of the settings that were tried fixes it here."
         if self.backend == "native" and self.rows and self.rows[0].outcome == "failed":
             return (
-                "cuDNN cannot make its handle even with memory free: memory is not the cause here, look at"
-                " versions."
+                "cuDNN cannot create its handle even with memory free: memory is not the cause here; compare"
+                " the versions."
             )
         return "Not reproduced here."
 
     def document(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The result as plain data for JSON."""
         from doctor import __version__
 
         return {

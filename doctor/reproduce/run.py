@@ -39,7 +39,7 @@ def reproduce(
     limit: float,
     tell: Callable[[str], None],
 ) -> Result:
-    """Make the failure happen on GPU `number` (nvidia-smi's) and try the cures.
+    """Make the failure happen on GPU `number` (as nvidia-smi counts) and try the settings that fix it.
 
     interpreter, version: the environment's Python and its TensorFlow. limit: seconds for each attempt. tell:
     called with each attempt's name. Raises UnableError if it cannot be done.
@@ -62,7 +62,7 @@ def reproduce(
         else:
             if interpreter is None or version is None:
                 raise UnableError(
-                    "there is no TensorFlow in the environment in use",
+                    "the environment in use has no TensorFlow",
                     "--python names another; --backend native needs no TensorFlow",
                 )
             versions = (f"TensorFlow {version}",)

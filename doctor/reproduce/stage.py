@@ -1,4 +1,4 @@
-"""The GPU of a reproduction: the environment of its processes, and who uses it now."""
+"""Finds the GPU for a reproduction: the variables for its processes, its free memory, and who uses it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SAMPLING = 0.05
 @dataclass
 class Stage:
     """One GPU. number: nvidia-smi's. environment: variables with which processes see only this GPU. python:
-    our own."""
+    the interpreter of this process."""
 
     number: int
     gpu: str
@@ -44,7 +44,7 @@ class Stage:
 
 
 def find(environment: Mapping[str, str], number: int, *, force: bool, simulated: bool, python: str) -> Stage:
-    """The GPU with nvidia-smi's `number`.
+    """The GPU that nvidia-smi calls `number`.
 
     Raises UnableError if there is none, or if other processes, which it names, use it and `force` is not
     given.
@@ -55,8 +55,8 @@ def find(environment: Mapping[str, str], number: int, *, force: bool, simulated:
     if not seen.devices:
         raise UnableError(
             f"there is no NVIDIA GPU to reproduce on ({seen.problem})",
-            "--simulate does it with real TensorFlow on a simulated GPU; `tfgpu-doctor check` says why none"
-            " answers",
+            "--simulate reproduces it with real TensorFlow on a simulated GPU; `tfgpu-doctor check` says why"
+            " none answers",
         )
     if number >= len(seen.devices):
         raise UnableError(

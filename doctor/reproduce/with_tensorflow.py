@@ -1,4 +1,4 @@
-"""The cuDNN-initialisation OOM with TensorFlow, and the settings that cure it.
+"""Reproduces with TensorFlow that cuDNN cannot start for lack of memory, and tries the settings that fix it.
 
 Every attempt gets the same memory pressure. Another process first leaves ROOM of the GPU's memory free.
 TensorFlow starts, and by default takes nearly all of it. Then the other process takes what TensorFlow left
@@ -30,7 +30,8 @@ SETTINGS = ("TF_FORCE_GPU_ALLOW_GROWTH", "TF_GPU_ALLOCATOR")
 
 @dataclass(frozen=True)
 class Mode:
-    """One setting to try: its name, how people write it, the code for the program, variables."""
+    """One setting to try: its name, the way people write it, the code for the program, and environment
+    variables."""
 
     name: str
     setting: str
@@ -71,7 +72,7 @@ def attempts(
 def _attempt(
     stage: Stage, python: str, mode: Mode, limit: float, extra: int | None
 ) -> tuple[Row, int | None]:
-    """One mode: (its row, the MiB that the other process took after TensorFlow's start)."""
+    """Try one mode. Returns its row, and the MiB that the other process took after TensorFlow's start."""
     begin, deadline = stage.now, time.monotonic() + limit
     variables = {
         name: value for name, value in stage.environment.items() if name not in (*QUIETED, *SETTINGS)
@@ -118,7 +119,7 @@ def _attempt(
 
 
 def judged(log: str, *, passed: bool) -> tuple[str, str]:
-    """(code of the first finding by our own rules, its first line of evidence) for a log."""
+    """(code of the first finding by tfgpu-doctor's rules, its first line of evidence) for a log."""
     from doctor import logs
     from doctor.diagnose import diagnose
     from doctor.tables import Tables

@@ -54,7 +54,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """The parts are imported when they are used, so that importing this package costs nothing."""
+    """Import a part of the package when it is first used, so that importing the package takes no time."""
     if name not in _WHERE:
         raise AttributeError(name)
     from importlib import import_module

@@ -1,4 +1,4 @@
-"""The text for users about what a simulated GPU is and is not."""
+"""The text of `simulate --about`: what of a simulated GPU is real, and what is not."""
 
 TEXT = """\
 A simulated GPU: what is real about it, and what is not
@@ -20,15 +20,15 @@ numbers, accuracy, convergence or speed.
 Assumptions (NVIDIA publishes few of these):
 - A CUDA context takes 256 MiB of the GPU's memory, a cuDNN handle 64, a cuBLAS handle 32.
 - cudnnCreate gives CUDNN_STATUS_NOT_INITIALIZED when memory is short; a real one may give another status.
-- A GPU has all the memory of its data sheet; a driver keeps a little for itself.
-- In Prohibited and Exclusive Process mode it is the context that is refused, with error 46.
+- A GPU has all the memory of its data sheet; a real driver keeps a little for itself.
+- In the compute modes Prohibited and Exclusive Process, creating a context fails with error 46.
 - The fastest GPU, which CUDA counts first, is the one with the largest product of multiprocessors and compute
   capability. Memory freed into an asynchronous pool is given back at once.
-- Between GPUs each keeps its own values: libnccl reduces nothing.
+- libnccl exchanges nothing: after an all-reduce each GPU still has its own values.
 - An instance of a divided GPU (MIG) has the memory that its profile names and an even share of the multiprocessors; it
   has one compute instance. A divided GPU that is named as a whole stands for its instances.
-- ptxas and nvlink compile nothing; ptxas is of the CUDA release that pip brings with the TensorFlow, and refuses GPUs
-  that came after it, as NVIDIA's does.
+- ptxas and nvlink compile nothing; ptxas has the CUDA release that pip installs with that TensorFlow, and refuses
+  newer GPUs, as NVIDIA's does.
 - After a kernel has failed, every call that involves the device gives the same error.
 
 Not simulated: peer access, several compute instances in one MIG instance, profiling, cuDNN's recurrent layers

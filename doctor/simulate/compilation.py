@@ -66,11 +66,11 @@ class SimulationError(UnableError):
 
 
 UNUSED_DAYS = 30
-"""How long unused compiled libraries are kept, because each version of the sources has its own."""
+"""Days for which unused compiled libraries are kept; each version of the sources has its own."""
 
 
 class CallError(UsageError):
-    """The request is wrong: an unknown name, or a number out of range."""
+    """The options are wrong: an unknown name, or a number out of range."""
 
 
 def source_files() -> list[str]:
@@ -244,7 +244,8 @@ def _link(compiler: str, name: str, work: Path) -> None:
 def link_variant(
     target: Path, soname: str, *, needs: str | None = None, code: str = "int nothing(void) { return 0; }"
 ) -> None:
-    """Link a library that is broken on purpose: only `code` under a SONAME, with a missing dependency.
+    """Link a library that is broken on purpose: it contains only `code`, has the given SONAME, and depends on
+    a library that does not exist.
 
     needs: the SONAME of a library that does not exist.
     Raises SimulationError if the compiler fails.

@@ -30,13 +30,13 @@ def failing_calls(*calls: str) -> Callable[[Scenario], Scenario]:
 
 
 def damage(kind: str, *stems: str) -> Callable[[Scenario], Scenario]:
-    """A change that damages libraries; it also hides any real CUDA on the machine, which TensorFlow would use
-    instead."""
+    """A function that damages libraries of a scenario; it also hides any real CUDA on the machine, which
+    TensorFlow would use instead."""
     return lambda s: replace(s.damaging(kind, *stems), hide_toolkit=True)
 
 
 def loading(status: int) -> tuple[str, ...]:
-    """The calls with which every way of loading GPU code fails."""
+    """The faults, as lines for `SimulatedMachine.calls`, with which every way of loading GPU code fails."""
     functions = ("cuModuleLoadData", "cuModuleLoadDataEx", "cuModuleLoadFatBinary", "cuLibraryLoadData")
     return tuple(f"fail {function} {status}" for function in functions)
 
@@ -84,14 +84,14 @@ def broken(name: str, kind: str, description: str, *, logged: str = "") -> Fault
 
 
 def short_of_memory(handle: str) -> Callable[[Scenario], Scenario]:
-    """A handle needs a quarter of the GPU, more than TensorFlow's default allocation leaves: the larger of
-    300 MiB and a twentieth, on newer GPUs up to 1.8 GiB more (MinSystemMemory in TensorFlow's
-    gpu_device.cc)."""
+    """A function that makes a handle need a quarter of the GPU's memory, more than TensorFlow's default
+    allocation leaves: the larger of 300 MiB and a twentieth, on newer GPUs up to 1.8 GiB more
+    (MinSystemMemory in TensorFlow's gpu_device.cc)."""
     return lambda s: s.setting(**{f"{handle}__handle_mib": max(s.least_memory_mib // 4, 600)})
 
 
 def old_driver(scenario: Scenario) -> Scenario:
-    """A driver of the last branch before the one that the runtime's major release needs."""
+    """The scenario with a driver of the last branch before the one that the runtime's major release needs."""
     if scenario.machine.libraries.cuda_number >= 12000:
         return scenario.with_driver("470.82.01", 11040)
     return scenario.with_driver("440.33.01", 10020)
@@ -114,7 +114,8 @@ def compute_mode(mode: int, held_mib: int) -> Callable[[Scenario], Scenario]:
 
 
 def kernel_error(status: int) -> Callable[[Scenario], Scenario]:
-    """The first matrix product fails, and so does every later call, because the context becomes unusable."""
+    """A function that makes the first matrix product fail, and every later call too, because the context
+    becomes unusable."""
     products = ("cublasSgemm_v2", "cublasGemmEx", "cublasLtMatmul")
     return lambda s: s.striking(*(f"poison {product} {status}" for product in products))
 
@@ -125,5 +126,5 @@ def ecc_error(scenario: Scenario) -> Scenario:
 
 
 def held(scenario: Scenario) -> Scenario:
-    """Another process holds all but 200 MiB, which is less than a context takes."""
+    """The scenario in which another process leaves 200 MiB free, less than a context takes."""
     return replace(scenario, held_mib=tuple(gpu.memory_mib - 200 for gpu in scenario.machine.gpus))

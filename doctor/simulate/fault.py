@@ -10,15 +10,15 @@ from doctor.values import dataclass
 
 @dataclass(frozen=True)
 class Fault:
-    """A way in which a machine can be wrong.
+    """One fault that a machine can have.
 
-    code: the finding that names its cause. change: what it does to a scenario. shown_by: what a program must
-    do for it to show: "devices" (list the GPUs), "matmul", "kernels" (elementwise operations), "convolution",
-    "jit" (a function compiled by XLA), "large" (allocate more memory than the GPU has), "collective" (train
-    on two GPUs), "nvml" (an NVML client, not TensorFlow). logged: the code that TensorFlow's log leads to, if
-    the log shows less than the machine ("": the same code). on_machine: the code that examining the machine
-    leads to, if that differs; None: it does not show from outside. until: the last TensorFlow minor release
-    on which it shows; None: no last one.
+    code: the finding that names its cause. change: a function that puts the fault into a scenario. shown_by:
+    what a program must do for it to show: "devices" (list the GPUs), "matmul", "kernels" (elementwise
+    operations), "convolution", "jit" (a function compiled by XLA), "large" (allocate more memory than the GPU
+    has), "collective" (train on two GPUs), "nvml" (an NVML client, not TensorFlow). logged: the code that
+    TensorFlow's log leads to, if the log shows less than the machine ("": the same code). on_machine: the
+    code that examining the machine leads to, if that differs; None: it does not show from outside. until: the
+    last TensorFlow minor release on which it shows; None: no last one.
     """
 
     name: str

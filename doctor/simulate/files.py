@@ -1,4 +1,5 @@
-"""The files that mark a machine with an NVIDIA driver; the preload library shows them."""
+"""Writes the files by which programs recognise a machine with an NVIDIA driver; the preload library shows
+them to the command."""
 
 from __future__ import annotations
 

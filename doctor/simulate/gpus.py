@@ -51,7 +51,7 @@ def find_gpu(asked: str, tables: Tables, memory_mib: int | None = None) -> Simul
         raise CallError(
             f"a {card.name} was sold with {sizes}: choose one with --memory MIB"
             if sizes
-            else f"the memory of a {card.name} is not in the tables: state it with --memory MIB"
+            else f"the memory of a {card.name} is not in the tables: give it with --memory MIB"
         )
     memory = memory_mib or card.memory_mib[0]
     processors = card.multiprocessors or ASSUMED_MULTIPROCESSORS

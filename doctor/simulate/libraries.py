@@ -1,5 +1,5 @@
 """Finds the CUDA libraries that the TensorFlow of an environment opens, which the simulated machine therefore
-has."""
+provides."""
 
 from __future__ import annotations
 

@@ -19,8 +19,8 @@ def make_private(folder: Path) -> None:
 
 
 def stranger_at(folder: Path, names: Iterable[str] = ()) -> str:
-    """The first place through which another user could have written the files in a folder, in words; "" if
-    there is none.
+    """The first file or folder through which another user could have changed the files in a folder, in words;
+    "" if there is none.
 
     All folders on the path are examined, including links and their targets, then those of the files `names`
     that exist. A place is safe if this user or root owns it and nobody else may write to it; so is a folder

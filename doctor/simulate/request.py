@@ -107,7 +107,7 @@ def _for_each_text(values: Sequence[str], count: int, option: str) -> list[str]:
 
 def _checked(scenario: Scenario) -> Scenario:
     if any(scenario.held_mib) and any(gpu.instances is not None for gpu in scenario.machine.gpus):
-        raise CallError("--held cannot be simulated on a GPU that is divided (--mig)")
+        raise CallError("--held cannot be combined with --mig: held memory is not simulated on a divided GPU")
     for gpu, held in zip(scenario.machine.gpus, scenario.held_mib):
         if held > gpu.memory_mib:
             raise CallError(f"{held} MiB cannot be held on a {gpu.name} with {gpu.memory_mib} MiB")

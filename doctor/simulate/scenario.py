@@ -44,7 +44,7 @@ class Scenario:
     compatibility_package: bool = False
 
     def on(self, machine: SimulatedMachine) -> Scenario:
-        """The same state on another machine."""
+        """The scenario with the same state on another machine."""
         return replace(self, machine=machine)
 
     def striking(self, *calls: str) -> Scenario:
@@ -65,7 +65,7 @@ class Scenario:
         return self.on(replace(self.machine, driver=version, driver_cuda=cuda))
 
     def damaging(self, kind: str, *stems: str) -> Scenario:
-        """The scenario with these libraries damaged."""
+        """The scenario with these libraries damaged in this way."""
         return replace(self, damages=(*self.damages, *(Damage(kind, stem) for stem in stems)))
 
     def with_variables(self, **variables: str) -> Scenario:

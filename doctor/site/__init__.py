@@ -1,4 +1,4 @@
-"""The page: paste a log, get the cause, in a browser.
+"""The web page on which one pastes a log and gets the cause, in a browser.
 
 `judge` answers the page's questions, both in the browser (by Pyodide) and in `tfgpu-doctor serve`. `pages`
 makes the files of the site: those in `web/`, the tables and the pages of the finding codes.

@@ -22,7 +22,7 @@ def explain(data: bytes, *, name: str = "-", platform: str = "") -> dict[str, An
     if len(data) > LARGEST:
         raise UsageError(
             f"`{name}` has more than {LARGEST >> 20} MiB",
-            "tfgpu-doctor explain FILE reads files of any size; or take the part that matters",
+            "tfgpu-doctor explain FILE reads files of any size; or paste only the part that matters",
         )
     return _shown(api.explain(data, name, platform=platform or None))
 
@@ -58,7 +58,7 @@ HERE = {**IN_BROWSER, "check": check}
 def answer(
     call: str, parameters: Mapping[str, str], data: bytes = b"", *, here: bool = False
 ) -> dict[str, Any]:
-    """The answer to a call, or `{"error": why, "hint": what to do}`; also for a defect of the judge.
+    """The answer to a call, or `{"error": why, "hint": what to do}`; also if this code fails.
 
     here: whether the judge runs on a machine that `check` may examine.
     """
@@ -70,11 +70,14 @@ def answer(
     except CommandError as error:
         return {"error": str(error), "hint": error.hint}
     except MemoryError:
-        return {"error": "there is not enough memory", "hint": "give the part of the report that matters"}
+        return {
+            "error": "there is not enough memory",
+            "hint": "paste only the part of the report that matters",
+        }
     except RecursionError:
         return {"error": "the input is nested too deeply", "hint": "pass only the part that matters"}
     except Exception as error:  # noqa: BLE001 the last line of defence, as in doctor.cli
-        said = f"a defect of tfgpu-doctor: {type(error).__name__}: {error}"[:400]
+        said = f"an internal error of tfgpu-doctor: {type(error).__name__}: {error}"[:400]
         return {"error": said, "hint": "please report it, with what you pasted as far as it may be shared"}
 
 

@@ -1,4 +1,4 @@
-"""The page for one person on their own machine: a server on the loopback address, behind a random token.
+"""Serves the page to one person on their own machine: on the loopback address, behind a random token.
 
 The token is in the path, so that no other user of the machine and no other page can send requests. A browser
 states in `Host` the name that it connected to, and in `Origin` the page that asks: foreign names that lead

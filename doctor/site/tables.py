@@ -1,5 +1,5 @@
-"""The tables as pages: every row, each cell with its source, and which TensorFlow runs on which GPU as a
-matrix."""
+"""Makes the tables' pages: every row, each cell with its source, and a matrix of which TensorFlow runs on
+which GPU."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Cell(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A table: its file, title and introduction; its columns (`choose`: those that can be filtered by a
-    list); and for every row its anchor in the page and one cell per column."""
+    """The page of a table: its file, title and introduction; its columns (`choose`: those that can be
+    filtered by a list); and for every row its anchor in the page and one cell per column."""
 
     name: str
     title: str

@@ -31,7 +31,7 @@ PATIENCE = 5.0
 
 
 class ChildError(Exception):
-    """A child did not answer correctly; the text says how it ended."""
+    """A child did not answer correctly; the message says how it ended."""
 
 
 def program(package: str, name: str) -> str:
@@ -40,7 +40,8 @@ def program(package: str, name: str) -> str:
 
 
 class Child:
-    """A running child. Use it as a context manager: at the end of the block it is gone, whatever happened."""
+    """A running child. Use it as a context manager: at the end of the block the process no longer runs,
+    whatever happened."""
 
     def __init__(
         self,

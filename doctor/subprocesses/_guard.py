@@ -25,7 +25,7 @@ def say(stage, **answer):
 
 
 def _listen():
-    """Read lines from the parent; when it closes our input, or is gone, this process ends."""
+    """Read lines from the parent; end this process when the parent closes the input or no longer runs."""
     buffer = b""
     while True:
         data = os.read(0, 4096)

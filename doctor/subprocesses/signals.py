@@ -10,8 +10,8 @@ from typing import Any
 
 
 class Ending:
-    """Requests to end. The first raises KeyboardInterrupt in the main thread; later ones find the work ending
-    already."""
+    """The handler of requests to end. The first raises KeyboardInterrupt in the main thread; later ones are
+    ignored, because the work is ending already."""
 
     def __init__(self) -> None:
         self.shielded = False

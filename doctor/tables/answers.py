@@ -16,8 +16,8 @@ class NoSuchRowError(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The answer: `objects` for JSON (one per line), `title` and `pairs` or `columns` for people (`pairs` are
-    made only when needed)."""
+    """The answer: `objects` for JSON (one per line), `title` and `pairs` or `columns` for people; `pairs` are
+    computed only when needed."""
 
     objects: Sequence[Mapping[str, Any]]
     title: str = ""
@@ -35,12 +35,13 @@ class Found:
 
 
 def listing(rows: Iterable[Row], columns: Sequence[str]) -> Found:
-    """An answer of many rows, with these columns of the file."""
+    """The answer with these columns of many rows."""
     return Found([row.data for row in rows], columns=columns, single=False)
 
 
 def cited(*rows: Row | None) -> str:
-    """The sources of rows, each document and section once (a row separates several sources by semicolons)."""
+    """The documents and sections in the sources of rows, each once (a row separates several sources by
+    semicolons)."""
     return "; ".join(
         dict.fromkeys(part for row in rows if row is not None for part in row.source.split("; "))
     )

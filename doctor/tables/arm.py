@@ -1,4 +1,4 @@
-"""GPUs that come with an Arm CPU only, and NVIDIA's own builds of TensorFlow."""
+"""GPUs that exist only in machines with an Arm CPU, and NVIDIA's own builds of TensorFlow."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PCI_ID = lazy.compile(r"(?:0x)?10de[:\s]", re.IGNORECASE)
 def only_with_arm(store: Store, name: str | None, capability: str | None) -> Mapping[str, Any] | None:
     """The row of arm_gpus.json for a GPU, by its compute capability or a word in its name.
 
-    None if it also comes with other CPUs, or is unknown.
+    None if it also exists in machines with other CPUs, or is unknown.
     """
     rows = find(store, name) if name is not None and _PCI_ID.match(name) else ()
     words = {word for called in (name or "", *(row.name for row in rows)) for word in key(called).split()}

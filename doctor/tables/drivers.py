@@ -1,5 +1,5 @@
-"""Drivers, CUDA toolkits, PTX and architectures: converts raw rows to values, and chooses one by a few
-rules."""
+"""Drivers, CUDA toolkits, PTX and architectures: converts rows of the files to values, and chooses one by a
+few rules."""
 
 from __future__ import annotations
 

@@ -34,12 +34,12 @@ _TRIM = lazy.compile(
 )
 _GLUED = lazy.compile(r"^(gtx|rtx|gts|gt|mx|titan)(\d.*)$")
 _GTX = lazy.compile(r"\bgtx(?= (?:20[5-8]|[3-9]0[5-9])0\b)")
-"""Matches GTX before a number whose cards are all called RTX; people who write GTX there mean RTX."""
+"""Matches GTX before a number whose cards are all called RTX: people write GTX there but mean RTX."""
 _TAIL = lazy.compile(r"^(\d{3,4})(ti|super|tisuper)$")
 
 
 def row(raw: Mapping[str, Any]) -> GpuRow:
-    """A row of the file as a value."""
+    """Convert a row of the file to a value."""
     where = f" [{raw['pci_id']}]" if raw.get("pci_id") else ""
     chip = f", chip {raw['chip']}" if raw.get("chip") else ""
     capability = raw.get("capability")

@@ -1,7 +1,7 @@
 """The releases of the package index, and the reader of one of them.
 
-Functions import `doctor.tables.reading` themselves, because it needs requests and packaging, which no look-up
-needs.
+Its functions import `doctor.tables.reading` when they are called, because that needs requests and packaging,
+which no look-up needs.
 """
 
 from __future__ import annotations
@@ -115,6 +115,6 @@ def key_of(row: Mapping[str, Any]) -> Key:
 
 
 def place(key: Key) -> tuple[Any, ...]:
-    """A sort key: the place of a row in the table."""
+    """A sort key that puts a row at its place in the table."""
     package, version, platform = key
     return package, order(version), (*PLATFORMS, "any").index(platform)

@@ -25,7 +25,7 @@ def problems(rows: Iterable[Mapping[str, Any]]) -> list[str]:
         try:
             key = (row["package"], row["version"], row["platform"])
         except KeyError as missing:
-            found.append(f"a row without {missing}")
+            found.append(f"a row lacks {missing}")
             continue
         name = " ".join(key)
         if key in seen:
@@ -66,7 +66,7 @@ def _of_build_info(row: Mapping[str, Any]) -> Iterable[str]:
     if isinstance(says, bool) and says is not row["gpu"]:
         yield f"gpu is {row['gpu']}, build_info says {says}"
     if row["gpu"] is False and any(row.get(key) for key in ("cuda", "cudnn", "compute_capabilities")):
-        yield "a CPU build with CUDA facts"
+        yield "a CPU build has values for CUDA"
 
 
 def _of_capabilities(row: Mapping[str, Any]) -> Iterable[str]:
@@ -79,7 +79,7 @@ def _of_capabilities(row: Mapping[str, Any]) -> Iterable[str]:
         yield f"{', '.join(strange)} is not a compute capability"
         return
     if not targets:
-        yield "a GPU build with code for no GPU"
+        yield "a GPU build has code for no GPU"
     for key in ("compiled", "ptx"):
         ascending = sorted(
             kernels[key], key=lambda target: ([int(n) for n in target.rstrip("af").split(".")], target)

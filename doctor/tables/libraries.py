@@ -1,5 +1,5 @@
-"""Libraries, the wheels that hold them, cuDNN and the traps: converts raw rows to values, and chooses one by
-a few rules."""
+"""Libraries, the wheels that hold them, cuDNN and the traps: converts rows of the files to values, and
+chooses one by a few rules."""
 
 from __future__ import annotations
 

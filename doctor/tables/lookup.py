@@ -117,9 +117,9 @@ def _no_release(tables: Tables, version: str, package: str | None, platform: str
     known = [row.version for row in tables.releases(platform, name)]
     elsewhere = sorted({row.platform for row in tables.releases(None, name) if row.version == version})
     if elsewhere:
-        return f"{name} {version} has no wheel for {platform}; it has for {', '.join(elsewhere)}"
+        return f"{name} {version} has no wheel for {platform}; it has wheels for {', '.join(elsewhere)}"
     if not known:
         packages = sorted({row.package for row in tables.releases(None)})
-        return f"no release of {name} for {platform} is in the tables, which hold {', '.join(packages)}"
+        return f"the tables hold no release of {name} for {platform}; they hold {', '.join(packages)}"
     near = nearest(version, known)
     return f"there is no {name} {version} for {platform}; the nearest releases are {', '.join(near)}"

@@ -51,7 +51,8 @@ class Named(Row):
         return replace(self, tensorflow=self.tensorflow.replace("{version}", version) if version else "")
 
     def serves(self, version: str, day: str) -> bool:
-        """Whether the row applies to this release ("" if unknown) on this day ("" if unknown)."""
+        """Whether the row applies to this release on this day; "" means that a release or day is unknown and
+        does not exclude the row."""
         if version and self.versions and not within(version, self.versions, order):
             return False
         return not day or ((not self.since or self.since <= day) and (not self.until or day < self.until))

@@ -1,4 +1,4 @@
-"""The order of Python releases (PEP 440), and the releases around one that does not exist."""
+"""Sorts versions of Python packages (PEP 440), and finds the releases next to one that does not exist."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""TensorFlow builds that are not PyPI's: NVIDIA's containers and wheels, conda's, a distribution's, self-made
-ones.
+"""Rows for TensorFlow builds that are not from PyPI: NVIDIA's containers and wheels, conda's, a
+distribution's, self-made ones.
 
 Such a build has the number of a release but may open other libraries: its own build_info.py outranks the row
 of the wheel with the same number.
@@ -33,7 +33,7 @@ def of_wheel(
 ) -> bool:
     """Whether an installed build is the wheel that a row was read from, by what its build_info.py states.
 
-    version: as its metadata states it; NVIDIA's builds carry a local part (2.17.0+nv25.2).
+    version: as the build's metadata states it; NVIDIA's builds carry a local part (2.17.0+nv25.2).
     """
     if "+" in version or (gpu is not None and row.gpu is not None and gpu != row.gpu):
         return False
@@ -111,7 +111,8 @@ def libraries(
 
 
 def number(value: object) -> str | None:
-    """A version of build_info: "11.8"; Windows spells 11.2 as 64_112 and cuDNN 8 as 64_8."""
+    """A version in build_info.py as a dotted number, None for anything else: "11.8"; Windows spells 11.2 as
+    64_112 and cuDNN 8 as 64_8."""
     if not isinstance(value, str) or not value:
         return None
     digits = value[3:] if value.startswith("64_") else value

@@ -1,5 +1,5 @@
-"""`tables refresh`: reads what the package index has and the tables lack into the user's data folder; also
-its undo.
+"""`tables refresh`: reads the releases that the package index has and the tables lack into the user's data
+folder; also undoes that.
 
 The bundled tables are never touched.
 """
@@ -45,7 +45,7 @@ def refresh(form: str, full: bool) -> int:
         *(p for name in ("nvidia_wheels", "cudnn") for p in wheel_problems(fresh[name])),
     ]
     if wrong:
-        say("tfgpu-doctor tables: what the index holds breaks the tables' rules; nothing was written:")
+        say("tfgpu-doctor tables: the rows from the index break the tables' rules; nothing was written:")
         for problem in wrong[:20]:
             say(f"  {problem}")
         return 1
@@ -177,4 +177,4 @@ def _report(found: list[dict[str, Any]], written: list[Path], before: str, form:
         say(f"Nothing new since {before}.", sys.stdout)
         return
     say(f"Wrote {', '.join(str(path) for path in written)}.", sys.stdout)
-    say("Back to the tables before: tfgpu-doctor tables refresh --undo", sys.stdout)
+    say("To go back to the earlier tables: tfgpu-doctor tables refresh --undo", sys.stdout)

@@ -140,7 +140,7 @@ class PtxIsa(Row):
 @dataclass(frozen=True, slots=True)
 class Architecture(Row):
     """A GPU architecture: capabilities, first and last CUDA toolkit, last driver branch (None: still
-    served)."""
+    supported)."""
 
     name: str
     capabilities: tuple[str, ...]

@@ -92,7 +92,7 @@ def user_folder() -> Path | None:
 
 
 def head_date(text: str) -> str | None:
-    """The generation date in a table's head, or None."""
+    """The date in a table's first line, or None."""
     head = text[:_HEAD]
     end = head.find('"rows"')
     match = re.search(
@@ -140,7 +140,7 @@ class Store:
         return self._parsed[table]
 
     def made(self, table: str, make: Callable[[dict[str, Any]], R]) -> tuple[R, ...]:
-        """Every row as a value, made once. Each table has one `make`."""
+        """Every row as a value, converted once. Each table has one function `make`."""
         if table not in self._made:
             self._made[table] = tuple(make(raw) for raw in self.all(table))
         return self._made[table]
@@ -174,7 +174,7 @@ class Store:
             if isinstance(error, FileNotFoundError) and self.folder != BUNDLED:
                 only = self._read_refreshed(table, None)
                 if only is None:
-                    self.notes.append(f"{self.folder / table}.json is missing: nothing is known from it")
+                    self.notes.append(f"{self.folder / table}.json is missing; its rows count as unknown")
                 return only or '{"rows": []}'
             raise TableError(
                 f"cannot read {self.folder / table}.json: {error or 'it is not there'}"

@@ -141,7 +141,8 @@ class Tables:
         return libraries.cudnns(self.store)
 
     def compiled_cudnn(self) -> tuple[Row, ...]:
-        """Which cuDNN minor TensorFlow releases were compiled with, as documents name it."""
+        """The minor release of cuDNN with which TensorFlow releases were compiled, where a document names
+        it."""
         return libraries.compiled_cudnn(self.store)
 
     def pip_library(self, soname: str, cuda_major: str | None = None) -> PipLibrary | None:

@@ -17,7 +17,7 @@ _HEAD = lazy.compile(r'\{"package": "([^"]{1,80})", "version": "([^"]{1,80})", "
 
 
 def release(raw: Mapping[str, Any]) -> TensorFlowRelease:
-    """A row of the file as a value. Absent keys become None or empty: never a guess."""
+    """Convert a row of the file to a value. Absent keys become None or empty: never a guess."""
     source = raw.get("source") or {}
     wheel = str(source.get("file") or "") if isinstance(source, Mapping) else str(source)
     package, version, platform = str(raw["package"]), str(raw["version"]), str(raw.get("platform", ""))

@@ -1,4 +1,4 @@
-"""`tables refresh` and `tables verify`: the tables against the package index."""
+"""`tables refresh` and `tables verify`: compare the tables with the package index."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def verify(args: argparse.Namespace) -> int:
     if missing:
         near = nearest(missing[0], [row.version for row in tables.releases(None)])
         raise UsageError(
-            f"no release {', '.join(missing)} in the table", f"the nearest are {', '.join(near)}"
+            f"the table has no release {', '.join(missing)}", f"the nearest are {', '.join(near)}"
         )
     index = Index()
     groups = index.groups(sorted({package for package, _, _ in known}))

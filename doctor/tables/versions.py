@@ -1,4 +1,4 @@
-"""Comparing version numbers: NVIDIA's dotted integers here, Python releases through `packaging`.
+"""Compares version numbers that are dotted integers, as NVIDIA's; those of Python packages are in `ordering`.
 
 NVIDIA's numbers (450.80.02, 12.10, 9.28.0.42) are not PEP 440 versions, and not decimal
 fractions: 12.10 is newer than 12.2.
@@ -36,8 +36,8 @@ def at_least(version: str, floor: str) -> bool:
 
 
 def driver_at_least(driver: str, floor: str) -> bool:
-    """Whether a driver is `floor` or newer. A branch without a release ("525", as people say it) may be its
-    newest."""
+    """Whether a driver is `floor` or newer. A bare branch ("525", as people write it) counts as its newest
+    release."""
     number, wanted = dotted(driver), dotted(floor)
     return number[0] >= wanted[0] if len(number) == 1 else number >= wanted
 

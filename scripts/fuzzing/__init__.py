@@ -1,1 +1,1 @@
-"""What scripts/fuzz.py feeds to the tool, and what it checks of the answers."""
+"""The inputs that scripts/fuzz.py feeds to the tool, and the checks of the answers."""

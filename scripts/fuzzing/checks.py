@@ -1,4 +1,4 @@
-"""What must hold of every answer, whatever the input."""
+"""Checks that must hold for every answer, whatever the input."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ if TYPE_CHECKING:
 
 
 def check(data: bytes) -> None:
-    """One input through everything. Raises AssertionError, or whatever the code under test raises."""
+    """Pass one input through the whole tool. Raises AssertionError, or whatever the code under test
+    raises."""
     from doctor.logs import NotText, read
 
     try:
@@ -21,7 +22,7 @@ def check(data: bytes) -> None:
 
 
 def judged(facts: Facts) -> None:
-    """The facts through everything that follows."""
+    """Pass facts through everything that follows the reading."""
     from doctor.diagnose import diagnose
     from doctor.render import Options, rendered
     from doctor.tables import Tables

@@ -47,7 +47,7 @@ def dictionary(path: Path) -> None:
 
 
 def pumped_texts(rng: random.Random) -> Iterator[bytes]:
-    """Texts made of the patterns' own words, without end."""
+    """An endless sequence of texts made of the patterns' own words."""
     from doctor.logs.signatures import catalogue
     from tests.patterns.collect import others, signatures
     from tests.patterns.pumps import beginnings, pumped, pumps, words

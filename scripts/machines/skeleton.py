@@ -19,8 +19,8 @@ def skeleton(
 ) -> bytes:
     """A shared object with headers and no code, as ldconfig and a loader's search would read it.
 
-    `wants`: (library, symbol version) pairs; `gives`: versions that it defines; `filling`: bytes of data
-    behind.
+    `wants`: (library, symbol version) pairs; `gives`: versions that it defines; `filling`: bytes of data to
+    append.
     """
     strings = bytearray(b"\0")
 

@@ -1,5 +1,5 @@
-"""What the one file and the page are made of: the project's modules and tables, and the plain Python that
-they need."""
+"""Collects the contents of the single file and of the page: the project's modules and tables, and the
+pure-Python packages that they need."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 REQUIREMENTS = ROOT / "scripts" / "one_file" / "requirements.txt"
 LONG_AGO = (1980, 1, 1, 0, 0, 0)
-"""The time of every member: a build's own would make each file another."""
+"""The time stamp of every member; a build's own time would make each file differ."""
 COMPILED = (".so", ".pyd", ".dll", ".dylib", ".pyc")
 LICENCE = re.compile(
     r"([\w.]+)-[\w.]+\.dist-info/(?:licenses/)?((?:LICEN[CS]E|NOTICE|COPYING)[^/]*)$", re.IGNORECASE
@@ -31,10 +31,10 @@ def own() -> Iterator[tuple[str, bytes]]:
 
 
 def others(wheels: Path | None, only: Iterable[str] = ()) -> dict[str, bytes]:
-    """The modules and licences of what the project needs, each checked by its hash.
+    """The modules and licences of the packages that the project needs, each checked by its hash.
 
-    wheels: a folder of wheels to take them from; None to fetch them by pip. only: the names that are wanted,
-    of all. Raises SystemExit where pip cannot, and for a wheel that is not plain Python.
+    wheels: a folder of wheels to take them from; None to fetch them by pip. only: the names of the wanted
+    packages; None for all. Raises SystemExit if pip fails, and for a wheel that is not pure Python.
     """
     with tempfile.TemporaryDirectory() as folder:
         _fetch(Path(folder), wheels, tuple(only))
@@ -92,7 +92,7 @@ def _fetch(folder: Path, wheels: Path | None, only: tuple[str, ...]) -> None:
 
 
 def write(target: Path, members: Mapping[str, bytes], first_line: bytes = b"") -> None:
-    """Write a zip archive behind a first line: the file takes its name only when it is whole."""
+    """Write a first line and a zip archive after it; the file gets its name only when it is complete."""
     draft = target.with_name(f".{target.name}.part")
     with open(draft, "wb") as stream:
         stream.write(first_line)

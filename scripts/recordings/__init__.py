@@ -1,2 +1,2 @@
-"""How the project's genuine logs are recorded: what is run, how, and how the text is made the same on every
-machine."""
+"""Records the project's genuine logs: which programs to run, how to run them, and how to make the text
+independent of the machine."""

@@ -1,5 +1,5 @@
-"""What is recorded: every fault of the simulation, mistakes in users' programs, and failures that need no GPU
-at all."""
+"""The list of recordings: every fault of the simulation, mistakes in users' programs, and failures that need
+no GPU at all."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ LOADER_VERBOSE = {"TF_CPP_VMODULE": "dso_loader=1"}
 class Recording:
     """One log to record.
 
-    name: of the file. code: what `explain` must make of it. program: a file of tests/simulate/programs.
+    name: of the file. code: the verdict that `explain` must give. program: a file of tests/simulate/programs.
     faults, gpus: of the simulated machine; `simulated` False: on the bare machine. variables: of the
-    environment. timeout: seconds, after which the program is killed. only: the TensorFlow releases that it
-    can happen on, by the beginning of their version; empty: all.
+    environment. timeout: seconds, after which the program is killed. only: the beginnings of the TensorFlow
+    versions on which it can happen; empty: all.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Recording:
     only: tuple[str, ...] = ()
 
     def fits(self, tensorflow: str) -> bool:
-        """Whether it can happen on this release."""
+        """Whether the failure can happen on this release."""
         return not self.only or any(tensorflow.startswith(start) for start in self.only)
 
 

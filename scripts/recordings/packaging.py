@@ -104,8 +104,8 @@ PACKAGING = (
 
 
 def record_packaging(item: Packaging, work: Path) -> tuple[str, dict[str, Any]]:
-    """Make the environment in `work`, do the steps, and give the normalised text and what is to be known
-    about it."""
+    """Make the environment in `work` and run the steps. Returns the normalised text and the content of its
+    sidecar."""
     python = package_env(f"recording-{item.name}", item.packages, 11, 11)
     project = work / item.name
     project.mkdir(parents=True, exist_ok=True)

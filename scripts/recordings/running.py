@@ -22,9 +22,8 @@ _HOME = {"python": "/home/user/venv", "project": "/home/user/project", "machine"
 
 
 def record(recording: Recording, python: Path) -> tuple[str, dict[str, Any]]:
-    """Run it with this interpreter; the normalised text of what it printed, and what is to be known about it
-    (its exit
-    code is null where it was killed for want of time)."""
+    """Run a recording with this interpreter. Returns the normalised text that it printed, and the content of
+    its sidecar (the exit code is null if the program was killed at its time limit)."""
     with tempfile.TemporaryDirectory(prefix="recording-") as text:
         project = Path(text)
         (project / "train.py").write_text((PROGRAMS / f"{recording.program}.py").read_text())
@@ -60,7 +59,7 @@ def record(recording: Recording, python: Path) -> tuple[str, dict[str, Any]]:
 
 
 def write(folder: Path, name: str, tensorflow: str, log: str, sidecar: dict[str, Any]) -> Path:
-    """Keep a log and its sidecar; gives the log's path."""
+    """Write a log and its sidecar. Returns the log's path."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.log"
     path.write_text(log, encoding="utf-8")
@@ -70,7 +69,7 @@ def write(folder: Path, name: str, tensorflow: str, log: str, sidecar: dict[str,
 
 
 def _plain_environment(python: Path) -> dict[str, str]:
-    """As little of the recording machine's environment as programs need."""
+    """The few environment variables of the recording machine that programs need."""
     return {
         "PATH": f"{python.parent}:/usr/bin:/bin",
         "HOME": str(Path.home()),

@@ -25,7 +25,8 @@ _RULES: tuple[tuple[str, str, str], ...] = (
 
 
 def normalised(text: str, replacements: Mapping[str, str]) -> tuple[str, list[str]]:
-    """The text without what differs from run to run, and the kinds of things that were replaced.
+    """The text with everything replaced that differs from run to run, and the kinds of things that were
+    replaced.
 
     replacements: paths and names of this machine, and what stands for each; the longest are replaced first.
     """
@@ -46,7 +47,8 @@ def normalised(text: str, replacements: Mapping[str, str]) -> tuple[str, list[st
 
 
 def _without_notices(lines: Iterable[str]) -> list[str]:
-    """pip's word on where it looked and on itself says something about the recording machine only."""
+    """The lines without pip's notices about its index and its own version, which only describe the recording
+    machine."""
     notice = re.compile(
         r"^(Looking in (indexes|links)|\[notice\]|WARNING: Location |WARNING: Running pip as the 'root')"
     )

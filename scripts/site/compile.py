@@ -1,7 +1,7 @@
 """Run by compile.mjs in Pyodide: /work/judge and /work/library hold modules as source, and get bytecode in
 its place.
 
-Of the library those modules that the judge loads. To save what people have to fetch, without docstrings,
+Of the library it compiles the modules that the judge loads. To make the download smaller it drops docstrings,
 except those of the rules, which are the pages of the codes.
 """
 

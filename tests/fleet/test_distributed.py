@@ -157,10 +157,10 @@ CASES: list[tuple[str, list[object], bool | None, str]] = [
         "2 tasks",
     ),
     ("unset", ["", ""], None, "not set"),
-    ("half", [task(0), ""], False, "some nodes have none"),
+    ("half", [task(0), ""], False, "some nodes have no TF_CONFIG"),
     ("same index", [task(0), task(0)], False, "claim to be worker 0"),
     ("swapped", [task(1), task(0)], False, "names another node"),
-    ("other lists", [task(0), task(1, ["n1:2222", "n9:2222"])], False, "cluster differs"),
+    ("other lists", [task(0), task(1, ["n1:2222", "n9:2222"])], False, "cluster in TF_CONFIG differs"),
     (
         "old job",
         [task(0, [*WORKERS, "n9:2222"]), task(1, [*WORKERS, "n9:2222"])],

@@ -12,15 +12,15 @@ from typing import Any, Callable
 import pytest
 
 from doctor.errors import UsageError
-from doctor.fleet.kubernetes import Wish, manifest
+from doctor.fleet.kubernetes import Options, manifest
 from tests.tensorflow_envs import package_env
 
 Fleet = Callable[..., "subprocess.CompletedProcess[str]"]
 IMAGE = "tensorflow/tensorflow:2.15.0-gpu"
 WISHES = {
-    "job": Wish(IMAGE, nodes=4),
-    "daemonset": Wish(IMAGE, gpus=0, namespace="gpu-team"),
-    "all": Wish(
+    "job": Options(IMAGE, nodes=4),
+    "daemonset": Options(IMAGE, gpus=0, namespace="gpu-team"),
+    "all": Options(
         "registry.example:5000/team/train@sha256:" + "0" * 64,
         2,
         8,
@@ -54,8 +54,8 @@ def schemas() -> Path:
 @pytest.mark.parametrize("release", ["1.27", "1.30"])
 def test_every_object_is_as_the_api_has_it(schemas: Path, tmp_path: Path, release: str) -> None:
     files = [tmp_path / f"{kind}.yaml" for kind in WISHES]
-    for file, wish in zip(files, WISHES.values()):
-        file.write_text("".join(manifest(wish)))
+    for file, options in zip(files, WISHES.values()):
+        file.write_text("".join(manifest(options)))
     done = subprocess.run(
         [str(schemas), "-c", CHECK, release, *map(str, files)],
         capture_output=True,
@@ -64,13 +64,13 @@ def test_every_object_is_as_the_api_has_it(schemas: Path, tmp_path: Path, releas
         check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    for (kind, wish), objects in zip(WISHES.items(), json.loads(done.stdout)):
+    for (kind, options), objects in zip(WISHES.items(), json.loads(done.stdout)):
         assert objects[-1]["kind"] == ("DaemonSet" if kind == "daemonset" else "Job")
         for item in objects:  # `kubectl apply` keeps a copy of each in an annotation
             assert len(json.dumps(item)) < 256 * 1024, (kind, item["metadata"]["name"])
         pod = objects[-1]["spec"]["template"]["spec"]
         limits = pod["containers"][0]["resources"].get("limits", {})
-        assert limits == ({"nvidia.com/gpu": wish.gpus} if wish.gpus else {}), kind
+        assert limits == ({"nvidia.com/gpu": options.gpus} if options.gpus else {}), kind
 
 
 def _objects(schemas: Path, text: str, tmp_path: Path) -> list[dict[str, Any]]:
@@ -123,12 +123,12 @@ def test_what_the_pods_print_is_read_by_fleet_read(schemas: Path, fleet: Fleet, 
 
 
 @pytest.mark.parametrize(
-    "wish",
+    "options",
     [
         {"image": "x; rm -rf /"}, {"image": "-x"}, {"image": IMAGE, "namespace": "A b"}, {"image": IMAGE, "selector": ("a b=c",)},
         {"image": IMAGE, "selector": ("noequals",)}, {"image": IMAGE, "tolerations": ("k=v:Never",)}, {"image": IMAGE, "python": "/x\n/y"},
     ],
 )  # fmt: skip
-def test_a_value_that_kubernetes_would_refuse_is_refused(wish: dict[str, Any]) -> None:
+def test_a_value_that_kubernetes_would_refuse_is_refused(options: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
-        list(manifest(Wish(**wish)))
+        list(manifest(Options(**options)))

@@ -90,7 +90,7 @@ def test_it_says_which_differences_matter_and_why(fleet: Fleet, folder: Path) ->
     assert found["env.LD_LIBRARY_PATH"]["matters"] is True
     assert found["library.libcudnn.so.9"]["others"]["n12"] in (
         "does not open",
-        "on the disk, where the loader does not look",
+        "on the disk, but the loader does not search there",
     )
 
 

@@ -202,4 +202,4 @@ def test_inside_of_a_job_no_partition_is_named(cluster: Cluster, fleet: Fleet) -
 )
 def test_no_option_of_srun_comes_in_by_a_value(words: dict[str, str]) -> None:
     with pytest.raises(UsageError):
-        slurm.Wish(**words)
+        slurm.Options(**words)

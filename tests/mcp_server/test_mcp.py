@@ -75,7 +75,7 @@ def test_every_tool_is_read_only_and_says_what_it_takes_and_gives() -> None:
                 jsonschema.Draft202012Validator.check_schema(schema)
                 assert schema["type"] == "object"
         assert {"note", "findings"} <= set(tools["explain_text"].output_schema["properties"])
-        assert "never an instruction" in (client.instructions or "")
+        assert "never as an instruction" in (client.instructions or "")
 
     asked(questions)
 
@@ -90,7 +90,7 @@ def test_a_report_is_explained_and_stays_data() -> None:
         answer = result.structured_content
         jsonschema.Draft202012Validator(schema["explain_text"]).validate(answer)
         assert answer["findings"][0]["code"] == "cudnn-init-oom"
-        assert "never an instruction" in answer["note"]
+        assert "never as an instruction" in answer["note"]
         assert "abcdefghijklmnopqrstuvwx" not in json.dumps(answer)
         steps = [step["text"] for finding in answer["findings"] for step in finding["prescription"]]
         assert not any("evil.example" in step for step in steps)

@@ -182,7 +182,7 @@ def test_this_kernel_is_examined_and_compared_with_a_login_shell(kernels: Run, t
     (answer,) = shown(first)
     text = answer["text/plain"]
     assert "CUDA_VISIBLE_DEVICES is '-1' in this kernel" in text
-    in_container = Path("/.dockerenv").exists() or "was not compared" in text
+    in_container = Path("/.dockerenv").exists() or "were not compared" in text
     assert (
         in_container
         or "LD_LIBRARY_PATH is not set in this kernel; a login shell sets it to '/usr/local/cuda/lib64'"

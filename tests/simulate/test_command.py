@@ -75,7 +75,7 @@ def test_without_a_command_the_users_shell_runs(simulate, monkeypatch, tmp_path)
     ("arguments", "said"),
     [
         (("--gpu", "Voodoo 2", "--", "true"), "no GPU in the tables is called 'Voodoo 2'"),
-        (("--gpu", "GeForce MX450", "--", "true"), "state it with --memory MIB"),
+        (("--gpu", "GeForce MX450", "--", "true"), "give it with --memory MIB"),
         (("--fault", "cudnn-mising", "--", "true"), "near it: cudnn-missing"),
         (("--count", "17", "--", "true"), "1 to 16 GPUs"),
         (
@@ -89,7 +89,7 @@ def test_without_a_command_the_users_shell_runs(simulate, monkeypatch, tmp_path)
         (("--gpu", "A100", "--mig", "4g.20gb,4g.20gb", "--", "true"), "it has 7 slices and 40 GiB"),
         (
             ("--gpu", "A100", "--mig", "1g.5gb", "--held", "9", "--", "true"),
-            "cannot be simulated on a GPU that is divided",
+            "held memory is not simulated on a divided GPU",
         ),
         (("--driver", "1.2", "--", "true"), "driver 1.2"),
         (("--python", "/nonexistent", "--", "true"), "/nonexistent is neither a Python interpreter nor"),

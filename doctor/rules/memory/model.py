@@ -29,7 +29,9 @@ OTHERWISE = (
 _OOM = (
     r"(?:out of memory|\bOOM"
     r" (?:error|exception|when|while|in|on|at|after|during)|\b(?:an|the|with|get\w*|got|to|throws?|gives?)"
-    r" OOM\b)"
+    r" OOM\b"
+    r"|(?<![\w-])OOM[!?. ]*$|[\u3400-\u9fff] ?OOM(?![a-z])|(?<![a-z])OOM ?[\u3400-\u9fff（(]"
+    r"|显存(?:不[足够]|溢出)|爆显存|メモリ不足)"
 )
 """Matches a person's words for memory that runs out; a bare OOM may be a heading."""
 

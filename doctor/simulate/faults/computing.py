@@ -20,7 +20,7 @@ COMPUTING: tuple[Fault, ...] = (
     Fault(
         "cudnn-out-of-memory",
         "cudnn-init-oom",
-        "the cuDNN handle needs more than TensorFlow's default allocation leaves; memory growth cures it",
+        "the cuDNN handle needs more than TensorFlow's default allocation leaves; memory growth fixes it",
         short_of_memory("cudnn"),
         "convolution",
         on_machine=None,
@@ -46,7 +46,7 @@ COMPUTING: tuple[Fault, ...] = (
     Fault(
         "cublas-out-of-memory",
         "cudnn-init-oom",
-        "the cuBLAS handle needs more than TensorFlow's default allocation leaves; memory growth cures it",
+        "the cuBLAS handle needs more than TensorFlow's default allocation leaves; memory growth fixes it",
         short_of_memory("cublas"),
         "matmul",
         on_machine=None,

@@ -10,7 +10,7 @@ DRIVER: tuple[Fault, ...] = (
     Fault(
         "no-gpu",
         "gpu-absent",
-        "the driver's libraries are installed and there is no GPU",
+        "the driver's libraries are installed, but there is no GPU",
         lambda s: replace(s.with_gpus(), kernel_driver=None, device_nodes=False).striking(
             "fail nvmlInit_v2 9"
         ),
@@ -18,7 +18,7 @@ DRIVER: tuple[Fault, ...] = (
     Fault(
         "driver-not-loaded",
         "driver-not-loaded",
-        "the driver's libraries are installed, its kernel module does not run",
+        "the driver's libraries are installed, but its kernel module does not run",
         lambda s: replace(s, kernel_driver=None, device_nodes=False).striking(
             "fail cuInit 100", "fail nvmlInit_v2 9"
         ),
@@ -27,14 +27,14 @@ DRIVER: tuple[Fault, ...] = (
     Fault(
         "libcuda-missing",
         "driver-libcuda-missing",
-        "the kernel module runs, and this process finds no libcuda.so.1",
+        "the kernel module runs, but this process finds no libcuda.so.1",
         damage("missing", "libcuda"),
     ),
     Fault(
         "driver-mismatch",
         "driver-library-mismatch",
-        "the kernel module is 535.129.03 and the libraries are of another version (cuInit gives 803,"
-        " nvmlInit 18)",
+        "the kernel module has version 535.129.03 and the libraries have another (cuInit gives 803, nvmlInit"
+        " 18)",
         lambda s: replace(s, kernel_driver="535.129.03").striking("fail cuInit 803", "fail nvmlInit_v2 18"),
     ),
     Fault("driver-too-old", "driver-too-old", "the driver is older than the CUDA runtime needs", old_driver),
@@ -70,7 +70,7 @@ DRIVER: tuple[Fault, ...] = (
         "the driver says that it is older than the caller needs",
     ),
     cuinit("not-initialized", 3, "gpu-bad-state", "the driver does not start"),
-    cuinit("invalid-device", 101, "gpu-bad-state", "the driver stumbles over a GPU that it cannot start"),
+    cuinit("invalid-device", 101, "gpu-bad-state", "the driver fails because one GPU does not start"),
     cuinit("no-device", 100, "gpu-hidden", "the driver says that there is no device"),
     cuinit(
         "fabric-manager",

@@ -19,8 +19,8 @@ MOST_MEMBERS = 200_000
 LARGEST_DIRECTORY = 64 << 20
 LARGEST_MEMBER = 8 << 30
 MOST_INFLATED = 60
-"""How many times its packed size a member of more than SMALL bytes may have; for TensorFlow's libraries it is
-at most five."""
+"""The most times its packed size that a member of more than SMALL bytes may unpack to; TensorFlow's libraries
+reach five."""
 SMALL = 64 << 20
 
 
@@ -137,7 +137,8 @@ def inflate(remote: Remote, url: str, member: Member) -> Iterator[bytes]:
                     size += len(content)
                     if size > member.size:
                         raise ArchiveError(
-                            f"{url}: {member.name} contains more than the {member.size} bytes that it says"
+                            f"{url}: {member.name} contains more than the {member.size} bytes that the"
+                            " directory states"
                         )
                     crc = zlib.crc32(content, crc)
                     yield content

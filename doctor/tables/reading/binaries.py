@@ -1,4 +1,4 @@
-"""The facts in a wheel's libraries, read from a stream of each; nothing is written to disk.
+"""Reads the facts in a wheel's libraries from a stream of each; nothing is written to disk.
 
 The cache holds what was seen, member by member; `derive` interprets it, so that a better interpretation needs
 no second download.
@@ -180,8 +180,8 @@ def composes_names(facts: Facts, platform: str) -> bool:
 
 
 def scan_dll_names(remote: Remote, file: IndexFile, texts: WheelTexts) -> Facts:
-    """Of a Windows GPU build: "names" of the DLLs that its code composes, and the "versions" among its
-    constants that they are composed with ("64_80"). Raises RemoteError, ArchiveError, PeError."""
+    """For a Windows GPU build: the "names" of the DLLs that its code composes, and the "versions" among its
+    constants from which it composes them ("64_80"). Raises RemoteError, ArchiveError, PeError."""
     names: set[str] = set()
     versions: set[str] = set()
     for member in texts.core:
@@ -267,7 +267,7 @@ def _imports(seen: Facts) -> list[str]:
 
 
 def _all_fatbins(members: dict[str, Facts]) -> Facts:
-    """The members' counts added up."""
+    """The sums of the members' counts."""
     cubins: Counter[str] = Counter()
     ptx: Counter[tuple[str, str]] = Counter()
     for seen in members.values():

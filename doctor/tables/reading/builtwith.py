@@ -1,5 +1,5 @@
-"""The CUDA and cuDNN that a build was made with, from the names and versions in it, with no more digits than
-these show."""
+"""Finds the CUDA and cuDNN that a build was made with, from the names and versions in it, with no more digits
+than these show."""
 
 from __future__ import annotations
 

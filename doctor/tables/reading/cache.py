@@ -1,6 +1,6 @@
 """A cache for facts that were read from wheels, in the user's cache folder under the wheel's sha256.
 
-A wheel never changes under its sha256, so an entry stays valid. Its kind is part of the name and ends in a
+A sha256 always means the same wheel, so an entry stays valid. Its kind is part of the name and ends in a
 number ("texts-1"); a better reader uses the next number, reads again and replaces the older entry. So the
 folder holds only one small file for each kind and wheel.
 """
@@ -30,7 +30,8 @@ _SHA256 = lazy.compile(r"[0-9a-f]{64}")
 
 
 class Cache:
-    """A folder of small JSON files. Written atomically: an interrupted run leaves whole entries only."""
+    """A folder of small JSON files. Entries are written atomically, so an interrupted run leaves only whole
+    ones."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -60,7 +60,8 @@ WITHIN_FUNCTION = 0x60
 least 0x110 bytes later."""
 
 Finder: TypeAlias = "Callable[[bytes, int], Iterator[int]]"
-"""Gives the places of the loader's code in some bytes, which begin at a file offset."""
+"""A function that finds the places of the loader's code in some bytes, which begin at the given file
+offset."""
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ class Metadata:
 
 @dataclass(frozen=True)
 class Stated:
-    """One Requires-Dist that packaging can read. extra: the extra that it belongs to, "" if it always
+    """One Requires-Dist line, if packaging can read it. extra: the extra that it belongs to, "" if it always
     counts."""
 
     requirement: Requirement
@@ -84,8 +84,8 @@ def parse_metadata(text: str) -> Metadata:
 
 
 def parse_build_info(text: str) -> dict[str, Any]:
-    """The values that build_info.py sets, never running it: the dict `build_info` if there is one (2.3 on),
-    else the module's own variables (1.4 to 2.2). Raises ValueError if it is not Python."""
+    """The values that build_info.py sets, read without running it: the dict `build_info` if there is one (2.3
+    on), else the module's own variables (1.4 to 2.2). Raises ValueError if it is not Python."""
     try:
         module = ast.parse(text)
     except SyntaxError as error:

@@ -1,4 +1,4 @@
-"""NVIDIA's wheels: which libraries each holds and where, and which GPUs cuDNN's wheels support."""
+"""Reads NVIDIA's wheels: which libraries each holds and where, and which GPUs cuDNN's wheels support."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def session_for(settings: PipSettings) -> requests.Session:
 
 
 def project_files(project: str, indexes: tuple[str, ...], remote: Remote) -> list[IndexFile]:
-    """Every file of `project` over all `indexes`; where two list the same file name, the first index wins.
+    """Every file of `project` over all `indexes`; where two list the same file name, the first index counts.
 
     Raises RegistryError if no index knows the project or one cannot be reached.
     """
@@ -183,8 +183,8 @@ def _local_page(page: str) -> str | None:
 
 
 def parse_index(text: str, content_type: str, page: str) -> list[IndexFile]:
-    """The files of one project page, JSON or HTML by its content type. Raises RegistryError on anything
-    else."""
+    """The files on one project page, which is JSON or HTML by its content type. Raises RegistryError for
+    anything else."""
     if "json" in content_type:
         try:
             return _parse_json(text, page)

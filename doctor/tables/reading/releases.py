@@ -35,7 +35,7 @@ class Group:
 
     @property
     def label(self) -> str:
-        """A name for messages."""
+        """The name of the group in messages."""
         return f"{self.package} {self.version} {self.platform}"
 
 

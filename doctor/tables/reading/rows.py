@@ -325,9 +325,9 @@ def _fill_runpath(row: Row, binary: dict[str, Any] | None, evidence: dict[str, s
 
 
 def complete_windows(rows: list[Row]) -> None:
-    """Fill in which DLLs a Windows GPU device needs, if the wheel itself does not show it (1.15 to 2.10):
-    those of the libraries that the same release's Linux build needs, with the names that this build opens.
-    The same source decides both (TryDlopenCUDALibraries in dso_loader.cc); only the names differ."""
+    """Fill in the DLLs that a GPU device on Windows needs, if the wheel itself does not show it (1.15 to
+    2.10): those of the libraries that the same release's Linux build needs, with the names that this build
+    opens. The same source decides both (TryDlopenCUDALibraries in dso_loader.cc); only the names differ."""
     linux = {(row["package"], row["version"]): row for row in rows if row["platform"] == "linux-x86_64"}
     for row in rows:
         if (
@@ -349,7 +349,8 @@ def complete_windows(rows: list[Row]) -> None:
 
 
 def carry_over(row: Row, earlier: Row | None) -> None:
-    """Copy into a row from texts alone what an earlier row knew about the same wheel's libraries."""
+    """Copy what an earlier row knew about the libraries of the same wheel into a row that was made from texts
+    alone."""
     if earlier is None or earlier["source"]["sha256"] != row["source"]["sha256"]:
         return
     if len(earlier["source"]["members"]) > len(row["source"]["members"]):

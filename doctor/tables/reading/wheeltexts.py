@@ -31,7 +31,7 @@ SMALL_ARCHIVE = 1 << 20
 
 @dataclass(frozen=True)
 class WheelTexts:
-    """`core`: the members that hold code for the GPU, one of each content. `shared_objects`: how many
+    """`core`: the members that hold code for the GPU, without duplicates. `shared_objects`: how many
     libraries of any kind the wheel has (0 in the empty wheels that only require another distribution)."""
 
     size: int
