@@ -312,5 +312,5 @@ def test_shell_syntax_is_written_in_the_source_and_nowhere_else() -> None:
 def test_shell_step_without_a_command_is_refused() -> None:
     from doctor.findings import Step
 
-    with pytest.raises(ValueError, match="from a command"):
+    with pytest.raises(ValueError, match="needs a command"):
         Step("shell", "echo")

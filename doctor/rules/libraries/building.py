@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from doctor.case import Case
 from doctor.findings import Finding, Step, manual, shell
 from doctor.rules.registry import found
-from doctor.shell import Export, Literal, Path, piped, run
+from doctor.shell import Export, Path, piped, run
 
 _OF = {"cuda": "the CUDA toolkit", "cudnn": "cuDNN", "nccl": "NCCL", "driver": "the driver's library"}
 
@@ -30,9 +30,7 @@ def building(case: Case, code: str) -> Iterator[Finding]:
     if by == "linker":
         steps += [
             shell(
-                Literal(
-                    f"find / -name '*{_OF_LINKER.get(component, 'cudart')}*' -not -path '/proc/*' 2>/dev/null"
-                ),
+                run("find", "/usr", "/opt", "-name", f"*{_OF_LINKER.get(component, 'cudart')}*"),
                 "shows whether the library is installed, and where",
                 platform="linux",
             ),
