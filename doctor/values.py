@@ -98,8 +98,8 @@ def _compiled(cls: Any) -> Callable[..., None]:
 
 
 def _first_init(self: Any, *args: Any, **named: Any) -> None:
-    """The `__init__` of a class until it is compiled, at the third call: of many classes a run makes two objects
-    at most. A call that a plain assignment does not serve, a wrong one included, compiles it at once."""
+    """The `__init__` of a class until it is compiled, at the third call: of many classes a run makes two
+    objects at most. A call that plain assignment does not serve, a wrong one too, compiles it at once."""
     cls = type(self)
     names = cls.__match_args__
     values = {**cls.__value_defaults__, **dict(zip(names, args)), **named}

@@ -31,8 +31,8 @@ KERNELS = ("/boot/vmlinu[xz]*", "/lib/modules/*", "/usr/lib/modules/*")
 """Files that every system with its own kernel has; containers and WSL distributions run on another system's
 kernel."""
 LAYERED = ("overlay", "fuse.fuse-overlayfs", "aufs")
-"""File systems of images. A system with its own kernel may have one as well; without a kernel it is a container of
-a runtime that leaves no mark (containerd's, enroot's, Charliecloud's)."""
+"""File systems of images. A system with its own kernel may have one as well; without a kernel it is a
+container of a runtime that leaves no mark (containerd's, enroot's, Charliecloud's)."""
 STATED = ("/run/host/container-manager", "/run/systemd/container")
 """Files with the name of the container's manager."""
 NAMES = {

@@ -3,8 +3,8 @@
 Windows searches the program's folder, System32, the Windows folder, the current folder, then PATH (Microsoft,
 "Dynamic-link library search order", standard order for unpackaged apps); the registry may put the current
 folder elsewhere. TensorFlow opens libraries by name alone. Nothing is loaded. An unknown PATH is not an empty
-one: a DLL that it may hold is then not reported missing, and it is taken to hold the folders of CUDA's toolkits,
-which their installer adds (CUDA Installation Guide for Microsoft Windows).
+one: a DLL that it may hold is then not reported missing, and it is taken to hold the folders of CUDA's
+toolkits, which their installer adds (CUDA Installation Guide for Microsoft Windows).
 """
 
 from __future__ import annotations
@@ -104,8 +104,8 @@ class Search:
         ]
 
     def on_disk(self, name: str) -> str | None:
-        """A folder outside Windows' own and the packages' that holds a DLL; "" if none does, None if there are too
-        many to tell."""
+        """A folder outside Windows' own and the packages' that holds a DLL; "" if none does, None if there
+        are too many to tell."""
         if self._disk is None:
             every = [(folder, {name.lower() for name in names}) for folder, names in walked(self.machine)]
             self._disk = [(folder, {n for n in names if n.endswith(".dll")}) for folder, names in every]

@@ -32,8 +32,8 @@ OF_DRIVER = ("libcuda.so.1", "libnvidia-ml.so.1")
 ALWAYS_THERE = lazy.compile(
     r"(lib(c|m|dl|rt|pthread|util|gcc_s|stdc\+\+|resolv)\.so\.\d+|ld-linux.*\.so\.\d|linux-vdso.*)$"
 )
-"""Libraries of the C and C++ runtime. Any running Python has them, even if a record leaves them out; but one that
-Nix or Guix built has none of C++ (Loader.kept_in_store)."""
+"""Libraries of the C and C++ runtime. Any running Python has them, even if a record leaves them out; but one
+that Nix or Guix built has none of C++ (Loader.kept_in_store)."""
 OF_CPP = ("libstdc++.so.6", "libgcc_s.so.1")
 
 
@@ -122,8 +122,8 @@ class Loader:
         return header if isinstance(header, elf.Elf) else None
 
     def kept_in_store(self, name: str) -> str:
-        """The file of a C++ runtime library in Nix's or Guix's store, whose folder a loader that does not search
-        the system's folders does not know; "" if there is none, or if the search is not known whole."""
+        """The file of a C++ runtime library in Nix's or Guix's store, whose folder a loader that does
+        not search the system's folders does not know; "" if there is none, or if the search is not known whole."""
         alone = self.interpreter.startswith(loader_places.STORES) or self.glibc is None
         if (
             not alone

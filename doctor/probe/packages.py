@@ -184,7 +184,9 @@ def examine(machine: Machine, environment: Environment) -> tuple[Installed, list
             text = f"no TensorFlow in {len(folders)} folders of its path"
             facts.append(missing(Source(where, None, text), "tensorflow", unseen))
         else:  # Windows Store's Python, for one, keeps its packages elsewhere
-            facts.append(Unreadable(Source(where), "tensorflow", "the folders of its packages were not found"))
+            facts.append(
+                Unreadable(Source(where), "tensorflow", "the folders of its packages were not found")
+            )
     facts += _packages(machine, installed, conda, environment)
     facts += _of_other_makers(machine, installed)
     if owner is not None:

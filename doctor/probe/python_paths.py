@@ -119,8 +119,8 @@ def paths(machine: Machine, prefix: str, executable: str | None) -> PythonPaths:
 
 
 def named_folders(machine: Machine, env: Mapping[str, str], version: str | None = None) -> list[str]:
-    """The package folders that variables name: PYTHONPATH, and EBPYTHONPREFIXES, which EasyBuild's Python reads
-    (its sitecustomize.py). version: the Python's, if known."""
+    """The package folders that variables name: PYTHONPATH, and EBPYTHONPREFIXES, which EasyBuild's Python
+    reads (its sitecustomize.py). version: the Python's, if known."""
     named = env.get("PYTHONPATH", "").split(";" if machine.system == "windows" else ":")
     python = f"python{'.'.join(version.split('.')[:2])}" if version else "python3.*"
     for prefix in filter(None, env.get("EBPYTHONPREFIXES", "").split(":")):
@@ -160,8 +160,8 @@ def environments(machine: Machine) -> Iterator[str]:
 
 
 def walked(machine: Machine) -> Iterator[tuple[str, list[str]]]:
-    """The folders outside the system's own and the names in each, those nearer to the top first, to a depth of
-    DEPTH, and at most WALK of them."""
+    """The folders outside the system's own and the names in each, those nearer to the top first, to a depth
+    of DEPTH, and at most WALK of them."""
     top = "C:" if machine.system == "windows" else ""
     queue = [f"{top}/{name}" for name in machine.names_seen(f"{top}/") if name.lower() not in OF_THE_SYSTEM]
     met = 0
@@ -329,7 +329,7 @@ def _user_site(machine: Machine, prefix: str, version: str | None, sites: Sequen
 
 
 def _user_site_of_windows(machine: Machine, prefix: str, version: Sequence[str]) -> list[str]:
-    """The same on Windows (CPython, sysconfig, scheme nt_user; PC/python_uwp.cpp for the Microsoft Store's)."""
+    """The same on Windows (CPython, sysconfig, scheme nt_user; the Microsoft Store's: PC/python_uwp.cpp)."""
     own = re.match(r"(?:[A-Za-z]:)?/Users/[^/]+", prefix)
     home = machine.env.get("USERPROFILE") or (own[0] if own else "C:/Users/*")
     base = f"{machine.env.get('APPDATA') or f'{home}/AppData/Roaming'}/Python"

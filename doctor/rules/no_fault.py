@@ -269,7 +269,8 @@ def healthy(case: Case) -> Iterator[Finding]:
             + ", every library that this TensorFlow loads is present and intact, and no other check found"
             " a fault. TensorFlow itself was not started; --deep does that."
             + "".join(
-                " The value of PATH is not known; the installer of CUDA adds the folder of its libraries to it."
+                " The value of PATH is not known; the installer of CUDA adds the folder of its libraries to"
+                " it."
                 for _ in facts.symptoms("path-assumed")
             )
             + "".join(f" TensorFlow ignores {gpu.name or 'a GPU'}: {why}." for gpu, why in ignored)

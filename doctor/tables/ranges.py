@@ -48,8 +48,8 @@ def _all_hold(version: str, range_: str, key: Callable[[str], Any]) -> bool:
 _CLAUSE = lazy.compile(
     r"\s*(?:(~=|[<>]=?)\s*(\d[\d.]*)|([=!]=)\s*(\d[\d.]*?)(\.\*)?|(<)\s*(\d[\d.]*?)\.?dev\d*)\s*"
 )
-"""A clause without a pre-release; below 6.0.0dev, protobuf's usual bound, are the same final releases as below
-6.0.0."""
+"""A clause without a pre-release; below 6.0.0dev, protobuf's usual bound, are the same final releases as
+below 6.0.0."""
 _FINAL = lazy.compile(r"\d+(?:\.\d+)*")
 
 
@@ -69,8 +69,8 @@ def satisfies(version: str, specifier: str) -> bool:
 
 
 def _holds(version: str, sign: str, wanted: str, prefix: bool) -> bool:
-    """One clause of final releases; prefix: it ends in .* (packaging is asked about all others, which spares most
-    runs its import)."""
+    """One clause of final releases; prefix: it ends in .* (packaging is asked about all others, which spares
+    most runs its import)."""
     have, need = ([int(number) for number in text.split(".")] for text in (version, wanted))
     size = max(len(have), len(need))
     padded = [numbers + [0] * (size - len(numbers)) for numbers in (have, need)]

@@ -219,7 +219,7 @@ def with_directml(machine: Folder) -> Folder:
 def test_a_build_for_another_maker_s_gpu_is_not_called_broken(
     make: Callable[[Folder], Folder], code: str, tmp_path: Path
 ) -> None:
-    """On a Mac no card of NVIDIA's can be meant: the finding says what computes there, and that nothing is wrong."""
+    """On a Mac no card of NVIDIA's can be meant: the finding says what computes there, and is no fault."""
     diagnosis = make(Folder(tmp_path)).diagnosis()
     assert (diagnosis.verdict.code, diagnosis.worst) == (code, "info")
 

@@ -123,8 +123,8 @@ def guix(machine: Store) -> Store:
 
 
 def pip(machine: Store, store: str, *path: str, cpp: bool = True, env: str = "/home/u/tf") -> Store:
-    """pip's TensorFlow in a venv of the store's Python. path: what LD_LIBRARY_PATH holds; cpp: whether the files
-    that were copied include the C++ runtime."""
+    """pip's TensorFlow in a venv of the store's Python. path: what LD_LIBRARY_PATH holds; cpp: whether the
+    files that were copied include the C++ runtime."""
     machine.store = store
     machine.own_system("NixOS" if "nix" in store else "Guix System")
     glibc, python = machine.at("glibc-2.40"), machine.at("python3-3.11.10")

@@ -280,7 +280,9 @@ def test_a_path_that_is_not_known_holds_no_folder_but_the_installer_s(tmp_path: 
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_a_dll_in_a_folder_of_one_s_own_may_be_on_a_path_that_is_not_known(there: bool, tmp_path: Path) -> None:
+def test_a_dll_in_a_folder_of_one_s_own_may_be_on_a_path_that_is_not_known(
+    there: bool, tmp_path: Path
+) -> None:
     machine = Windows(tmp_path)
     machine.env.pop("PATH")
     (tmp_path / CUDA / "bin/cudnn64_8.dll").unlink()

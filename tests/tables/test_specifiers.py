@@ -9,7 +9,21 @@ from packaging.specifiers import SpecifierSet
 
 from doctor.tables.ranges import satisfies
 
-VERSIONS = ("0", "1", "1.0", "1.2", "1.2.0", "1.2.3", "1.10", "1.2.3.4", "2", "2.0.0", "2.0rc1", "1.2.post1", "1.2+nv1")
+VERSIONS = (
+    "0",
+    "1",
+    "1.0",
+    "1.2",
+    "1.2.0",
+    "1.2.3",
+    "1.10",
+    "1.2.3.4",
+    "2",
+    "2.0.0",
+    "2.0rc1",
+    "1.2.post1",
+    "1.2+nv1",
+)
 SIGNS = ("==", "!=", ">=", "<=", ">", "<", "~=")
 WANTED = ("1", "1.2", "1.2.3", "2.0", "2.0rc1", "1.2.post1")
 
@@ -26,10 +40,15 @@ def test_a_clause_allows_what_packaging_says(sign: str) -> None:
         )
 
 
-@pytest.mark.parametrize("specifier", ["==1.2.*", "!=1.2.*", "==1.*", " >= 1.0 , < 2 ", "<2.0.0dev,>=1.2", "<1.2.dev0", "~=1.2,!=1.2.3", ""])
+@pytest.mark.parametrize(
+    "specifier",
+    ["==1.2.*", "!=1.2.*", "==1.*", " >= 1.0 , < 2 ", "<2.0.0dev,>=1.2", "<1.2.dev0", "~=1.2,!=1.2.3", ""],
+)
 def test_clauses_together_and_prefixes(specifier: str) -> None:
     for version in VERSIONS:
-        assert satisfies(version, specifier) == SpecifierSet(specifier).contains(version, prereleases=True), version
+        assert satisfies(version, specifier) == SpecifierSet(specifier).contains(version, prereleases=True), (
+            version
+        )
 
 
 @pytest.mark.parametrize(

@@ -31,8 +31,8 @@ def code_answer(case: Case, capability: str) -> compat.Answer | None:
 
 
 def left_out(case: Case) -> list[tuple[Gpu, str]]:
-    """The GPUs of a machine that TensorFlow ignores because they are too old for the build, each with the reason,
-    where it uses another one; [] if a variable chooses among them."""
+    """The GPUs of a machine that TensorFlow ignores because they are too old for the build, each with the
+    reason, where it uses another one; [] if a variable chooses among them."""
     if case.facts.kind != "machine" or "CUDA_VISIBLE_DEVICES" in case.env or len(case.capabilities) < 2:
         return []
     answers = {c: answer for c in case.capabilities if (answer := code_answer(case, c)) is not None}

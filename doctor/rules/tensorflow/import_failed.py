@@ -268,8 +268,8 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
     elif stored:
         kept = stored[0].get("elsewhere")
         text = (
-            f"TensorFlow's wheel needs {stored[0].get('culprit')} from the loader's own folders, and this Python's"
-            f" loader searches none that holds it: it is in {kept}."
+            f"TensorFlow's wheel needs {stored[0].get('culprit')} from the loader's own folders, and this"
+            f" Python's loader searches none that holds it: it is in {kept}."
         )
         folder = Joined((Path(kept.rpartition("/")[0]), Literal("${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}")))
         steps = [
