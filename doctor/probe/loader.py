@@ -123,7 +123,8 @@ class Loader:
 
     def kept_in_store(self, name: str) -> str:
         """The file of a C++ runtime library in Nix's or Guix's store, whose folder a loader that does
-        not search the system's folders does not know; "" if there is none, or if the search is not known whole."""
+        not search the system's folders does not know; "" if there is none, or if the search is not known
+        whole."""
         alone = self.interpreter.startswith(loader_places.STORES) or self.glibc is None
         if (
             not alone
