@@ -27,7 +27,7 @@ from doctor.facts import (
     Symptom,
     Unreadable,
 )
-from doctor.probe import containers, fabric, kernel_log, mig
+from doctor.probe import containers, fabric, kernel_log, kernels, mig
 from doctor.probe.gpu_devices import DXG, WSL, behind_dxg, in_wsl, nvidia_nodes, tegra, tegra_nodes
 from doctor.probe.loader import OF_DRIVER, Loader
 from doctor.probe.machine import Machine
@@ -86,8 +86,9 @@ def kernel_side(machine: Machine) -> Iterator[Fact]:
     else:
         if state and state[-1] == 1:
             yield Symptom(Source(SECURE_BOOT, None, "the last byte is 1"), "secure-boot-enabled")
-    if loaded is not None and "nvidia" not in loaded and not containers.inside(machine):
-        yield from _built_for_others(machine)
+    stopped = loaded is None and containers.at_rest(machine)
+    if (stopped or (loaded is not None and "nvidia" not in loaded)) and not containers.inside(machine):
+        yield from kernels.built_for_others(machine, stopped=stopped)
     if version is not None and not containers.inside(machine):
         yield from fabric.manager(machine, version.version)
     yield from kernel_log.messages(machine, loaded=loaded is not None and "nvidia" in loaded)
@@ -172,54 +173,6 @@ def _gpus_of_the_module(machine: Machine) -> Iterator[Fact]:
             name=model if model and model != "Unknown" else None,
             bus_id=bus.lower(),
             uuid=uuid if uuid and "?" not in uuid else None,
-        )
-
-
-def _built_for_others(machine: Machine) -> Iterator[Fact]:
-    """The symptom for a module on the disk that is not loaded: it was built for the running kernel, or only
-    for others (a kernel update)."""
-    release = (machine.text("/proc/sys/kernel/osrelease", 256) or "").strip()
-    places = (
-        "updates/dkms",
-        "updates",
-        "extra",
-        "extra/nvidia",
-        "kernel/drivers/video",
-        "kernel/drivers/video/nvidia",
-        "weak-updates",
-        "weak-updates/updates",
-        "extramodules",
-    )
-    kernels: list[tuple[str, str]] = []
-    for base in ("/lib/modules", "/usr/lib/modules"):
-        for kernel in machine.names_seen(base):
-            signed = [
-                f"kernel/{n}"
-                for n in machine.names_seen(f"{base}/{kernel}/kernel")
-                if n.startswith("nvidia-")
-            ]
-            for place in (*places, *signed):  # the latter are Ubuntu's, which it builds and signs itself
-                names = machine.names_seen(f"{base}/{kernel}/{place}")
-                name = next((n for n in names if re.match(r"nvidia(-current)?\.ko", n)), None)
-                if name:
-                    kernels.append((kernel, f"{base}/{kernel}/{place}/{name}"))
-                    break
-    mine = next((path for kernel, path in kernels if kernel == release), None)
-    if mine is None and release:
-        yield from kernel_log.failed_builds(machine, release)
-    if not kernels:
-        return
-    if mine is not None:
-        yield Symptom(
-            Source(mine, None, f"built for the running kernel {release}"), "driver-module-not-loaded"
-        )
-    else:
-        built = ", ".join(dict.fromkeys(kernel for kernel, _ in kernels))
-        detail = (("running", release), ("built", built))
-        yield Symptom(
-            Source(kernels[0][1], None, f"built for {built}; {release} is running"),
-            "driver-module-for-other-kernel",
-            detail,
         )
 
 

@@ -8,6 +8,7 @@ Specification (base class 03h, display controller).
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterator
 
 from doctor.backports import removeprefix
@@ -17,6 +18,7 @@ from doctor.probe.gpu_devices import DXG, behind_dxg, driver_installed, in_wsl, 
 from doctor.probe.machine import Machine
 from doctor.probe.missing import missing
 from doctor.probe.power import switched_off
+from doctor.probe.system import SYSTEM_VERSION, macos_release
 from doctor.tables import Tables
 from doctor.values import dataclass
 
@@ -60,10 +62,7 @@ def displays(machine: Machine) -> tuple[Display, ...]:
 def gpus(machine: Machine, tables: Tables) -> Iterator[Fact]:
     """NVIDIA GPUs, GPUs of other vendors, and symptoms of what keeps an NVIDIA GPU from its driver."""
     if machine.system == "macos":
-        yield OtherGpu(Source("this is macOS"), "the GPU of this Mac", "apple")
-        yield Absent(
-            Source("this is macOS", None, "NVIDIA has made no driver since macOS 10.13"), "nvidia gpu"
-        )
+        yield _of_a_mac(machine)
         return
     if machine.system == "windows":
         if not machine.live:  # NVML and libcuda answer on a machine that runs
@@ -147,6 +146,24 @@ def gpus(machine: Machine, tables: Tables) -> Iterator[Fact]:
             else "no display controller"
         )
         yield missing(Source(DEVICES, None, count), "nvidia gpu", unseen)
+
+
+def _of_a_mac(machine: Machine) -> Fact:
+    """Whether this Mac can have a GPU of NVIDIA's, by its processor or the release of its macOS: no file lists its
+    devices.
+
+    Sources: Apple's pages of the Macs that each macOS supports, the last of which with such a GPU are of 2014 and
+    end with macOS 11.
+    """
+    release = macos_release(machine)
+    if machine.processor == "arm64":
+        return Absent(
+            Source("its processor", None, "Macs with Apple's chips have no NVIDIA GPU"), "nvidia gpu"
+        )
+    if release and int(re.sub(r"\D.*", "", release) or 0) >= 12:
+        text = f"no Mac that macOS {release} is made for has an NVIDIA GPU"
+        return Absent(Source(SYSTEM_VERSION, None, text), "nvidia gpu")
+    return Unreadable(Source("this Mac"), "nvidia gpu", "no file of macOS lists the GPUs")
 
 
 def _on_no_bus(machine: Machine) -> Iterator[Gpu]:

@@ -107,9 +107,9 @@ def _before(line: str, start: float | None) -> bool:
     return start - 180 * DAY < when < start - DAY  # else it is of another year, as in January
 
 
-def failed_builds(machine: Machine, release: str) -> Iterator[Fact]:
-    """A module that DKMS or akmods could not build for the running kernel, with the reason that its log
-    gives."""
+def failed_builds(machine: Machine, release: str, *, stopped: bool = False) -> Iterator[Fact]:
+    """A module that DKMS or akmods could not build for this kernel, with the reason that its log gives. stopped:
+    whether the system does not run."""
     logs = [(path, path.split("/")[5]) for path in machine.glob("/var/lib/dkms/nvidia*/*/build/make.log")]
     logs += [(path, path.rpartition("/")[2].partition("-for-")[0])
              for path in machine.glob("/var/cache/akmods/nvidia*/*.failed.log")]  # fmt: skip
@@ -133,6 +133,7 @@ def failed_builds(machine: Machine, release: str) -> Iterator[Fact]:
             ("running", release),
             ("headers", "" if headers else "missing"),
             ("tool", tool),
+            ("stopped", "yes" if stopped else ""),
         )
         yield Symptom(Source(path, None, error[0].strip()), "module-build-failed", detail)
         return

@@ -131,7 +131,7 @@ def _import(
     """Simulate `import tensorflow` and report why it would fail. Returns the object whose dlopen calls
     follow, and the CUDA libraries that TensorFlow's own files are linked to (in the builds of NVIDIA and of
     distributions)."""
-    core = installed.core or ""
+    core = loader.own_folder = installed.core or ""
     linked: list[str] = []
     for name in (*EXTENSIONS, *FRAMEWORKS):
         path = f"{core}/{name}"

@@ -31,6 +31,10 @@ WINDOWS_PROGRAMS = tuple(
     f"/Windows/System32/{name}" for name in ("kernel32.dll", "ntdll.dll", "ntoskrnl.exe")
 )
 """Programs for the system's own processor; every Windows has them."""
+MAC_PROGRAMS = ("/bin/*sh", "/usr/lib/dyld", "/usr/local/bin/python3*", "/opt/homebrew/bin/python3*")
+"""Programs of macOS for one processor, up to macOS 10.15, and those of Homebrew's and python.org's."""
+MAC_PROCESSORS = {0x01000007: "x86_64", 0x0100000C: "arm64"}
+"""cputype in a Mach-O header (mach/machine.h). A universal binary has another header and shows nothing."""
 PROCESSORS = {62: "x86_64", 183: "aarch64", 21: "ppc64le"}
 """e_machine in an ELF header (System V gABI and its supplements)."""
 
@@ -48,8 +52,8 @@ class Files(Protocol):
 
 
 def processor_of(files: Files) -> str:
-    """The processor of a file system, from the headers of its programs (ELF, PE); "" if none shows it."""
-    for pattern in PROGRAMS:
+    """The processor of a file system, from the headers of its programs (ELF, Mach-O, PE); "" if none shows it."""
+    for pattern in (*PROGRAMS, *MAC_PROGRAMS):
         for path in files.glob(pattern):
             try:
                 header = files.read(path, 20) or b""
@@ -59,6 +63,8 @@ def processor_of(files: Files) -> str:
                 known = PROCESSORS.get(int.from_bytes(header[18:20], "little"))
                 if known is not None:
                     return known
+            if header[:4] == b"\xcf\xfa\xed\xfe" and len(header) == 20:
+                return MAC_PROCESSORS.get(int.from_bytes(header[4:8], "little"), "")
     for path in WINDOWS_PROGRAMS:
         try:
             with files.open(path) as file:

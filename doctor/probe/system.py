@@ -27,6 +27,7 @@ from doctor.probe.gpu_devices import tegra
 from doctor.probe.machine import Machine
 from doctor.redact.variables import decides
 
+SYSTEM_VERSION = "/System/Library/CoreServices/SystemVersion.plist"
 MARKERS = (  # environment variable, kind
     ("SINGULARITY_CONTAINER", "singularity"),
     ("SINGULARITY_NAME", "singularity"),
@@ -89,13 +90,15 @@ def _windows(machine: Machine) -> Iterator[Fact]:
         yield OperatingSystem(Source("C:\\Windows\\System32"), "Windows")
 
 
+def macos_release(machine: Machine) -> str:
+    """The release of macOS, such as "10.13.6"; "" if its file does not show it."""
+    match = re.search(r"<key>ProductVersion</key>\s*<string>([^<]+)", machine.text(SYSTEM_VERSION) or "")
+    return match[1].strip() if match else ""
+
+
 def _macos(machine: Machine) -> Iterator[Fact]:
-    text = machine.text("/System/Library/CoreServices/SystemVersion.plist") or ""
-    match = re.search(r"<key>ProductVersion</key>\s*<string>([^<]+)", text)
-    yield OperatingSystem(
-        Source("/System/Library/CoreServices/SystemVersion.plist", None, match[1] if match else ""),
-        f"macOS {match[1]}" if match else "macOS",
-    )
+    release = macos_release(machine)
+    yield OperatingSystem(Source(SYSTEM_VERSION, None, release), f"macOS {release}".rstrip())
 
 
 def glibc(machine: Machine, version: tuple[int, int] | None, path: str) -> Iterator[Fact]:

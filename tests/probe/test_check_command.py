@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -81,16 +82,32 @@ def test_a_record_that_cannot_be_written_exits_3(tmp_path: Path) -> None:
     assert "cannot write" in done.stderr
 
 
-def test_macos_has_no_nvidia_gpu(tmp_path: Path) -> None:
-    plist = "<plist><dict><key>ProductVersion</key><string>14.5</string></dict></plist>"
+@pytest.mark.parametrize(
+    ("release", "processor", "says"),
+    [
+        ("15.1", 0x0100000C, "Macs with Apple's chips have no NVIDIA GPU"),
+        ("14.5", None, "No Mac that macOS 14.5 is made for has an NVIDIA GPU"),
+        ("10.13.6", 0x01000007, ""),
+    ],
+)
+def test_a_mac_has_no_nvidia_gpu_unless_it_is_an_old_one(
+    release: str, processor: int | None, says: str, tmp_path: Path
+) -> None:
     folder = tmp_path / "System/Library/CoreServices"
     folder.mkdir(parents=True)
+    plist = f"<plist><dict><key>ProductVersion</key><string>{release}</string></dict></plist>"
     (folder / "SystemVersion.plist").write_text(plist)
+    if processor is not None:
+        (tmp_path / "bin").mkdir()
+        (tmp_path / "bin/zsh").write_bytes(struct.pack("<II", 0xFEEDFACF, processor) + bytes(24))
     done = doctor("check", "--root", tmp_path, "--format", "json")
     result = json.loads(done.stdout)
-    assert result["facts"]["os"]["value"] == "macOS 14.5"
+    assert result["facts"]["os"]["value"] == f"macOS {release}"
     assert result["facts"]["platform"]["value"] == "macos"
-    assert {finding["code"] for finding in result["findings"]} & {"gpu-absent", "tf-not-installed"}
+    texts = {finding["code"]: finding["explanation"] for finding in result["findings"]}
+    assert ("gpu-absent" in texts) == bool(says)
+    assert says in texts.get("gpu-absent", "")
+    assert "PCI" not in str(texts)
 
 
 def _ended(pid: int) -> bool:

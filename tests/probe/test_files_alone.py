@@ -264,6 +264,43 @@ def test_a_disk_that_holds_a_kernel_must_hold_its_driver(tmp_path: Path) -> None
     assert "Start the system" in diagnosis.verdict.prescription[0].text
 
 
+@pytest.mark.parametrize(
+    ("files", "code"),
+    [
+        ({}, "driver-not-loaded"),
+        ({"/etc/default/grub": "GRUB_DEFAULT='Advanced>Ubuntu, with Linux 6.8.9-gen'\n"}, "undetermined"),
+        (
+            {
+                "/etc/default/grub": "GRUB_DEFAULT=saved\n",
+                "/boot/grub2/grubenv": "saved_entry=a1-6.8.9-gen\n",
+            },
+            "undetermined",
+        ),
+        ({"/etc/default/grub": "GRUB_DEFAULT=windows\n"}, "undetermined"),
+        ({"/lib/modules/6.8.10-gen/modules.dep": "video/nvidia.ko.zst: kernel/video.ko\n"}, "undetermined"),
+        ({"/lib/modules/6.8.10-gen/build/Makefile": "", "/usr/sbin/dkms": ""}, "undetermined"),
+        ({"/boot/vmlinuz-6.8.10-gen": None}, "undetermined"),
+    ],
+)
+def test_the_kernel_that_a_stopped_disk_starts_next_needs_its_module(
+    files: dict[str, str | None], code: str, tmp_path: Path
+) -> None:
+    machine = image(Disk(tmp_path / "disk")).user_driver("550.54.14")
+    for release in ("6.8.9-gen", "6.8.10-gen"):
+        machine.write(f"/boot/vmlinuz-{release}", "").write(f"/lib/modules/{release}/modules.order", "")
+    machine.write("/lib/modules/6.8.9-gen/updates/dkms/nvidia.ko.zst", "")
+    for path, text in files.items():
+        if text is None:
+            machine.without(path)  # type: ignore[attr-defined]
+        else:
+            machine.write(path, text)
+    verdict = machine.diagnosis().verdict
+    assert verdict.code == code
+    if code == "driver-not-loaded":
+        assert "6.8.10-gen starts next" in verdict.explanation
+        assert verdict.confidence == "likely"
+
+
 def test_without_a_cache_the_loader_s_configuration_is_read(tmp_path: Path) -> None:
     machine = working(Disk(tmp_path / "copied")).library("/opt/site/libcudart.so.12")
     machine.write("/etc/ld.so.conf", "include ld.so.conf.d/*.conf\n# /opt/no\n")

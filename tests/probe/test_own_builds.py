@@ -130,6 +130,19 @@ def test_what_a_build_of_somebody_else_s_lacks_is_named(name: str, tmp_path: Pat
     assert diagnosis.verdict.code == code, codes(diagnosis)
 
 
+@pytest.mark.parametrize(("lost", "code"), [("", "healthy"), ("libtensorflow_cc.so.2", "tf-import-failed")])
+def test_tensorflow_s_own_folder_is_searched_for_copies_without_a_runpath(
+    lost: str, code: str, tmp_path: Path
+) -> None:
+    machine = distribution(Folder(tmp_path))
+    core = f"{machine.site}/tensorflow"
+    machine.library(f"{core}/python/_pywrap_tensorflow_internal.so", needed=("libtensorflow_cc.so.2",))
+    machine.library(f"{core}/libtensorflow_cc.so.2", needed=("libtensorflow_framework.so.2",))
+    if lost:
+        (machine.root / f"{core}/{lost}".lstrip("/")).unlink()
+    assert machine.diagnosis().verdict.code == code
+
+
 def test_what_its_own_files_are_linked_to_is_wanted(tmp_path: Path) -> None:
     wanted = {
         fact.name: fact.source.text for fact in distribution(Folder(tmp_path)).facts().of(LibraryWanted)

@@ -17,7 +17,7 @@ import pytest
 from scripts.machines.skeleton import skeleton
 from tests.probe.machines import CUDA, Folder
 from tests.probe.test_files_alone import WHEEL, Disk
-from tests.probe.test_kinds_of_machine import docker, given, host_with_driver, pod, podman
+from tests.probe.test_kinds_of_machine import docker, given, host_with_driver, nspawn, pod, podman
 from tests.probe.test_verdicts import LIB, codes
 from tests.sampling import sampled
 
@@ -736,6 +736,10 @@ BROKEN: dict[str, tuple[str, Make]] = {
     "wheels, and one is gone": ("cuda-missing|library-broken", lambda m: without_wheel(m, "cublas")),
     "the 32-bit half of a driver": ("driver-libcuda-missing|library-broken", narrow_driver),
     "nodes of root alone": ("device-permission", of_root_alone),
+    "nspawn with the driver's programs and all nodes but nvidia-uvm": (
+        "device-permission",
+        lambda m: given(nspawn(m)).write("/usr/bin/nvidia-modprobe", "") and m.without("/dev/nvidia-uvm"),
+    ),
     "a stub before the driver's library": ("library-path", stubs_first),
     "hidden in a login shell": (
         "gpu-hidden",

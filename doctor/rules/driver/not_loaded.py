@@ -28,6 +28,8 @@ from doctor.shell import run
         "kernel-driver-not-running",
         "open-modules-required",
         "closed-modules-required",
+        "driver-module-for-other-kernel",
+        "module-build-failed",
     ),
 )
 def driver_not_loaded(case: Case) -> Iterator[Finding]:
@@ -97,8 +99,14 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
         *built[:1],
         *nouveau[:1],
     ]
+    # a system that does not run: its kernel would find no module as it starts
+    stopped = any(symptom.get("stopped") for symptom in (*built, *failed))
+    down += [symptom for symptom in (*built, *failed) if symptom.get("stopped")]
     if not (opens or closes or smi or host or (down and (have_libcuda or quiet) and missing is None)):
         return
+    kernel, state = (
+        ("the next kernel to start,", "starts next") if stopped else ("the running kernel", "is running")
+    )
     why = (
         "This GPU needs NVIDIA's open kernel modules, but the closed ones are loaded."
         if opens
@@ -110,7 +118,7 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
                 " enrolled."
                 if rejected
                 else (
-                    f"The module could not be built for the running kernel {failed[0].get('running')}"
+                    f"The module could not be built for {kernel} {failed[0].get('running')}"
                     + (", whose headers are not installed." if failed[0].get("headers") else ".")
                     if failed
                     else (
@@ -118,7 +126,7 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
                         if nouveau
                         else (
                             f"The module is built for kernel {built[0].get('built')} only, and"
-                            f" {built[0].get('running')} is running."
+                            f" {built[0].get('running')} {state}."
                             if built and built[0].get("built")
                             else (
                                 "The module is built for the running kernel and was not loaded; the kernel's"
@@ -147,13 +155,17 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
         (
             "The driver is installed but does not use this GPU. "
             if opens or closes
+            else "This system is not running, and nothing was found that would load the driver. "
+            if stopped
             else "The driver's programs or libraries are installed, but no NVIDIA kernel module answers"
             " them. "
         )
         + why,
         evidence,
         confidence=(
-            "certain"
+            "likely"
+            if stopped
+            else "certain"
             if facts.has("smi-no-driver")
             or opens
             or closes
@@ -191,13 +203,14 @@ def _steps(case: Case) -> list[Step]:
     rejected = facts.symptoms("kernel-module-rejected")
     if rejected or (facts.has("secure-boot-enabled") and facts.has("driver-module-not-loaded")):
         return [*first, *driver.enrol_key(rejected[0].get("key") if rejected else "")]
-    failed = next(iter(facts.symptoms("module-build-failed")), None)
+    unbuilt = next(iter(facts.symptoms("module-build-failed", "driver-module-for-other-kernel")), None)
     running = facts.first(Kernel)
-    release = failed.get("running") if failed else running.release if running else ""
-    headers = failed is None or not failed.get("headers")
+    release = unbuilt.get("running") if unbuilt else running.release if running else ""
+    headers = unbuilt is None or not unbuilt.get("headers")
+    tool = (unbuilt.get("tool") if unbuilt else "") or "dkms"
     return [
         *first,
-        *driver.build_module(failed.get("tool") if failed else "dkms", name, manager, release, headers),
+        *driver.build_module(tool, name, manager, release, headers),
         shell(
             run("mokutil", "--sb-state"),
             "says whether Secure Boot is on; an unsigned module is refused then",

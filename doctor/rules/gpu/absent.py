@@ -119,10 +119,8 @@ def gpu_absent(case: Case) -> Iterator[Finding]:
         why.evidence,
         confidence=why.confidence,
         steps=steps,
-        verify=(
-            piped(run("lspci", "-nn"), run("grep", "-i", "nvidia"))
-            if case.platform != "windows"
-            else run("nvidia-smi")
+        verify={"windows": run("nvidia-smi"), "macos": run("system_profiler", "SPDisplaysDataType")}.get(
+            case.platform or "", piped(run("lspci", "-nn"), run("grep", "-i", "nvidia"))
         ),
     )
 
@@ -140,12 +138,15 @@ class Reason(NamedTuple):
 
 
 def proof(case: Case) -> Reason | None:
-    """The reason if the bus was read and has no NVIDIA device."""
+    """The reason if the bus was read and has no NVIDIA device, or if this is a Mac that can't have one."""
     absent = case.facts.absent("nvidia gpu")
     if absent is None:
         return None
+    why = "The PCI bus shows no NVIDIA device"
+    if case.platform == "macos":
+        why = f"{absent.source.text[:1].upper()}{absent.source.text[1:]}"
     return Reason(
-        "The PCI bus shows no NVIDIA device, so no driver or library can help; TensorFlow uses the CPU.",
+        f"{why}, so no driver or library can help; TensorFlow uses the CPU.",
         [absent, case.facts.first(OtherGpu)],
         "certain",
     )

@@ -169,7 +169,14 @@ def tf_cpu_only(case: Case) -> Iterator[Finding]:
             "TensorFlow started and worked, but none of its lines mentions CUDA or a GPU. A build with"
             " CUDA code prints which GPU or library it finds or misses; a CPU build prints nothing."
             if quiet
-            else ("The installed build has no CUDA code, so it cannot use a GPU with any driver or library.")
+            else (
+                (
+                    "No TensorFlow for macOS since 1.2 has CUDA code"
+                    if case.platform == "macos"
+                    else "The installed build has no CUDA code"
+                )
+                + ", so it cannot use an NVIDIA GPU with any driver or library."
+            )
         ),
         evidence,
         severity="error" if wanting or facts.kind == "machine" or no_cuda else "warning",

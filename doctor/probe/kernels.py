@@ -1,0 +1,123 @@
+"""The kernels of a system on its disk, and for which of them the NVIDIA module is built.
+
+Sources: GRUB manual, "Simple configuration" (GRUB_DEFAULT) and grub-mkconfig, which lists the newest kernel first;
+grubby(8) and the Boot Loader Specification, whose entries are named MACHINE-RELEASE; depmod(8), modules.dep.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+
+from doctor.facts import Fact, Source, Symptom
+from doctor.probe import kernel_log
+from doctor.probe.machine import Machine
+
+FOLDERS = ("/lib/modules", "/usr/lib/modules")
+PLACES = (
+    "updates/dkms",
+    "updates",
+    "extra",
+    "extra/nvidia",
+    "kernel/drivers/video",
+    "kernel/drivers/video/nvidia",
+    "weak-updates",
+    "weak-updates/updates",
+    "extramodules",
+    "video",
+)
+BUILDERS = ("/usr/sbin/dkms", "/usr/sbin/akmods", "/usr/bin/akmods")
+"""Programs that build modules at a system's start, where the kernel's headers are there."""
+
+
+def built_for_others(machine: Machine, *, stopped: bool) -> Iterator[Fact]:
+    """The symptom for a module on the disk that is not loaded: it was built for this system's kernel, or only for
+    others (a kernel update).
+
+    stopped: whether the system does not run, so that its kernel is the one that would start.
+    """
+    release = (
+        next_start(machine) if stopped else (machine.text("/proc/sys/kernel/osrelease", 256) or "").strip()
+    )
+    files: dict[str, str] = {}
+    for base in FOLDERS:
+        for kernel in machine.names_seen(base):
+            file = _module(machine, f"{base}/{kernel}")
+            if file:
+                files.setdefault(kernel, file)
+    mine = files.get(release)
+    failed = [] if mine or not release else list(kernel_log.failed_builds(machine, release, stopped=stopped))
+    yield from failed
+    if not files or (stopped and (mine or not release)):
+        return
+    if mine is not None:
+        yield Symptom(
+            Source(mine, None, f"built for the running kernel {release}"), "driver-module-not-loaded"
+        )
+        return
+    headers = any(machine.exists(f"{base}/{release}/build/Makefile") for base in FOLDERS)
+    if stopped and headers and not failed and any(map(machine.exists, BUILDERS)):
+        return  # the system may build it as it starts
+    built = ", ".join(files)
+    yield Symptom(
+        Source(
+            next(iter(files.values())),
+            None,
+            f"built for {built}; {release} {'starts next' if stopped else 'is running'}",
+        ),
+        "driver-module-for-other-kernel",
+        (
+            ("running", release),
+            ("built", built),
+            ("headers", "" if headers else "missing"),
+            ("stopped", "yes" if stopped else ""),
+        ),
+    )
+
+
+def next_start(machine: Machine) -> str:
+    """The release of the kernel that a system which is not running would start; "" if its files do not show it.
+
+    GRUB's own choice, if it names a release; otherwise the newest, which GRUB and systemd-boot list first.
+    """
+    images = [path.partition("vmlinuz-")[2] for path in machine.glob("/boot/vmlinuz-*")]
+    folders = [name for base in FOLDERS for name in machine.names_seen(base)]
+    releases = [name for name in dict.fromkeys(images) if name in folders] or list(dict.fromkeys(folders))
+    choice = re.search(r"^GRUB_DEFAULT=(.*)$", _text(machine, "/etc/default/grub"), re.MULTILINE)
+    chosen = choice[1].strip("\"' ") if choice else "0"
+    if chosen == "saved":
+        names = (_text(machine, path) for path in machine.glob("/boot/grub*/grubenv"))
+        saved = re.search(r"^(?:next|saved)_entry=(.+)$", "\n".join(names), re.MULTILINE)
+        chosen = saved[1] if saved else "0"
+    named = [name for name in releases if name in chosen]
+    if named:
+        return max(named, key=len)
+    return max(releases, key=_order) if releases and chosen == "0" else ""
+
+
+def _order(release: str) -> list[tuple[int, str]]:
+    """A key that sorts releases as GRUB does: numbers by value."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.findall(r"\d+|\D+", release)]
+
+
+def _module(machine: Machine, folder: str) -> str:
+    """The NVIDIA module among one kernel's modules; "" if there is none."""
+    signed = [  # Ubuntu's, which it builds and signs itself
+        f"kernel/{name}" for name in machine.names_seen(f"{folder}/kernel") if name.startswith("nvidia-")
+    ]
+    for place in (*PLACES, *signed):
+        for name in machine.names_seen(f"{folder}/{place}"):
+            if re.match(r"nvidia(-current)?\.ko", name):
+                return f"{folder}/{place}/{name}"
+    listed = re.search(
+        r"^([^\s:]*/)?nvidia(-current)?\.ko[^\s:]*", _text(machine, f"{folder}/modules.dep"), re.MULTILINE
+    )
+    return posixpath.join(folder, listed[0]) if listed else ""
+
+
+def _text(machine: Machine, path: str) -> str:
+    try:
+        return machine.text(path) or ""
+    except OSError:
+        return ""
