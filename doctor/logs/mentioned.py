@@ -89,6 +89,7 @@ _LINK = frozenset(
         ),
         *("upgraded", "to", "downgraded", "lowered", "moved", "changed", "apparently", "exactly", "namely"),
         *("latest", "newest", "current"),
+        *("image", "container", "machine", "server", "system", "computer", "pc", "laptop", "here", "my", "this"),
     )
 )
 """Words that may stand between a product and its version."""

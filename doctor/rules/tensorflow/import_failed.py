@@ -101,6 +101,8 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
     cuda = [
         lib for lib in facts.of(LibraryNotLoaded) if case.component(lib.name) in ("cuda", "cudnn", "driver")
     ]
+    # a binding's library that does not load because a library of CUDA is missing
+    lost_library = [lib for lib in lost_library if not any(lib.source == other.source for other in cuda)]
     if (
         not cuda
     ):  # TensorFlow before 1.4 appends that sentence to every failure of the import (python/__init__.py)
