@@ -219,7 +219,7 @@ def _interfaces(replies: Sequence[Reply]) -> Agreement:
             False,
             "NCCL_SOCKET_IFNAME names an interface that a node does not have",
             missing,
-            "name one that all have, or unset it",
+            "name an interface that all nodes have, or unset the variable",
         )
     return Agreement(
         question,

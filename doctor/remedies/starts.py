@@ -55,9 +55,7 @@ def enter(start: Symptom) -> list[Step]:
             )
         ]
     return [
-        manual(
-            f"Start the program from {NAMED.get(kind, name)}, as {file} sets LD_LIBRARY_PATH={value} there"
-        )
+        manual(f"Start the program from {NAMED.get(kind, name)}: there {file} sets LD_LIBRARY_PATH={value}")
     ]
 
 
