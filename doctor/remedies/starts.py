@@ -51,7 +51,7 @@ def enter(start: Symptom) -> list[Step]:
         return [
             manual(
                 "Start the program with the variables of the container's first process:"
-                f" LD_LIBRARY_PATH={value}; docker exec and kubectl exec give them, a login over ssh does not"
+                f" LD_LIBRARY_PATH={value}; docker exec and kubectl exec set them, a login over ssh does not"
             )
         ]
     return [
