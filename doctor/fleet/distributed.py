@@ -171,7 +171,7 @@ def _reached(replies: Sequence[Reply]) -> Agreement:
         return Agreement(
             question,
             None,
-            f"{len(unheard)} nodes gave no answer about it",
+            f"{len(unheard)} nodes did not report their connections",
             dict.fromkeys(unheard, "not known"),
         )
     said: dict[str, str] = {}

@@ -199,7 +199,7 @@ USUAL: dict[str, Usual] = {
         lambda case: [
             shell(
                 commands.uninstall_tensorflow(case),
-                "removes every TensorFlow that shares the folder",
+                "removes all TensorFlow packages that share the folder `tensorflow`",
             ),
             *cures.another_build(case).steps,
         ],
