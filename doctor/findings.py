@@ -1,4 +1,4 @@
-"""Findings and prescriptions: what rules produce and everything after them reads."""
+"""The types of findings and their steps: rules make them, everything later in the flow reads them."""
 
 from __future__ import annotations
 

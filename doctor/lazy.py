@@ -2,7 +2,8 @@
 
 Compiling a pattern takes up to ten milliseconds, as long as Python takes to start, and most runs use few of
 them. At module level, `lazy.compile` replaces `re.compile`. Most runs also need few of the remedies, and
-importing all of them would take longer than the diagnosis: `lazy.module` stands for a module in its package, and `lazy.names` finds a package's names in its modules.
+importing all of them would take longer than the diagnosis: `lazy.module` stands for a module in its
+package, and `lazy.names` finds a package's names in its modules.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def compile(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:  # noqa: A00
 
 
 class _Module:
-    """Imports its module at the first use; each name is then looked up once."""
+    """Stands for a module and imports it at the first use; each name is then looked up once."""
 
     def __init__(self, name: str) -> None:
         self.__name__ = name

@@ -61,7 +61,7 @@ def meant(facts: Facts, tables: Tables, release: str, python: str) -> tuple[Mean
         version = said.get("version")
         several = named.rows(tables.store, name)
         rows = tuple(
-            row.of(version) if "{" in row.tensorflow else row for row in several if row.serves(version, day)
+            row.of(version) if "{" in row.tensorflow else row for row in several if row.applies(version, day)
         )
         own = tuple(row for row in rows if row.table == "hosted" and row.exactly and row.exactly == release)
         if own:

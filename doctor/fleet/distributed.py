@@ -171,7 +171,7 @@ def _reached(replies: Sequence[Reply]) -> Agreement:
         return Agreement(
             question,
             None,
-            f"{len(unheard)} nodes gave no answer about it",
+            f"{len(unheard)} nodes did not report their connections",
             dict.fromkeys(unheard, "not known"),
         )
     said: dict[str, str] = {}
@@ -219,7 +219,7 @@ def _interfaces(replies: Sequence[Reply]) -> Agreement:
             False,
             "NCCL_SOCKET_IFNAME names an interface that a node does not have",
             missing,
-            "name one that all have, or unset it",
+            "name an interface that all nodes have, or unset the variable",
         )
     return Agreement(
         question,

@@ -192,7 +192,8 @@ def _driver_inside(case: Case) -> Sequence[Fact]:
 
 
 def _failed(case: Case) -> Sequence[Fact]:
-    """A program's own message of a failure, if no GPU is registered or the failure ended the run."""
+    """Messages with which a program reports a failure, if no GPU is registered or the failure ended the
+    run."""
     from doctor.facts import CudaCallFailed
 
     facts = case.facts
@@ -237,7 +238,7 @@ SIGNS: tuple[tuple[str, Sign, tuple[str, ...]], ...] = (
     ),
     ("a GPU is registered", _runs_on_gpu, ("cuda-version-mismatch",)),
     ("the driver shows the GPU", _found, SHOWN),
-    ("number 0 is visible", _shows_the_first, ("gpu-hidden",)),
+    ("CUDA_VISIBLE_DEVICES shows number 0", _shows_the_first, ("gpu-hidden",)),
     ("the driver answers", _driver_answers, NO_DRIVER),
     ("an NVIDIA GPU is named", _nvidia_gpu, ("gpu-absent",)),
     ("a release with CUDA on Windows", _before_windows_lost_cuda, ("tf-windows-native",)),
@@ -246,7 +247,7 @@ SIGNS: tuple[tuple[str, Sign, tuple[str, ...]], ...] = (
     ("macOS", _on_a_mac, ("wsl-driver",)),
     ("TensorFlow ran", _imported, STARTS),
     ("a build with CUDA", _built_with_cuda, ("tf-cpu-only", "tf-windows-native", *STARTS)),
-    ("a build of one's own", _own_build, ("cuda-version-mismatch",)),
+    ("a self-made build", _own_build, ("cuda-version-mismatch",)),
     ("another framework computes", _another_framework, OF_TENSORFLOW),
     ("the driver is in the container", _driver_inside, ("container-no-gpu",)),
     ("a program failed", _failed, ("healthy", "benign-messages")),

@@ -90,7 +90,7 @@ def _of_rules(case: Case, findings: Sequence[Finding]) -> Iterator[Sign]:
             name += ", warning"
         yield Sign(finding.code, name, 1.0, finding.evidence)
         if place == 0:
-            yield Sign(finding.code, "first of the rules' findings", 1.0)
+            yield Sign(finding.code, "the rules' first finding", 1.0)
 
 
 def _of_prose(case: Case) -> Iterator[Sign]:
@@ -101,7 +101,7 @@ def _of_prose(case: Case) -> Iterator[Sign]:
     for place, likelihood in enumerate(case.facts.of(Likelihood)):
         strength = size * max(0.0, math.log(likelihood.probability / NOTHING))
         if likelihood.code == "undetermined":
-            yield Sign("undetermined", "prose of no cause", strength)
+            yield Sign("undetermined", "prose that names no cause", strength)
             continue
         yield Sign(likelihood.code, "prose", strength, (likelihood.source,))
         if place == 0:

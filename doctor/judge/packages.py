@@ -63,7 +63,8 @@ def named_distributions(case: Case) -> dict[str, Fact]:
 
 
 def package_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
-    """The part for the distribution: without CUDA, discontinued, two at once, or an image without CUDA."""
+    """The part about TensorFlow's distribution, if there is a fault in it: it has no CUDA, is discontinued
+    or one of two, or comes in an image without CUDA."""
     known, facts = case.tensorflow, case.facts
     if facts.kind != "report" or known is None or case.bound or case.facts.has("own-build"):
         return

@@ -64,8 +64,8 @@ def ranked(
 
 
 def _agreed(best: Hypothesis, first: Finding, parts: Sequence[Part]) -> bool:
-    """Whether a rule found a fault in a message that no stated version explains, and the signs agree with
-    it."""
+    """Whether a rule found a fault in a message, no stated version explains that fault, and the signs rank
+    the same cause first."""
     misfits = {part.code for part in parts if part.fits is False}
     sure = first.severity == "error" and first.confidence != "possible" and first.code not in misfits
     return sure and best.code == first.code and best.likelihood >= LIKELY

@@ -53,7 +53,7 @@ class Text:
 
     @classmethod
     def plain(cls, name: str, text: str, total: int) -> Text | None:
-        """A text that needs no cleaning, as most texts; None for any other."""
+        """A Text made without cleaning, if nothing in it needs any (most texts); None otherwise."""
         if "&" in text or "\\n" in text or not _shown(text.replace("\n", "")):
             return None
         sizes = list(map(len, text.split("\n")))

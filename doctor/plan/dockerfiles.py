@@ -163,7 +163,7 @@ def _blank(lines: Sequence[str]) -> int:
 
 
 def _settings(rest: str) -> list[tuple[str, str]]:
-    """The names and values in an ARG or ENV."""
+    """The names and values in an ARG or ENV instruction."""
     if "=" not in rest:
         key, _, value = rest.partition(" ")
         return [(key, value.strip())]

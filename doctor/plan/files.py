@@ -136,7 +136,7 @@ def _whole(wanted: Wanted, included: Sequence[tuple[str, str | None, bool]]) -> 
     for name, text, constrains in included:
         if text is None:
             unread_lines.append(
-                Unread(1, "", "the file is copied into the image, and is not beside the Dockerfile", name)
+                Unread(1, "", "the file is copied into the image, but is not beside the Dockerfile", name)
             )
             continue
         more = read(text, name)

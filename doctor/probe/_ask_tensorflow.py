@@ -93,7 +93,7 @@ def examine(index, op, expected, compute):
 
 
 def work_of_2(index):
-    """A matmul and a convolution of ones, whose results are known."""
+    """Run a matmul and a convolution of ones in TensorFlow 2; their results are known."""
 
     def values_of(result):
         return result.numpy(), result.device

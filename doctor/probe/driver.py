@@ -160,7 +160,7 @@ def _nodes(machine: Machine, loaded: Mapping[str, str]) -> Iterator[Fact]:
 
 
 def _gpus_of_the_module(machine: Machine) -> Iterator[Fact]:
-    """GPUs that the kernel module drives: /proc/driver/nvidia/gpus/BUS/information."""
+    """The GPUs that the kernel module drives, from /proc/driver/nvidia/gpus/BUS/information."""
     for path in machine.glob("/proc/driver/nvidia/gpus/*/information"):
         text = machine.text(path) or ""
         rows = (line.partition(":") for line in text.splitlines())

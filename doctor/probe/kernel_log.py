@@ -108,8 +108,8 @@ def _before(line: str, start: float | None) -> bool:
 
 
 def failed_builds(machine: Machine, release: str, *, stopped: bool = False) -> Iterator[Fact]:
-    """A module that DKMS or akmods could not build for this kernel, with the reason that its log gives. stopped:
-    whether the system does not run."""
+    """The symptom of a module that DKMS or akmods could not build for this kernel, with the reason from the
+    build's log. stopped: whether the system does not run."""
     logs = [(path, path.split("/")[5]) for path in machine.glob("/var/lib/dkms/nvidia*/*/build/make.log")]
     logs += [(path, path.rpartition("/")[2].partition("-for-")[0])
              for path in machine.glob("/var/cache/akmods/nvidia*/*.failed.log")]  # fmt: skip

@@ -129,7 +129,8 @@ def named_folders(machine: Machine, env: Mapping[str, str], version: str | None 
 
 
 def prefix_of(executable: str) -> str | None:
-    """The environment's folder of an interpreter: two up from bin/python, one up from python.exe."""
+    """The folder of an interpreter's environment: two levels above bin/python, one above python.exe; None for
+    a bare name."""
     folder = posixpath.dirname(executable.replace("\\", "/"))
     if posixpath.basename(folder).lower() in ("bin", "scripts"):
         return posixpath.dirname(folder) or "/"

@@ -122,7 +122,7 @@ def cpu(machine: Machine) -> Iterator[Fact]:
     flags = cpu_flags(machine)
     if not flags:
         if machine.live:
-            yield Unreadable(Source("/proc/cpuinfo"), "cpu features", "the file lists no flags")
+            yield Unreadable(Source("/proc/cpuinfo"), "cpu features", "/proc/cpuinfo lists no flags")
         return
     if "avx" not in flags:
         text = " ".join(sorted(flag for flag in flags if flag.startswith(("sse", "ssse")))) or "no SSE flags"

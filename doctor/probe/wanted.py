@@ -38,7 +38,7 @@ class Wanted:
 
 
 def platform_of(system: str, processor: str) -> str:
-    """The name of a platform in the table."""
+    """The name that the TensorFlow table gives a platform."""
     return PLATFORMS.get((system, processor), f"{system}-{processor}")
 
 

@@ -218,7 +218,7 @@ def _version(machine: Machine, where: tuple[str | None, str, str | None]) -> str
 
 
 def _brings(machine: Machine, where: tuple[str | None, str, str | None], start: Start) -> bool:
-    """Whether a Python that is started in one way finds a module tensorflow."""
+    """Whether the Python of a start finds a module named tensorflow."""
     executable, _, prefix = where
     if prefix is None:
         return False

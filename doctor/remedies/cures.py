@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @remembered
 def libraries_for_build(case: Case) -> Cure:
     """CUDA and cuDNN for the TensorFlow in use; another TensorFlow if that one cannot use these GPUs."""
-    serving = _serving(case)
+    serving = _usable_builds(case)
     if not serving:
         return another_build(case)
     build = case.build or serving[-1]
@@ -44,8 +44,8 @@ def libraries_for_build(case: Case) -> Cure:
     return Cure((*steps, *driver_for(case, build)), version)
 
 
-def _serving(case: Case) -> list[TensorFlowRelease]:
-    """The possible builds for the platform of the case that its GPUs can use."""
+def _usable_builds(case: Case) -> list[TensorFlowRelease]:
+    """The possible builds for the case's platform that have code for its GPUs."""
     return [b for b in case.builds if b.platform == case.table_platform and usable(case, b)]
 
 
@@ -60,7 +60,7 @@ def _version(case: Case, serving: list[TensorFlowRelease]) -> str | None:
 def cudnn_for_build(case: Case) -> Cure:
     """The cuDNN that the TensorFlow in use was made for; another TensorFlow if that one cannot use these
     GPUs."""
-    serving = _serving(case)
+    serving = _usable_builds(case)
     if not serving:
         return another_build(case)
     build = case.build or serving[-1]
@@ -218,8 +218,8 @@ def better_code(case: Case) -> Cure:
         return Cure(
             (
                 manual(
-                    f"The released TensorFlow {build.version} has machine code for this GPU: check which one"
-                    " is imported here",
+                    f"The released TensorFlow {build.version} has machine code for this GPU: check which"
+                    " TensorFlow the program imports",
                     "the build or environment that runs is not the expected one",
                 ),
                 shell(

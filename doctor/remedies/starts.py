@@ -51,13 +51,11 @@ def enter(start: Symptom) -> list[Step]:
         return [
             manual(
                 "Start the program with the variables of the container's first process:"
-                f" LD_LIBRARY_PATH={value}; docker exec and kubectl exec give them, a login over ssh does not"
+                f" LD_LIBRARY_PATH={value}; docker exec and kubectl exec set them, a login over ssh does not"
             )
         ]
     return [
-        manual(
-            f"Start the program from {NAMED.get(kind, name)}, as {file} sets LD_LIBRARY_PATH={value} there"
-        )
+        manual(f"Start the program from {NAMED.get(kind, name)}: there {file} sets LD_LIBRARY_PATH={value}")
     ]
 
 

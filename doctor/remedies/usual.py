@@ -96,7 +96,7 @@ USUAL: dict[str, Usual] = {
     "gpu-reserved": Usual(
         text(
             "Give the GPU back to the host: take it out of vfio-pci (kernel parameters, /etc/modprobe.d) and"
-            " restart; with MIG mode on, make an instance (nvidia-smi mig -cgi 0 -C) or turn MIG off"
+            " restart; with MIG mode on, create an instance (nvidia-smi mig -cgi 0 -C) or turn MIG off"
         ),
         "lspci -nnk -d 10de:",
         "Kernel driver in use: vfio-pci",
@@ -199,7 +199,7 @@ USUAL: dict[str, Usual] = {
         lambda case: [
             shell(
                 commands.uninstall_tensorflow(case),
-                "removes every TensorFlow that shares the folder",
+                "removes all TensorFlow packages that share the folder `tensorflow`",
             ),
             *cures.another_build(case).steps,
         ],

@@ -192,7 +192,8 @@ def conditions(step: Step) -> str:
 
 
 def sentence(text: str) -> str:
-    """A text that begins with a capital letter, unless it begins with a name."""
+    """The text with a capital letter at its beginning; unchanged if it begins with a name, such as that of a
+    file."""
     first = text.split(" ", 1)[0]
     return text[:1].upper() + text[1:] if first.rstrip(",:;").isalpha() and first.islower() else text
 

@@ -230,8 +230,8 @@ def markdown(outcome: Outcome) -> str:
 
 
 def _wrapped(words: str, width: int, indent: str, further: str | None = None) -> list[str]:
-    """A text in lines of a width. further: the start of each line after the first, by default two columns
-    more than the first."""
+    """A text wrapped into lines of at most this width. further: the start of each line after the first, by
+    default two columns more than the first."""
     return textwrap.wrap(
         block(words), max(40, width), initial_indent=indent,
         subsequent_indent=" " * (len(indent) + 2) if further is None else further,

@@ -93,7 +93,7 @@ def _for_each(values: Sequence[int], count: int, option: str) -> list[int | None
     if len(values) not in (0, 1, count):
         raise CallError(f"{option} was given {len(values)} times for {count} GPUs")
     if any(value <= 0 for value in values):
-        raise CallError(f"{option} takes MiB above 0")
+        raise CallError(f"{option} must be a number of MiB above 0")
     if not values:
         return [None] * count
     return [*values] * count if len(values) == 1 else [*values]

@@ -50,7 +50,7 @@ class Named(Row):
         """The row for one release: with that release's number if it is also TensorFlow's."""
         return replace(self, tensorflow=self.tensorflow.replace("{version}", version) if version else "")
 
-    def serves(self, version: str, day: str) -> bool:
+    def applies(self, version: str, day: str) -> bool:
         """Whether the row applies to this release on this day; "" means that a release or day is unknown and
         does not exclude the row."""
         if version and self.versions and not within(version, self.versions, order):

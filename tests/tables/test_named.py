@@ -43,7 +43,7 @@ def test_every_row_holds_one_thing_that_can_be_read(name: str) -> None:
 def test_no_two_rows_are_about_one_release_on_one_day(name: str) -> None:
     several = rows(STORE, name)
     for version, day in _beginnings(several):
-        serving = [row for row in several if row.serves(version, day)]
+        serving = [row for row in several if row.applies(version, day)]
         assert len({(row.tensorflow, row.computes) for row in serving}) <= 1, (version, day)
 
 

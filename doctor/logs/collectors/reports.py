@@ -1,5 +1,5 @@
-"""Reports in sections: TensorFlow's tf_env_collect.sh, PyTorch's collect_env.py, NVIDIA's
-nvidia-bug-report.sh."""
+"""Reads reports in sections, as TensorFlow's tf_env_collect.sh, PyTorch's collect_env.py and NVIDIA's
+nvidia-bug-report.sh write them."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def conda_build(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 
 def with_cuda(match: re.Match[str], source: Source) -> Fact:
-    """The fact whether the build has CUDA, as the message states it."""
+    """The fact whether the build has CUDA, as a message states it."""
     return TensorFlowBuild(source, match["answer"].lower() in ("true", "yes"))
 
 

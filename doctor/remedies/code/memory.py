@@ -10,7 +10,8 @@ _SESSION = "session = tf.Session(config=config)\n# with Keras: tf.keras.backend.
 
 
 def _config_1(lines: Sequence[str], gpus: Sequence[int]) -> str:
-    """Code for a ConfigProto with these options; in 1.x it also chooses GPUs."""
+    """TensorFlow 1 code for a session whose ConfigProto has these options; if `gpus` is given, it also
+    chooses these GPUs."""
     chosen = [f"config.gpu_options.visible_device_list = '{','.join(map(str, gpus))}'"] if gpus else []
     return "\n".join(["import tensorflow as tf", "config = tf.ConfigProto()", *chosen, *lines, _SESSION])
 

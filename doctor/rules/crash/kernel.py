@@ -60,7 +60,7 @@ def _no_candidate(case: Case, signs: list[Symptom]) -> Finding:
         "Each run allocates the operation's whole input and output, so too little free memory is one "
         "possible reason. The others are cuDNN and this release's XLA.",
         signs[:3],
-        title="No program that XLA compiled for one operation runs",
+        title="All programs that XLA compiled for one operation fail",
         confidence="possible",
         steps=[
             manual(

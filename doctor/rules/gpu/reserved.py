@@ -92,7 +92,9 @@ def _no_instance(mode: Symptom, refusal: Fact | None) -> Finding:
             [mode, refusal],
             title="The GPU's MIG instances have no compute instance",
             confidence="certain",
-            steps=[shell(inside, "creates a compute instance in each", platform="linux", root=True)],
+            steps=[
+                shell(inside, "creates a compute instance in each GPU instance", platform="linux", root=True)
+            ],
             verify=run("nvidia-smi", "-L"),
         )
     return found(

@@ -1,4 +1,4 @@
-"""The table that TensorFlow prints of ops that must share one device but cannot."""
+"""Reads the table that TensorFlow prints if ops must share one device but cannot."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def gpu_config_conflict(case: Case) -> Iterator[Finding]:
     steps = [
         python(
             code.memory_growth(version_of(case)),
-            "the same for every GPU, without a memory limit beside it",
+            "sets memory growth for every GPU; remove any memory limit",
         )
     ]
     if "mapped to multiple" in first or "different GPU config" in first:

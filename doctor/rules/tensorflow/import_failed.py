@@ -277,9 +277,9 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
         if name.startswith("PyUnicodeUCS"):
             width = name[12]
             text += (
-                f" The wheel is for a Python 2 whose characters take {width} bytes"
-                f" (cp27m{'u' if width == '4' else ''} in its name), and this one was compiled for the other"
-                " width."
+                f" The wheel is for a build of Python 2 that stores a character in {width} bytes"
+                f" (cp27m{'u' if width == '4' else ''} in its name), and this Python was compiled for the"
+                " other width."
             )
         steps = [
             shell(

@@ -47,8 +47,8 @@ def own_ops(case: Case) -> list[Symptom]:
 def _wants_tensorflow(symptom: Symptom) -> bool:
     """Whether a library that is not TensorFlow's own lacks a symbol of TensorFlow's.
 
-    If the line does not name the library, it must not name one of TensorFlow's own, because those need each
-    other's symbols.
+    If the line does not say which library lacks the symbol, no library of TensorFlow's own may be in it,
+    because those need each other's symbols.
     """
     where = symptom.get("library") or symptom.source.text
     return bool(re.match(_TENSORFLOWS, symptom.get("symbol"))) and not re.search(_LIBRARIES, where)

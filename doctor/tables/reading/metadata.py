@@ -30,7 +30,7 @@ class Metadata:
 
 @dataclass(frozen=True)
 class Stated:
-    """One Requires-Dist line, if packaging can read it. extra: the extra that it belongs to, "" if it always
+    """A Requires-Dist line that packaging can read. extra: the extra that it belongs to, "" if it always
     counts."""
 
     requirement: Requirement

@@ -89,9 +89,9 @@ def build_row(
     binary: dict[str, Any] | None,
     glibc_by_python: dict[str, str] | None,
 ) -> Row:
-    """One row. `texts` is None for a source archive that was not read. `binary` is what binaries.scan found,
-    None in a metadata run; `glibc_by_python` the glibc that each Python's libraries need, if they were
-    read."""
+    """The row of one release for one platform. `texts` is None for a source archive that was not read.
+    `binary` is what binaries.scan found, None in a metadata run; `glibc_by_python` the glibc that each
+    Python's libraries need, if they were read."""
     evidence: dict[str, str] = {}
     row: Row = {"package": group.package, "version": str(group.version), "platform": group.platform}
     for key in KEYS:
