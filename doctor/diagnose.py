@@ -71,7 +71,7 @@ def gathered(
     judges = rule_set() if rules is None else RuleSet.of(rules)
     ready = judges.ready(case.seen)
     for code in judges.codes:
-        if code in CALM and any(finding.severity != "info" for finding in findings):
+        if code in CALM and not all(_incidental(finding) for finding in findings):
             continue
         if code not in ready:
             skipped.append(_not_ready(code))
@@ -109,6 +109,11 @@ def _here(finding: Finding, case: Case) -> Finding:
     if case.bringing is None or not worded.tables:
         return worded
     return replace(worded, tables=tuple(dict.fromkeys((*worded.tables, case.bringing.rows[0].ref))))
+
+
+def _incidental(finding: Finding) -> bool:
+    """Whether a finding only mentions something beside a machine or a run that works."""
+    return finding.severity == "info" and finding.confidence == "possible" and finding.code not in CALM
 
 
 @lru_cache(maxsize=None)
