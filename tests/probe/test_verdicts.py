@@ -375,6 +375,26 @@ def cpu_without_avx(machine: Folder) -> Folder:
     return machine.write("/proc/cpuinfo", "flags\t\t: fpu sse sse2 ssse3 sse4_1 sse4_2 popcnt cx16 lahf_lm\n")
 
 
+@pytest.mark.parametrize(
+    ("package", "there", "verdict"),
+    [
+        ("tensorboard (<2.16,>=2.15)", "2.14.0", "healthy"),  # TensorFlow imports without it
+        ("typing-extensions (<5,>=4)", "5.1.0", "healthy"),  # newer than was known at the release
+        ("typing-extensions (<5,>=4)", "3.7.4", "python-dependency-conflict"),  # may lack what is imported
+        ("numpy (<2.0.0,>=1.23.5)", "2.1.0", "python-dependency-conflict"),
+    ],
+)
+def test_a_requirement_that_is_not_met_is_a_fault_only_if_the_import_depends_on_it(
+    package: str, there: str, verdict: str, tmp_path: Path
+) -> None:
+    machine = Folder(tmp_path).working_gpu().python()
+    machine.tensorflow("2.15.1", metadata=f"Requires-Dist: {package}")
+    machine.cuda_wheels("12.2").cudnn_wheel("8.9.4.25").package(package.split()[0], there)
+    diagnosis = machine.diagnosis()
+    assert diagnosis.verdict.code == verdict
+    assert "python-dependency-conflict" in codes(diagnosis)
+
+
 @pytest.mark.parametrize("name", sampled(FAULTS, 16))
 def test_the_verdict_names_the_fault(name: str, tmp_path: Path) -> None:
     code, make = FAULTS[name]
