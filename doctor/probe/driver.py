@@ -7,8 +7,10 @@ as a link to libcuda.so.VERSION) or, if that has none, from text in the file.
 
 from __future__ import annotations
 
+import os
 import posixpath
 import re
+import stat
 from collections.abc import Iterator, Mapping
 
 from doctor import lazy
@@ -150,6 +152,8 @@ def _nodes(machine: Machine, loaded: Mapping[str, str]) -> Iterator[Fact]:
     ):  # a Tegra's GPU has its own nodes, /dev/nvidia0 is the display's
         text = f"{single[0]} exists, but {' and '.join(lacking)} {'does' if len(lacking) == 1 else 'do'} not"
         yield Symptom(Source("/dev", None, text), "device-node-missing", (("path", " ".join(lacking)),))
+    if (stale := _stale(machine)) and not board:
+        yield Symptom(Source(UVM, None, stale), "device-node-missing", (("path", UVM), ("stale", "yes")))
     if containers.at_rest(machine):
         unseen = {
             RUNNING_KERNEL: "this system is not running, and a kernel creates the device nodes at its start",
@@ -157,6 +161,24 @@ def _nodes(machine: Machine, loaded: Mapping[str, str]) -> Iterator[Fact]:
         }
     if not single and not integrated and DXG not in others and (folder or unseen):
         yield missing(Source("/dev", None, "no /dev/nvidia0 and no /dev/dxg"), "device nodes", unseen)
+
+
+def _stale(machine: Machine) -> str:
+    """How the major number of nvidia-uvm's node differs from the driver's, which is another one after each start; ""
+    if it does not, or if one of them is not known. Who made the node by hand made it for one start."""
+    listed = re.search(r"^\s*(\d+) nvidia-uvm$", _text(machine, "/proc/devices"), re.MULTILINE)
+    node = machine.status(UVM)
+    if listed is None or node is None or not stat.S_ISCHR(node.st_mode):
+        return ""
+    major = os.major(node.st_rdev)
+    return f"its major number is {major}, that of the driver {listed[1]}" if major != int(listed[1]) else ""
+
+
+def _text(machine: Machine, path: str) -> str:
+    try:
+        return machine.text(path) or ""
+    except OSError:
+        return ""
 
 
 def _gpus_of_the_module(machine: Machine) -> Iterator[Fact]:

@@ -15,18 +15,8 @@ from doctor.probe import kernel_log
 from doctor.probe.machine import Machine
 
 FOLDERS = ("/lib/modules", "/usr/lib/modules")
-PLACES = (
-    "updates/dkms",
-    "updates",
-    "extra",
-    "extra/nvidia",
-    "kernel/drivers/video",
-    "kernel/drivers/video/nvidia",
-    "weak-updates",
-    "weak-updates/updates",
-    "extramodules",
-    "video",
-)
+PLACES = ("updates", "extra", "weak-updates", "extramodules", "video", "kernel/drivers/video")
+"""Where distributions, DKMS and NVIDIA's installer put modules that are not the kernel's, or in folders of these."""
 BUILDERS = ("/usr/sbin/dkms", "/usr/sbin/akmods", "/usr/bin/akmods")
 """Programs that build modules at a system's start, where the kernel's headers are there."""
 
@@ -106,10 +96,13 @@ def _module(machine: Machine, folder: str) -> str:
     signed = [  # Ubuntu's, which it builds and signs itself
         f"kernel/{name}" for name in machine.names_seen(f"{folder}/kernel") if name.startswith("nvidia-")
     ]
-    for place in (*PLACES, *signed):
-        for name in machine.names_seen(f"{folder}/{place}"):
+    places = [f"{folder}/{place}" for place in (*PLACES, *signed)]
+    for place in places:
+        for name in machine.names_seen(place):
             if re.match(r"nvidia(-current)?\.ko", name):
-                return f"{folder}/{place}/{name}"
+                return f"{place}/{name}"
+            if "." not in name and place.count("/") < folder.count("/") + 4:
+                places.append(f"{place}/{name}")
     listed = re.search(
         r"^([^\s:]*/)?nvidia(-current)?\.ko[^\s:]*", _text(machine, f"{folder}/modules.dep"), re.MULTILINE
     )

@@ -45,7 +45,7 @@ class Loader:
     ) -> None:
         self.machine, self.bits = machine, bits
         self.processor = machine.processor
-        self.own_folder = ""  # TensorFlow's package, for its libraries that are copies without a RUNPATH
+        self.own_folder = ""  # TensorFlow's package, searched last for its own libraries
         self.objects: list[Loaded] = []
         self._headers: dict[str, elf.Elf | str | OSError | None] = {}
         self._unseen: list[tuple[str, str]] = []
@@ -207,10 +207,8 @@ class Loader:
                 yield posixpath.join(folder, below, name), via
         if not cached and not (caller and caller.header.no_default_folders):
             yield from self._cached(name)
-        # every build of TensorFlow names this folder in a RUNPATH or RPATH: a file that has neither lost it as
-        # its copy was made
-        stripped = caller is not None and not (caller.header.runpath or caller.header.rpath)
-        if self.own_folder and stripped and name.startswith("libtensorflow"):
+        # every build of TensorFlow names this folder in a RUNPATH or RPATH; a copy of its files may have lost it
+        if self.own_folder and name.startswith("libtensorflow"):
             yield posixpath.join(self.own_folder, name), "TensorFlow's own folder"
 
     def _folders(self, caller: Loaded | None) -> Iterator[tuple[str, str]]:

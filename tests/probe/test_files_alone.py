@@ -278,6 +278,7 @@ def test_a_disk_that_holds_a_kernel_must_hold_its_driver(tmp_path: Path) -> None
         ),
         ({"/etc/default/grub": "GRUB_DEFAULT=windows\n"}, "undetermined"),
         ({"/lib/modules/6.8.10-gen/modules.dep": "video/nvidia.ko.zst: kernel/video.ko\n"}, "undetermined"),
+        ({"/lib/modules/6.8.10-gen/weak-updates/nvidia/nvidia.ko": ""}, "undetermined"),
         ({"/lib/modules/6.8.10-gen/build/Makefile": "", "/usr/sbin/dkms": ""}, "undetermined"),
         ({"/boot/vmlinuz-6.8.10-gen": None}, "undetermined"),
     ],

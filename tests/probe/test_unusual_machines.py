@@ -7,13 +7,17 @@ Each is written from what its maker documents of its layout.
 
 from __future__ import annotations
 
+import os
 import shutil
+import stat
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from doctor.probe.machine import Machine
 from scripts.machines.skeleton import skeleton
 from tests.probe.machines import CUDA, Folder
 from tests.probe.test_files_alone import WHEEL, Disk
@@ -776,3 +780,21 @@ def test_a_broken_machine_of_an_unusual_kind_is_not_called_healthy(name: str, tm
     code, make = BROKEN[name]
     diagnosis = make(Disk(tmp_path / "machine")).diagnosis()
     assert diagnosis.verdict.code in code.split("|"), (codes(diagnosis), diagnosis.verdict.explanation)
+
+
+def test_a_node_made_by_hand_for_an_earlier_start_leads_to_no_driver(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only root may make device nodes, so the node's status is given here."""
+    machine = given(nspawn(Disk(tmp_path / "machine")))
+    machine.write("/proc/devices", "Character devices:\n195 nvidia\n507 nvidia-uvm\n")
+    plain = Machine.status
+
+    def status(self: Machine, path: str, *, follow: bool = True) -> object:
+        node = SimpleNamespace(st_mode=stat.S_IFCHR | 0o666, st_rdev=os.makedev(major, 0), st_uid=0, st_gid=0)
+        return node if path == "/dev/nvidia-uvm" else plain(self, path, follow=follow)
+
+    monkeypatch.setattr(Machine, "status", status)
+    for major, code in ((507, "healthy"), (511, "device-permission")):
+        verdict = machine.diagnosis().verdict
+        assert (verdict.code, "earlier start" in verdict.explanation) == (code, major == 511)

@@ -137,6 +137,8 @@ def device_permission(case: Case) -> Iterator[Finding]:
         (
             "The driver works for root, but this user cannot open its device files."
             if root and not root[0].get("group")
+            else "A device file has a major number of an earlier start, so it leads to no driver."
+            if any(symptom.get("stale") for symptom in beside)
             else "The GPU's device files are missing or closed to this user."
         ),
         [*root[:1], *denied[:2], *nodes[:3], *lost[:1], *uvm[:1], *away[:1], *beside, missing, error],
