@@ -63,13 +63,17 @@ def test_what_somebody_needs_or_another_program_has_is_not_read(text: str) -> No
         ("用一块1080ti在训练，显卡占用率只有6%左右\n", "1080ti"),
         ("Hardware: 5090, WSL, the nightly of TensorFlow\n", "5090"),
         ("python 3.7, 3060 12G, ubuntu\n", "3060"),
+        ("3090的卡怎么才能装上tf1.14\n", "3090"),
+        ("3060服务器上装tensorflow 1.15\n", "3060"),
     ],
 )
 def test_a_card_is_read_by_its_number(text: str, name: str) -> None:
     assert [gpu.name for gpu in read(text.encode(), "-").of(Gpu)] == [name]
 
 
-@pytest.mark.parametrize("text", ["I trained 3060 images in 1080 s\n", "step 2070: loss 0.3050, acc 0.4090\n"])
+@pytest.mark.parametrize(
+    "text", ["I trained 3060 images in 1080 s\n", "step 2070: loss 0.3050\n", "训练了1080张图片, 端口3080\n"]
+)
 def test_other_numbers_are_no_card(text: str) -> None:
     assert read(text.encode(), "-").of(Gpu) == []
 
@@ -79,7 +83,10 @@ def test_other_numbers_are_no_card(text: str) -> None:
     [
         ("I do not have a GPU. Can this run on a server without one?\n", True),
         ("There is no NVIDIA GPU in my laptop, does the training work at all?\n", True),
-        ("cudart_stub.cc: Ignore above cudart dlerror if you do not have a GPU set up on your machine.\n", False),
+        (
+            "cudart_stub.cc: Ignore above cudart dlerror if you do not have a GPU set up on your machine.\n",
+            False,
+        ),
         ("You can train on the CPU if you do not have a GPU\n", False),
         ("I do not have a GPU device in the list although nvidia-smi shows one\n", False),
     ],

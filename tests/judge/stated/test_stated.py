@@ -178,6 +178,22 @@ NAMED = {
     },
     "TensorFlow 1.4.1, CUDA 8, cuDNN 7.0.5, import fails": {"cudnn-version-mismatch"},
     "RTX 5070, 2.20.0, CUDA_ERROR_INVALID_HANDLE": {"gpu-arch-too-new"},
+    # no kernel is for 5.0, but newer ones are there: the card is not too new
+    "TensorFlow 2.3.0, compute capability 5.0, GTX 750 Ti: the GPU is not found": {"gpu-arch-too-old"},
+    # two cards have this name (3.0 and 5.0), and the build has code for neither
+    "TF 2.3.0, CUDA 10.1, cuDNN 7.6.5, GTX 750 Ti: no GPU found": {"gpu-arch-too-old"},
+    # the extra came with 2.14
+    'pip install "tensorflow[and-cuda]"\npython train.py "d:\\data.csv"\nIt runs, but only on the CPU': {
+        "tf-windows-native"
+    },
+    # the older release is what worked, and has another name
+    "TensorFlow 2.16.1, Windows 11, RTX 3070. With tensorflow-gpu 2.10 the GPU worked, now it is not used": {
+        "tf-windows-native"
+    },
+    "In docker, image nvidia/cuda:11.7.1-cudnn8-runtime-ubuntu22.04, Tesla K80\n"
+    "kernel version 470.182.3 does not match DSO version 515.65.1 -- cannot find working devices": {
+        "cuda-compat-package"
+    },
 }
 
 
