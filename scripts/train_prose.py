@@ -211,7 +211,9 @@ def main() -> None:
             print(f"real reports, part {name}: ", end="")
             score(data, reports(name))
         return
-    data = train([*examples, *real, *reports("calibrate") * REPEATED])
+    # the reports are nearly all in English: examples in other languages count twice
+    foreign = [example for example in examples if example.get("lang") != "en"]
+    data = train([*examples, *foreign, *real, *reports("calibrate") * REPEATED])
     WEIGHTS.write_bytes(data)
     print(f"{len(examples)} examples, {len(data) / 1000:.0f} kB written to {WEIGHTS.relative_to(ROOT)}")
 
