@@ -88,6 +88,9 @@ def find(machine: Machine, wanted: str | None = None) -> tuple[str | None, str, 
         if not machine.exists(wanted):
             if "/" not in wanted and machine.which(wanted):
                 return machine.which(wanted), "--python", None
+            around = posixpath.dirname(posixpath.dirname(wanted))
+            if not machine.live and machine.readlink(wanted) and site_folders(machine, around, None):
+                return None, "--python", around  # the interpreter lies on a disk that the copy does not hold
             raise NoPythonError(f"there is no {wanted}")
         return wanted, "--python", environment_of(machine, wanted)
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):

@@ -17,11 +17,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from doctor.diagnose import diagnose
+from doctor.probe.interpreter import NoPythonError
 from doctor.probe.machine import Machine
+from doctor.tables import Tables
 from scripts.machines.skeleton import skeleton
 from tests.probe.machines import CUDA, Folder
 from tests.probe.test_files_alone import WHEEL, Disk
-from tests.probe.test_kinds_of_machine import docker, given, host_with_driver, nspawn, pod, podman
+from tests.probe.test_kinds_of_machine import containerd, docker, given, host_with_driver, nspawn, pod, podman
 from tests.probe.test_verdicts import LIB, codes
 from tests.sampling import sampled
 
@@ -537,7 +540,17 @@ def in_folder(machine: Disk, prefix: str) -> Disk:
     return machine.venv(prefix).wheels()
 
 
+def python_elsewhere(machine: Disk) -> Disk:
+    """An environment whose interpreter lies on a network's file system, which the copy does not hold."""
+    machine.gpu().driver(VERSION).venv("/home/u/tf").wheels()
+    return machine.without("/usr/bin/python3.11")
+
+
 HEALTHY: dict[str, Make] = {
+    "the beginning of a UUID": lambda m: visible(m, "GPU-9f0").write(
+        "/proc/driver/nvidia/gpus/0000:01:00.0/information", "GPU UUID: \t GPU-9F00-77\n"
+    ),
+    "a Python that lies elsewhere": python_elsewhere,
     "the newest of several Pythons": newest_of_several,
     "POWER9": power,
     "an environment of Hatch's": (
@@ -740,6 +753,18 @@ BROKEN: dict[str, tuple[str, Make]] = {
     "wheels, and one is gone": ("cuda-missing|library-broken", lambda m: without_wheel(m, "cublas")),
     "the 32-bit half of a driver": ("driver-libcuda-missing|library-broken", narrow_driver),
     "nodes of root alone": ("device-permission", of_root_alone),
+    "the UUID of a card that was replaced": (
+        "gpu-hidden",
+        lambda m: visible(m, "GPU-1a2b").write(
+            "/proc/driver/nvidia/gpus/0000:01:00.0/information", "GPU UUID: \t GPU-9F00-77\n"
+        ),
+    ),
+    "a container without any part of a driver that is older than needed": (
+        "container-no-gpu",
+        lambda m: containerd(m).write(
+            "/proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  450.80.02\n"
+        ),
+    ),
     "nspawn with the driver's programs and all nodes but nvidia-uvm": (
         "device-permission",
         lambda m: given(nspawn(m)).write("/usr/bin/nvidia-modprobe", "") and m.without("/dev/nvidia-uvm"),
@@ -798,3 +823,10 @@ def test_a_node_made_by_hand_for_an_earlier_start_leads_to_no_driver(
     for major, code in ((507, "healthy"), (511, "device-permission")):
         verdict = machine.diagnosis().verdict
         assert (verdict.code, "earlier start" in verdict.explanation) == (code, major == 511)
+
+
+def test_an_interpreter_that_leads_out_of_the_copy_may_be_named(tmp_path: Path) -> None:
+    machine = python_elsewhere(Disk(tmp_path / "copy"))
+    assert diagnose(machine.facts("/home/u/tf/bin/python"), Tables.bundled()).verdict.code == "healthy"
+    with pytest.raises(NoPythonError):
+        machine.facts("/home/u/gone/bin/python")

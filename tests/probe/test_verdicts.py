@@ -376,20 +376,24 @@ def cpu_without_avx(machine: Folder) -> Folder:
 
 
 @pytest.mark.parametrize(
-    ("package", "there", "verdict"),
+    ("release", "package", "there", "verdict"),
     [
-        ("tensorboard (<2.16,>=2.15)", "2.14.0", "healthy"),  # TensorFlow imports without it
-        ("typing-extensions (<5,>=4)", "5.1.0", "healthy"),  # newer than was known at the release
-        ("typing-extensions (<5,>=4)", "3.7.4", "python-dependency-conflict"),  # may lack what is imported
-        ("numpy (<2.0.0,>=1.23.5)", "2.1.0", "python-dependency-conflict"),
+        ("2.15.1", "tensorboard (<2.16,>=2.15)", "2.14.0", "healthy"),  # TensorFlow imports without it
+        ("2.15.1", "typing-extensions (<5,>=4)", "5.1.0", "healthy"),  # newer than was known at the release
+        # may lack what is imported
+        ("2.15.1", "typing-extensions (<5,>=4)", "3.7.4", "python-dependency-conflict"),
+        ("2.15.1", "numpy (<2.0.0,>=1.23.5)", "2.1.0", "python-dependency-conflict"),
+        ("2.18.1", "numpy (<2.1.0,>=1.26.0)", "2.3.4", "healthy"),  # the binary interface of NumPy 2
+        ("2.18.1", "numpy (<2.1.0,>=1.26.0)", "1.24.4", "python-dependency-conflict"),
+        ("2.18.1", "protobuf (<6.0.0dev,>=3.20.3)", "6.33.5", "healthy"),
+        ("2.18.1", "protobuf (<6.0.0dev,>=3.20.3)", "3.19.6", "python-dependency-conflict"),
     ],
 )
 def test_a_requirement_that_is_not_met_is_a_fault_only_if_the_import_depends_on_it(
-    package: str, there: str, verdict: str, tmp_path: Path
+    release: str, package: str, there: str, verdict: str, tmp_path: Path
 ) -> None:
-    machine = Folder(tmp_path).working_gpu().python()
-    machine.tensorflow("2.15.1", metadata=f"Requires-Dist: {package}")
-    machine.cuda_wheels("12.2").cudnn_wheel("8.9.4.25").package(package.split()[0], there)
+    machine = with_wheels(Folder(tmp_path).working_gpu(), release)
+    machine.tensorflow(release, metadata=f"Requires-Dist: {package}").package(package.split()[0], there)
     diagnosis = machine.diagnosis()
     assert diagnosis.verdict.code == verdict
     assert "python-dependency-conflict" in codes(diagnosis)

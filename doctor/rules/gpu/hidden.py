@@ -201,7 +201,7 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
             "certain"
             if (shown is not None and hides(shown.value)) or said
             else "likely"
-            if agree or mapped or emptied
+            if agree or mapped or emptied or (hiding and facts.kind == "machine")
             else "possible"
         ),
         steps=[
@@ -227,13 +227,16 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
 
 
 def _beyond(case: Case, value: str) -> bool:
-    """Whether the first entry is a number that no GPU has; False unless all GPUs are known."""
+    """Whether the first entry is a number or a UUID that no GPU has; False unless all GPUs are known. The beginning
+    of a UUID stands for it (CUDA C++ Programming Guide, CUDA Environment Variables)."""
     first = value.split(",")[0].strip().lstrip("+")
     gpus = case.facts.of(Gpu)
     if case.facts.kind == "report" and case.facts.has("one-gpu-said") and len(case.gpus) < 2:
         return first.isdigit() and int(first[:4]) > 0
     if case.facts.kind != "machine" or not gpus or case.facts.has("mig-enabled"):
         return False
+    if first.upper().startswith("GPU-") and all(gpu.uuid for gpu in gpus):
+        return not any((gpu.uuid or "").lower().startswith(first.lower()) for gpu in gpus)
     if not re.fullmatch(r"[0-9]{1,4}", first) or not all(gpu.bus_id for gpu in gpus):
         return False
     return int(first) >= len({(gpu.bus_id or "").lower()[-10:] for gpu in gpus})

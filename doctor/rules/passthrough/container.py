@@ -147,6 +147,8 @@ def container_no_gpu(case: Case) -> Iterator[Finding]:
         or facts.absent("nvidia driver")
     ):
         return
+    # the host runs its driver, and of its parts nothing came in
+    neither = kernel is not None and facts.absent("device nodes") and facts.absent("libcuda")
     steps, verify = containers.give_gpu(case)
     yield found(
         "container-no-gpu",
@@ -159,7 +161,9 @@ def container_no_gpu(case: Case) -> Iterator[Finding]:
             )
         ),
         [*said[:2], *signs[:3]],
-        confidence="certain" if said or (lib is not None and "docker" in case.environments) else "likely",
+        confidence=(
+            "certain" if said or neither or (lib is not None and "docker" in case.environments) else "likely"
+        ),
         steps=steps,
         verify=verify,
     )
