@@ -72,7 +72,12 @@ def next_start(machine: Machine) -> str:
     GRUB's own choice, if it names a release; otherwise the newest, which GRUB and systemd-boot list first.
     """
     images = [path.partition("vmlinuz-")[2] for path in machine.glob("/boot/vmlinuz-*")]
-    folders = [name for base in FOLDERS for name in machine.names_seen(base)]
+    folders = [  # a kernel that was removed leaves a folder with others' modules
+        name
+        for base in FOLDERS
+        for name in machine.names_seen(base)
+        if machine.exists(f"{base}/{name}/modules.order")
+    ]
     releases = [name for name in dict.fromkeys(images) if name in folders] or list(dict.fromkeys(folders))
     choice = re.search(r"^GRUB_DEFAULT=(.*)$", _text(machine, "/etc/default/grub"), re.MULTILINE)
     chosen = choice[1].strip("\"' ") if choice else "0"

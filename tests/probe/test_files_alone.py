@@ -281,6 +281,7 @@ def test_a_disk_that_holds_a_kernel_must_hold_its_driver(tmp_path: Path) -> None
         ({"/lib/modules/6.8.10-gen/weak-updates/nvidia/nvidia.ko": ""}, "undetermined"),
         ({"/lib/modules/6.8.10-gen/build/Makefile": "", "/usr/sbin/dkms": ""}, "undetermined"),
         ({"/boot/vmlinuz-6.8.10-gen": None}, "undetermined"),
+        ({"/lib/modules/6.9.0-gone/updates/dkms/zfs.ko": "", "/boot": None}, "driver-not-loaded"),
     ],
 )
 def test_the_kernel_that_a_stopped_disk_starts_next_needs_its_module(
@@ -292,7 +293,7 @@ def test_the_kernel_that_a_stopped_disk_starts_next_needs_its_module(
     machine.write("/lib/modules/6.8.9-gen/updates/dkms/nvidia.ko.zst", "")
     for path, text in files.items():
         if text is None:
-            machine.without(path)  # type: ignore[attr-defined]
+            machine.without(path)
         else:
             machine.write(path, text)
     verdict = machine.diagnosis().verdict
