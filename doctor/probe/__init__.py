@@ -17,6 +17,7 @@ where a log says the same):
     driver-module-not-loaded       nvidia.ko is built for the running kernel and is not loaded
     driver-module-for-other-kernel nvidia.ko is built only for other kernels [running, built]
     gpu-bound-to-other-driver      an NVIDIA GPU is kept for a virtual machine [driver, bus]
+    gpu-not-driven                 NVIDIA's module runs and drives no GPU, although one is there [bus]
     gpu-without-driver             NVIDIA's driver runs another GPU and not this one [bus]
     cuda-compat-on-path            libcuda.so.1 would come from a forward-compatibility folder [path, version]
     cuda-stub-on-path              libcuda.so.1 would be the toolkit's stub for linking [path]

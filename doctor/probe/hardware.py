@@ -23,6 +23,7 @@ from doctor.tables import Tables
 from doctor.values import dataclass
 
 DEVICES = "/sys/bus/pci/devices"
+GPUS = "/proc/driver/nvidia/gpus"
 NVIDIA = "10de"
 VENDORS = {"1002": "amd", "8086": "intel", "106b": "apple"}
 OTHER_DRIVERS = ("vfio-pci", "pci-stub", "xen-pciback")
@@ -108,6 +109,11 @@ def gpus(machine: Machine, tables: Tables) -> Iterator[Fact]:
                 f"driver: {entry.driver or 'none'}; another GPU has NVIDIA's",
             )
             yield Symptom(source, "gpu-without-driver", (("bus", entry.bus_id),))
+    if nvidia and not any(entry.driver for entry in nvidia) and _module_without_gpus(machine):
+        source = Source(
+            f"{DEVICES}/{nvidia[0].bus_id}", None, "no driver is bound to it; the module nvidia runs"
+        )
+        yield Symptom(source, "gpu-not-driven", (("bus", nvidia[0].bus_id),))
     for entry in found:
         vendor = VENDORS.get(entry.pci_id[:4])
         if vendor:
@@ -146,6 +152,12 @@ def gpus(machine: Machine, tables: Tables) -> Iterator[Fact]:
             else "no display controller"
         )
         yield missing(Source(DEVICES, None, count), "nvidia gpu", unseen)
+
+
+def _module_without_gpus(machine: Machine) -> bool:
+    """Whether the loaded module lists that it drives no GPU, on a bus whose other devices show their drivers."""
+    listed = machine.is_dir(GPUS) and not machine.names_seen(GPUS)
+    return listed and bool(machine.glob(f"{DEVICES}/*/driver"))
 
 
 def _of_a_mac(machine: Machine) -> Fact:

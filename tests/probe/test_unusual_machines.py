@@ -699,7 +699,16 @@ def unbounded(machine: Disk, release: str, package: str, version: str) -> Disk:
     return machine.in_loader_cache("/usr/local/cuda-11.2/lib64", LIB)  # type: ignore[return-value]
 
 
+def undriven(machine: Disk) -> Disk:
+    """A GPU that was taken from the driver, whose module still runs."""
+    machine.gpu("1db6", None).pci("0000:02:00.0", "144d", "a808", "010802", "nvme").kernel_module(VERSION)
+    (machine.root / "proc/driver/nvidia/gpus").mkdir()
+    machine.user_driver(VERSION).write("/usr/bin/nvidia-modprobe", "")
+    return machine.venv("/home/u/tf").wheels()  # type: ignore[attr-defined]
+
+
 BROKEN: dict[str, tuple[str, Make]] = {
+    "a GPU that is bound to no driver": ("driver-not-loaded", undriven),
     "a protobuf that came later": (
         "python-dependency-conflict",
         lambda m: unbounded(m, "2.8.0", "protobuf", "4.21.1"),

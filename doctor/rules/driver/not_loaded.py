@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from doctor.case import Case
-from doctor.facts import Absent, DriverVersion, Fact, Kernel, KernelModule
+from doctor.facts import Absent, DriverVersion, Fact, Kernel, KernelModule, Symptom
 from doctor.findings import Finding, Step, manual, shell
 from doctor.remedies import commands, driver
 from doctor.rules.driver.signs import all_reserved, cuinit, no_libcuda
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
 from doctor.rules.registry import found, rule
-from doctor.shell import run
+from doctor.shell import piped, run
 
 
 @rule(
@@ -28,6 +28,7 @@ from doctor.shell import run
         "kernel-driver-not-running",
         "open-modules-required",
         "closed-modules-required",
+        "gpu-not-driven",
         "driver-module-for-other-kernel",
         "module-build-failed",
     ),
@@ -61,6 +62,10 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
     if case.container and not host and not stated:
         return
     if facts.absent("nvidia gpu") is not None:  # there is no GPU that a driver could be loaded for
+        return
+    undriven = facts.symptoms("gpu-not-driven")
+    if undriven:
+        yield _undriven(case, undriven[0])
         return
     smi = [*facts.symptoms("smi-no-driver"), *facts.symptoms("host-driver-down")]
     nouveau = [m for m in facts.of(KernelModule) if m.name == "nouveau"] or facts.symptoms("nouveau")
@@ -176,6 +181,25 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
             else "likely"
         ),
         steps=steps,
+        verify=run("nvidia-smi"),
+    )
+
+
+def _undriven(case: Case, symptom: Symptom) -> Finding:
+    """The finding for a GPU that is bound to no driver while the module runs."""
+    bind = piped(run("echo", symptom.get("bus")), run("sudo", "tee", "/sys/bus/pci/drivers/nvidia/bind"))
+    log = piped(run("sudo", "dmesg"), run("grep", "NVRM"))
+    return found(
+        "driver-not-loaded",
+        "The driver's kernel module runs, but it drives no GPU: this one was taken from it, or the module does not"
+        " support it. Open modules are for Turing and later; Blackwell needs them.",
+        [symptom, *case.facts.of(DriverVersion)[:1]],
+        title="NVIDIA's kernel module runs, but it does not drive this GPU",
+        confidence="likely",
+        steps=[
+            shell(bind, "gives the GPU to the driver", platform="linux", root=True),
+            shell(log, "says why the driver refuses a GPU", platform="linux", root=True),
+        ],
         verify=run("nvidia-smi"),
     )
 
