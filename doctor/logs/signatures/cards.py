@@ -327,7 +327,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r" (?:\w+ )?M[1-4]\b)|(?P<amd>\bFire(?:Pro|GL)(?: ?[A-Z]?\d{3,4}\w?)?|(?:AMD )?Radeon(?:\(TM\)|™|"
         r"(?<=n)s\b)?(?:["
         r" -](?:RX|R[579]|HD|VII|Pro|Vega|Instinct|Graphics|XTX?|GRE|Mobile|M?W?\d{2,4}[a-z]{0,3})\b)*|\bRX"
-        r" ?(?:[5-9]\d{3}\w{0,3}(?: ?XTX?)?|[45][5-9]0X?\b))|(?P<intel>Intel(?: ?\(R\))? (?:U?HD|Iris|Arc)[\w"
+        r" ?(?:[5679]\d{3}\w{0,3}(?: ?XTX?)?|[45][5-9]0X?\b))|(?P<intel>Intel(?: ?\(R\))? (?:U?HD|Iris|Arc)[\w"
         r" ().-]{0,24}|intel\s+integrated graphics|integrated graphics)",
         "GPU: AMD Radeon RX 580",
         other_gpu,

@@ -107,7 +107,7 @@ SIGNATURES: tuple[Signature, ...] = (
             *glued(("cublas", "cudnn", "cusolver", "cusparse"), ("_status_",)),
             "cufft_exec_failed",
         ),
-        r"(?P<other>\b(?:CUDA|cu[A-Z]\w{2,7}) ?error: |\bfailure \d{1,3}: )?(?<![A-Za-z_])(?P<status>CU[A-Z]{2,8}_STATUS_"
+        r"(?P<other>\b(?:CUDA|cu[A-Z]\w{2,7}) ?error: |\bfailure \d{1,3}: )?(?<![A-Za-z_])(?P<status>(?:CUBLAS|CUDNN|CUSOLVER|CUSPARSE)_STATUS_"
         r"(?:(?P<ran>EXECUTION_FAILED|MAPPING_ERROR)|(?P<full>(?:INTERNAL_ERROR_DEVICE_)?ALLOC(?:ATION)?_FAILED)"
         r"|INTERNAL_ERROR_(?P<host>HOST)_ALLOCATION_FAILED|(?P<call>BAD_PARAM|INVALID_VALUE|NOT_SUPPORTED))"
         r"|CUFFT_(?P<fft>EXEC_FAILED))(?![A-Z])",

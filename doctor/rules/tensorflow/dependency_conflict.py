@@ -55,7 +55,7 @@ def _numpy_for_both(own: str, older: str) -> str:
     return f"{own},>={older}" if room else ""
 
 
-_OF_NAME = lazy.compile(r"[\w.-]+\s*(?:\[[^\]]*\])?\s*")
+_OF_NAME = lazy.compile(r"[\w.-]{1,100}\s{0,9}(?:\[[^\]]{0,200}\])?\s{0,9}")
 """The name in a requirement, with its extras."""
 
 
