@@ -169,7 +169,7 @@ def _stale(machine: Machine) -> str:
     elsewhere who makes them asks the driver for the number."""
     if not any(kind in ("lxc", "nspawn") for kind, _ in containers.kinds(machine)):
         return ""
-    listed = re.search(r"^\s*(\d+) nvidia-uvm$", _text(machine, "/proc/devices"), re.MULTILINE)
+    listed = re.search(r"^ {0,8}(\d{1,4}) nvidia-uvm$", _text(machine, "/proc/devices"), re.MULTILINE)
     node = machine.status(UVM)
     if listed is None or node is None or not stat.S_ISCHR(node.st_mode):
         return ""

@@ -54,7 +54,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "toolkit-part-missing",
         words(
-            "cannot find -l|unable to find library -l|library not found for -l|cannot open input file|lnk1104|.h: no"
+            "cannot find -l|unable to find library -l|library not found for -l|cannot open input file '|cannot open file '|.h: no"
             " such file|.h': no such file|nvcc: |nvcc'|could not find cu|could not find nccl|no cmake_cuda_compiler|cuda_home"
             " environment|cannot find cuda library|cannot find cuda toolkit|could not find any c"
         ),
