@@ -119,7 +119,9 @@ def found(
 ) -> Finding:
     """A finding of a registered rule, from facts (their sources become its evidence) and table rows.
 
-    verify: a command, or a function that makes one.
+    evidence: what shows it, the most telling first. severity: error, warning or info, if it differs from the
+    rule's. confidence: certain (a program's message proves it), likely or possible. tables: the rows that it
+    rests on. steps: the cure. verify: a command that shows that the cure worked, or a function that makes one.
 
     Raises ValueError if no evidence is left without the absent facts.
     """

@@ -59,8 +59,8 @@ def test_what_the_rules_need_is_what_the_file_says() -> None:
     """A rule that reads something new, and the file of before: `python scripts/rule_needs.py` makes it
     anew."""
     kept = json.loads((RULES / "needs.json").read_text(encoding="utf-8"))
-    assert list(kept) == list(ORDER)
-    assert kept == {rule.code: list(rule.reads) for rule in all_rules()}
+    assert list(kept) == list(ORDER), "run python scripts/rule_needs.py"
+    assert kept == {rule.code: list(rule.reads) for rule in all_rules()}, "run python scripts/rule_needs.py"
 
 
 def test_a_report_imports_no_rule_that_has_nothing_to_read() -> None:

@@ -87,7 +87,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "environment-kubernetes",
         ("kubernetes", "kubectl", "k8s", "kubeflow", "nvidia.com/gpu", "kubespawner"),
-        r"\bkubernetes\b|\bkubectl\b|\bk8s\b|nvidia\.com/gpu|kubeflow|kubespawner",
+        # nvidia.com/gpu=0 and nvidia.com/gpu=all are names of CDI, for podman and docker
+        r"\bkubernetes\b|\bkubectl\b|\bk8s\b|nvidia\.com/gpu(?!=)|kubeflow|kubespawner",
         "kubectl describe pod tf-gpu",
         kind("kubernetes"),
         once=True,
