@@ -38,8 +38,12 @@ MIB = 1 << 20
 COMPUTE_MODES = {1: "exclusive", 2: "prohibited", 3: "exclusive"}
 """nvmlComputeMode_t and CUcomputemode; 1, exclusive for a thread, is obsolete."""
 NVML, LIBCUDA = "libnvidia-ml.so.1", "libcuda.so.1"
-SAME_AS_LOGGED = {**SYMPTOMS, "CUDA_ERROR_STUB_LIBRARY": "cuda-stub-on-path"}
-"""Errors that logs show as well, with the symptom by which a log's reader knows them."""
+SAME_AS_LOGGED = {
+    **{name: symptom for name, symptom in SYMPTOMS.items() if symptom != "invalid-ordinal"},
+    "CUDA_ERROR_STUB_LIBRARY": "cuda-stub-on-path",
+}
+"""Errors that logs show as well, with the symptom by which a log's reader knows them. The number of a device that a
+program names is its own affair; these calls name none that was not counted."""
 SMI_PLACES = (
     "/usr/bin/nvidia-smi",
     "/usr/lib/wsl/lib/nvidia-smi",
