@@ -173,8 +173,8 @@ def test_processes_of_others_are_not_inside():
         env={"TFGPU_DOCTOR_SIMULATION": "/tmp/other/machine"},
     )
     try:
+        wait_until(lambda: processes_inside("/tmp/other") == [child.pid])  # it has to start first
         assert processes_inside("/tmp/oth") == []
-        assert processes_inside("/tmp/other") == [child.pid]
     finally:
         child.kill()
         child.wait()
