@@ -310,6 +310,7 @@ Effect = Callable[[Folder], None]
 EFFECTS: tuple[tuple[str, Effect], ...] = (
     (r"sudo ubuntu-drivers install", lambda m: user_driver(m, NEWEST[""])),
     (r"sudo reboot|sudo dkms autoinstall && sudo modprobe nvidia\b|.*[Rr]estart the machine", start_again),
+    (r"echo [\w:.]+ \| sudo tee /sys/bus/pci/drivers/nvidia/bind", start_again),
     (r"sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm", answer_again),
     (r"sudo nvidia-modprobe", lambda m: (m.nodes(), answer_again(m), None)[-1]),
     (r"docker run --rm --gpus all nvcr.io/nvidia/tensorflow", lambda m: nvidia_image(m)),
