@@ -161,10 +161,10 @@ def _module_without_gpus(machine: Machine) -> bool:
 
 
 def _of_a_mac(machine: Machine) -> Fact:
-    """Whether this Mac can have a GPU of NVIDIA's, by its processor or the release of its macOS: no file lists its
+    """Whether this Mac can have an NVIDIA GPU, by its processor or the release of its macOS: no file lists its
     devices.
 
-    Sources: Apple's pages of the Macs that each macOS supports, the last of which with such a GPU are of 2014 and
+    Sources: Apple's pages of the Macs that each macOS supports; the last Macs with such a GPU are of 2014 and
     end with macOS 11.
     """
     release = macos_release(machine)

@@ -1,4 +1,4 @@
-"""Makes the tables' pages: every row, each cell with its source, and a matrix of which TensorFlow runs on
+"""Makes the tables' pages: every row, each cell with its source, and a matrix that shows which TensorFlow runs on
 which GPU."""
 
 from __future__ import annotations

@@ -127,7 +127,7 @@ SIGNATURES: tuple[Signature, ...] = (
         cuinit,
         origin="tensorflow/stream_executor/cuda/cuda_driver.cc",
     ),
-    sig(  # without a call, of which cuInit is the usual one
+    sig(  # without the name of a call; it is usually cuInit
         "cuinit-failed",
         "cuda_error_unknown",
         r"^(?![^\n]*(?:cuInit|\.cc:|failed"

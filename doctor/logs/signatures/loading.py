@@ -158,10 +158,10 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # Windows, of a DLL that ctypes or a program opens by name
         "library-not-loaded",
         ("could not find module '", ".dll was not found", ".dll is missing"),
-        r"Could not find module '(?P<name>[^'\n]{1,200}\.dll)'|(?<![\w/\\.-])(?P<told>[\w.+-]{2,60}\.dll) (?:was not"
+        r"Could not find module '(?P<name>[^'\n]{1,200}\.dll)'|(?<![\w/\\.-])(?P<missing>[\w.+-]{2,60}\.dll) (?:was not"
         r" found|is missing from your computer)",
         "The code execution cannot proceed because cudart64_101.dll was not found.",
-        lambda m, s: LibraryNotLoaded(s, _tidy(m["name"] or m["told"]), "not found", "absent", None),
+        lambda m, s: LibraryNotLoaded(s, _tidy(m["name"] or m["missing"]), "not found", "absent", None),
     ),
     sig(  # Windows, of a DLL that is there: what it needs is not, or is of another release
         "library-not-loaded",

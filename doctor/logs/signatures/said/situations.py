@@ -57,7 +57,7 @@ def by_the_root_user(match: re.Match[str], source: Source) -> Fact | None:
 
 
 def not_found_by_pip(match: re.Match[str], source: Source) -> tuple[Fact, ...]:
-    """The facts of an installer that found no package, told in a person's words."""
+    """The facts of an installer that found no package, in the words of the person who ran it."""
     groups = match.groupdict()
     name = normalised(groups.get("name") or groups.get("n2") or "tensorflow")
     return (
