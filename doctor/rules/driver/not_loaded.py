@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from doctor import validated
 from doctor.case import Case
 from doctor.facts import Absent, DriverVersion, Fact, Kernel, KernelModule, Symptom
 from doctor.findings import Finding, Step, manual, shell
@@ -187,17 +188,18 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
 
 def _undriven(case: Case, symptom: Symptom) -> Finding:
     """The finding for a GPU that is bound to no driver while the module runs."""
-    bind = piped(run("echo", symptom.get("bus")), run("sudo", "tee", "/sys/bus/pci/drivers/nvidia/bind"))
+    address = validated.gpu(symptom.get("bus"))
+    bind = piped(run("echo", address or ""), run("sudo", "tee", "/sys/bus/pci/drivers/nvidia/bind"))
     log = piped(run("sudo", "dmesg"), run("grep", "NVRM"))
     return found(
         "driver-not-loaded",
-        "The driver's kernel module runs, but it drives no GPU: this one was taken from it, or the module does not"
-        " support it. Open modules are for Turing and later; Blackwell needs them.",
+        "The driver's kernel module runs, but it drives no GPU: this one was taken from it, or the module does"
+        " not support it. Open modules are for Turing and later; Blackwell needs them.",
         [symptom, *case.facts.of(DriverVersion)[:1]],
         title="NVIDIA's kernel module runs, but it does not drive this GPU",
         confidence="likely",
         steps=[
-            shell(bind, "gives the GPU to the driver", platform="linux", root=True),
+            *([shell(bind, "gives the GPU to the driver", platform="linux", root=True)] if address else []),
             shell(log, "says why the driver refuses a GPU", platform="linux", root=True),
         ],
         verify=run("nvidia-smi"),
