@@ -19,8 +19,10 @@ STDIN = "-"
 _ADDRESS = ("http://", "https://")
 _SKIPPED_FOLDERS = {"__pycache__", "node_modules", "site-packages"}
 _BINARY = (
-    r"\.(?:png|jpe?g|gif|webp|bmp|ico|pdf|zip|7z|rar|tar|tgz|bz2|xz|zst|whl|egg|conda|so[.\d]*|dll|dylib|exe|o|a|lib|pyc|pyd"
-    r"|h5|hdf5|keras|pb|tflite|onnx|pt|pth|ckpt|index|data-\d+-of-\d+|npy|npz|pkl|pickle|tfrecords?|mp4|avi|mov|mp3|wav|db"
+    r"\.(?:png|jpe?g|gif|webp|bmp|ico|pdf|zip|7z|rar|tar|tgz|bz2|xz|zst|whl|egg|conda|so[.\d]*|dll|dylib|exe"
+    r"|o|a|lib|pyc|pyd"
+    r"|h5|hdf5|keras|pb|tflite|onnx|pt|pth|ckpt|index|data-\d+-of-\d+|npy|npz|pkl|pickle|tfrecords?|mp4|avi"
+    r"|mov|mp3|wav|db"
     r"|sqlite3?|docx?|xlsx?|pptx?|ttf|woff2?)$"
 )
 """Endings of files that are skipped in folders; other files are skipped if they contain no text."""

@@ -51,7 +51,8 @@ def specifiers(text: str) -> str | None:
 
 
 _REQUIREMENT = lazy.compile(
-    r"\s{0,9}(?P<name>[A-Za-z0-9][A-Za-z0-9._-]{0,200})\s{0,9}(?:\[(?P<extras>[A-Za-z0-9._,\s-]{0,500})\])?\s{0,9}"
+    r"\s{0,9}(?P<name>[A-Za-z0-9][A-Za-z0-9._-]{0,200})\s{0,9}(?:\["
+    r"(?P<extras>[A-Za-z0-9._,\s-]{0,500})\])?\s{0,9}"
     r"(?P<specifier>\([^()@;/]{0,500}\)|[^()@;/\[\]]{0,500})(?:;.{0,2000})?",
     re.ASCII,
 )
@@ -98,7 +99,8 @@ def cuda(text: str) -> str | None:
 
 _TEMPORARY = lazy.compile(r"/(?:tmp|var/tmp|dev/shm|run/user|proc)(?:/|$)")
 _OF_ENVIRONMENT = lazy.compile(
-    r"(?:.{0,500}/(?:site|dist)-packages(?:/[\w.-]{1,100}){1,9}|.{0,500}/(?:envs/[\w.-]{1,100}|\w{0,40}(?:conda|forge|mamba)\w{0,40})/lib)"
+    r"(?:.{0,500}/(?:site|dist)-packages(?:/[\w.-]{1,100}){1,9}|.{0,500}/(?:envs/[\w.-]{1,100}"
+    r"|\w{0,40}(?:conda|forge|mamba)\w{0,40})/lib)"
     r"/[\w.+-]{1,100}\.so(?:\.\d{1,9}){0,4}",
     re.ASCII,
 )
@@ -106,7 +108,8 @@ _CUDA_FOLDER = lazy.compile(
     r"/usr/(?:local/)?(?:cuda[\w.-]{0,40}/)?(?:targets/[\w-]{1,40}/)?lib(?:32|64)?(?:/[\w.-]{1,100}){0,9}"
     r"|/usr/lib/wsl/lib|/opt/(?:cuda|nvidia)[\w.-]{0,40}(?:/[\w.-]{1,100}){0,9}"
     r"|[A-Za-z]:\\(?:[\w .()-]{1,100}\\){0,9}(?:CUDA|cuDNN|Library)(?:\\[\w.-]{1,100}){0,9}"
-    r"|/.{0,500}/(?:site|dist)-packages/nvidia/\w{1,60}/lib|/.{0,500}/(?:envs/[^/]{1,100}|\w{0,40}(?:conda|forge|mamba)\w{0,40})/lib",
+    r"|/.{0,500}/(?:site|dist)-packages/nvidia/\w{1,60}/lib|/.{0,500}/(?:envs/[^/]{1,100}|\w{0,40}(?:conda"
+    r"|forge|mamba)\w{0,40})/lib",
     re.ASCII,
 )
 

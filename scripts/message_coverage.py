@@ -50,7 +50,8 @@ SHORTEST, LONGEST = 12, 600
 """The shortest and longest literal to examine, in letters: shorter ones are names, longer ones are help texts
 and code."""
 SPEAKS = re.compile(
-    r"\bGPUs?\b|\bgpu_|cuda|cudnn|cublas|cusolver|cusparse|cufft|curand|nccl|\bnvml|\bptx|libdevice|nvlink|nvjitlink|nvidia|compute"
+    r"\bGPUs?\b|\bgpu_|cuda|cudnn|cublas|cusolver|cusparse|cufft|curand|nccl|\bnvml|\bptx|libdevice|nvlink"
+    r"|nvjitlink|nvidia|compute"
     r" capability|tensorrt"
     r"|\bdso\b|dlopen|dlerror|dynamic library|StreamExecutor|device memory|out of memory|OOM when|no kernel"
     r" image"
@@ -96,7 +97,8 @@ def libraries(path: Path, folder: Path) -> Iterator[Path]:
     with zipfile.ZipFile(path) as wheel:
         for name in wheel.namelist():
             if re.search(
-                r"(?:libtensorflow_(?:cc|framework)\.so[.\d]*|_pywrap_tensorflow_(?:internal|common)\.(?:so|pyd))$",
+                r"(?:libtensorflow_(?:cc|framework)\.so[.\d]*|_pywrap_tensorflow_(?:internal|common)\.(?:so"
+                r"|pyd))$",
                 name,
             ):
                 yield (place := Path(wheel.extract(name, folder)))

@@ -9,7 +9,8 @@ from typing import Any
 
 _DEVICE = re.compile(r"^\t([0-9a-f]{4})  (.+)$")
 _CHIP = re.compile(
-    r"^(MCP7[7-9A]|MCP89|C7[789]|G[89][0-8]|GT2\d\d[ab]?|G[FKMPVAH]\d\d[0-9A-F]|GB\d\d[0-9]|GB\d\dB|TU\d{3}|AD\d{3})"
+    r"^(MCP7[7-9A]|MCP89|C7[789]|G[89][0-8]|GT2\d\d[ab]?|G[FKMPVAH]\d\d[0-9A-F]|GB\d\d[0-9]|GB\d\dB|TU\d{3}"
+    r"|AD\d{3})"
     r"([BC]?)(GLM|GL|BM|M|S)?(?= |$)"
 )
 _NOT_A_GPU = re.compile(

@@ -30,7 +30,8 @@ _KEY = r"(?:[a-z0-9](?:[a-z0-9.-]{0,250}[a-z0-9])?/)?[A-Za-z0-9](?:[\w.-]{0,61}[
 _VALUE = r"(?:[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?)?"
 _SELECTOR = lazy.compile(rf"(?P<key>{_KEY})=(?P<value>{_VALUE})", re.ASCII)
 _TOLERATION = lazy.compile(
-    rf"(?P<key>{_KEY})(?P<equal>=(?P<value>{_VALUE}))?(?::(?P<effect>NoSchedule|PreferNoSchedule|NoExecute))?",
+    rf"(?P<key>{_KEY})(?P<equal>=(?P<value>{_VALUE}))?(?::(?P<effect>NoSchedule|PreferNoSchedule"
+    rf"|NoExecute))?",
     re.ASCII,
 )
 

@@ -46,7 +46,8 @@ CROWD = 16
 _TOKEN = lazy.compile(
     r"(?P<version>(?<![A-Za-z]\.)\d{1,9}(?:\.\d{1,9}){0,4}(?:\.x)?"
     r"(?:[-.]?(?:rc|alpha|beta|dev|post)[-.]?\d{1,9})?(?![A-Za-z\d]))"
-    r"|(?P<word>[A-Za-z]{1,40}(?:[-_+][A-Za-z]{1,40}){0,6})|(?P<script>[^\W\d_a-zA-Z]{1,80})|(?P<mark>[^\s\w])"
+    r"|(?P<word>[A-Za-z]{1,40}(?:[-_+][A-Za-z]{1,40}){0,6})|(?P<script>[^\W\d_a-zA-Z]{1,80})"
+    r"|(?P<mark>[^\s\w])"
 )
 _PRODUCTS = (
     ("tensorflow", r"(?:lib)?(?:tensorflow|tf)(?:[-_]?(?:gpu|cpu|nightly|windows|linux|x))*"),
@@ -89,7 +90,19 @@ _LINK = frozenset(
         ),
         *("upgraded", "to", "downgraded", "lowered", "moved", "changed", "apparently", "exactly", "namely"),
         *("latest", "newest", "current"),
-        *("image", "container", "machine", "server", "system", "computer", "pc", "laptop", "here", "my", "this"),
+        *(
+            "image",
+            "container",
+            "machine",
+            "server",
+            "system",
+            "computer",
+            "pc",
+            "laptop",
+            "here",
+            "my",
+            "this",
+        ),
     )
 )
 """Words that may stand between a product and its version."""

@@ -23,7 +23,8 @@ BOUNDS = 200
 _NAME = lazy.compile(r"([A-Za-z0-9][\w.-]{0,200})\s{0,20}(?:\[([^\]]{0,1000})\])?(.*)", re.DOTALL)
 _BOUND = lazy.compile(r"\s*(===|==|!=|~=|>=|<=|>|<)\s*([\w.*+!-]+)\s*")
 CONCERNS = lazy.compile(
-    r"(?i)tensorflow|(?<![a-z])(?:tf-nightly|torch|pytorch|jax|jaxlib|cupy|nvidia|cuda|cudnn|cudatoolkit)(?![a-z])"
+    r"(?i)tensorflow|(?<![a-z])(?:tf-nightly|torch|pytorch|jax|jaxlib|cupy|nvidia|cuda|cudnn"
+    r"|cudatoolkit)(?![a-z])"
 )
 """Matches words in lines that affect TensorFlow or the CUDA libraries in its environment."""
 

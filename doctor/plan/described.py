@@ -101,7 +101,8 @@ def _system(text: str, arm: Mapping[str, Any] | None) -> list[Fact]:
         )
     elif low.startswith(("docker", "container")):
         facts += [Platform(source, "linux", machine or "x86_64"), EnvironmentKind(source, "docker")]
-    elif re.match(r"linux|gnu|ubuntu|debian|mint|pop|rhel|red ?hat|centos|rocky|alma|fedora|suse|sles|opensuse|arch"
+    elif re.match(r"linux|gnu|ubuntu|debian|mint|pop|rhel|red ?hat|centos|rocky|alma|fedora|suse|sles"
+                  r"|opensuse|arch"
                   r"|manjaro|amazon|oracle|kali|gentoo|nixos|alpine|jetson|l4t", low):  # fmt: skip
         facts.append(
             Platform(

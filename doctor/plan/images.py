@@ -31,7 +31,8 @@ OFFICIAL = lazy.compile(r"(?:^|/)tensorflow/tensorflow(?::(?P<tag>\S{1,200}))?$"
 _VERSION = lazy.compile(r"(\d+\.\d+\.\d+(?:\.?(?:post|rc)\d+)?)(?:-|$)")
 _NVIDIA = lazy.compile(r"(?:^|/)nvidia/(?:l4t-)?tensorflow")
 _SYSTEM = lazy.compile(
-    r"(?P<name>ubuntu|debian|rockylinux|ubi|almalinux|centos|fedora|amazonlinux)[:-]?(?P<version>\d+(?:\.\d+)?)"
+    r"(?P<name>ubuntu|debian|rockylinux|ubi|almalinux|centos|fedora"
+    r"|amazonlinux)[:-]?(?P<version>\d+(?:\.\d+)?)"
 )
 _CODENAMES = {
     "bookworm": "Debian 12",

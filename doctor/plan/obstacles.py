@@ -152,7 +152,8 @@ def named(aspect: str, build: TensorFlowRelease, answer: Answer, context: PlanCo
         return (
             "tf-no-wheel",
             (
-                f"{_no(name)} has a wheel{f' for Python {context.python}' if context.python else ''} that works"
+                f"{_no(name)} has a wheel{f' for Python {context.python}' if context.python else ''} that "
+                f"works"
                 " here"
             ),
         )

@@ -16,7 +16,8 @@ from doctor.values import replace
 
 _LISTS = ("project.optional-dependencies", "dependency-groups")
 _PIXI = lazy.compile(
-    r"(?:tool\.pixi\.)?(?:feature\.(?P<feature>[\w-]+)\.)?(?:target\.(?P<target>[\w-]+)\.)?(?P<of>pypi-|host-|build-)?dependencies"
+    r"(?:tool\.pixi\.)?(?:feature\.(?P<feature>[\w-]+)\.)?(?:target\.(?P<target>[\w-]+)\.)?(?P<of>pypi-|host-"
+    r"|build-)?dependencies"
 )
 """The tables of pixi.toml, and of [tool.pixi] in pyproject.toml."""
 _ELSEWHERE = lazy.compile(r"\b(?:git|url|path|file|source|index)\s*=")

@@ -17,7 +17,8 @@ _OTHER_BUILDS = lazy.compile(
     r"tf-nightly.*|tensorflow-(?:rocm|directml|metal|aarch64).*|nvidia-tensorflow|tensorflow-directml-plugin"
 )
 _OTHER_GPU = lazy.compile(
-    r".*-(?:cu|cuda)1\d+x?|tensorrt.*|vllm|xformers|flash-attn|bitsandbytes|deepspeed|mxnet.*|paddlepaddle.*|pytorch|"
+    r".*-(?:cu|cuda)1\d+x?|tensorrt.*|vllm|xformers|flash-attn|bitsandbytes|deepspeed|mxnet.*|paddlepaddle.*"
+    r"|pytorch|"
     r"(?:cu|pylibra)(?:df|ml|graph|spatial)|jax-rocm.*|torch(?:text|data|rec)?|torch-.*|pytorch-triton"
 )
 _OWN_INDEX = (

@@ -52,12 +52,15 @@ TENSORFLOW = {
 }
 """Distributions that install the module tensorflow, or that have a wheel that does."""
 TELLING = lazy.compile(
-    r"pip|keras.*|tf-keras|numpy|protobuf|h5py|ml-dtypes|typing-extensions|absl-py|wrapt|gast|grpcio|flatbuffers|astunparse"
-    r"|opt-einsum|six|termcolor|tensorboard|tensorflow-.*|tensorrt.*|nvidia-.*|cuda-.*|cupy.*|torch|jax|jaxlib|jax-cuda.*"
+    r"pip|keras.*|tf-keras|numpy|protobuf|h5py|ml-dtypes|typing-extensions|absl-py|wrapt|gast|grpcio"
+    r"|flatbuffers|astunparse"
+    r"|opt-einsum|six|termcolor|tensorboard|tensorflow-.*|tensorrt.*|nvidia-.*|cuda-.*|cupy.*|torch|jax"
+    r"|jaxlib|jax-cuda.*"
 )
 """Packages that reports list: those that TensorFlow needs and those with NVIDIA's libraries."""
 CONDA_TELLING = lazy.compile(
-    r"tensorflow.*|_tflow_select|keras.*|numpy|protobuf|h5py|cudatoolkit|cuda.*|cudnn|libcu.*|libnv.*|nccl|python|ml_dtypes"
+    r"tensorflow.*|_tflow_select|keras.*|numpy|protobuf|h5py|cudatoolkit|cuda.*|cudnn|libcu.*|libnv.*|nccl"
+    r"|python|ml_dtypes"
 )
 DEPENDENCIES = {
     "numpy",

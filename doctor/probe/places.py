@@ -16,7 +16,8 @@ from doctor.probe.machine import Machine
 from doctor.values import dataclass
 
 LIBRARY = lazy.compile(
-    r"lib(?:cuda|cudart|cudnn|cublas|cublasLt|cufft|curand|cusolver|cusparse|cupti|nccl|nvinfer|nvrtc|nvJitLink)"
+    r"lib(?:cuda|cudart|cudnn|cublas|cublasLt|cufft|curand|cusolver|cusparse|cupti|nccl|nvinfer|nvrtc"
+    r"|nvJitLink)"
     r"\.so(?:\.\d+)*"
 )
 FILES_LIMIT = 400

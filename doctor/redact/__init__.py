@@ -173,7 +173,8 @@ COMMON = PUBLIC | {
 }
 """Words that are usually not a person's name."""
 UUID = lazy.compile(
-    r"(?<![\w-])(?P<kind>GPU-|MIG-(?:GPU-)?)?(?P<id>[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12})"
+    r"(?<![\w-])(?P<kind>GPU-|MIG-(?:GPU-)?)?(?P<id>[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{"
+    r"4}-[0-9a-fA-F]{12})"
     r"(?![\w-])"
     r"|(?<![\w-])(?P<short>GPU-|MIG-(?:GPU-)?)(?P<part>[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{0,4}){0,3})(?![\w-])"
 )

@@ -123,12 +123,14 @@ _AFTER_T = lazy.compile(r"(?P<lead>/t/)[^/\s]{4,400}")
 _SEGMENT = lazy.compile(r"/(?P<name>[A-Za-z][\w-]{2,40})/(?P<value>[\w.~+=-]{6,400})")
 
 AT = lazy.compile(
-    r"(?<![\w.@:%+-])(?P<user>[A-Za-z_][\w.+-]{0,63})@(?P<host>[A-Za-z][\w-]{0,62}(?:\.[A-Za-z0-9][\w-]{0,62}){0,8})"
+    r"(?<![\w.@:%+-])(?P<user>[A-Za-z_][\w.+-]{0,63})@(?P<host>[A-Za-z][\w-]{0,62}"
+    r"(?:\.[A-Za-z0-9][\w-]{0,62}){0,8})"
     r"(?![\w@])"
 )
 """Matches user@host in a shell prompt, in ssh, in an e-mail address, in a Kerberos principal."""
 _NO_HOST = lazy.compile(
-    r"(?i)main|master|latest|stable|dev|develop|nightly|head|[A-Z]+(?:_[A-Z]+)*_[\d.]+|lib[\w.-]+|.*\.so[.\d]*"
+    r"(?i)main|master|latest|stable|dev|develop|nightly|head|[A-Z]+(?:_[A-Z]+)*_[\d.]+|lib[\w.-]+"
+    r"|.*\.so[.\d]*"
 )
 NAMED = lazy.compile(
     r"(?P<by>\b(?:diagnostic information for"
@@ -150,12 +152,14 @@ _IPV4 = lazy.compile(
 )
 _AWS = lazy.compile(r"\bip-\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3}(?:\.[\w.-]{1,80})?|\b\d{12}(?=\.dkr\.ecr\.)")
 _IPV6 = lazy.compile(
-    r"(?i)(?<![\w:.])(?:(?:fe80|f[cd][0-9a-f]{2}|[23][0-9a-f]{3})(?::[0-9a-f]{1,4}){0,6}::?(?:[0-9a-f]{1,4}:){0,6}[0-9a-f]{0,4}"
+    r"(?i)(?<![\w:.])(?:(?:fe80|f[cd][0-9a-f]{2}|[23][0-9a-f]{3})(?::[0-9a-f]{1,4}){0,6}::?"
+    r"(?:[0-9a-f]{1,4}:){0,6}[0-9a-f]{0,4}"
     r"|(?:[0-9a-f]{1,4}:){7}[0-9a-f]{1,4})(?:%\w{1,16})?(?![\w.])"
 )
 _MAC = lazy.compile(r"(?i)(?<![\w:.-])[0-9a-f]{2}(?P<by>[:-])(?:[0-9a-f]{2}(?P=by)){4}[0-9a-f]{2}(?![\w:-])")
 _MEMBER = lazy.compile(
-    r"(?P<lead>->\s{0,2}|[\"'\[,{]\s{0,2}[\"']?)(?P<host>[A-Za-z][\w-]{0,62}(?:\.[\w-]{1,62}){0,8})(?=:\d{4,5}(?!\d))"
+    r"(?P<lead>->\s{0,2}|[\"'\[,{]\s{0,2}[\"']?)(?P<host>[A-Za-z][\w-]{0,62}(?:\.[\w-]{1,62}){0,8})"
+    r"(?=:\d{4,5}(?!\d))"
 )
 """Matches host:port in a list, like the members of a cluster in TF_CONFIG and in TensorFlow's output about
 it."""

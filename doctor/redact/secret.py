@@ -66,7 +66,8 @@ _SCHEME = lazy.compile(
     r"[A-Za-z0-9+/=_.~-]{6,4000})"
 )
 _PHRASE = lazy.compile(
-    r"(?i)(?<![\w$])(?P<name>pass(?:word|wd|phrase|code)?|pwd|secret|(?:api|access|secret|private|security|auth|bearer)"
+    r"(?i)(?<![\w$])(?P<name>pass(?:word|wd|phrase|code)?|pwd|secret|(?:api|access|secret|private|security"
+    r"|auth|bearer)"
     r"[ _-](?:key|token)|token)(?P<by>[ \t]{0,4}(?:(?:is|was)[ \t]{1,4}|[:=]["
     r" \t]{0,4}))(?!(?:required|incorrect|wrong|missing"
     r"|invalid|expired|not|empty|set|needed|correct|None|null|a|the|no)\b)" + _VALUE

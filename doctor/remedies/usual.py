@@ -87,7 +87,8 @@ USUAL: dict[str, Usual] = {
     ),
     "gpu-powered-off": Usual(
         text(
-            "Switch the GPU on: run prime-select nvidia (Ubuntu) or supergfxctl -m Hybrid (ASUS), or remove the"
+            "Switch the GPU on: run prime-select nvidia (Ubuntu) or supergfxctl -m Hybrid (ASUS), or remove "
+            "the"
             " kernel module bbswitch; then restart"
         ),
         "lspci -nnk -d 10de:",

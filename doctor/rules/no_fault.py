@@ -176,7 +176,8 @@ def _without_compiler(lack: Symptom) -> str:
     """A sentence about XLA if the files show no compiler but may be incomplete."""
     lacks = lack.get("lacks").replace(" ", ", ")
     return (
-        f" XLA's compiler ({lacks}) is not among the files that were read: if it is not on the machine either,"
+        f" XLA's compiler ({lacks}) is not among the files that were read: if it is not on the machine "
+        f"either,"
         " jit_compile=True and Keras 3's fit fail; pip's nvidia-cuda-nvcc brings it."
     )
 

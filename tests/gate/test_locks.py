@@ -242,17 +242,22 @@ def test_hostile_locks_take_no_time(most: int) -> None:
 def test_conda_explicit_list(tables: Tables) -> None:
     text = (
         "# platform:"
-        " linux-64\n@EXPLICIT\nhttps://conda.example/conda-forge/linux-64/tensorflow-2.15.0-cuda120py311h5cbd639_3.conda#00\n"
+        " linux-64\n@EXPLICIT\nhttps://conda.example/conda-forge/linux-64/tensorflow-2.15.0-"
+        "cuda120py311h5cbd639_3.conda#00\n"
     )
     assert left_out(judged(tables, "conda-linux-64.lock", text)) == [3]
 
 
 @pytest.mark.parametrize(("text", "expected"), [
-    ('[dependencies]\npython = "3.11.*"\n\n[pypi-dependencies]\ntensorflow = { version = "==2.15.1", extras = ["and-cuda"] }\n', {}),
-    ('[dependencies]\npython = "3.13.*"\n\n[pypi-dependencies]\ntensorflow = { version = "==2.15.1", extras = ["and-cuda"] }\n', {"tf-no-wheel": 5}),
+    ('[dependencies]\npython = "3.11.*"\n\n[pypi-dependencies]\ntensorflow = { version = "==2.15.1", extras '
+     '= ["and-cuda"] }\n', {}),
+    ('[dependencies]\npython = "3.13.*"\n\n[pypi-dependencies]\ntensorflow = { version = "==2.15.1", extras '
+     '= ["and-cuda"] }\n', {"tf-no-wheel": 5}),
     ('[dependencies]\npython = "3.11.*"\n[pypi-dependencies]\ntensorflow-cpu = "*"\n', {"tf-cpu-only": 4}),
-    ('[pypi-dependencies]\ntensorflow = { version = "==2.15.1", extras = ["and-cuda"] }\n[target.win-64.pypi-dependencies]\ntensorflow-cpu = "*"\n', {}),
-    ('[feature.cuda.pypi-dependencies]\ntensorflow = { version = "==2.15.1", extras = ["and-cuda"] }\n[feature.cpu.pypi-dependencies]\ntensorflow-cpu = "*"\n', {"tf-cpu-only": 4}),
+    ('[pypi-dependencies]\ntensorflow = { version = "==2.15.1", extras = ["and-cuda"] '
+     '}\n[target.win-64.pypi-dependencies]\ntensorflow-cpu = "*"\n', {}),
+    ('[feature.cuda.pypi-dependencies]\ntensorflow = { version = "==2.15.1", extras = ["and-cuda"] '
+     '}\n[feature.cpu.pypi-dependencies]\ntensorflow-cpu = "*"\n', {"tf-cpu-only": 4}),
 ])  # fmt: skip
 def test_pixi(tables: Tables, text: str, expected: dict[str, int]) -> None:
     assert errors(judged(tables, "pixi.toml", text)) == expected

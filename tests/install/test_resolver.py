@@ -69,8 +69,10 @@ def test_no_resolver_at_all_is_said(found: Outcome, tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.parametrize("script", [
-    "echo 'No module named pip' >&2; exit 1", "exit 1", "kill -9 $$", "echo 'error: Failed to fetch: https://x' >&2; exit 2",
-    "echo 'WARNING: Retrying (Retry(total=4)) after connection broken'; echo 'No matching distribution found for tensorflow'; exit 1",
+    "echo 'No module named pip' >&2; exit 1", "exit 1", "kill -9 $$", "echo 'error: Failed to fetch: "
+                                                                      "https://x' >&2; exit 2",
+    "echo 'WARNING: Retrying (Retry(total=4)) after connection broken'; echo 'No matching distribution found "
+    "for tensorflow'; exit 1",
 ])  # fmt: skip
 def test_resolver_that_ends_without_an_answer_gives_none(
     found: Outcome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str

@@ -284,8 +284,11 @@ def test_server_that_stumbles_is_asked_again_and_one_that_refuses_is_not(forge: 
     assert forge.tokens == {"Bearer secret-token"}
 
 
-@pytest.mark.parametrize("data", ["", "[]", "{", '{"issue": 1}', '{"action": "opened", "issue": {"number": "../x", "title": "t"}, "repository": {"full_name": "o/r"}}',
-                                  '{"action": "opened", "issue": {"number": 1}, "repository": {"full_name": "o/r/../../x"}}', "[" * 100_000])  # fmt: skip
+@pytest.mark.parametrize("data", ["", "[]", "{", '{"issue": 1}', '{"action": "opened", "issue": {"number": '
+                                                                 '"../x", "title": "t"}, "repository": '
+                                                                 '{"full_name": "o/r"}}',
+                                  '{"action": "opened", "issue": {"number": 1}, "repository": {"full_name": '
+                                  '"o/r/../../x"}}', "[" * 100_000])  # fmt: skip
 def test_event_that_is_none(forge: Forge, act: Act, data: str) -> None:
     done = act(data, code=0 if '"issue": 1' in data else 2)
     assert "Traceback" not in done.stderr

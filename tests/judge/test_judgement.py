@@ -14,7 +14,8 @@ from tests.rules.situation import diagnosed
 STATED = {
     "TensorFlow 1.4.1, CUDA 8, cuDNN 7.0.5, import fails\n": {"cudnn-version-mismatch"},
     "RTX 5070, tensorflow 2.20.0, CUDA_ERROR_INVALID_HANDLE when I call fit\n": {"gpu-arch-too-new"},
-    "RTX 5080, fresh venv, pip install tensorflow==2.17, nvidia-smi works, tf.config.list_physical_devices('GPU') is empty.\n": {
+    "RTX 5080, fresh venv, pip install tensorflow==2.17, nvidia-smi works, "
+    "tf.config.list_physical_devices('GPU') is empty.\n": {
         "cuda-missing",
         "gpu-arch-too-new",
     },

@@ -37,7 +37,8 @@ def _each_line(change: Callable[[str], str]) -> Mutation:
 # --------------------------------------------------------------------------------------
 
 _MARKS = re.compile(
-    r"[\w/]\.(?:cc|py|so|h)\b|Traceback|[A-Z]\w+(?:Error|Exception|Warning)\b|[A-Z]{3,}_[A-Z]{3,}|[={}<>\[\]|$]|\w\(|\w/\w+/|\w=\w|::"
+    r"[\w/]\.(?:cc|py|so|h)\b|Traceback|[A-Z]\w+(?:Error|Exception|Warning)\b|[A-Z]{3,}_[A-Z]{3,}|[={}<>\[\]"
+    r"|$]|\w\(|\w/\w+/|\w=\w|::"
     r"|\b[IWEF]\d{4} |^\s*[IWEF]"
     r" |^\s{4}|>>>|\w_\w|^\S*\d{2}:\d{2}:\d{2}|^\s*(?:Status|ERROR|INFO|WARNING|Epoch)\b|---"
 )

@@ -13,7 +13,8 @@ from tests.sampling import each
 RECORDS = (
     "I tensorflow/stream_executor/dso_loader.cc:108] successfully opened CUDA library libcudnn.so locally",
     (
-        "W c:\\tf_jenkins\\home\\workspace\\release-win\\m\\windows-gpu\\py\\35\\tensorflow\\core\\platform\\cpu.cc:45]"
+        "W c:\\tf_jenkins\\home\\workspace\\release-win\\m\\windows-gpu\\py\\35\\tensorflow\\core\\platform\\"
+        "cpu.cc:45]"
         " text"
     ),
     "E external/local_xla/xla/stream_executor/cuda/cuda_fft.cc:477] Unable to register cuFFT factory",

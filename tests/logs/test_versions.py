@@ -67,11 +67,15 @@ def stated(text: str) -> dict[str, str]:
         ("This is why CUDA 11.2 was not installed\n", {}),
         ("CUDA 11.2 isn't there, CUDA 11.8 is installed\n", {"cuda": "11.8"}),
         (
-            "2025-03-03 10:00:00.000000: I external/local_xla/xla/stream_executor/cuda/cuda_diagnostics.cc:197] found DLL info with resolved path: /usr/lib64/libcuda.so.550.90.07\n",
+            "2025-03-03 10:00:00.000000: I "
+            "external/local_xla/xla/stream_executor/cuda/cuda_diagnostics.cc:197] found DLL info with "
+            "resolved path: /usr/lib64/libcuda.so.550.90.07\n",
             {"driver": "550.90.07"},
         ),
         (
-            "2025-03-03 10:00:00.000000: I external/local_xla/xla/stream_executor/cuda/cuda_diagnostics.cc:197] found DLL info with resolved path: /usr/lib64/libcuda.so.1\n",
+            "2025-03-03 10:00:00.000000: I "
+            "external/local_xla/xla/stream_executor/cuda/cuda_diagnostics.cc:197] found DLL info with "
+            "resolved path: /usr/lib64/libcuda.so.1\n",
             {},
         ),
         ("- Cudnn (from conda) 7.6.5\n- Cudatoolkit (from conda) 10.1.243\n", {"cuda": "10.1.243", "cudnn": "7.6.5"}),

@@ -134,7 +134,8 @@ def test_a_file_is_judged_for_the_cpu_where_that_is_asked_for(
 
 
 @pytest.mark.parametrize(("base", "code"), [
-    ("tensorflow/tensorflow:2.15.0", 0), ("tensorflow/tensorflow:2.15.0-gpu", 0), ("tensorflow/tensorflow:latest", 3),
+    ("tensorflow/tensorflow:2.15.0", 0), ("tensorflow/tensorflow:2.15.0-gpu", 0), ("tensorflow/"
+                                                                                   "tensorflow:latest", 3),
     ("nvcr.io/nvidia/tensorflow:23.10-tf2-py3", 3),
 ])  # fmt: skip
 def test_an_image_is_judged_for_the_cpu_where_that_is_asked_for(tmp_path: Path, base: str, code: int) -> None:

@@ -21,8 +21,10 @@ def cures(tables: Tables, text: str, **machine: str) -> list[str]:
 
 @pytest.mark.parametrize("text", [
     "FROM nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu22.04\nRUN pip install tensorflow==2.20.0\n",
-    "FROM nvidia/cuda:12.5.1-runtime-ubuntu22.04\nRUN apt-get update && python3 -m pip install --no-cache-dir tensorflow==2.20.0 pandas\n",
-    "FROM nvidia/cuda:12.2.0-cudnn8-runtime-ubuntu22.04\nRUN pip install \\\n    numpy \\\n    'tensorflow==2.20.0' \\\n    pandas\n",
+    "FROM nvidia/cuda:12.5.1-runtime-ubuntu22.04\nRUN apt-get update && python3 -m pip install "
+    "--no-cache-dir tensorflow==2.20.0 pandas\n",
+    "FROM nvidia/cuda:12.2.0-cudnn8-runtime-ubuntu22.04\nRUN pip install \\\n    numpy \\\n    "
+    "'tensorflow==2.20.0' \\\n    pandas\n",
     'FROM nvidia/cuda:12.2.0-cudnn8-runtime-ubuntu22.04\nRUN ["pip", "install", "tensorflow==2.20.0"]\n',
     "FROM python:3.13-slim\nRUN pip install \"tensorflow[and-cuda]==2.18.0\"\n",
     "FROM python:3.7\nRUN pip install 'tensorflow[and-cuda]>=2.20,<2.21'\n",

@@ -102,7 +102,8 @@ def test_lines_beyond_the_limit_are_named(tables: Tables) -> None:
     (lambda folder: [(folder / f"{n}.txt").write_text(f"-r {n + 1}.txt\n") for n in range(80)] and (folder / "r.txt").write_text("-r 0.txt\n"),
      "more than 50 files"),
     (lambda folder: ((folder / "r.txt").write_text("-r big.txt\n-r big2.txt\n"), (folder / "big.txt").write_bytes(b"#a\n" * (1 << 20)),
-                     (folder / "big2.txt").write_bytes(b"#a\n" * (1 << 20))), "larger than 4 MiB with the files that it includes"),
+                     (folder / "big2.txt").write_bytes(b"#a\n" * (1 << 20))), "larger than 4 MiB with the "
+                                                                              "files that it includes"),
     (lambda folder: ((folder / "r.txt").write_text("-r x.txt\n"), (folder / "x.txt").symlink_to("x.txt")), "x.txt"),
     (lambda folder: ((folder / "r.txt").write_text("-r pipe\n"), __import__("os").mkfifo(folder / "pipe")), "not a regular file"),
     (lambda folder: (folder / "r.txt").write_text("-r .\n"), "not a regular file"),

@@ -88,7 +88,8 @@ def test_releases_that_a_cure_names_go_together(tables: Tables, one: str, other:
 
 
 @pytest.mark.parametrize("other", [
-    "torch==2.8.0", "torch==2.10.0", "jax[cuda12]==0.5.3", "cupy-cuda12x==13.4.0", "onnxruntime-gpu[cuda,cudnn]==1.22.0", "numpy<2.3",
+    "torch==2.8.0", "torch==2.10.0", "jax[cuda12]==0.5.3", "cupy-cuda12x==13.4.0", "onnxruntime-gpu[cuda,"
+                                                                                   "cudnn]==1.22.0", "numpy<2.3",
 ])  # fmt: skip
 def test_what_pip_installs_together_is_no_error(tables: Tables, other: str) -> None:
     found = judged(tables, "requirements.txt", f"tensorflow[and-cuda]==2.20.0\n{other}\n", python="3.12")

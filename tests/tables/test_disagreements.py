@@ -19,9 +19,7 @@ def row(
     return found
 
 
-@each(
-    "version", ["1.15.2", "1.15.3", "1.15.4", "1.15.5", "2.0.0", "2.0.1", "2.0.2", "2.0.3", "2.0.4"]
-)
+@each("version", ["1.15.2", "1.15.3", "1.15.4", "1.15.5", "2.0.0", "2.0.1", "2.0.2", "2.0.3", "2.0.4"])
 def test_page_lists_tensorflow_2_0_0_among_gpu_builds(tables: Tables, version: str) -> None:
     assert row(tables, version).gpu is False
     assert row(tables, version, "tensorflow-gpu").gpu is True

@@ -25,7 +25,8 @@ from doctor.facts import (
 from doctor.logs.collectors.block import Block, Collector, Line, after, cuda, fence, kept, source, until
 
 _MATTERS = lazy.compile(
-    r"\s{0,8}(?:tensorflow|tf[-_]|keras|nvidia|cuda|cudnn|numpy|protobuf|h5py|horovod|nccl|libnvinfer|libcudnn|_tflow|ml[-_]dtypes|typing[-_]extensions)",
+    r"\s{0,8}(?:tensorflow|tf[-_]|keras|nvidia|cuda|cudnn|numpy|protobuf|h5py|horovod|nccl|libnvinfer"
+    r"|libcudnn|_tflow|ml[-_]dtypes|typing[-_]extensions)",
     re.IGNORECASE,
 )
 
@@ -154,7 +155,8 @@ _DPKG = lazy.compile(r"\s{0,4}[ih]i  ?(\S{2,80}) {1,80}(\S{1,60})")
 _RPM_ROW = lazy.compile(r"\s{0,4}[A-Za-z0-9][\w.+~^-]{3,120}\.(?:x86_64|noarch|aarch64|i686|ppc64le)\s{0,9}$")
 _RPM = lazy.compile(r"\s{0,4}(\S{1,100}?)-(\d[\w.+~^]{0,40})-[\w.+~^]{1,60}\.\w{4,8}\s{0,9}$")
 _DRIVER = lazy.compile(
-    r"(?:nvidia-(?:driver|utils|headless|compute-utils|kernel-common|libs|x11-drv|graphics-drivers)|libnvidia-compute|nvidia-legacy|xorg-x11-drv-nvidia|libcuda1)"
+    r"(?:nvidia-(?:driver|utils|headless|compute-utils|kernel-common|libs|x11-drv|graphics-drivers)"
+    r"|libnvidia-compute|nvidia-legacy|xorg-x11-drv-nvidia|libcuda1)"
 )
 _VERSION = lazy.compile(r"(?:\d:)?(\d{1,3}(?:\.\d{1,4}){1,3})")
 
@@ -167,7 +169,8 @@ def _installed(package: str, version: str, where: Source) -> Iterator[Fact]:
     if _DRIVER.match(package) and 170 <= int(number[1].split(".")[0]) <= 999:
         yield DriverVersion(where, number[1], "user")
     elif re.match(
-        r"(?:cuda-cudart-\d{1,2}-\d{1,2}|libcudart\d{1,2}(?:\.\d)?|cuda-toolkit-\d{1,2}-\d{1,2}|nvidia-cuda-toolkit)(?::|$)",
+        r"(?:cuda-cudart-\d{1,2}-\d{1,2}|libcudart\d{1,2}(?:\.\d)?|cuda-toolkit-\d{1,2}-\d{1,2}"
+        r"|nvidia-cuda-toolkit)(?::|$)",
         package,
     ):
         yield from cuda(number[1], where, FORM)
@@ -240,7 +243,8 @@ COLLECTORS = (
     Collector(
         "nvidia-",
         lazy.compile(
-            r"\s{0,4}(?:nvidia|kmod-nvidia|xorg-x11-drv-nvidia|cuda)[\w.+~^-]{3,120}\.(?:x86_64|noarch|aarch64)\s{0,9}$"
+            r"\s{0,4}(?:nvidia|kmod-nvidia|xorg-x11-drv-nvidia|cuda)[\w.+~^-]{3,120}\.(?:x86_64|noarch"
+            r"|aarch64)\s{0,9}$"
         ),
         rpm,
     ),

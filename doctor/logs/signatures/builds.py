@@ -77,7 +77,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "build-info",
         ("cuda_version",),
-        r"['\"]cuda_version['\"]\s*[:,]\s*['\"](?P<cuda>[\w.]+)['\"](?:[^\n]{0,300}['\"]cudnn_version['\"]\s*[:,]\s*['\"](?P<cudnn>[\w.]+)['\"])?",
+        r"['\"]cuda_version['\"]\s*[:,]\s*['\"](?P<cuda>[\w.]+)['\"]"
+        r"(?:[^\n]{0,300}['\"]cudnn_version['\"]\s*[:,]\s*['\"](?P<cudnn>[\w.]+)['\"])?",
         "OrderedDict([('cuda_version', '11.2'), ('cudnn_version', '8')])",
         lambda m, s: TensorFlowBuild(s, True, m["cuda"], m["cudnn"]),
     ),
@@ -86,7 +87,8 @@ SIGNATURES: tuple[Signature, ...] = (
         glued(
             ("tensorflow", "tensorflow-base", "tensorflow-gpu", "tensorflow-mkl", "tensorflow-eigen"), BLANK
         ),
-        r"^\W{0,4}(?:[\w-]+[/:]{1,2})?(?P<name>tensorflow(?:-base|-gpu|-mkl|-eigen)?)\s+(?P<version>\d+\.\d+(?:\.\d+)?)\s+(?P<build>(?:mkl|eigen|gpu|cpu|cuda)\w*)",
+        r"^\W{0,4}(?:[\w-]+[/:]{1,2})?(?P<name>tensorflow(?:-base|-gpu|-mkl"
+        r"|-eigen)?)\s+(?P<version>\d+\.\d+(?:\.\d+)?)\s+(?P<build>(?:mkl|eigen|gpu|cpu|cuda)\w*)",
         "tensorflow                2.10.0          mkl_py310hd99672f_0",
         conda_build,
         unlogged=True,
@@ -133,8 +135,11 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "installed-package",
         glued((*LISTED, "-base", "_base", "-metal", "_metal", "-plugin", *_BESIDE), LISTING),
-        r"^[\s│|>$#*-]{0,8}(?P<name>tensorflow(?:[-_](?:gpu|cpu|intel|base|macos|metal|directml|directml-plugin|cpu-aws))?|tf[-_]nightly(?:[-_](?:gpu|cpu))?|keras|tf[-_]keras|numpy|protobuf|h5py|cudatoolkit|cudnn|nvidia[-_](?:cudnn|cublas|cuda[-_]runtime)[-_]cu1[123])"
-        r"(?:==|\s{1,40}|\s*\|\s*)(?P<version>\d+\.\d+(?:\.[\w.]+)?)(?:\s+(?P<build>[\w.]+_\w+|\d|h\w{5,12}_\d)(?:\s+(?P<channel>[\w-]+))?)?\s*[|│]?$",
+        r"^[\s│|>$#*-]{0,8}(?P<name>tensorflow(?:[-_](?:gpu|cpu|intel|base|macos|metal|directml"
+        r"|directml-plugin|cpu-aws))?|tf[-_]nightly(?:[-_](?:gpu|cpu))?|keras|tf[-_]keras|numpy|protobuf|h5py"
+        r"|cudatoolkit|cudnn|nvidia[-_](?:cudnn|cublas|cuda[-_]runtime)[-_]cu1[123])"
+        r"(?:==|\s{1,40}|\s*\|\s*)(?P<version>\d+\.\d+(?:\.[\w.]+)?)(?:\s+(?P<build>[\w.]+_\w+|\d"
+        r"|h\w{5,12}_\d)(?:\s+(?P<channel>[\w-]+))?)?\s*[|│]?$",
         "tensorflow-gpu         2.3.1",
         pip_list_line,
         unlogged=True,

@@ -99,7 +99,8 @@ SIGNATURES: tuple[Signature, ...] = (
             "cuda_error_invalid_handle",
             "is not a recognized processor for this target",
         ),
-        r"'(?P<llvm>sm_\d{2,3}a?)' is not a recognized processor for this target|PTX version (?P<isa>[\d.]+\d) does not support"
+        r"'(?P<llvm>sm_\d{2,3}a?)' is not a recognized processor for this target"
+        r"|PTX version (?P<isa>[\d.]+\d) does not support"
         r" target '(?P<target>sm_\w+)'"
         r"|Value 'sm_(?P<sm>\w+)' is not defined for option 'gpu-name'|Value 'sm_(?:75|[89]\d|1\d\d)\w?' is"
         r" not defined for option 'gpu-architecture'|Unsupported gpu architecture"

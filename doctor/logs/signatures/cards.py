@@ -16,13 +16,18 @@ GPU_NAME = (
     r"RTX\s?[2-5]0(?:xx|(?=[ -]?(?:series|系|시리즈|シリーズ)))|(?:GeForce\s+)?(?:RTX|GTX)\s?[-_]?\s?(?:TITAN(?:\s?X"
     r"|\s?Z|\s?Black)?|[A-Z]?\d{3,4}(?!\d))(?:\s?-?(?:Ti|SUPER|Max-?Q|Mobile|Laptop"
     r" GPU|Laptop|Ada(?: Generation)?|FE|D|M)\b){0,3}"
-    r"|(?:GeForce\s+)?GT\s?\d{3,4}M?X?\b|GeForce\s+(?:\w{1,3}\s?)?\d{3,4}\s?(?:MX|M|Ti)?\b|(?:GeForce\s+)?MX\s?[1-5][0-9]0\b|9[0-4]0MX\b"
-    r"|TITAN\s?(?:RTX|Xp|X\s?\(Pascal\)|X|V|Z|Black)\b|Quadro\s+(?:RTX\s+)?(?:[A-Z]{1,2}\d{3,5}M?|\d{3,5}M?)\b"
+    r"|(?:GeForce\s+)?GT\s?\d{3,4}M?X?\b|GeForce\s+(?:\w{1,3}\s?)?\d{3,4}\s?(?:MX|M|Ti)?\b"
+    r"|(?:GeForce\s+)?MX\s?[1-5][0-9]0\b|9[0-4]0MX\b"
+    r"|TITAN\s?(?:RTX|Xp|X\s?\(Pascal\)|X|V|Z|Black)\b|Quadro\s+(?:RTX\s+)?(?:[A-Z]{1,2}\d{3,5}M?"
+    r"|\d{3,5}M?)\b"
     r"|(?:Quadro\s+)?NVS\s?\d{3,4}M?\b|Tesla\s+[A-Z]\d{1,4}[A-Za-z]{0,2}(?:-[\w-]{2,20})?|GRID\s+[A-Z]\d\w*"
-    r"|(?<![A-WYZa-wyz0-9_.])(?:A100|H100|H200|H800|A800|V100S?|P100|L40S?|A6000|A5000|A4000|A30|A40|A10G?|B200|B300|GH200|GB200|GB300|GB10|K80|K40[mc]?|K20[mcx]?|P40|M60|M40|P4000|P5000|P6000|M4000|K620|P4|T4|L4)"
+    r"|(?<![A-WYZa-wyz0-9_.])(?:A100|H100|H200|H800|A800|V100S?|P100|L40S?|A6000|A5000|A4000|A30|A40|A10G?"
+    r"|B200|B300|GH200|GB200|GB300|GB10|K80|K40[mc]?|K20[mcx]?|P40|M60|M40|P4000|P5000|P6000|M4000|K620|P4|T4"
+    r"|L4)"
     r"(?:-(?:SXM\d?|PCI[Ee]|NVL)(?:-?\d{1,3}\s?GB)?|\s+(?:PCIe|SXM\d?)(?:\s+\d+GB)?)?(?![\w-]|\.\d)"
     r"|NVIDIA[ -](?:GeForce )?[6-9][1-8]0MX?\b|NVIDIA[ -](?:GeForce"
-    r" )?(?:[1-5]0[5-9]0|16[56]0)(?!\d)(?:\s?(?:Ti|SUPER|Laptop|Mobile|M)\b){0,2}|T400\b|T1000\b|Jetson\s+(?:Nano|TX[12]|Xavier(?:\s+NX)?|AGX\s+\w+|Orin(?:\s+\w+)?)"
+    r" )?(?:[1-5]0[5-9]0|16[56]0)(?!\d)(?:\s?(?:Ti|SUPER|Laptop|Mobile|M)\b){0,2}|T400\b|T1000\b"
+    r"|Jetson\s+(?:Nano|TX[12]|Xavier(?:\s+NX)?|AGX\s+\w+|Orin(?:\s+\w+)?)"
     r")(?:\s?\(?(?:\d{1,3})\s?GB\b)?"
 )
 
@@ -188,7 +193,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "smi-gpu",
         "|",
-        r"\|\s+(?P<index>\d{1,3})\s+(?P<name>(?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|RTX|GTX|A\d|H\d|T\d|L\d)[\w/().-]{0,24}?(?:"
+        r"\|\s+(?P<index>\d{1,3})\s+(?P<name>(?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|RTX|GTX|A\d|H\d|T\d"
+        r"|L\d)[\w/().-]{0,24}?(?:"
         r" [\w/().-]{1,24}?){0,6}?)(?: {2,}|\.\.\. *)(?:(?:On|Off|WDDM|TCC|N/A|MCDM)"
         r" *){0,2}\|\s+(?P<bus>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f:.]+)",
         "|   0  GeForce RTX 2060    Off  | 00000000:01:00.0  On |                  N/A |",
@@ -248,7 +254,8 @@ SIGNATURES: tuple[Signature, ...] = (
         (
             *words("rtx|gtx|tesla|quadro|titan|geforce|jetson|grid|nvs|gt |900mx|910mx|920mx|930mx|940mx"),
             *words(
-                "a100|h100|h200|h800|a800|v100|p100|l40|a6000|a5000|a4000|a30|a40|a10|b200|b300|gh200|gb10|k80|k40|k20|p40|m60|m40|p4|p5000|p6000|k620|t4|l4|t1000"
+                "a100|h100|h200|h800|a800|v100|p100|l40|a6000|a5000|a4000|a30|a40|a10|b200|b300|gh200|gb10|"
+                "k80|k40|k20|p40|m60|m40|p4|p5000|p6000|k620|t4|l4|t1000"
             ),
             *glued(("mx", "mx "), "12345"),
             *glued(("nvidia ", "nvidia-"), "123456789"),
@@ -264,7 +271,9 @@ SIGNATURES: tuple[Signature, ...] = (
         r"\b(?:it's|it is|have|has|got|own|bought|using|use|with|my|our|on(?= an? | my )|to(?= an? | my"
         r" )|до)(?: (?:a|an|my|our|one|two|dual|[2-8] ?x))? (?P<value>" + _NUMBER + r")\b"
         r"(?![.,]?\d|[:%/=-]|"
-        r" ?(?:[x×*]|px|MB|MiB|GB|ms|s|seconds?|min|steps?|images?|epochs?|samples?|rows?|columns?|frames?|classes|features|words|tokens|iterations|files|points|videos|units|neurons|pixels?|people|cases|lines|errors?)\b)",
+        r" ?(?:[x×*]|px|MB|MiB|GB|ms|s|seconds?|min|steps?|images?|epochs?|samples?|rows?|columns?|frames?"
+        r"|classes|features|words|tokens|iterations|files|points|videos|units|neurons|pixels?|people|cases"
+        r"|lines|errors?)\b)",
         "Will it use my GPU? It's a 3090.",
         lambda m, s: Gpu(s, m["value"].strip(), rank=PROSE),
     ),
@@ -327,7 +336,8 @@ SIGNATURES: tuple[Signature, ...] = (
         r" (?:\w+ )?M[1-4]\b)|(?P<amd>\bFire(?:Pro|GL)(?: ?[A-Z]?\d{3,4}\w?)?|(?:AMD )?Radeon(?:\(TM\)|™|"
         r"(?<=n)s\b)?(?:["
         r" -](?:RX|R[579]|HD|VII|Pro|Vega|Instinct|Graphics|XTX?|GRE|Mobile|M?W?\d{2,4}[a-z]{0,3})\b)*|\bRX"
-        r" ?(?:[5679]\d{3}\w{0,3}(?: ?XTX?)?|[45][5-9]0X?\b))|(?P<intel>Intel(?: ?\(R\))? (?:U?HD|Iris|Arc)[\w"
+        r" ?(?:[5679]\d{3}\w{0,3}(?: ?XTX?)?|[45][5-9]0X?\b))|(?P<intel>Intel(?: ?\(R\))? (?:U?HD|Iris"
+        r"|Arc)[\w"
         r" ().-]{0,24}|intel\s+integrated graphics|integrated graphics)",
         "GPU: AMD Radeon RX 580",
         other_gpu,

@@ -76,7 +76,8 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "process-died",
         ("crash", "killed", "dies", "died", "dead", "崩", "restart", "죽"),
-        r"(?:kernel|process|training|session|it|program|python)\b[^\n.]{0,30}(?:crash(?:es|ed)?|(?:is|was|gets|got|be)"
+        r"(?:kernel|process|training|session|it|program|python)\b[^\n.]{0,30}(?:crash(?:es|ed)?|(?:is|was"
+        r"|gets|got|be)"
         r" killed|dies|died|appears to have died|restart(?:s|ed|ing))|崩溃|崩了|죽",
         "The kernel appears to have died. It will restart automatically.",
     ),
@@ -154,7 +155,8 @@ SIGNATURES: tuple[Signature, ...] = (
         r" (?:if|though|when)?|although|despite|while)\b[^\n.]{0,30}VISIBLE_DEVICES[`'\"]? ?(?:=|to|is|as)"
         r" ?[`'\"]?[1-9]"
         r"|\b(?:devices?|GPUs?|cards?)"
-        r" (?:indexes|indices|index|ids?|numbers?|numbering|order(?:ing)?)\b[^\n.]{0,30}\b(?:mismatch\w*|differ\w*|(?:do(?:es)?|is|are)(?:"
+        r" (?:indexes|indices|index|ids?|numbers?|numbering|order(?:ing)?)\b[^\n.]{0,30}\b(?:mismatch\w*"
+        r"|differ\w*|(?:do(?:es)?|is|are)(?:"
         r" not|n't) (?:match|agree|the same)|reversed|swapped)\b[^\n.]{0,24}nvidia-smi"
         r"|nvidia-smi\b[^\n.]{0,40}\b(?:other|different|reversed?|opposite|another) order\b",
         "it runs on GPU 0 although CUDA_VISIBLE_DEVICES=2",
@@ -175,7 +177,8 @@ SIGNATURES: tuple[Signature, ...] = (
         ),
         r"(?:another|other|second|old|left-?over|zombie|background|two|several) (?:\w+ ){0,2}(?:python"
         r" |tensorflow"
-        r" )?(?:process(?:es)?|notebooks?|kernels?|jobs?|trainings?|sessions?)\b[^\n.]{0,80}(?:memory|GPU|running|hold|taken|kill|occup)"
+        r" )?(?:process(?:es)?|notebooks?|kernels?|jobs?|trainings?|sessions?)\b[^\n.]{0,80}(?:memory|GPU"
+        r"|running|hold|taken|kill|occup)"
         r"|(?:in|from) another notebook|kill(?:ed|ing)? (?:the |all |that |those )?(?:\w+ )?(?:python"
         r" )?process(?:es)?|(?:sort|look)[^\n.]{0,40}python process|进程[^\n]{0,10}(?:占|杀)|memory"
         r" (?:stays|is still|remains) (?:taken|allocated|occupied|in use)",
@@ -193,7 +196,8 @@ SIGNATURES: tuple[Signature, ...] = (
             "tensorflow-gpu==2.",
             "tensorflow_gpu==2.",
         ),
-        r"tensorflow[-_]gpu-2\.12\.0\.tar(?:\.gz)?|\binstall\b[^\n]{0,60}tensorflow[-_]gpu==2\.(?:1[2-9]|[2-9]\d)",
+        r"tensorflow[-_]gpu-2\.12\.0\.tar(?:\.gz)?|\binstall\b[^\n]{0,60}tensorflow[-_]gpu==2\.(?:1[2-9]"
+        r"|[2-9]\d)",
         "Using cached tensorflow-gpu-2.12.0.tar.gz (2.6 kB)",
     ),
     sig(

@@ -199,8 +199,10 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "cudnn-version-blamed",
         ("cudnn",),
-        rf"{_CUDNN}(?P<first>[4-9](?:\.\d+){{1,3}})[^\n]{{1,60}}?{_CUDNN}(?P<second>[4-9](?:\.\d+){{1,3}})[^\n]{{0,40}}?\b{_WORKS}"
-        rf"|(?:downgrad|upgrad|switch|chang|replac|roll|降级|换)\w*\b[^\n.]{{0,30}}{_CUDNN}(?P<first2>[4-9](?:\.\d+){{1,3}})(?!\d)[^\n]{{1,24}}?(?:to|with|成|为|到)"
+        rf"{_CUDNN}(?P<first>[4-9](?:\.\d+){{1,3}})[^\n]{{1,60}}?{_CUDNN}(?P<second>[4-9]"
+        rf"(?:\.\d+){{1,3}})[^\n]{{0,40}}?\b{_WORKS}"
+        rf"|(?:downgrad|upgrad|switch|chang|replac|roll|降级|换)\w*\b[^\n.]{{0,30}}{_CUDNN}(?P<first2>[4-9]"
+        rf"(?:\.\d+){{1,3}})(?!\d)[^\n]{{1,24}}?(?:to|with|成|为|到)"
         rf" (?:{_CUDNN})?(?P<second2>[4-9](?:\.\d+){{1,3}})",
         "cuDNN 6.0 was on the machine, with cuDNN 5.1 it works",
         another_helped,
@@ -250,7 +252,8 @@ SIGNATURES: tuple[Signature, ...] = (
         ("memory growth", "memory_growth"),
         r"memory[ _]growth\b[^\n.]{0,30}?\b(?:and|with|plus|vs\.?|versus)\b[^\n.]{0,20}(?:memory["
         r" _]limit|virtual["
-        r" _]device)\w*[^\n.]{0,30}(?P<stated>\bincompatib\w+|\bconflict\w*|\bexclu\w+|\btogether|\bat the same"
+        r" _]device)\w*[^\n.]{0,30}(?P<stated>\bincompatib\w+|\bconflict\w*|\bexclu\w+|\btogether"
+        r"|\bat the same"
         r" time)"
         r"|\b(?P<t2>forget|lose|ignore|drop)\w*\W{1,3}(?:the )?memory["
         r" _]growth\b|set_(?:virtual|logical)_device_configuration[^\n]{0,12} after"
@@ -291,9 +294,12 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(  # the folder of the libraries was put onto Windows' path, and that was it
         "path-suggested",
         ("path", "环境变量", "環境変数", "환경변수", "환경 변수"),
-        rf"(?:solved|fixed|resolved|worked)\b[^\n]{{0,24}}\b(?:adding|setting)\b[^\n]{{0,80}}\bPATH\b|(?:add(?:ed|ing)|set(?:ting)?|put(?:ting)?)\b[^\n]{{0,80}}\bPATH\b[^\n]{{0,30}}?\b(?:solved|fixed|resolved|did"
+        rf"(?:solved|fixed|resolved|worked)\b[^\n]{{0,24}}\b(?:adding|setting)\b[^\n]{{0,80}}\bPATH\b"
+        rf"|(?:add(?:ed|ing)|set(?:ting)?|put(?:ting)?)\b[^\n]{{0,80}}\bPATH\b[^\n]{{0,30}}?\b(?:solved|fixed"
+        rf"|resolved|did"
         rf" it|made it work)\b"
-        r"|(?:加到|加入|添加到|加进|设置|配置|추가|通し|追加|設定|agreg\w{1,9}|añad\w{1,9}|adicion\w{1,9}|добав\S{1,9})[^\n]{0,40}(?:\bPATH|环境变量|環境変数|환경"
+        r"|(?:加到|加入|添加到|加进|设置|配置|추가|通し|追加|設定|agreg\w{1,9}|añad\w{1,9}|adicion\w{1,9}"
+        r"|добав\S{1,9})[^\n]{0,40}(?:\bPATH|环境变量|環境変数|환경"
         rf" ?변수)[^\n]{{0,40}}?(?:{_GOOD}|直)"
         r"|(?:\bPATH|环境变量|環境変数|환경 ?변수) ?(?:を通|に追加|を設定|에"
         rf" 추가|里加|中加)[^\n]{{0,40}}?(?:{_GOOD}|直)",
@@ -335,7 +341,8 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(  # as loading.py has it for what programs print
         "library-not-loaded",
         (".dll", ".so"),
-        rf"{_FILE}[`'\"”」]?(?:[^\n\w]{{0,3}}|[^\n]{{0,3}}是){_LOST}|{_LOST_BEFORE}[^\n\w]{{0,4}}{_FILE.replace('name', 'n2', 1)}",
+        rf"{_FILE}[`'\"”」]?(?:[^\n\w]{{0,3}}|[^\n]{{0,3}}是){_LOST}"
+        rf"|{_LOST_BEFORE}[^\n\w]{{0,4}}{_FILE.replace('name', 'n2', 1)}",
         "No se encuentra cudart64_110.dll",
         lambda m, s: LibraryNotLoaded(s, (m["name"] or m["n2"]).strip(), "", "absent", None),
         near=(
@@ -355,7 +362,8 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|2\.10 (?:is|was) the last (?:\w+ ){1,4}(?:that )?support\w* GPUs? on (?:native[-"
         r" ])?Windows|dropp?ed (?:native )?(?:GPU support (?:on|for)[^\n]{0,20} Windows|Windows"
         r" GPU[^\n]{0,20} support)[^\n]{0,20}2\.1[01]"
-        r"|\bWindows\b[^\n]{0,50}\b(?:tensorflow|tf)\b[^\n]{0,30}(?:\b(?:not|no|never)|n't)\b[^\n]{0,12}\b(?:higher|newer|later|above|greater|more|beyond)\b(?:"
+        r"|\bWindows\b[^\n]{0,50}\b(?:tensorflow|tf)\b[^\n]{0,30}(?:\b(?:not|no|never)"
+        r"|n't)\b[^\n]{0,12}\b(?:higher|newer|later|above|greater|more|beyond)\b(?:"
         r" than)? v?2\.10\b",
         "TensorFlow 2.11 no longer supports the GPU on Windows",
         lambda m, s: (Symptom(s, "windows-native-stated"), Platform(s, "windows", rank=2)),
@@ -387,7 +395,8 @@ SIGNATURES: tuple[Signature, ...] = (
             ' "ld_library_path=|adding \'ld_library_path=|adding "ld_library_path=|adding ld_library_path='
         ),
         r"export LD_LIBRARY_PATH=[^\n]{0,160}(?:cuda|/lib|nvidia)|\badd(?:ing)?"
-        r" [`'\"]?LD_LIBRARY_PATH=[^\n]{0,80}|/etc/ld\.so\.conf\.d/\S+(?!\S)[^\n]{0,60}(?:\n[^\n]{0,20})?ldconfig"
+        r" [`'\"]?LD_LIBRARY_PATH=[^\n]{0,80}|/etc/ld\.so\.conf\.d/\S+(?!\S)[^\n]{0,60}"
+        r"(?:\n[^\n]{0,20})?ldconfig"
         r"|>> ?/etc/ld\.so\.conf\.d/\w+|\bset"
         r" PATH=[^\n]{0,60}(?:cud(?:a|nn)|%PATH%)|LD_LIBRARY_PATH[^\n]{0,60}(?:环境变量|環境変数|환경 ?변수)",
         'export LD_LIBRARY_PATH="$LD_LIBRARY_PATH:/opt/cuda/lib64"',

@@ -89,7 +89,8 @@ SIGNATURES: tuple[Signature, ...] = (
             " but|requires tf-keras|keras requires tensorflow|tensorflow.python.keras.engine|cannot import"
             " name 'dtensor'|cannot import name 'get_config'|keras_tensor|_tape|tf.keras` is disabled|no"
             " module named"
-            " 'keras.src.engine'|tensorflow.python.distribute.load_context|tensorflow.python.trackable|tensorflow.python.training.tracking|layerversionselector|installed"
+            " 'keras.src.engine'|tensorflow.python.distribute.load_context|tensorflow.python.trackable|"
+            "tensorflow.python.training.tracking|layerversionselector|installed"
             " version of keras is keras 3"
         ),
         r"Keras cannot be imported|You have tensorflow [\d.]+\w* and this requires tf-keras|installed version"
@@ -120,11 +121,13 @@ SIGNATURES: tuple[Signature, ...] = (
         r"module '(?:typing_extensions|ml_dtypes|gast|wrapt)' has no attribute '\w+'|cannot import name '\w+'"
         r" from '(?:typing_extensions|wrapt)'"
         r"|No module named"
-        r" ['\"]?(?:wrapt|absl|six|flatbuffers|termcolor|astunparse|opt_einsum|copyreg|numpy(?:\.core\._multiarray_umath)?|distutils|imp|pkg_resources|ml_dtypes)['\"]?(?=\s|$)|metaclass"
+        r" ['\"]?(?:wrapt|absl|six|flatbuffers|termcolor|astunparse|opt_einsum|copyreg"
+        r"|numpy(?:\.core\._multiarray_umath)?|distutils|imp|pkg_resources|ml_dtypes)['\"]?(?=\s|$)|metaclass"
         r" conflict|Unable to convert function return value to a Python type! The signature was",
         "AttributeError: module 'ml_dtypes' has no attribute 'float8_e4m3b11'",
         near=(
-            "typing_extensions|ml_dtypes|gast|wrapt|absl|six|flatbuffers|termcolor|astunparse|opt_einsum|copyreg|numpy|distutils|imp|pkg_resources|metaclass"
+            "typing_extensions|ml_dtypes|gast|wrapt|absl|six|flatbuffers|termcolor|astunparse|opt_einsum|"
+            "copyreg|numpy|distutils|imp|pkg_resources|metaclass"
             " conflict|unable to convert function"
         ),
         unlogged=True,

@@ -311,7 +311,8 @@ SIGNATURES: tuple[Signature, ...] = (
             "list_physical_devices|is_gpu_available|gpu"
             " available|gpu_device_name|list_local_devices|is_gpu_available()|empty list"
         ),
-        r"list_physical_devices\(\s*['\"]GPU['\"]\s*\)[^\n]{0,40}\n{1,2}(?:>>>)?\s*(?:Out\[\d+\]:\s*)?[*_`]{0,3}\[\s*\]"
+        r"list_physical_devices\(\s*['\"]GPU['\"]\s*\)[^\n]{0,40}\n{1,2}(?:>>>)?\s*"
+        r"(?:Out\[\d+\]:\s*)?[*_`]{0,3}\[\s*\]"
         r"|is_gpu_available\([^\n]{0,80}\)[^\n]{0,20}\n{1,3}[^\n]{0,12}\bFalse\b|GPU"
         r" available:?\**\s*(?:False|no\b|0\b|\[\])"
         r"|(?:returns?|gives?|prints?|get|outputs?|shows?)[^\n]{0,20}(?:an )?empty list"

@@ -36,7 +36,8 @@ SIGNATURES: tuple[Signature, ...] = (
             "--runtime",
         ),
         r"\btf-docker\b|\bdocker"
-        r" (?:run|exec|compose|build|container|image)|docker-compose|nvidia-docker|\bDockerfile|/\.dockerenv|tensorflow/tensorflow:|nvidia/cuda:|nvcr\.io|(?<!are"
+        r" (?:run|exec|compose|build|container|image)|docker-compose|nvidia-docker|\bDockerfile|/\.dockerenv"
+        r"|tensorflow/tensorflow:|nvidia/cuda:|nvcr\.io|(?<!are"
         r" we )\bin(?:side)? (?:a |the |my )?(?:docker|container)\b|docker["
         r" -]?(?:images?|containers?)\b|\bin(?:side)? (?:a |the |my |this |our )(?:\w+"
         r" )?container\b|\b(?:my|our) container\b|--runtime[="
@@ -105,7 +106,8 @@ SIGNATURES: tuple[Signature, ...] = (
         "nv-flag-missing",
         ("singularity ", "apptainer "),
         r"\b(?:singularity|apptainer) (?:-\w+ )?(?:run|exec|shell)"
-        r" (?![^\n]*(?:--?nv|--rocm|\$|\\\s*$))[^\n]{0,160}?(?:\.(?:sif|simg|img|sqsh)\b|docker://|library://)",
+        r" (?![^\n]*(?:--?nv|--rocm|\$|\\\s*$))[^\n]{0,160}?(?:\.(?:sif|simg|img|sqsh)\b|docker://"
+        r"|library://)",
         "singularity shell tensorflow.sif",
     ),
     sig("nv-flag", "--nv", r"--nv(?:ccli)?\b", "apptainer exec --nv tensorflow.sif python train.py"),
@@ -113,7 +115,8 @@ SIGNATURES: tuple[Signature, ...] = (
         "gpus-flag-missing",
         "docker run ",
         r"(?<!nvidia-)\bdocker run"
-        r" (?![^\n]*(?:--gpus|--runtime|--device|nvidia-docker|\\\s*$))[^\n]{0,200}?(?:tensorflow/tensorflow:[\w.-]*gpu|nvcr\.io/nvidia/tensorflow:)",
+        r" (?![^\n]*(?:--gpus|--runtime|--device|nvidia-docker"
+        r"|\\\s*$))[^\n]{0,200}?(?:tensorflow/tensorflow:[\w.-]*gpu|nvcr\.io/nvidia/tensorflow:)",
         "docker run -it --rm tensorflow/tensorflow:2.11.0-gpu bash",
     ),
     sig(
@@ -127,7 +130,8 @@ SIGNATURES: tuple[Signature, ...] = (
         "environment-conda",
         ("conda", "envs/", "envs\\", "miniforge", "mambaforge", "mamba install", "mamba create"),
         r"\bconda"
-        r" (?:install|create|activate|list|env|update|info)|(?:ana|mini)conda\d?[/\\]|[/\\]envs[/\\][\w.-]+|miniforge|mambaforge|\bmamba"
+        r" (?:install|create|activate|list|env|update|info)|(?:ana|mini)conda\d?[/\\]|[/\\]envs[/\\][\w.-]+"
+        r"|miniforge|mambaforge|\bmamba"
         r" (?:install|create)|(?<!packaged by )\bconda-forge\b",
         "/opt/conda/envs/tf/lib/python3.8/site-packages",
         kind("conda"),
@@ -246,15 +250,23 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # TensorFlow's library in a program that is not Python's
         "binding",
         words(
-            'tfjs-node|tfjs_binding|tensorflow.net|tensorflowsharp|scisharp.tensorflow|org.tensorflow|tensorflow-core-platform|tensorflow_jni|tensorflow-java|tensorflow/go|tfgo|tensorflow.jl|("tensorflow")|new'
+            "tfjs-node|tfjs_binding|tensorflow.net|tensorflowsharp|scisharp.tensorflow|org.tensorflow|"
+            "tensorflow-core-platform|tensorflow_jni|tensorflow-java|tensorflow/go|tfgo|tensorflow.jl|"
+            '("tensorflow")|new'
             " configproto|new"
-            " gpuoptions|library(keras|library(tensorflow)|library(reticulate)|install_keras(|install_tensorflow(|reticulate::"
+            " gpuoptions|library(keras|library(tensorflow)|library(reticulate)|install_keras(|"
+            "install_tensorflow(|reticulate::"
         ),
-        r"(?P<node>\btfjs-node\b|\btfjs_binding\b)|(?P<dotnet>\bTensorFlow\.NET\b|\bTensorFlowSharp\b|\bSciSharp\.TensorFlow\b|\bnew"
+        r"(?P<node>\btfjs-node\b|\btfjs_binding\b)|(?P<dotnet>\bTensorFlow\.NET\b|\bTensorFlowSharp\b"
+        r"|\bSciSharp\.TensorFlow\b|\bnew"
         r" (?:ConfigProto|GPUOptions)\b)"
-        r"|(?P<java>\borg\.tensorflow\.(?:[A-Z]|op\.|types\.|internal\.|ndarray\.|exceptions\.)|\borg\.tensorflow:(?:lib)?tensorflow(?:_jni|-core\S{0,30})?(?![-\w])|\btensorflow-core-platform\b|tensorflow_jni\b|\btensorflow-java\b)"
-        r"|(?P<go>\btensorflow/go(?=[\s\"'/`)]|$)|\btfgo\b)|(?P<julia>\bTensorFlow\.jl\b|\bPkg\.(?:add|build|test)\(\"TensorFlow\"\))"
-        r"|(?P<r>\blibrary\((?:keras3?|tensorflow|reticulate)\)|\binstall_(?:keras|tensorflow)\(|\breticulate::)",
+        r"|(?P<java>\borg\.tensorflow\.(?:[A-Z]|op\.|types\.|internal\.|ndarray\.|exceptions\.)"
+        r"|\borg\.tensorflow:(?:lib)?tensorflow(?:_jni|-core\S{0,30})?(?![-\w])|\btensorflow-core-platform\b"
+        r"|tensorflow_jni\b|\btensorflow-java\b)"
+        r"|(?P<go>\btensorflow/go(?=[\s\"'/`)]|$)|\btfgo\b)|(?P<julia>\bTensorFlow\.jl\b|\bPkg\.(?:add|build"
+        r"|test)\(\"TensorFlow\"\))"
+        r"|(?P<r>\blibrary\((?:keras3?|tensorflow|reticulate)\)|\binstall_(?:keras|tensorflow)\("
+        r"|\breticulate::)",
         "npm i @tensorflow/tfjs-node-gpu",
         binding,
         once=True,
@@ -262,14 +274,16 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(  # of the two packages of a binding the one without CUDA
         "binding-cpu-package",
         ("@tensorflow/tfjs-node", "tensorflow-core-platform", "scisharp.tensorflow.redist"),
-        r"@tensorflow/tfjs-node(?![-\w])|\btensorflow-core-platform(?![-\w])|\bSciSharp\.TensorFlow\.Redist(?![-\w])",
+        r"@tensorflow/tfjs-node(?![-\w])|\btensorflow-core-platform(?![-\w])"
+        r"|\bSciSharp\.TensorFlow\.Redist(?![-\w])",
         "const tf = require('@tensorflow/tfjs-node')",
         once=True,
     ),
     sig(
         "binding-gpu-package",
         ("tfjs-node-gpu", "tensorflow-core-platform-", "linux-x86_64-gpu", "scisharp.tensorflow.redist-"),
-        r"\btfjs-node-gpu\b|\btensorflow-core-platform-(?:mkl-)?gpu\b|\blinux-x86_64-gpu\b|\bSciSharp\.TensorFlow\.Redist-\w+-GPU\b",
+        r"\btfjs-node-gpu\b|\btensorflow-core-platform-(?:mkl-)?gpu\b|\blinux-x86_64-gpu\b"
+        r"|\bSciSharp\.TensorFlow\.Redist-\w+-GPU\b",
         "npm i @tensorflow/tfjs-node-gpu",
         once=True,
     ),

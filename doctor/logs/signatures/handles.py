@@ -89,7 +89,8 @@ SIGNATURES: tuple[Signature, ...] = (
             "_runtime_prerequisite_missing",
             "_sublibrary_unavailable",
         ),
-        r"CUDNN_STATUS_(?:(?P<mixed>(?:SUBLIBRARY_)?VERSION_MISMATCH)|SUBLIBRARY_LOADING_FAILED|(?:NOT_SUPPORTED_)?(?:RUNTIME_PREREQUISITE_MISSING|SUBLIBRARY_UNAVAILABLE))\b",
+        r"CUDNN_STATUS_(?:(?P<mixed>(?:SUBLIBRARY_)?VERSION_MISMATCH)|SUBLIBRARY_LOADING_FAILED"
+        r"|(?:NOT_SUPPORTED_)?(?:RUNTIME_PREREQUISITE_MISSING|SUBLIBRARY_UNAVAILABLE))\b",
         "E external/local_xla/xla/stream_executor/cuda/cuda_dnn.cc:1]"
         " CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH",
         part_of_cudnn,
@@ -107,8 +108,10 @@ SIGNATURES: tuple[Signature, ...] = (
             *glued(("cublas", "cudnn", "cusolver", "cusparse"), ("_status_",)),
             "cufft_exec_failed",
         ),
-        r"(?P<other>\b(?:CUDA|cu[A-Z]\w{2,7}) ?error: |\bfailure \d{1,3}: )?(?<![A-Za-z_])(?P<status>(?:CUBLAS|CUDNN|CUSOLVER|CUSPARSE)_STATUS_"
-        r"(?:(?P<ran>EXECUTION_FAILED|MAPPING_ERROR)|(?P<full>(?:INTERNAL_ERROR_DEVICE_)?ALLOC(?:ATION)?_FAILED)"
+        r"(?P<other>\b(?:CUDA|cu[A-Z]\w{2,7}) ?error: |\bfailure \d{1,3}: )?(?<![A-Za-z_])(?P<status>"
+        r"(?:CUBLAS|CUDNN|CUSOLVER|CUSPARSE)_STATUS_"
+        r"(?:(?P<ran>EXECUTION_FAILED|MAPPING_ERROR)|(?P<full>(?:INTERNAL_ERROR_DEVICE_)?ALLOC"
+        r"(?:ATION)?_FAILED)"
         r"|INTERNAL_ERROR_(?P<host>HOST)_ALLOCATION_FAILED|(?P<call>BAD_PARAM|INVALID_VALUE|NOT_SUPPORTED))"
         r"|CUFFT_(?P<fft>EXEC_FAILED))(?![A-Z])",
         "RuntimeError: CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasSgemm(handle)`",
@@ -147,10 +150,12 @@ SIGNATURES: tuple[Signature, ...] = (
         "no-algorithm",
         words(
             "no algorithm worked|algorithms!"
-            " error|getconvolvealgorithms(|getrnnalgorithms(|->getconvolve|->getrnn|failed to allocate the scratch"
+            " error|getconvolvealgorithms(|getrnnalgorithms(|->getconvolve|->getrnn|failed to allocate the "
+            "scratch"
             " space|failed to allocate scratch memory|failed to allocate workspace for cublaslt"
         ),
-        r"No algorithm worked|failed to allocate (?:the scratch space|scratch memory|workspace for cublasLt)|Check failed: stream->parent\(\)->Get(?:Convolve|Rnn)\w*Algorithms",
+        r"No algorithm worked|failed to allocate (?:the scratch space|scratch memory|workspace for cublasLt)"
+        r"|Check failed: stream->parent\(\)->Get(?:Convolve|Rnn)\w*Algorithms",
         "OP_REQUIRES failed at conv_ops.cc:1106 : Not found: No algorithm worked!",
     ),
     sig(
@@ -163,7 +168,8 @@ SIGNATURES: tuple[Signature, ...] = (
             "thenrnnbackward",
             "failed to enqueue fused convolution",
         ),
-        r"cuDNN (?:Backward (?:Data|Filter) function )?launch failure|failed to enqueue (?:fused )?convolution|Failed to call"
+        r"cuDNN (?:Backward (?:Data|Filter) function )?launch failure"
+        r"|failed to enqueue (?:fused )?convolution|Failed to call"
         r" ThenRnn(?:Forward|Backward)\w*",
         "InternalError: cuDNN launch failure : input shape([32,64,28,28]) filter shape([3,3,64,64])",
     ),
@@ -185,7 +191,8 @@ SIGNATURES: tuple[Signature, ...] = (
             "cusolver has not been initialized",
         ),
         r"Failed to create cuSolverDN instance|cuSolver has not been"
-        r" initialized|CUSOLVER_STATUS_(?:NOT_INITIALIZED|ALLOC_FAILED|INTERNAL_ERROR)|cusolverDnCreate[^\n]{0,60}fail",
+        r" initialized|CUSOLVER_STATUS_(?:NOT_INITIALIZED|ALLOC_FAILED|INTERNAL_ERROR)"
+        r"|cusolverDnCreate[^\n]{0,60}fail",
         "tensorflow/core/kernels/cuda_solvers.cc:159] Check failed: cusolverDnCreate(&cusolver_dn_handle) =="
         " CUSOLVER_STATUS_SUCCESS Failed to create cuSolverDN instance.",
     ),

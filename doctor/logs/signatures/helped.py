@@ -4,7 +4,8 @@ from __future__ import annotations
 
 HELPED = (
     r"(?<!not )(?<!n't )(?<!never )(?<!longer )(?<!not be )(?<!n't be"
-    r" )\b(?:works?|worked|working|fix(?:ed|es)|solv(?:ed|es)|resolv(?:ed|es)|help(?:ed|s)|cur(?:ed|es)|(?:did|does)"
+    r" )\b(?:works?|worked|working|fix(?:ed|es)|solv(?:ed|es)|resolv(?:ed|es)|help(?:ed|s)|cur(?:ed|es)"
+    r"|(?:did|does)"
     r" (?:it|the (?:trick|job))|made it work"
     r"|recogni[sz](?:ed|es)|detect(?:ed|s)|shows? up|showed up|appear(?:ed|s)|found|is there|was there|is"
     r" back|is fine|is ok|it'?s (?:fine|ok)|everything (?:is )?(?:fine|ok)|no more|is gone|did"

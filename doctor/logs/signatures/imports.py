@@ -33,7 +33,8 @@ SIGNATURES: tuple[Signature, ...] = (
             " ライブラリ|das angegebene modul wurde nicht gefunden|unable to load dll 'tensorflow"
         ),
         r"DLL load failed(?: while importing (?P<module>\w+))?:? ?(?P<reason>[^\n]{0,160})|dynamic link"
-        r" library \(DLL\) initialization routine failed|Unable to load DLL 'tensorflow\w*(?:\.dll)?'|Could not find the DLL\(s\)"
+        r" library \(DLL\) initialization routine failed|Unable to load DLL 'tensorflow\w*(?:\.dll)?'"
+        r"|Could not find the DLL\(s\)"
         r" '(?P<dll>msvcp140\w*\.dll)"
         r"|动态链接库\(DLL\)初始化例程失败|Das angegebene Modul wurde nicht gefunden",
         "ImportError: DLL load failed while importing _pywrap_tensorflow_internal: The specified module could"
@@ -43,7 +44,8 @@ SIGNATURES: tuple[Signature, ...] = (
         "msvc-runtime",
         ("msvcp140", "vcruntime140_1", "visual c++ redistributable", "visual c++ 2015", "vcruntime140.dll"),
         r"(?:could not"
-        r" find|missing|install|requires?|缺少|找不到)[^\n]{0,60}(?P<dll>msvcp140(?:_1)?\.dll|vcruntime140_1\.dll)|install[^\n]{0,40}Visual"
+        r" find|missing|install|requires?|缺少|找不到)[^\n]{0,60}(?P<dll>msvcp140(?:_1)?\.dll|vcruntime140_1\.dll)"
+        r"|install[^\n]{0,40}Visual"
         r" C\+\+ (?:Redistributable|2015)"
         r"|(?:msvcp140(?:_1)?|vcruntime140(?:_1)?)\.dll[^\n.]{0,20}\b(?:(?:is|was)"
         r" (?:missing|absent)|(?:could not be|not|wasn't) found|fehlt|manquant|丢失|缺失|を?が?見つか|이?"
@@ -82,7 +84,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "glibc-too-old",
         ("glibc_", "glibcxx_", "cxxabi_"),
-        r"(?<![\w./+-])(?P<library>(?:[\w.+-]{0,80}/){0,20}lib(?:c|m|stdc\+\+|pthread)[\w.+-]{0,40}\.so[\d.]{0,12}):?"
+        r"(?<![\w./+-])(?P<library>(?:[\w.+-]{0,80}/){0,20}lib(?:c|m|stdc\+\+"
+        r"|pthread)[\w.+-]{0,40}\.so[\d.]{0,12}):?"
         r" version [`'\\\"]{0,3}(?P<needs>(?:GLIBC|GLIBCXX|CXXABI)_[\d.]+)[\\'\"]{0,2} not found"
         r"(?: \(required by (?P<by>[^)\n]{1,200}))?",
         "ImportError: /lib64/libc.so.6: version `GLIBC_2.17' not found (required by"
@@ -91,7 +94,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # in a sentence, without the library that lacks it
         "glibc-too-old",
         ("glibc_", "glibcxx_", "cxxabi_"),
-        r"^(?![^\n]{0,300}\.so\b)[^\n]{0,200}?\b(?P<needs>(?:GLIBC|GLIBCXX|CXXABI)_\d[\d.]{0,8}\d)[`'\"”’]{0,3}"
+        r"^(?![^\n]{0,300}\.so\b)[^\n]{0,200}?\b(?P<needs>(?:GLIBC|GLIBCXX"
+        r"|CXXABI)_\d[\d.]{0,8}\d)[`'\"”’]{0,3}"
         r" (?:(?:is|was) )?(?:not found|missing)",
         "it stops with GLIBCXX_3.4.22' not found",
         near="not found|missing",
@@ -235,7 +239,8 @@ SIGNATURES: tuple[Signature, ...] = (
         "node-addon-failed",
         "tfjs_binding.node",
         r"(?:specified module could not be found|cannot open shared object"
-        r" file|ERR_DLOPEN_FAILED)[^\n]*(?:\n[^\n]{0,200}?)?(?P<path>[^\n\"'`]{0,160}tfjs_binding\.node)|native"
+        r" file|ERR_DLOPEN_FAILED)[^\n]*(?:\n[^\n]{0,200}?)?(?P<path>[^\n\"'`]{0,160}tfjs_binding\.node)"
+        r"|native"
         r" addon module \(tfjs_binding\.node\) can ?not be found|Cannot find module"
         r" [^\n]{0,160}tfjs_binding\.node",
         "Error: The specified module could not be"

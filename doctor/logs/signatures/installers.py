@@ -209,7 +209,8 @@ SIGNATURES: tuple[Signature, ...] = (
         r" )?error 404"
         rf"|404 Client Error: Not Found for url: \S*/(?P<w3>(?:{TF})-[\w.+-]*\.whl)",
         "ERROR: HTTP error 404 while getting"
-        " https://storage.googleapis.com/tensorflow/linux/gpu/tensorflow_gpu-1.1.0-cp37-cp37m-linux_x86_64.whl",
+        " https://storage.googleapis.com/tensorflow/linux/gpu/tensorflow_gpu-1.1.0-cp37-cp37m-"
+        "linux_x86_64.whl",
     ),
     sig(  # the Windows wheels that `tensorflow` brings since 2.11
         "intel-package",

@@ -99,8 +99,10 @@ SIGNATURES: tuple[Signature, ...] = (
         rf"Could not (?:load dynamic|dlopen) library\s+'(?P<name>{LIBRARY})'"
         r"(?:; dlerror: (?P<error>.{0,300}?)(?=; LD_LIBRARY_PATH|\d{4}-\d\d-\d\d \d\d:|$))?"
         r"(?:; LD_LIBRARY_PATH: ?(?P<path>[^\n]{0,400}?)(?=\d{4}-\d\d-\d\d \d\d:|$))?",
-        "W tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could not load dynamic library 'libcudnn.so.8'; "
-        "dlerror: libcudnn.so.8: cannot open shared object file: No such file or directory; LD_LIBRARY_PATH: /usr/lib",
+        "W tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could not load dynamic library "
+        "'libcudnn.so.8'; "
+        "dlerror: libcudnn.so.8: cannot open shared object file: No such file or directory; LD_LIBRARY_PATH: "
+        "/usr/lib",
         not_loaded,
         seen_in=">=1.14",
         origin="tensorflow/stream_executor/platform/default/dso_loader.cc",
@@ -108,8 +110,10 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "library-not-loaded",
         "couldn't open cuda library",
-        rf"Couldn't open CUDA library (?P<name>{LIBRARY})(?:\. LD_LIBRARY_PATH: ?(?P<path>[^\n\\]{{0,400}}))?",
-        "I tensorflow/stream_executor/dso_loader.cc:126] Couldn't open CUDA library libcudnn.so.5. LD_LIBRARY_PATH: /usr/local",
+        rf"Couldn't open CUDA library (?P<name>{LIBRARY})(?:\. LD_LIBRARY_PATH: ?"
+        rf"(?P<path>[^\n\\]{{0,400}}))?",
+        "I tensorflow/stream_executor/dso_loader.cc:126] Couldn't open CUDA library libcudnn.so.5. "
+        "LD_LIBRARY_PATH: /usr/local",
         not_loaded,
         seen_in="<1.1",
         origin="tensorflow/stream_executor/dso_loader.cc",
@@ -118,7 +122,8 @@ SIGNATURES: tuple[Signature, ...] = (
         "library-loaded",
         ("successfully opened dynamic library", "successfully opened cuda library"),
         rf"Successfully opened (?:dynamic|CUDA) library\s+(?P<name>{LIBRARY})",
-        "I tensorflow/stream_executor/platform/default/dso_loader.cc:49] Successfully opened dynamic library libcudart.so.11.0",
+        "I tensorflow/stream_executor/platform/default/dso_loader.cc:49] Successfully opened dynamic library "
+        "libcudart.so.11.0",
         loaded,
         origin="tensorflow/stream_executor/platform/default/dso_loader.cc",
     ),
@@ -148,9 +153,14 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(  # .NET by a name without an ending, Java by its own
         "library-not-loaded",
-        ("unable to load shared library '", "in java.library.path",
-         "cannot find tensorflow native library", "failed to load tensorflow native library"),
-        r"Unable to load shared library '(?P<name>[\w.+-]{2,80})'|\bno (?P<java>\w{2,60}) in java\.library\.path"
+        (
+            "unable to load shared library '",
+            "in java.library.path",
+            "cannot find tensorflow native library",
+            "failed to load tensorflow native library",
+        ),
+        r"Unable to load shared library '(?P<name>[\w.+-]{2,80})'"
+        r"|\bno (?P<java>\w{2,60}) in java\.library\.path"
         r"|(?:Cannot find|Failed to load) TensorFlow native library",
         "java.lang.UnsatisfiedLinkError: no jnitensorflow in java.library.path: [/usr/lib64]",
         lambda m, s: LibraryNotLoaded(s, m["name"] or m["java"] or "libtensorflow_jni", "", "absent", None),
@@ -158,7 +168,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # Windows, of a DLL that ctypes or a program opens by name
         "library-not-loaded",
         ("could not find module '", ".dll was not found", ".dll is missing"),
-        r"Could not find module '(?P<name>[^'\n]{1,200}\.dll)'|(?<![\w/\\.-])(?P<missing>[\w.+-]{2,60}\.dll) (?:was not"
+        r"Could not find module '(?P<name>[^'\n]{1,200}\.dll)'"
+        r"|(?<![\w/\\.-])(?P<missing>[\w.+-]{2,60}\.dll) (?:was not"
         r" found|is missing from your computer)",
         "The code execution cannot proceed because cudart64_101.dll was not found.",
         lambda m, s: LibraryNotLoaded(s, _tidy(m["name"] or m["missing"]), "not found", "absent", None),
@@ -167,7 +178,8 @@ SIGNATURES: tuple[Signature, ...] = (
         "library-not-loaded",
         'error loading "',
         r"\[WinError (?P<code>126|127|182|193)\][^\n]{0,120}Error loading \"(?P<name>[^\"\n]{1,300}\.dll)\"",
-        'OSError: [WinError 127] The specified procedure could not be found. Error loading "C:\\bin\\cudnn64_8.dll"'
+        "OSError: [WinError 127] The specified procedure could not be found. Error loading "
+        '"C:\\bin\\cudnn64_8.dll"'
         " or one of its dependencies.",
         lambda m, s: LibraryNotLoaded(s, _tidy(m["name"]), f"error {m['code']}", "broken", None),
         origin="torch/__init__.py",
@@ -197,7 +209,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "library-not-loaded",
         ("could not load library", "unable to load library", "unable to load any of"),
-        rf"(?:Could not|Unable to) load library '?(?P<name>{LIBRARY})'?\.? ?(?P<error>Error(?: code)?:? ?[^\n]{{0,200}})?",
+        rf"(?:Could not|Unable to) load library '?(?P<name>{LIBRARY})'?\.? ?(?P<error>Error"
+        rf"(?: code)?:? ?[^\n]{{0,200}})?",
         "Could not load library libcudnn_cnn_infer.so.8. Error: libcuda.so: cannot open shared object file",
         not_loaded,
     ),
@@ -213,7 +226,8 @@ SIGNATURES: tuple[Signature, ...] = (
         ("could not find '", "could not load '", "could not find the dll", "could not load the dll(s) '"),
         rf"Could not (?:find|load) (?:the DLL\(s\) )?'(?P<name>{LIBRARY})'(?: or '[^']{{0,60}}')?"
         r"(?P<error>[^\n]{0,60}TensorFlow requires[^\n]{0,200})?",
-        "ImportError: Could not find 'cudart64_90.dll'. TensorFlow requires that this DLL be installed in a directory that "
+        "ImportError: Could not find 'cudart64_90.dll'. TensorFlow requires that this DLL be installed in a "
+        "directory that "
         "is named in your %PATH% environment variable.",
         not_loaded,
         seen_in=">=1.4",
@@ -222,7 +236,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "library-on-disk",
         "/libcu",
-        r"(?:=> |-> |^\s*|\s)(?P<path>/[\w./+~-]{1,200}/lib(?:cudnn|cudart|cublas|cusolver|cusparse|cufft|curand|cuda)"
+        r"(?:=> |-> |^\s*|\s)(?P<path>/[\w./+~-]{1,200}/lib(?:cudnn|cudart|cublas|cusolver|cusparse|cufft"
+        r"|curand|cuda)"
         r"[\w]*\.so(?:\.\d+){0,3})(?=[\s'\"`,;)]|$)(?!: (?:cannot|version|undefined|file too|invalid))",
         "\tlibcudnn.so.8 (libc6,x86-64) => /usr/lib/x86_64-linux-gnu/libcudnn.so.8",
         on_disk,
@@ -230,9 +245,12 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(  # a file by its name alone, which somebody says to have
         "library-on-disk",
         ("libcu", "64_"),
-        r"\b(?<!n't )(?<!not )(?<!never )(?<!should )(?<!must )(?:have|has|had|got|there (?:is|are)|found|exists?|installed|ldconfig -[vp]\W{1,6})(?:(?:\s|[`'\"*:(])|(?:now|only|here|a|the|just|is)\b){1,6}"
+        r"\b(?<!n't )(?<!not )(?<!never )(?<!should )(?<!must )(?:have|has|had|got|there (?:is|are)|found"
+        r"|exists?|installed|ldconfig -[vp]\W{1,6})(?:(?:\s|[`'\"*:(])|(?:now|only|here|a|the|just"
+        r"|is)\b){1,6}"
         r"(?P<path>lib(?:cudart|cudnn|cublas|cusolver|cusparse|cufft|curand)\.so\.\d+(?:\.\d+){0,2}"
-        r"|(?:cudart|cudnn|cublas|cusolver|cusparse|cufft|curand)64_\w{1,6}\.dll)(?![\w.]*[`'\"*]{0,3} ?(?:not|is not|isn't|missing|cannot|:))",
+        r"|(?:cudart|cudnn|cublas|cusolver|cusparse|cufft|curand)64_\w{1,6}\.dll)(?![\w.]*[`'\"*]{0,3} ?"
+        r"(?:not|is not|isn't|missing|cannot|:))",
         "the toolkit has `libcudart.so.11`, not 12",
         on_disk,
         near="have|has|had|got|there|found|exist|installed|ldconfig",
@@ -240,8 +258,10 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "library-on-disk",
         (".dll",),
-        r"(?P<path>(?:[A-Z]:[\\/][^\n\"'<>|:*?]{1,200}|\bbin)[\\/](?:cudart64|cudnn64|cublas64|cusolver64|cusparse64|cufft64|curand64)_\w{1,6}\.dll)",
-        r"where cudart64_110.dll gives C:\Program Files\NVIDIA GPU Computing Toolkit\CUDA\v11.0\bin\cudart64_110.dll",
+        r"(?P<path>(?:[A-Z]:[\\/][^\n\"'<>|:*?]{1,200}|\bbin)[\\/](?:cudart64|cudnn64|cublas64|cusolver64"
+        r"|cusparse64|cufft64|curand64)_\w{1,6}\.dll)",
+        r"where cudart64_110.dll gives C:\Program Files\NVIDIA GPU Computing"
+        r" Toolkit\CUDA\v11.0\bin\cudart64_110.dll",
         on_disk,
         unlogged=True,
     ),
@@ -253,7 +273,8 @@ SIGNATURES: tuple[Signature, ...] = (
             "cannot dlopen all cuda libraries",
         ),
         r"Cannot dlopen (?:some GPU|all CUDA) libraries|Skipping registering GPU devices",
-        "W tensorflow/core/common_runtime/gpu/gpu_device.cc:2251] Cannot dlopen some GPU libraries. Please make sure",
+        "W tensorflow/core/common_runtime/gpu/gpu_device.cc:2251] Cannot dlopen some GPU libraries. Please "
+        "make sure",
         seen_in=">=1.14",
         origin="tensorflow/core/common_runtime/gpu/gpu_device.cc",
     ),
@@ -261,7 +282,8 @@ SIGNATURES: tuple[Signature, ...] = (
         "cudart-stub",
         "could not find cuda drivers on your machine",
         r"Could not find cuda drivers on your machine",
-        "I external/local_xla/xla/tsl/cuda/cudart_stub.cc:32] Could not find cuda drivers on your machine, GPU will not be used.",
+        "I external/local_xla/xla/tsl/cuda/cudart_stub.cc:32] Could not find cuda drivers on your machine, "
+        "GPU will not be used.",
         seen_in=">=2.12",
         origin="tensorflow/tsl/cuda/cudart_stub.cc (prints it when libcudart does not open)",
     ),
@@ -269,7 +291,8 @@ SIGNATURES: tuple[Signature, ...] = (
         "cudart-ignore",
         "ignore above cudart dlerror",
         r"Ignore above cudart dlerror",
-        "I tensorflow/stream_executor/cuda/cudart_stub.cc:29] Ignore above cudart dlerror if you do not have a GPU set up",
+        "I tensorflow/stream_executor/cuda/cudart_stub.cc:29] Ignore above cudart dlerror if you do not have "
+        "a GPU set up",
         seen_in=">=2.1,<2.12",
         origin="tensorflow/stream_executor/cuda/cudart_stub.cc",
     ),
@@ -283,9 +306,11 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "undefined-symbol",
         ("undefined symbol", "symbol not found in flat namespace", "error relocating "),
-        r"(?:(?<![\w./+~-])(?P<library>[\w./+~-]+\.so[\w.]*))?:? ?undefined symbol: (?!cublasGetSmCountTarget)(?P<symbol>\w+)|Symbol not found in flat namespace"
+        r"(?:(?<![\w./+~-])(?P<library>[\w./+~-]+\.so[\w.]*))?:? ?undefined symbol: "
+        r"(?!cublasGetSmCountTarget)(?P<symbol>\w+)|Symbol not found in flat namespace"
         r"|Error relocating (?P<lib2>[\w./+~-]{1,300}): (?P<s2>\w{1,200}): symbol not found",
-        "ImportError: /usr/lib/libcudnn.so.8: undefined symbol: cublasLtGetStatusString, version libcublasLt.so.11",
+        "ImportError: /usr/lib/libcudnn.so.8: undefined symbol: cublasLtGetStatusString, version "
+        "libcublasLt.so.11",
     ),
     sig(  # the file is there, with another release's contents
         "undefined-symbol",
@@ -317,9 +342,11 @@ SIGNATURES: tuple[Signature, ...] = (
             "framework tensorflow installed with version",
             "extension horovod.",
         ),
-        r"HorovodVersionMismatchError|Extension horovod\.\w{2,20} has not been built|Framework (?P<addon>tensorflow) installed with version \S{1,20} but found version"
+        r"HorovodVersionMismatchError|Extension horovod\.\w{2,20} has not been built"
+        r"|Framework (?P<addon>tensorflow) installed with version \S{1,20} but found version"
         r"|(?i:horovod) has been built with",
-        "horovod.common.exceptions.HorovodVersionMismatchError: Framework tensorflow installed with version 2.1.0 but found version 2.3.0.",
+        "horovod.common.exceptions.HorovodVersionMismatchError: Framework tensorflow installed with version "
+        "2.1.0 but found version 2.3.0.",
         lambda match, source: Symptom(source, "addon-mismatch", (("addon", "horovod"),)),
         origin="horovod/common/exceptions.py, horovod/common/util.py",
     ),

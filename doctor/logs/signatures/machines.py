@@ -30,7 +30,8 @@ SIGNATURES: tuple[Signature, ...] = (
             "waking up",
             "suspension",
         ),
-        r"\b(?:after|since|once|when(?:ever)?|until|upon|if|by)\b[^\n.]{0,50}\b(?:suspend(?:s|ed|ing)?|suspension|hibernat\w+|stand-?by|(?:goes|went|gone|put|puts|going)"
+        r"\b(?:after|since|once|when(?:ever)?|until|upon|if|by)\b[^\n.]{0,50}\b(?:suspend(?:s|ed|ing)?"
+        r"|suspension|hibernat\w+|stand-?by|(?:goes|went|gone|put|puts|going)"
         r" (?:\w+ ){0,2}to sleep|sleep mode|from sleep|woke up|wak(?:es|ing) up)\b"
         r"|\b(?:suspend(?:s|ed|ing)?|hibernat\w+|sleep|stand-?by)\b[^\n.]{0,30}\b(?:and|then|/)"
         r" ?(?:resum\w+|wak\w+)",
@@ -132,7 +133,8 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "renumbered",
         ("nvidia-smi",),
-        r"nvidia-smi\b[^\n.]{0,60}\b(?:order|number(?:s|ing|ed)?|index|indices|ids?)\b[^\n.]{0,50}\b(?:differ\w*|other|another|not"
+        r"nvidia-smi\b[^\n.]{0,60}\b(?:order|number(?:s|ing|ed)?|index|indices"
+        r"|ids?)\b[^\n.]{0,50}\b(?:differ\w*|other|another|not"
         r" the same|mismatch\w*|swapped|reversed)\b"
         r"|\b(?:order|numbering|index|indices|ids?)\b[^\n.]{0,50}\b(?:differ\w*|other|not the"
         r" same|swapped|reversed|mismatch\w*)\b[^\n.]{0,50}nvidia-smi",
@@ -164,7 +166,8 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "gpu-not-used",
         ("gpu",),
-        r"\b(?:finds?|found|sees?|saw|detects?|detected|shows?|lists?|recogni[sz]es?|gets?|registers?|reports?|has|there"
+        r"\b(?:finds?|found|sees?|saw|detects?|detected|shows?|lists?|recogni[sz]es?|gets?|registers?"
+        r"|reports?|has|there"
         r" (?:is|are)) (?:no|zero|0) (?:\w+ )?GPUs?\b(?!:\d)",
         "TensorFlow sees no GPU on the node",
         near=" no | zero | 0 ",
@@ -179,7 +182,8 @@ SIGNATURES: tuple[Signature, ...] = (
         r" ){0,2}?(?:seen?|found|detected|recogni[sz]ed|visible|available|listed|usable|work))"
         r"|(?:GPU|graphics? card|video card)s?(?: devices?)? (?:\w+ )?(?:(?:is|are|was|were|could|can)"
         r" ?(?:not|n't|never)|cannot|can not) (?:\w+"
-        r" ){0,2}?(?:seen|found|detected|recogni[sz]ed|visible|available|listed|used|accessed)\b[^\n.]{0,24}\b(?:in|inside|within|from)"
+        r" ){0,2}?(?:seen|found|detected|recogni[sz]ed|visible|available|listed|used"
+        r"|accessed)\b[^\n.]{0,24}\b(?:in|inside|within|from)"
         r" (?:\w+ ){0,2}(?:container|docker)\b",
         "in the container of the service no GPU is visible",
         near="gpu|card|device",
@@ -196,7 +200,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "device-node-closed",
         "/dev/nvidia",
-        r"^\W{0,4}c[r-][w-][\w-](?:[r-][w-][\w-])(?P<others>[r-][w-][\w-])[.+]?\s+\d+\s+\w+\s+(?P<group>[\w-]+)\s+\d+,\s*\d+\s[^\n]{0,30}?(?P<path>/dev/nvidia(?:\d+|ctl|-uvm))\b",
+        r"^\W{0,4}c[r-][w-][\w-](?:[r-][w-][\w-])(?P<others>[r-][w-][\w-])[.+]?\s+\d+\s+\w+\s+"
+        r"(?P<group>[\w-]+)\s+\d+,\s*\d+\s[^\n]{0,30}?(?P<path>/dev/nvidia(?:\d+|ctl|-uvm))\b",
         "crw-rw---- 1 root render 195, 0 Mar  3 10:11 /dev/nvidia0",
         closed,
     ),

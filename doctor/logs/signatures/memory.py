@@ -62,7 +62,8 @@ SIGNATURES: tuple[Signature, ...] = (
         r"\(GPU (?P<index>\d{1,3}); (?P<total>[\d.]{1,8} [GM]iB) total capacity; (?P<own>[\d.]{1,8} [GMK]iB)"
         r" already allocated; (?P<free>[\d.]{1,8} (?:[GMK]iB|bytes)) free"
         r"(?:; (?P<reserved>[\d.]{1,8} [GMK]iB) (?:reserved|cached))?"
-        r"|has a total capacity of (?P<whole>[\d.]{1,8} [GM]iB) of which (?P<left>[\d.]{1,8} (?:[GMK]iB|bytes)) is"
+        r"|has a total capacity of (?P<whole>[\d.]{1,8} [GM]iB) of which (?P<left>[\d.]{1,8} (?:[GMK]iB"
+        r"|bytes)) is"
         r" free\.[^\n]{0,120}\bthis process has (?P<used>[\d.]{1,8} [GMK]iB) memory in use",
         "CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 31.75 GiB total capacity; 5.22 GiB already"
         " allocated; 44.69 MiB free; 5.30 GiB reserved in total by PyTorch)",
@@ -109,8 +110,10 @@ SIGNATURES: tuple[Signature, ...] = (
         r" (?P<type>\w{3,9}))?)?(?:[^\n]{0,120}on (?P<device>\S+) by allocator (?P<allocator>\w+))?"
         r"|Out of memory while trying to allocate (?P<bytes>\d+(?= bytes)|[\d.]{1,8}[KMGT]i?B)"
         r"|Out of memory allocating [\d,]{1,20} bytes \(allocated so far"
-        r"|Out of memory error on GPU \d{1,3}\. Cannot allocate|Failed to allocate memory for requested buffer of"
-        r" size|Available memory of \d{1,20} is smaller than requested bytes|failed to allocate request for|ran out"
+        r"|Out of memory error on GPU \d{1,3}\. Cannot allocate"
+        r"|Failed to allocate memory for requested buffer of"
+        r" size|Available memory of \d{1,20} is smaller than requested bytes|failed to allocate request for"
+        r"|ran out"
         r" of GPU memory"
         r"|Failed copying input tensor[^\n]{0,200}Dst tensor is not initialized"
         r"|(?:^\W{0,8}|\}\} |Error: )failed to allocate memory(?= ?\[Op:|\s*$)",
@@ -190,7 +193,8 @@ SIGNATURES: tuple[Signature, ...] = (
         "host-killed",
         words(
             "oom-killer|oom_kill|out of memory: kill|oom-kill|exit code 137|exitcode 137|oomkilled|"
-            " memory limit|running low on memory|is killed by signal|operating system to kill|exceeded limit|out-of-memory handler|term_memlimit|oom killed|signal 9|sigkill|code: 137|code"
+            " memory limit|running low on memory|is killed by signal|operating system to kill|exceeded "
+            "limit|out-of-memory handler|term_memlimit|oom killed|signal 9|sigkill|code: 137|code"
             " 137|finished with|signal signal 9|exit code 9|signal exit code"
         ),
         r"invoked oom-killer|Out of memory: Kill(?:ed)? process|oom-kill(?:er)?\b|oom_kill event|OOM"
@@ -252,7 +256,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # what filled up before
         "host-killed",
         "killed",
-        r"\b(?:takes?|took|taking|eats?|ate|eating|uses?|used|using|consum(?:es?|ed|ing)|fills?|filled|needs?)"
+        r"\b(?:takes?|took|taking|eats?|ate|eating|uses?|used|using|consum(?:es?|ed|ing)|fills?|filled"
+        r"|needs?)"
         r" (?:up )?all (?:of the |the |my |available )?(?:system |host )?(?:memory|RAM)\b"
         r"[^\n.]{0,48}(?<!not )\b(?:is|was|gets?|got|then|be|being|and|finally) killed\b(?! by me)",
         "it takes all the memory, nearly 40GB, and is killed",
@@ -261,17 +266,22 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # of each runtime in its own words; RAPIDS names what CUDA refused in the same ones
         "host-alloc-failed",
         words(
-            "std::bad_alloc|memoryerror|cannot allocate memory|unable to allocate|not enough memory: you tried"
+            "std::bad_alloc|memoryerror|cannot allocate memory|unable to allocate|not enough memory: you "
+            "tried"
             "|java.lang.outofmemoryerror|outofmemoryexception|cannot allocate vector|heap out of memory"
             "|runtime: out of memory|insufficient memory) failed|c error: out of memory|malloc of size"
             "|out of shared memory|winerror 8]"
         ),
-        r"std::bad_alloc(?!\w|: \w)|^\W{0,8}(?:[a-z_]\w{0,30}\.){0,4}_?(?:Array|Arrow)?MemoryError\b(?!: (?:std::|cu[A-Z]))"
+        r"std::bad_alloc(?!\w|: \w)|^\W{0,8}(?:[a-z_]\w{0,30}\.){0,4}_?(?:Array"
+        r"|Arrow)?MemoryError\b(?!: (?:std::|cu[A-Z]))"
         r"|Cannot allocate memory(?! in static TLS)"
-        r"|Unable to allocate (?:(?P<size>[\d.]+ ?[KMGT]iB) for an )?array|not enough memory: you tried to allocate"
-        r"|java\.lang\.OutOfMemoryError|System\.OutOfMemoryException|cannot allocate vector of (?:size|length)"
+        r"|Unable to allocate (?:(?P<size>[\d.]+ ?[KMGT]iB) for an )?array"
+        r"|not enough memory: you tried to allocate"
+        r"|java\.lang\.OutOfMemoryError|System\.OutOfMemoryException|cannot allocate vector of (?:size"
+        r"|length)"
         r"|JavaScript heap out of memory|runtime: out of memory|\(-4:Insufficient memory\) Failed to allocate"
-        r"|\bC error: out of memory|malloc of size \d{1,20} failed|workers are out of shared memory|WinError 8\]",
+        r"|\bC error: out of memory|malloc of size \d{1,20} failed|workers are out of shared memory"
+        r"|WinError 8\]",
         "numpy.core._exceptions.MemoryError: Unable to allocate 21.6 GiB for an array with shape (60000, 224,"
         " 224, 3)",
     ),
@@ -339,7 +349,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "growth-set",
         ("allow_growth", "set_memory_growth", "force_gpu_allow_growth", "experimental.set_memory"),
-        r"allow_growth\s*=\s*True|set_memory_growth\([^\n)]{0,60},\s*(?:enable\s*=\s*)?True|TF_FORCE_GPU_ALLOW_GROWTH['\"\]]*\s*=\s*['\"]?(?:true|1)",
+        r"allow_growth\s*=\s*True|set_memory_growth\([^\n)]{0,60},\s*(?:enable\s*=\s*)?True"
+        r"|TF_FORCE_GPU_ALLOW_GROWTH['\"\]]*\s*=\s*['\"]?(?:true|1)",
         "config.gpu_options.allow_growth = True",
     ),
     sig(
@@ -365,7 +376,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "smi-process",
         ("mib |", "mib|"),
-        r"\|\s+(?P<index>\d{1,3})\s+(?:N/A\s+N/A\s+)?(?P<pid>\d{1,8})\s+(?P<type>C|G|C\+G|M\+C)\s+(?P<name>\S[^|\n]{0,80}?)\s+(?P<mib>\d{1,7})MiB\s*\|",
+        r"\|\s+(?P<index>\d{1,3})\s+(?:N/A\s+N/A\s+)?(?P<pid>\d{1,8})\s+(?P<type>C|G|C\+G"
+        r"|M\+C)\s+(?P<name>\S[^|\n]{0,80}?)\s+(?P<mib>\d{1,7})MiB\s*\|",
         "|    0   N/A  N/A      4321      C   ...envs/tf/bin/python            10845MiB |",
         smi_process,
     ),
@@ -398,7 +410,8 @@ SIGNATURES: tuple[Signature, ...] = (
         ),
         r"\b(?:used|taken|held|occupied|eaten|hogged) by (?:another|an old|an other|a"
         r" second|somebody|someone|a"
-        r" colleague)\b|\b(?:grabs?|grabbed|takes?|took|allocates?|allocated|reserves?|reserved|claims?|occup(?:y|ies|ied)|hogs?|eats?)\b(?:"
+        r" colleague)\b|\b(?:grabs?|grabbed|takes?|took|allocates?|allocated|reserves?|reserved|claims?"
+        r"|occup(?:y|ies|ied)|hogs?|eats?)\b(?:"
         r" up)?(?: nearly| almost)? all (?:of )?(?:the |its )?(?:available )?"
         r"(?:GPU |video )?(?:memory|VRAM)\b[^\n.]{0,16} (?:for|in|by|with) (?:the )?first"
         r" (?:model|process|worker|job|instance|session|program|script)\b"

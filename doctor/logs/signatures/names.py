@@ -127,7 +127,8 @@ SIGNATURES: tuple[Signature, ...] = (
         "missing-name",
         "cannot import name",
         r"ImportError: cannot import name"
-        r" ['\"]?(?P<name>multi_gpu_model|multi_gpu_utils|get_session|BatchNormalization|set_session)['\"]?(?!"
+        r" ['\"]?(?P<name>multi_gpu_model|multi_gpu_utils|get_session|BatchNormalization"
+        r"|set_session)['\"]?(?!"
         r" from|\w)",
         "ImportError: cannot import name 'multi_gpu_model'",
         lambda m, s: Symptom(s, "missing-name", (("name", m["name"]), ("module", "keras"))),

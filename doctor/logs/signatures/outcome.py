@@ -49,10 +49,12 @@ SIGNATURES: tuple[Signature, ...] = (
         "xla-compile-crash",
         words("f tensorflow/|f external/|f xla/|f0|f1"),
         r"(?:^|[\s:])F"
-        r" (?:external/(?:local_xla|org_tensorflow)/)?(?:tensorflow/compiler/)?xla/service/\S{1,120}\.cc:\d+\]"
+        r" (?:external/(?:local_xla|org_tensorflow)/)?"
+        r"(?:tensorflow/compiler/)?xla/service/\S{1,120}\.cc:\d+\]"
         r" (?P<what>[^\n]{1,160})"
         r"|\bF[01]\d{3} \d\d:\d\d:[\d.]+\s+\d+"
-        r" (?:ir_emitter|triton|gpu_compiler|nvptx_compiler|llvm_|hlo_|\w{0,40}(?:_triton|fusion|autotun|_rewriter))\w{0,40}\.cc:\d+\]"
+        r" (?:ir_emitter|triton|gpu_compiler|nvptx_compiler|llvm_|hlo_|\w{0,40}(?:_triton|fusion|autotun"
+        r"|_rewriter))\w{0,40}\.cc:\d+\]"
         r" (?P<what2>[^\n]{1,160})",
         "F external/local_xla/xla/service/gpu/ir_emitter_triton.cc:1021] Check failed:"
         " mlir::succeeded(mlir::verify(*module))",

@@ -85,9 +85,11 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # the layout of tensors that only kernels for a GPU take, on the CPU
         "gpu-layout-on-cpu",
         "only support",
-        r"\b(?P<op>\w{2,60})(?: op)? (?:currently )?only supports? (?:the )?NHWC\b|CPU implementation of (?P<op2>\w{2,60})"
+        r"\b(?P<op>\w{2,60})(?: op)? (?:currently )?only supports? (?:the )?NHWC\b"
+        r"|CPU implementation of (?P<op2>\w{2,60})"
         r" only supports? (?:the )?NHWC\b",
-        "Executor failed to create kernel. Invalid argument: Default MaxPoolingOp only supports NHWC on device"
+        "Executor failed to create kernel. Invalid argument: Default MaxPoolingOp only supports NHWC on "
+        "device"
         " type CPU",
         origin="tensorflow/core/kernels: conv_ops.cc, maxpooling_op.cc, fused_batch_norm_op.cc",
     ),
@@ -260,7 +262,9 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "gpu-index-error",
         ("indexerror: list index out of range", "indexerror: list index"),
-        r"(?:(?:gpus?|physical_devices|devices|physical_gpus)\[\s*\d+\s*\]|(?:gpus|physical_devices|gpu_devices|physical_gpus)\[\s*[a-z]\w{0,12}\s*\])[^\n]{0,80}\n(?:[^\n]{0,160}\n){0,3}?\s*IndexError:"
+        r"(?:(?:gpus?|physical_devices|devices|physical_gpus)\[\s*\d+\s*\]|(?:gpus|physical_devices"
+        r"|gpu_devices|physical_gpus)\[\s*[a-z]\w{0,12}\s*\])[^\n]{0,80}\n"
+        r"(?:[^\n]{0,160}\n){0,3}?\s*IndexError:"
         r" list index out of range",
         "    tf.config.experimental.set_memory_growth(gpus[0], True)\nIndexError: list index out of range",
         lines=4,
@@ -268,7 +272,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "gpu-index-error",
         ("indexerror: list index out of range",),
-        r"(?:gpus?|physical_devices|devices|physical_gpus)\[\s*\d+\s*\][^\n]{0,80}\n(?:[^\n]{0,160}\n){0,3}?\s*IndexError:"
+        r"(?:gpus?|physical_devices|devices|physical_gpus)\[\s*\d+\s*\][^\n]{0,80}\n"
+        r"(?:[^\n]{0,160}\n){0,3}?\s*IndexError:"
         r" list index out of range",
         "    tf.config.experimental.set_memory_growth(gpus[0], True)\nIndexError: list index out of range",
         lines=5,
@@ -279,13 +284,17 @@ SIGNATURES: tuple[Signature, ...] = (
         words(
             "nccl warn|ncclsystemerror|ncclunhandledcudaerror|ncclinternalerror|ncclinvalidusage"
             "|ncclremoteerror|nccl: |nccl error|unhandled system error|unhandled cuda error|remote process"
-            " exited or there was a network error| failed: |ncclcomminit|nccl operation|nccl is not supported|invalid usage, nccl"
+            " exited or there was a network error| failed: |ncclcomminit|nccl operation|nccl is not "
+            "supported|invalid usage, nccl"
             "|unable to load nccl|support op 'nccl|not registered 'nccl"
         ),
         r"NCCL WARN (?!Failed to open"
-        r" libibverbs)(?P<message>[^\n]{1,160})|nccl(?:(?:System|UnhandledCuda|Internal|Remote)Error|InvalidUsage)\b"
-        r"|NCCL: (?:internal error|invalid usage)|NCCL error|\bnccl[A-Z]\w{2,40}(?:\([^\n)]{0,80}\))? failed: "
-        r"|unhandled (?:system|cuda) error|remote process exited or there was a network error|No OpKernel was registered to support Op 'Nccl\w*'|Op type not"
+        r" libibverbs)(?P<message>[^\n]{1,160})|nccl(?:(?:System|UnhandledCuda|Internal|Remote)Error"
+        r"|InvalidUsage)\b"
+        r"|NCCL: (?:internal error|invalid usage)|NCCL error"
+        r"|\bnccl[A-Z]\w{2,40}(?:\([^\n)]{0,80}\))? failed: "
+        r"|unhandled (?:system|cuda) error|remote process exited or there was a network error"
+        r"|No OpKernel was registered to support Op 'Nccl\w*'|Op type not"
         r" registered 'Nccl\w*'|NCCL is not supported|NCCL operation[^\n]{0,60}failed"
         r"|invalid usage, NCCL|Unable to load NCCL",
         "NCCL WARN Call to ibv_create_qp failed",
@@ -364,7 +373,8 @@ SIGNATURES: tuple[Signature, ...] = (
         "renumbered",
         ("gpu", "device"),
         r"\b(?:GPUs|(?:GPU|device)s?(?:'s)?"
-        r" ?(?:numbers?|ind(?:ex|ices)|ids?|numbering))\b[^\n.]{0,40}\b(?:always|again)\b[^\n.]{0,20}\b(?:starts?|counts?|counted|begins?|numbered)\b"
+        r" ?(?:numbers?|ind(?:ex|ices)|ids?|numbering))\b[^\n.]{0,40}\b(?:always"
+        r"|again)\b[^\n.]{0,20}\b(?:starts?|counts?|counted|begins?|numbered)\b"
         r" (?:from|at|with) (?:0|zero)\b"
         r"|\b(?:starts?|counts?|counted|begins?|numbered)\b (?:from|at|with)"
         r" (?:0|zero)\b[^\n.]{0,60}\b(?:which|whichever|what) GPUs?\b",

@@ -89,7 +89,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "status-number",
         (" (0 vs. ", "cuda initialization failure with error"),
-        r"Check failed: CUDA_SUCCESS == (?:\w{1,40}::){0,4}cu\w{2,60}\([^\n]{0,200}\) \(0 vs\. (?P<number>\d{1,3})\)"
+        r"Check failed: CUDA_SUCCESS == (?:\w{1,40}::){0,4}cu\w{2,60}\([^\n]{0,200}\) \(0 vs\. "
+        r"(?P<number>\d{1,3})\)"
         r"|CUDA initialization failure with error:? (?P<other>\d{1,3})\b",
         "Check failed: CUDA_SUCCESS == dynload::cuCtxSetCurrent(context) (0 vs. 216)",
         numbered,

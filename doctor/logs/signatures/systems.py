@@ -30,7 +30,8 @@ def system(rank: int) -> Maker:
             yield Platform(source, "macos", rank=rank)
         elif re.search(
             r"linux|ubuntu|ubantu|unbuntu|ubunto|debian|centos|red"
-            r" ?hat|rhel|fedora|arch|manjaro|suse|mint|kali|raspbian|rocky|alma|pop!?_os|elementary|gentoo|nixos",
+            r" ?hat|rhel|fedora|arch|manjaro|suse|mint|kali|raspbian|rocky|alma|pop!?_os|elementary|gentoo"
+            r"|nixos",
             lowered,
         ):
             yield Platform(source, "linux", rank=rank)
@@ -69,7 +70,8 @@ _SYSTEMS = (
 
 _DESCRIBED = (
     r"(?:Ubuntu|Debian|CentOS|Fedora|Red"
-    r" Hat|RHEL|Linux|LMDE|Manjaro|openSUSE|SUSE|Pop!_OS|Rocky|Kali|Scientific|Oracle|elementary|Raspbian|Zorin|Arch|AlmaLinux|Gentoo|Garuda|Endeavour|NixOS|Amazon|KDE|Deepin|UOS|Kylin|Parrot|MX)"
+    r" Hat|RHEL|Linux|LMDE|Manjaro|openSUSE|SUSE|Pop!_OS|Rocky|Kali|Scientific|Oracle|elementary|Raspbian"
+    r"|Zorin|Arch|AlmaLinux|Gentoo|Garuda|Endeavour|NixOS|Amazon|KDE|Deepin|UOS|Kylin|Parrot|MX)"
 )
 """Matches lsb_release's description of a system, but not a page's own description in the lines at its
 head."""
@@ -146,7 +148,9 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "platform-windows",
         (":\\", ".dll", "\\lib\\site-packages", "win_amd64", "on win32", " mingw64 ", " mingw32 "),
-        r"(?<![\w/])[A-Za-z]:\\\w[\w.-]{0,40}\.[a-z]\w{1,3}\b|\b[A-Z]:\\+(?:Users|Program|Windows|Python|Anaconda|ProgramData|\w+\\)|\\lib\\site-packages|cu\w+64_\d+\.dll|(?:nvcuda|msvcp140(?:_1)?|vcruntime140(?:_1)?)\.dll|(?<!`)\bwin_amd64\b|\]"
+        r"(?<![\w/])[A-Za-z]:\\\w[\w.-]{0,40}\.[a-z]\w{1,3}\b|\b[A-Z]:\\+(?:Users|Program|Windows|Python"
+        r"|Anaconda|ProgramData|\w+\\)|\\lib\\site-packages|cu\w+64_\d+\.dll|(?:nvcuda|msvcp140(?:_1)?"
+        r"|vcruntime140(?:_1)?)\.dll|(?<!`)\bwin_amd64\b|\]"
         r" on win32| MINGW(?:64|32) [~/]",
         r"C:\Users\me\anaconda3\lib\site-packages\tensorflow\__init__.py",
         platform("windows"),

@@ -25,7 +25,9 @@ def part_missing(match: re.Match[str], source: Source) -> Fact | None:
     part = next(value for value in found.values() if value)
     stem = part.lower()
     if "tensorflow" in stem:
-        return LibraryNotLoaded(source, f"lib{part.partition('.')[0].partition('/')[0]}", match[0], "absent", None)
+        return LibraryNotLoaded(
+            source, f"lib{part.partition('.')[0].partition('/')[0]}", match[0], "absent", None
+        )
     if by == "linker" and not stem.startswith(("cu", "nv", "nccl")):
         return None
     whole = by == "linker" and stem == "cuda"
@@ -45,7 +47,8 @@ SIGNATURES: tuple[Signature, ...] = (
         ),
         r"(?P<compiler>unsupported (?:GNU|clang|Microsoft Visual Studio) version)"
         r"|Unsupported gpu architecture '(?P<old>compute_(?:[1-3]\d|5[0-3]))'"
-        r"|detected CUDA version \((?P<have>[\d.]{1,8})\) mismatches the version that was used to compile \w{2,20}"
+        r"|detected CUDA version \((?P<have>[\d.]{1,8})\) mismatches the version that was used to compile"
+        r" \w{2,20}"
         r" \((?P<wanted>[\d.]{1,8})\)",
         "crt/host_config.h:129:2: error: #error -- unsupported GNU version! gcc versions later than 8 are not"
         " supported!",
@@ -54,18 +57,24 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "toolkit-part-missing",
         words(
-            "cannot find -l|unable to find library -l|library not found for -l|cannot open input file '|cannot open file '|.h: no"
-            " such file|.h': no such file|nvcc: |nvcc'|could not find cu|could not find nccl|no cmake_cuda_compiler|cuda_home"
+            "cannot find -l|unable to find library -l|library not found for -l|cannot open input file "
+            "'|cannot open file '|.h: no"
+            " such file|.h': no such file|nvcc: |nvcc'|could not find cu|could not find nccl|no "
+            "cmake_cuda_compiler|cuda_home"
             " environment|cannot find cuda library|cannot find cuda toolkit|could not find any c"
         ),
         r"(?:cannot find|unable to find library|library not found for) -l:?(?:lib)?(?P<library>\w{2,40})"
         r"|cannot open (?:input )?file '(?P<lib>\w{2,40})\.lib'"
-        r"|fatal error[^\n]{0,40}: '?(?:[\w./+-]{0,200}/)?(?P<header>(?:cud\w{0,40}|cu[a-z]{3,12}|nvToolsExt|nccl|tensorflow/c/c_api)\.h)'?:"
+        r"|fatal error[^\n]{0,40}: '?(?:[\w./+-]{0,200}/)?(?P<header>(?:cud\w{0,40}|cu[a-z]{3,12}|nvToolsExt"
+        r"|nccl|tensorflow/c/c_api)\.h)'?:"
         r" No such file"
-        r"|(?:No such file or directory: '|sh: (?:\d: )?|bash: )(?P<other>(?:[\w./+-]{0,200}/)?nvcc)(?:'|: (?:command )?not"
-        r" found)|(?:No (?P<o2>CMAKE_CUDA_COMPILER) could be found|(?P<o3>CUDA_HOME) environment variable is not set"
+        r"|(?:No such file or directory: '|sh: (?:\d: )?|bash: )(?P<other>(?:[\w./+-]{0,200}/)?nvcc)(?:'"
+        r"|: (?:command )?not"
+        r" found)|(?:No (?P<o2>CMAKE_CUDA_COMPILER) could be found"
+        r"|(?P<o3>CUDA_HOME) environment variable is not set"
         r"|Could NOT find (?P<o4>CUDA|CUDNN|CUDAToolkit|NCCL) \(missing|Could not find (?P<o5>CUDA Toolkit)"
-        r"|Cannot find (?P<o6>cuda (?:library \S{2,60}|toolkit path))|Could not find any (?P<o7>cu\w{1,20}\.h) matching)",
+        r"|Cannot find (?P<o6>cuda (?:library \S{2,60}|toolkit path))"
+        r"|Could not find any (?P<o7>cu\w{1,20}\.h) matching)",
         "/usr/bin/ld: cannot find -lcudart: No such file or directory",
         part_missing,
         origin="GNU ld, lld, Apple's ld64, MSVC's link; gcc; CMake; TensorFlow's find_cuda_config.py; torch's"

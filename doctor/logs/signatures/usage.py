@@ -31,7 +31,8 @@ SIGNATURES: tuple[Signature, ...] = (
         r"(?:uses?|using|runs? on|running on|(?:keeps?|still|always|only|just) (?:on"
         r" )?(?:runs?|running|trains?|training|works?|working) (?:by|with|in)) (?:only )?(?:the |my"
         r" )?CPU\b|GPU (?:is )?(?:not|n't|never) (?:being"
-        r" )?(?:used|found|detected|recognized|recognised|visible|available)|(?:not|n't|cannot|can't|doesn't|does"
+        r" )?(?:used|found|detected|recognized|recognised|visible|available)|(?:not|n't|cannot|can't|doesn't"
+        r"|does"
         r" not|isn't) (?:\w+ )?(?:use|using|detect|find|see|recogni[sz]e)(?:ing)? (?:\w+ ){0,3}GPU|no GPU"
         r" (?:found|detected|device)",
         "TensorFlow does not use my GPU",
@@ -63,7 +64,8 @@ SIGNATURES: tuple[Signature, ...] = (
         ),
         r"\b(?:low|lower|poor|bad|little|minimal|hardly any) GPU (?:usage|utili[sz]ation|use|load|activity)\b"
         r"|\bGPU(?:(?:'s)?"
-        r" (?:usage|util(?:i[sz]ation)?|use|load|activity)|-util(?:i[sz]ation)?)\b[^\n.]{0,24}\b(?:low|poor|zero|minimal|tiny|(?:under|below|only|around|about|at"
+        r" (?:usage|util(?:i[sz]ation)?|use|load|activity)|-util(?:i[sz]ation)?)\b[^\n.]{0,24}\b(?:low|poor"
+        r"|zero|minimal|tiny|(?:under|below|only|around|about|at"
         r" most|up to|than) [1-4]?\d ?%|0 ?%|at 0)(?![\w%])"
         r"|\bGPU spen[dt]s?[^\n.]{0,24}\bat 0 ?%|(?<![A-Z])GPU[^\n,.，。]{0,8}利用率[^\n,.，。"
         r"]{0,6}(?:低|不高|不超过 ?[1-4]?\d ?%|只有 ?[1-4]?\d ?%|上不去)"

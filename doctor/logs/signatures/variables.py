@@ -39,14 +39,16 @@ SIGNATURES: tuple[Signature, ...] = (
             "nvidia_driver_capabilities",
             "hip_visible_devices",
         ),
-        r"(?P<name>CUDA_VISIBLE_DEVICES|NVIDIA_VISIBLE_DEVICES|NVIDIA_DRIVER_CAPABILITIES)['\"]?\]?\s*(?:==?|,|:)\s*(?P<value>\"[^\"\n]{0,60}\"|'[^'\n]{0,60}'|[\w,./:-]{0,60})(?![\w(])",
+        r"(?P<name>CUDA_VISIBLE_DEVICES|NVIDIA_VISIBLE_DEVICES|NVIDIA_DRIVER_CAPABILITIES)['\"]?\]?\s*(?:==?"
+        r"|,|:)\s*(?P<value>\"[^\"\n]{0,60}\"|'[^'\n]{0,60}'|[\w,./:-]{0,60})(?![\w(])",
         'os.environ["CUDA_VISIBLE_DEVICES"] = "-1"',
         env,
     ),
     sig(  # a name that CUDA does not read
         "variable-misspelt",
         "cuda_vis",
-        r"(?<!\w)(?P<name>(?!CUDA_VISIBLE_DEVICES(?!\w))CUDA_VIS[A-Z]{2,8}_D[A-Z]{3,8})(?:['\"]\])?\s?=\s?['\"]?(?:-?\d|['\"])",
+        r"(?<!\w)(?P<name>(?!CUDA_VISIBLE_DEVICES(?!\w))CUDA_VIS[A-Z]{2,8}_D[A-Z]{3,8})"
+        r"(?:['\"]\])?\s?=\s?['\"]?(?:-?\d|['\"])",
         'os.environ["CUDA_VISIBLE_DEVICE"] = "0"',
     ),
     sig(  # the same in a sentence
@@ -87,9 +89,12 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "env-var",
         words(
-            "tf_force_gpu_allow_growth|tf_gpu_allocator|xla_flags|tf_cpp_min_log_level|tf_use_legacy_keras|cuda_device_order|cuda_home=|cuda_path=|cuda_home|cuda_path"
+            "tf_force_gpu_allow_growth|tf_gpu_allocator|xla_flags|tf_cpp_min_log_level|tf_use_legacy_keras|"
+            "cuda_device_order|cuda_home=|cuda_path=|cuda_home|cuda_path"
         ),
-        r"(?P<name>TF_FORCE_GPU_ALLOW_GROWTH|TF_GPU_ALLOCATOR|XLA_FLAGS|TF_XLA_FLAGS|TF_CPP_MIN_LOG_LEVEL|TF_USE_LEGACY_KERAS|CUDA_DEVICE_ORDER|CUDA_HOME|CUDA_PATH)['\"]?\]?\s*=\s*(?P<value>\"[^\"\n]{0,120}\"|'[^'\n]{0,120}'|[^\s'\";]{0,120})",
+        r"(?P<name>TF_FORCE_GPU_ALLOW_GROWTH|TF_GPU_ALLOCATOR|XLA_FLAGS|TF_XLA_FLAGS|TF_CPP_MIN_LOG_LEVEL"
+        r"|TF_USE_LEGACY_KERAS|CUDA_DEVICE_ORDER|CUDA_HOME|CUDA_PATH)['\"]?\]?\s*=\s*"
+        r"(?P<value>\"[^\"\n]{0,120}\"|'[^'\n]{0,120}'|[^\s'\";]{0,120})",
         "export TF_GPU_ALLOCATOR=cuda_malloc_async",
         env,
     ),

@@ -90,7 +90,8 @@ SIGNATURES: tuple[Signature, ...] = (
         r"\b(?:missing|no|without|lacks?|lacking|miss(?:es)?|(?:does|did|do|has|have)(?: not|n't) (?:seem to"
         r" )?(?:have|contain|include|ship|come with|bring|carry)) (?:the |any |a )?(?:NVIDIA )?(?:cuDNN|CUDA"
         r" Deep Neural Network)\b"
-        r"(?! ?(?:v?\d|error|handle|kernel|support|version|path|convolution|implementation|algorithm|rnn|lstm|gru))"
+        r"(?! ?(?:v?\d|error|handle|kernel|support|version|path|convolution|implementation|algorithm|rnn|lstm"
+        r"|gru))"
         r"|\bcuDNN (?:library |libraries |drivers? )?(?:(?:is|are|was|were)"
         r" missing|(?:is|are|was|were|seems)(?: not|n't) (?:to be"
         r" )?(?:installed|included|there|present|part)|(?:is|was) never installed|does(?: not|n't) (?:seem to"
@@ -213,8 +214,10 @@ SIGNATURES: tuple[Signature, ...] = (
         ("tensorflow-gpu", "tensorflow_gpu"),
         r"(?:同时|都)[^\n，。]{0,8}(?:安?装)[^\n，。]{0,8}tensorflow(?![-_]gpu)[^\n，。"
         r"]{0,6}(?:和|与|跟|以及)[^\n，。"
-        r"]{0,4}tensorflow[-_]gpu|tensorflow(?![-_]gpu)\W{0,3}(?:和|与|跟|以及)\W{0,3}tensorflow[-_]gpu\W{0,3}(?:同时|都)"
-        r"|(?:tensorflow(?![-_]gpu)\W{0,3}(?:と|와|과|랑|이랑)\W{0,3}tensorflow[-_]gpu|tensorflow[-_]gpu\W{0,3}(?:と|와|과|랑|이랑)\W{0,3}tensorflow(?![-_]gpu))[^\n。"
+        r"]{0,4}tensorflow[-_]gpu|tensorflow(?![-_]gpu)\W{0,3}(?:和|与|跟"
+        r"|以及)\W{0,3}tensorflow[-_]gpu\W{0,3}(?:同时|都)"
+        r"|(?:tensorflow(?![-_]gpu)\W{0,3}(?:と|와|과|랑|이랑)\W{0,3}tensorflow[-_]gpu|tensorflow[-_]gpu\W{0,3}(?:と"
+        r"|와|과|랑|이랑)\W{0,3}tensorflow(?![-_]gpu))[^\n。"
         r"]{0,12}(?:両方|同時|둘 ?다|모두|같이|동시)"
         r"|(?:sowohl|tanto|ambos|entrambi|i\W|и|les deux)[^\n.]{0,20} tensorflow(?![-_]gpu)\W{1,4}(?:als"
         r" auch|como|y|e|и|und|et|i)\W{1,3}(?:el |o |le |la )?tensorflow[-_]gpu",
@@ -232,7 +235,8 @@ SIGNATURES: tuple[Signature, ...] = (
         "both-packages",
         ("tensorflow-gpu", "tensorflow gpu", "gpu version", "tensorflow_gpu"),
         r"(?<!\bI )(?<!\bhad )(?<!\bhave )(?<!\bwe"
-        r" )\b(?:pulls?|brings?|installs?|installed|drags?|puts?|downloads?|replac\w+|overwr\w+|overrid\w+)\b[^\n.]{0,60}\btensorflow\b(?![-_"
+        r" )\b(?:pulls?|brings?|installs?|installed|drags?|puts?|downloads?|replac\w+|overwr\w+"
+        r"|overrid\w+)\b[^\n.]{0,60}\btensorflow\b(?![-_"
         r" ]?gpu)[^\n.]{0,60}\b(?:cpu|although|(?:even )?(?:though|when|if)|while|instead"
         r" of|over|despite|ignor\w+)\b[^\n.]{0,40}\b(?:tensorflow[-_ ]gpu|gpu version)"
         r"|\btensorflow[-_ ]gpu\b[^\n.]{0,60}\b(?:is |gets |was"
@@ -245,7 +249,8 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|\bgpu version\b[^\n.]{0,24}\b(?:overridden|overwritten|replaced|shadowed)"
         r" (?:by|with)\b[^\n.]{0,16}\bCPU\b"
         r"|\btensorflow[-_"
-        r" ]gpu\b[^\n]{0,100}\b(?:pull\w*|brings?|brought|drag\w*|draws?|drew|drawn|switch\w*)\b[^\n.]{0,40}\btensorflow\b(?![-_"
+        r" ]gpu\b[^\n]{0,100}\b(?:pull\w*|brings?|brought|drag\w*|draws?|drew|drawn"
+        r"|switch\w*)\b[^\n.]{0,40}\btensorflow\b(?![-_"
         r" ]?gpu)[^\n.]{0,24}\bCPU\b",
         "the plugin installs tensorflow (the CPU version) although tensorflow-gpu is there",
     ),

@@ -193,7 +193,8 @@ def _undriven(case: Case, symptom: Symptom) -> Finding:
     log = piped(run("sudo", "dmesg"), run("grep", "NVRM"))
     return found(
         "driver-not-loaded",
-        "The driver's kernel module runs, but it drives no GPU: this one was taken from it, or the module does"
+        "The driver's kernel module runs, but it drives no GPU: this one was taken from it, or the module "
+        "does"
         " not support it. Open modules are for Turing and later; Blackwell needs them.",
         [symptom, *case.facts.of(DriverVersion)[:1]],
         title="NVIDIA's kernel module runs, but it does not drive this GPU",

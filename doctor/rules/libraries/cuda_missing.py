@@ -42,7 +42,14 @@ def asked_for(case: Case) -> bool:
     "cuda-missing",
     "The CUDA libraries that this TensorFlow loads are not on this machine",
     explains=("cudnn-missing", *NO_GPU_SINCE),
-    needs=(LibraryNotLoaded, "toolkit-part-missing", "gpu-skipped", "cudart-stub", "cuda-libraries-error", "xla-gpu-listed"),
+    needs=(
+        LibraryNotLoaded,
+        "toolkit-part-missing",
+        "gpu-skipped",
+        "cudart-stub",
+        "cuda-libraries-error",
+        "xla-gpu-listed",
+    ),
 )
 def cuda_missing(case: Case) -> Iterator[Finding]:
     """A CUDA library that this TensorFlow build loads is not on the machine, in any version.
@@ -120,7 +127,8 @@ def cuda_missing(case: Case) -> Iterator[Finding]:
         )
     else:
         text = (
-            "TensorFlow prints 'Could not find cuda drivers' if libcudart does not load; despite its words the"
+            "TensorFlow prints 'Could not find cuda drivers' if libcudart does not load; despite its words "
+            "the"
             " line says nothing about the driver. Either CUDA's libraries are not installed for this"
             " TensorFlow, or there is no driver and no GPU, and the line is harmless. nvidia-smi shows which."
         )

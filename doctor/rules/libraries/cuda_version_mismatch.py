@@ -186,7 +186,8 @@ def _compiling(refused: list[Symptom]) -> Finding:
     elif old:
         text = f"The installed CUDA toolkit no longer compiles for {old}: the code is meant for older GPUs."
         cure = (
-            "Take that architecture out of the build's list unless the GPU is so old, else use an older toolkit"
+            "Take that architecture out of the build's list unless the GPU is so old, else use an older "
+            "toolkit"
         )
     else:
         text = (

@@ -18,7 +18,13 @@ from doctor.rules.registry import found, rule
     "cudnn-missing",
     "CUDA loads; cuDNN is not on this machine",
     explains=NO_GPU_SINCE,
-    needs=(LibraryNotLoaded, "toolkit-part-missing", "cudnn-not-opened", "cudnn-said-missing", "cudnn-symbol-missing"),
+    needs=(
+        LibraryNotLoaded,
+        "toolkit-part-missing",
+        "cudnn-not-opened",
+        "cudnn-said-missing",
+        "cudnn-symbol-missing",
+    ),
 )
 def cudnn_missing(case: Case) -> Iterator[Finding]:
     """CUDA loads, but cuDNN is not on the machine.

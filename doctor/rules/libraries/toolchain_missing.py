@@ -132,7 +132,8 @@ def xla_toolchain_missing(case: Case) -> Iterator[Finding]:
     yield found(
         "xla-toolchain-missing",
         f"Every library that this TensorFlow loads for the GPU is there, but XLA would not find {said}. XLA"
-        " compiles for Keras's optimizers from 2.11 on, for `fit` from 2.16 on, and wherever jit_compile=True is"
+        " compiles for Keras's optimizers from 2.11 on, for `fit` from 2.16 on, and wherever "
+        "jit_compile=True is"
         " set; there the program fails."
         if said
         else "The GPU itself works, but XLA, which compiles on this machine, does not find "

@@ -109,7 +109,8 @@ def _read_source_archive(remote: Remote, file: IndexFile, length: int) -> WheelT
         content_of_all = unpack.decompress(remote.read(file.url, 0, length), 16 * SMALL_ARCHIVE)
         if unpack.unconsumed_tail:
             raise ArchiveError(
-                f"{file.url}: it contains more than {16 * SMALL_ARCHIVE} bytes, which no withdrawn release does"
+                f"{file.url}: it contains more than {16 * SMALL_ARCHIVE} bytes, which no withdrawn release "
+                f"does"
             )
         with tarfile.open(fileobj=io.BytesIO(content_of_all), mode="r:") as archive:
             name = min((name for name in archive.getnames() if name.endswith("/PKG-INFO")), key=len)

@@ -165,7 +165,8 @@ FIRES = (
             created("Tesla T4", "7.5", 13803),
             loaded_cudnn(8401),
             "Could not load symbol cublasGetSmCountTarget from libcublas.so.11. Error:"
-            " /opt/envs/tensorflow-gpu/lib/python3.9/site-packages/tensorflow/python/../../../../libcublas.so.11:"
+            " /opt/envs/tensorflow-gpu/lib/python3.9/site-packages/tensorflow/python/../../../../"
+            "libcublas.so.11:"
             " undefined symbol: cublasGetSmCountTarget",
             "12/12 [==============================] - 1s 13ms/step",
         ),

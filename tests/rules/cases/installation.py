@@ -129,7 +129,8 @@ FIRES = (
         "pip breaks off on Windows over long paths",
         "pip install tensorflow\nERROR: Could not install packages due to an OSError: [Errno 2] No such file"
         " or directory:"
-        " 'C:\\\\Users\\\\mira\\\\AppData\\\\Roaming\\\\Python\\\\Python39\\\\site-packages\\\\tensorflow\\\\include\\\\external\\\\dlpack.h'\nHINT:"
+        " 'C:\\\\Users\\\\mira\\\\AppData\\\\Roaming\\\\Python\\\\Python39\\\\site-packages\\\\tensorflow\\\\"
+        "include\\\\external\\\\dlpack.h'\nHINT:"
         " This error might have occurred since this system does not have Windows Long Path support"
         " enabled.\n",
         "Long Path",
@@ -356,9 +357,11 @@ FIRES = (
         "tf-no-wheel",
         "the address of a wheel that was never put there",
         "$ pip install --upgrade"
-        " https://storage.googleapis.com/tensorflow/mac/cpu/tensorflow-1.2.0-cp37-cp37m-macosx_10_11_x86_64.whl\n"
+        " https://storage.googleapis.com/tensorflow/mac/cpu/tensorflow-1.2.0-cp37-cp37m-"
+        "macosx_10_11_x86_64.whl\n"
         "  HTTP error 404 while getting"
-        " https://storage.googleapis.com/tensorflow/mac/cpu/tensorflow-1.2.0-cp37-cp37m-macosx_10_11_x86_64.whl\n",
+        " https://storage.googleapis.com/tensorflow/mac/cpu/tensorflow-1.2.0-cp37-cp37m-"
+        "macosx_10_11_x86_64.whl\n",
         "HTTP error 404",
         words=("a wheel that does not exist",),
     ),

@@ -15,7 +15,8 @@ _CURED = (
 """Narrower than HELPED: "growth works" does not say which failure it resolved."""
 _PINNED = r"(?:numpy|protobuf|h5py|typing[_-]extensions|ml[_-]dtypes)"
 _GONE_IN_2 = (
-    "Session|placeholder|contrib|ConfigProto|GPUOptions|InteractiveSession|get_default_graph|global_variables_initializer|layers|app|flags|variable_scope"
+    "Session|placeholder|contrib|ConfigProto|GPUOptions|InteractiveSession|get_default_graph|"
+    "global_variables_initializer|layers|app|flags|variable_scope"
     "|get_variable|reset_default_graph|train|logging|set_random_seed|log"
 )
 
@@ -46,7 +47,8 @@ SIGNATURES: tuple[Signature, ...] = (
             "gpu variant",
         ),
         r"(?<!un)(?<!re)(?<!re-)\binstall(?:ed|ing)?\b (?:\w+"
-        rf" ){{0,3}}?[`'\"]{{0,2}}{_PACKAGE}[^\n]{{0,50}}?{_NOW}|{_PACKAGE}[^\n.,;]{{0,24}}(?<!un)(?<!re)(?<!re-)\binstalled\b[^\n]{{0,30}}?{_NOW}"
+        rf" ){{0,3}}?[`'\"]{{0,2}}{_PACKAGE}[^\n]{{0,50}}?{_NOW}"
+        rf"|{_PACKAGE}[^\n.,;]{{0,24}}(?<!un)(?<!re)(?<!re-)\binstalled\b[^\n]{{0,30}}?{_NOW}"
         rf"|{_NOW}[^\n]{{0,24}}\b(?:after|by|when|once|with|as soon"
         r" as)\b[^\n.;]{0,16}(?<!un)(?<!re)(?<!re-)\binstall(?:ed|ing)?\b (?:\w+"
         rf" ){{0,3}}?[`'\"]{{0,2}}{_PACKAGE}",
@@ -72,7 +74,9 @@ SIGNATURES: tuple[Signature, ...] = (
         r" ]{0,12}?\b(?:versions?|packages?|builds?|tensorflow)\b[^\n]{0,24}?install"
         r"|\binstall\w*[^\n.]{0,16} both\b(?: the| a)? (?:cpu|normal)[^\n.]{0,24}\band\b(?: the| a)?"
         r" gpu\b[-\w ]{0,12}?\b(?:versions?|packages?|builds?|tensorflow)\b"
-        r"|\b(?:uninstall|remov)\w*\b[^\n.]{0,30}\b(?:whatever|everything|anything|all)\b[^\n.]{0,24}\btensorflow\b[^\n.]{0,50}\b(?:only|just|again|re-?install\w*)\b[^\n.]{0,24}tensorflow[-_"
+        r"|\b(?:uninstall|remov)\w*\b[^\n.]{0,30}\b(?:whatever|everything|anything"
+        r"|all)\b[^\n.]{0,24}\btensorflow\b[^\n.]{0,50}\b(?:only|just|again"
+        r"|re-?install\w*)\b[^\n.]{0,24}tensorflow[-_"
         r" ]gpu",
         "I had both the CPU and the GPU version installed",
         near="both|uninstall|remov",
@@ -97,7 +101,8 @@ SIGNATURES: tuple[Signature, ...] = (
         r"\btensorflow[-_]gpu\b(?![^\n.;]{0,50}\bGPU (?:is|was|has|got)\b)[^\n.;]{0,50}\b(?:has"
         r" been|was|is|been|got) (?:\w+ )?(?:removed|discontinued|dropped|gone|no"
         r" longer)\b|\btensorflow[-_]gpu[`'\"]? (?:package )?(?:no longer exists|does(?: not|n't) exist any"
-        r" ?more)|\btensorflow[-_]gpu\b[^\n.]{0,24}\b(?:fail\w*|error\w*|broken|stub)\b[^\n.]{0,16}\b(?:since|from|after|with)"
+        r" ?more)|\btensorflow[-_]gpu\b[^\n.]{0,24}\b(?:fail\w*|error\w*|broken|stub)\b[^\n.]{0,16}\b(?:since"
+        r"|from|after|with)"
         r" 2\.1[2-9]",
         "the package tensorflow-gpu has been removed",
         near="removed|discontinued|dropped|gone|no longer|any more|anymore|2.1",
@@ -106,7 +111,8 @@ SIGNATURES: tuple[Signature, ...] = (
         "shadowing-file",
         ("tensorflow.py", "keras.py"),
         r"\brenam\w*\b[^\n.]{0,40}?[`'\""
-        r" ](?P<path>(?:tensorflow|keras)\.py)\b|\b(?:file|script|program|module)\b[^\n.]{0,16}\b(?:named|called)"
+        r" ](?P<path>(?:tensorflow|keras)\.py)\b|\b(?:file|script|program|module)\b[^\n.]{0,16}\b(?:named"
+        r"|called)"
         r" [`'\"]{0,2}(?P<p2>(?:tensorflow|keras)\.py)\b",
         "I had a script called tensorflow.py",
         near="renam|named|called",
@@ -115,7 +121,8 @@ SIGNATURES: tuple[Signature, ...] = (
         "python-package-conflict",
         ("numpy", "protobuf", "h5py", "typing_extensions", "typing-extensions", "ml_dtypes", "ml-dtypes"),
         rf"\binstall\w*(?: -\S+)* [`'\"]?{_PINNED} ?(?:[<=~]=?|<)?"
-        rf" ?v?\d[\d.]*[^\n]{{0,50}}?{HELPED}|{HELPED}[^\n]{{0,40}}\b(?:downgrad|install|pin)\w*[^\n.]{{0,16}}\b{_PINNED}"
+        rf" ?v?\d[\d.]*[^\n]{{0,50}}?{HELPED}|{HELPED}[^\n]{{0,40}}\b(?:downgrad|install"
+        rf"|pin)\w*[^\n.]{{0,16}}\b{_PINNED}"
         r" ?(?:to |[<=~]=?|<)? ?v?\d"
         rf"|{_TF}[-\w. ]{{0,16}} (?:does not|doesn't|is not|isn't|won't|cannot) (?:like|support|work"
         rf" with|compatible with|go with|run with) {_PINNED} ?v?\d",
@@ -144,7 +151,8 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "other-process",
         ("memory", "vram"),
-        r"\b(?:notebooks?|jupyter|kernel|session|script|process(?:es)?|program|terminal|debugger|pycharm|spyder|python)\b[^\n.]{0,40}?\b(?:holds?|held|holding|hogg\w+|occup\w+|keeps?|kept|took"
+        r"\b(?:notebooks?|jupyter|kernel|session|script|process(?:es)?|program|terminal|debugger|pycharm"
+        r"|spyder|python)\b[^\n.]{0,40}?\b(?:holds?|held|holding|hogg\w+|occup\w+|keeps?|kept|took"
         r" up)\b[^\n.]{0,24}\b(?:memory|vram)\b",
         "an old notebook still held all the GPU memory",
         lambda m, s: Symptom(s, "other-process", (("held", "yes"),)),
@@ -219,7 +227,8 @@ SIGNATURES: tuple[Signature, ...] = (
         "known-defect",
         ("bug in", "bug of", "bug with", "regression in", "regression of", "regression with"),
         r"\b(?:bug|regression) (?:in|of|with) (?:tensorflow|tf)?[-"
-        r" ]?v?(?P<release>[12]\.\d+(?:\.\d+)?)\b[^\n]{0,50}?\b(?:fixed|solved|resolved|gone|works|working|fine)\b[^\n\d]{0,16}(?P<better>[12]\.\d+(?:\.\d+)?)\b",
+        r" ]?v?(?P<release>[12]\.\d+(?:\.\d+)?)\b[^\n]{0,50}?\b(?:fixed|solved|resolved|gone|works|working"
+        r"|fine)\b[^\n\d]{0,16}(?P<better>[12]\.\d+(?:\.\d+)?)\b",
         "it is a bug in 2.4.0, fixed in 2.4.1",
         lambda m, s: Symptom(
             s,
@@ -263,7 +272,9 @@ SIGNATURES: tuple[Signature, ...] = (
         ("memory", "oom"),
         r"\b(?:k-?folds?|cross[- ]?validation|in a (?:for )?loop|after (?:a few|some|several|many|\d+)"
         r" (?:epochs?|iterations?|models?|folds?|runs?|trials?))\b[^\n]{0,80}\b(?:out of memory|OOM)\b"
-        r"|\bmemory\b[^\n.]{0,30}\b(?:accumulat|cumulativ)\w*|\b(?:accumulat|cumulativ)\w*\b[^\n.]{0,60}\bmemory\b|\ballocat\w*\b[^\n.]{0,24}\bmemory\b[^\n.]{0,16}\b(?:in|on|at|with)"
+        r"|\bmemory\b[^\n.]{0,30}\b(?:accumulat|cumulativ)\w*|\b(?:accumulat"
+        r"|cumulativ)\w*\b[^\n.]{0,60}\bmemory\b|\ballocat\w*\b[^\n.]{0,24}\bmemory\b[^\n.]{0,16}\b(?:in|on"
+        r"|at|with)"
         r" (?:each|every)\b",
         "with KFold cross validation I run out of memory",
         near="fold|validation|in a loop|in a for loop|after |accumulat|cumulativ|each|every",
@@ -334,7 +345,8 @@ SIGNATURES: tuple[Signature, ...] = (
         r"\b(?:restart|shut|clos)\w*\b[^\n.]{0,16}"
         r" (?:kernels?|notebooks?|jupyter)\b[^\n]{0,80}\bmemory\b|\b(?:another|other)"
         r" (?:tasks?|users?)\b[^\n.]{0,24}\b(?:on|us\w+|occup\w+|took|tak\w+)\b[^\n.]{0,16}"
-        r" GPU|\b(?:workmate|colleague|somebody|someone)s?\b[^\n.]{0,24}\b(?:used|using|uses|ran|running|loaded|took|held|occupied)\b[^\n.]{0,30}\b(?:GPU|memory)\b",
+        r" GPU|\b(?:workmate|colleague|somebody|someone)s?\b[^\n.]{0,24}\b(?:used|using|uses|ran|running"
+        r"|loaded|took|held|occupied)\b[^\n.]{0,30}\b(?:GPU|memory)\b",
         "another task was running on your GPU",
         lambda m, s: Symptom(s, "other-process", (("held", "yes"),)),
         near="memory|gpu",

@@ -86,7 +86,9 @@ SIGNATURES: tuple[Signature, ...] = (
             "non-root",
             "nonroot",
         ),
-        rf"(?:{_ROOT})[^\n.]{{0,90}}\b(?:not|n't|nothing|fails?|only|but|while|no)\b[^\n.]{{0,40}}\b(?:{_USER})|(?:{_ROOT})[^\n]{{0,90}}\b(?:{_USER})[^\n.]{{0,30}}(?:\b(?:not|nothing|fails?|no|none)\b|n't\b)"
+        rf"(?:{_ROOT})[^\n.]{{0,90}}\b(?:not|n't|nothing|fails?|only|but|while"
+        rf"|no)\b[^\n.]{{0,40}}\b(?:{_USER})|(?:{_ROOT})[^\n]{{0,90}}\b(?:{_USER})[^\n.]{{0,30}}(?:\b(?:not"
+        rf"|nothing|fails?|no|none)\b|n't\b)"
         rf"|\b(?:{_USER})[^\n.]{{0,60}}(?:\b(?:not|nothing|fails?|no|none)\b|n't\b)[^\n]{{0,60}}(?:{_ROOT})",
         "the GPU is found as root but not as a normal user",
         by_the_root_user,
@@ -103,7 +105,8 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "no-matching-distribution",
         ("pip", "conda", "poetry"),
-        rf"{_PIP}[^\n.,;]{{0,40}}?(?P<name>tensorflow(?:[-_](?:gpu|cpu))?){_FIND}(?:it|one|versions?|match\w*|distributions?|packages?|wheels?)\b"
+        rf"{_PIP}[^\n.,;]{{0,40}}?(?P<name>tensorflow(?:[-_](?:gpu|cpu))?){_FIND}(?:it|one|versions?|match\w*"
+        rf"|distributions?|packages?|wheels?)\b"
         rf"|{_PIP}[^\n.,;]{{0,40}}?{_FIND}(?P<n2>tensorflow(?:[-_](?:gpu|cpu))?)\b",
         "pip install tensorflow-gpu doesn't find any version",
         not_found_by_pip,
@@ -124,10 +127,12 @@ SIGNATURES: tuple[Signature, ...] = (
         r"\b(?:only|just|nothing but)\b (?:(?:ever|able|to)"
         r" )*(?:shows?|sees?|lists?|finds?|detects?|recogni[sz]es|gives?|prints?|reports?) (?:me |up )?(?:the"
         r" |my |a )?CPUs?\b(?!"
-        r" (?:time|usage|load|temperature|utili|frequenc|name|model|info|cores?|threads?|part|section|tab|page|version|build))"
+        r" (?:time|usage|load|temperature|utili|frequenc|name|model|info|cores?|threads?|part|section|tab"
+        r"|page|version|build))"
         r"|\b(?:shows?|sees?|lists?|finds?|detects?|recogni[sz]es|gives?|prints?|reports?)(?: me| up)?"
         r" (?:only|just|nothing but) (?:the |my |a )?CPUs?\b(?!"
-        r" (?:time|usage|load|temperature|utili|frequenc|name|model|info|cores?|threads?|part|section|tab|page|version|build))",
+        r" (?:time|usage|load|temperature|utili|frequenc|name|model|info|cores?|threads?|part|section|tab"
+        r"|page|version|build))",
         "tensorflow only shows the CPU",
         near="cpu",
     ),
@@ -146,7 +151,9 @@ SIGNATURES: tuple[Signature, ...] = (
         r"\b(?:wants?|wanted|needs?|(?:looks?|looking|asks?|asking|search(?:es|ing)?)"
         r" for|requires?|expects?|(?:tries|trying) to (?:open|load|find)) (?:the |for )?(?:library |file"
         r" )?[`'\"]{0,2}"
-        r"(?P<name>lib(?:cu|nv)\w{2,16}\.so\.\d[\d.]*|cu\w{2,10}64_\d{1,3}(?:\.dll)?)[`'\"]{0,2}[^\n.]{0,24}?\b(?:but|while|whereas|although|and)\b[^\n]{0,30}\b(?:have|has|got|installed|there"
+        r"(?P<name>lib(?:cu|nv)\w{2,16}\.so\.\d[\d.]*|cu\w{2,10}64_\d{1,3}"
+        r"(?:\.dll)?)[`'\"]{0,2}[^\n.]{0,24}?\b(?:but|while|whereas|although|and)\b[^\n]{0,30}\b(?:have|has"
+        r"|got|installed|there"
         r" is|only|is)\b",
         "it wants libcudart.so.10.0 but I have CUDA 10.1",
         asked_for,

@@ -201,7 +201,8 @@ SIGNATURES: tuple[Signature, ...] = (
         "cuda-version",
         ("nvidia/cuda:", "cuda-repo-", "cuda-toolkit-", *glued(("cuda_",), DIGITS)),
         # an image that is started for nvidia-smi tries the GPU, and is not what the rest is about
-        r"(?:nvidia/cuda:|cuda-repo-[a-z]+\d+-|cuda-toolkit-|cuda_)(?P<version>\d{1,2}[.-]\d{1,2}(?:\.\d{1,3})?)(?=[-_.\s:]|$)(?![\w.-]{0,40}["
+        r"(?:nvidia/cuda:|cuda-repo-[a-z]+\d+-|cuda-toolkit-"
+        r"|cuda_)(?P<version>\d{1,2}[.-]\d{1,2}(?:\.\d{1,3})?)(?=[-_.\s:]|$)(?![\w.-]{0,40}["
         r" '\"`]{1,3}nvidia-smi)",
         "FROM nvidia/cuda:8.0-cudnn5-devel",
         cuda(PROSE),

@@ -67,7 +67,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cudnn-version",
         ("cudnn-",),
-        r"cudnn-(?:\d{1,2}\.\d-)?(?:linux|windows\w*|local|osx)[\w.-]{0,40}?-v?(?P<version>(?:\d+\.\d+\.\d+(?:\.\d+)?|(?<=-v)\d\.\d|(?<=-v)\d(?=\.(?:tgz|zip|solitairetheme8)\b)))",
+        r"cudnn-(?:\d{1,2}\.\d-)?(?:linux|windows\w*|local|osx)[\w.-]{0,40}?-v?(?P<version>(?:\d+\.\d+\.\d+"
+        r"(?:\.\d+)?|(?<=-v)\d\.\d|(?<=-v)\d(?=\.(?:tgz|zip|solitairetheme8)\b)))",
         "sudo tar -xvf cudnn-10.0-linux-x64-v7.6.5.32.tgz",
         cudnn(PROSE),
     ),

@@ -95,7 +95,9 @@ SIGNATURES: tuple[Signature, ...] = (
             "驱动|ドライバ|드라이버|treiber|драйвер|pilote|controlador|libcuda.so.|nvidia-smi|nvidia"
             " driver|driver version"
         ),
-        rf"(?:驱动|ドライバ|드라이버|[Tt]reiber|драйвер\S{{0,3}}|\bpilotes?\b|\bcontrolador(?:es)?\b)[^\n\d]{{0,24}}(?P<version>{_DRIVER})(?!\w|\.\w)|libcuda\.so\.(?P<v2>{_DRIVER})(?!\w|\.\w)|NVIDIA-SMI:"
+        rf"(?:驱动|ドライバ|드라이버|[Tt]reiber|драйвер\S{{0,3}}|\bpilotes?\b"
+        rf"|\bcontrolador(?:es)?\b)[^\n\d]{{0,24}}(?P<version>{_DRIVER})(?!\w|\.\w)"
+        rf"|libcuda\.so\.(?P<v2>{_DRIVER})(?!\w|\.\w)|NVIDIA-SMI:"
         rf" ?(?P<v3>{_DRIVER})(?!\w|\.\w)",
         "看显卡驱动的版本，我这里是388.13",
         lambda m, s: DriverVersion(s, m["version"] or m["v2"] or m["v3"], "any", PROSE),

@@ -144,7 +144,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "module-loaded",
         ("cuda/", "cudatoolkit/", "cudnn/", "python/"),
-        r"(?<![\w/.:@-])(?P<name>cuda|cudatoolkit|cudnn|python)/v?(?P<version>\d{1,2}\.\d{1,2}(?:\.\d{1,3}){0,2})(?![\w/])",
+        r"(?<![\w/.:@-])(?P<name>cuda|cudatoolkit|cudnn|python)/v?(?P<version>\d{1,2}\.\d{1,2}"
+        r"(?:\.\d{1,3}){0,2})(?![\w/])",
         "  2) cuda/11.2   3) cuDNN/8.1.1-CUDA-11.2",
         module,
     ),
@@ -183,7 +184,8 @@ SIGNATURES: tuple[Signature, ...] = (
         "stated-package",
         ("tensorflow",),
         r"\bpip3? install (?:-{1,2}[\w-]{1,20}"
-        rf" ){{0,4}}[\"']?(?P<name>{_PIP_NAME})(?:\[[\w,-]{{1,24}}\])?(?:==(?P<version>\d{{1,2}}\.\d{{1,2}}[\w.]{{0,8}}))?(?![\w-])"
+        rf" ){{0,4}}[\"']?(?P<name>{_PIP_NAME})(?:\[[\w,-]{{1,24}}\])?(?:=="
+        rf"(?P<version>\d{{1,2}}\.\d{{1,2}}[\w.]{{0,8}}))?(?![\w-])"
         rf"|\bpip3?(?:, | \(| package )(?P<name2>{_PIP_NAME})(?:\[[\w,-]{{1,24}}\])?(?![\w-])",
         "pip install tensorflow-gpu==2.4.0",
         package,
@@ -258,7 +260,8 @@ SIGNATURES: tuple[Signature, ...] = (
         r"\bnothing (?:is |was )?found\b|\bpip\b[^\n.]{0,30}\b(?:can ?not|can't|could ?n[o']t|does"
         r" ?n[o']t|doesn't|will not|won't|fails?|failed|refuses|gives up|finds? (?:no|nothing))\b"
         r"|\bpip3? install\b[^\n。"
-        r"]{0,60}(?:找不到|失败|报错|没有找到)|\binstallation\b[^\n.]{0,20}\bpip\b[^\n.]{0,12}\bfail|(?:can't|cannot|unable"
+        r"]{0,60}(?:找不到|失败|报错|没有找到)|\binstallation\b[^\n.]{0,20}\bpip\b[^\n.]{0,12}\bfail|(?:can't|cannot"
+        r"|unable"
         r" to) (?:get it )?install\w*\b[^\n.]{0,24}\bpip\b",
         "pip cannot find it",
     ),
@@ -303,7 +306,9 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "crash-said",
         words("crash|dies|abort|exits|segfault"),
-        r"\b(?:crash(?:es|ed)?|dies|aborts?|exits|segfaults?)\b[^\n.]{0,40}\b(?:first|conv\w*|step|fit|train\w*|layer|batch|predict\w*)\b|\b(?:first|fit|batch|train\w*)\b[^\n.]{0,30}\b(?:crash(?:es)?|dies|aborts?)\b",
+        r"\b(?:crash(?:es|ed)?|dies|aborts?|exits|segfaults?)\b[^\n.]{0,40}\b(?:first|conv\w*|step|fit"
+        r"|train\w*|layer|batch|predict\w*)\b|\b(?:first|fit|batch|train\w*)\b[^\n.]{0,30}\b(?:crash(?:es)?"
+        r"|dies|aborts?)\b",
         "it crashes at the first convolution",
     ),
     spoken(

@@ -73,14 +73,16 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "python-version",
         ("site-packages", "dist-packages", "lib/python3", "lib/python2", "lib\\python3", "lib\\python2"),
-        r"[/\\]python(?P<version>[23]\.\d{1,2})[/\\](?:site|dist)-packages|[/\\]lib[/\\]python(?P<v2>[23]\.\d{1,2})[/\\]",
+        r"[/\\]python(?P<version>[23]\.\d{1,2})[/\\](?:site|dist)-packages"
+        r"|[/\\]lib[/\\]python(?P<v2>[23]\.\d{1,2})[/\\]",
         '  File "/usr/local/lib/python3.5/dist-packages/tensorflow/python/pywrap_tensorflow.py", line 58',
         lambda m, s: PythonVersion(s, m["version"] or m["v2"], rank=FORM),
     ),
     sig(
         "python-version",
         (*glued(("python2", "python3"), DIGITS), "pythonsoftwarefoundation.python"),
-        r"[/\\]Python(?P<version>[23]\d{1,2})(?:[-_](?:32|64))?[/\\](?:lib|python|scripts)|PythonSoftwareFoundation\.Python\.(?P<v2>3\.\d+)",
+        r"[/\\]Python(?P<version>[23]\d{1,2})(?:[-_](?:32|64))?[/\\](?:lib|python|scripts)"
+        r"|PythonSoftwareFoundation\.Python\.(?P<v2>3\.\d+)",
         r"C:\Users\me\AppData\Local\Programs\Python\Python37\lib\site-packages\tensorflow\__init__.py",
         lambda m, s: PythonVersion(s, m["v2"] or f"{m['version'][0]}.{m['version'][1:]}", rank=FORM),
     ),
@@ -102,7 +104,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "python-version",
         ("python  ",),
-        r"^[\s>$#]{0,4}python\s{2,40}(?P<version>[23]\.\d{1,2}\.\d{1,2})(?:\s{1,40}\w+_\w+(?:\s+[\w/-]+)?)?\s*$",
+        r"^[\s>$#]{0,4}python\s{2,40}(?P<version>[23]\.\d{1,2}\.\d{1,2})(?:\s{1,40}\w+_\w+"
+        r"(?:\s+[\w/-]+)?)?\s*$",
         "python                    3.9.12               h12debd9_0",
         py(MEASURED),
     ),
@@ -124,7 +127,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "python-version",
         ("python2.", "python3.", "python-version", "python_version", "--python ", "--python="),
-        r"(?<![\w/\\.-])python(?P<version>[23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w/\\.-])|(?:--python(?:-version)?|python_version)["
+        r"(?<![\w/\\.-])python(?P<version>[23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w/\\.-])|(?:--python(?:-version)?"
+        r"|python_version)["
         r" =]{1,3}['\"]?(?P<v2>[23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w.])",
         "python3.6.5 + jupyter lab",
         lambda m, s: PythonVersion(s, m["version"] or m["v2"], rank=PROSE),

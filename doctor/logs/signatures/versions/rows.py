@@ -89,7 +89,9 @@ SIGNATURES: tuple[Signature, ...] = (
             *words("tensorflow|cudnn|cuda|driver|treiber|controlador|pilote|驱动|python"),
         ),
         r"^[\s>]{0,6}\|\s{0,20}(?!\s)[*_`]{0,3}(?P<what>(?:tf|[^|\n*_`]{0,20}?(?:"
-        r" tf|tensorflow|cudnn|cuda|driver|controlador|pilote|treiber|驱动|python))[^|\n*_`]{0,20}?)(?<!\s)[*_`]{0,3}\s{0,30}\|\s{0,20}[*_`]{0,3}v?(?P<version>\d{1,3}(?:\.\d{1,5}){1,3})(?P<rest>[^|\n]{0,60})\|",
+        r" tf|tensorflow|cudnn|cuda|driver|controlador|pilote|treiber|驱动"
+        r"|python))[^|\n*_`]{0,20}?)(?<!\s)[*_`]{0,3}\s{0,30}\|\s{0,20}[*_`]{0,3}v?(?P<version>\d{1,3}"
+        r"(?:\.\d{1,5}){1,3})(?P<rest>[^|\n]{0,60})\|",
         "| CUDA Toolkit | 12.4.1 | installed |",
         row,
         near=("|",),

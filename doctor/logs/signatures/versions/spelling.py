@@ -27,7 +27,8 @@ MOVED = (
 _WANTED = (
     r"\b(?:requires?|needs?|wants?|expects?|supports?|built (?:for|against|with)|compiled"
     r" (?:for|with|against)|compatible with|looking for"
-    r"|looks for|instead of|should be|must be|(?:has|have) to be|try|not|no|upgrade to|downgrade to|install|need|search(?:es|ing)?"
+    r"|looks for|instead of|should be|must be|(?:has|have) to be|try|not|no|upgrade to|downgrade to|install"
+    r"|need|search(?:es|ing)?"
     r" for|for|than|below|above|before|until|since|from)"
     r"\s+(?:the\s+|a\s+|an\s+)?$"
     r"|(?:低于|高于|小于|大于|不低于|需要|要求|要|只到|最高到?|最低|至少|支持(?:一下)?|必须)\s?(?:是|为)?\s?$"
@@ -75,7 +76,8 @@ _GPU = r"(?:gpus?|cards?|graphics card|grafikkarte|\w{0,4}-?gpu)"
 _WORKS = lazy.compile(
     rf"\b(?:works|worked|is working|(?:is|was|are|were)(?: all)?"
     rf" (?:fine|ok|okay)|läuft|lief|funktioniert|geht|funciona\w{{0,3}}|marche|fonctionne)\b"
-    r"|\b(?:finds?|found|detects?|detected|sees?|saw|shows?|lists?|recogni[sz]e[sd]?|uses?|used|registers?)\b(?:"
+    r"|\b(?:finds?|found|detects?|detected|sees?|saw|shows?|lists?|recogni[sz]e[sd]?|uses?|used"
+    r"|registers?)\b(?:"
     rf" \w{{1,12}}){{0,2}} {_GPU}\b"
     rf"|\b{_GPU} (?:is|was|are|were|gets|got)"
     r" (?:found|detected|seen|recogni[sz]ed|used|there|visible|available|listed)\b"
@@ -87,7 +89,8 @@ _WORKS = lazy.compile(
 _DOES = lazy.compile(r"\b(?:does|do|did)\b", re.IGNORECASE)
 """Matches how a clause that says so may end, anywhere in a block."""
 _NOT_SO = lazy.compile(
-    r"n't\b|\b(?:not|no|never|neither|cannot|nothing|none|only|cpu|fail\w*|errors?|until|if|whether|should|would|could|may|might|will|i|we|want\w*|try|"
+    r"n't\b|\b(?:not|no|never|neither|cannot|nothing|none|only|cpu|fail\w*|errors?|until|if|whether|should"
+    r"|would|could|may|might|will|i|we|want\w*|try|"
     r"nicht|kein\w*|non|pas|sin|нет|не)\b|不|没|無|ない|\?",
     re.IGNORECASE,
 )

@@ -108,7 +108,9 @@ SIGNATURES: tuple[Signature, ...] = (
             "tf.version",
             "tensorflow.version",
         ),
-        rf"(?:tf|tensorflow)\.(?:__version__|version\.VERSION|VERSION)\)?['\"]?\s{{0,20}}(?:\n(?:Out\s?\[\d{{0,6}}\]:)?\s{{0,40}}|[:=]{{1,3}}\s{{0,40}}|\s{{1,20}})['\"]?v?(?P<version>{RELEASE})['\"]?(?!\w)",
+        rf"(?:tf|tensorflow)\.(?:__version__|version\.VERSION"
+        rf"|VERSION)\)?['\"]?\s{{0,20}}(?:\n(?:Out\s?\[\d{{0,6}}\]:)?\s{{0,40}}|[:=]{{1,3}}\s{{0,40}}"
+        rf"|\s{{1,20}})['\"]?v?(?P<version>{RELEASE})['\"]?(?!\w)",
         ">>> tf.__version__\n'2.3.1'",
         tensorflow(MEASURED),
         lines=2,
@@ -178,7 +180,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "tensorflow-version",
         glued(LISTED, LISTING),
-        rf"^[\s│|>$#*-]{{0,8}}(?P<package>{TF})(?:==|\s{{1,40}}|\s*\|\s*)(?P<version>{RELEASE})(?:\s+[\w_]+){{0,2}}\s*[|│]?$",
+        rf"^[\s│|>$#*-]{{0,8}}(?P<package>{TF})(?:==|\s{{1,40}}"
+        rf"|\s*\|\s*)(?P<version>{RELEASE})(?:\s+[\w_]+){{0,2}}\s*[|│]?$",
         "tensorflow-gpu         2.3.1",
         tensorflow(MEASURED, package=True),
         unlogged=True,
@@ -186,7 +189,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "tensorflow-version",
         ("tensorflow-", "tensorflow_gpu-", "tensorflow_cpu-", "tensorflow_intel-", "tensorflow_macos-"),
-        r"(?P<package>tensorflow(?:_gpu|_cpu|_intel|_macos)?)-(?P<version>\d\.\d+\.\d+(?:rc\d)?)(?:-cp\d|\.dist-info|-py\d|\.tar)",
+        r"(?P<package>tensorflow(?:_gpu|_cpu|_intel|_macos)?)-(?P<version>\d\.\d+\.\d+(?:rc\d)?)(?:-cp\d"
+        r"|\.dist-info|-py\d|\.tar)",
         "tensorflow_gpu-1.13.1-cp37-cp37m-win_amd64.whl",
         tensorflow(PROSE, package=True),
     ),
@@ -205,9 +209,11 @@ SIGNATURES: tuple[Signature, ...] = (
             " =|tensorflow-gpu =|tensorflow_gpu =|tensorflow-cpu"
             " =|tensorflow-cpu=|tensorflow_cpu=|tensorflow_cpu =|tensorflow-macos"
             " =|tensorflow_macos=|tensorflow_macos"
-            " =|tensorflow-gpu[|tensorflow_gpu[|tensorflow-cpu[|tensorflow_cpu[|tensorflow-macos[|tensorflow_macos["
+            " =|tensorflow-gpu[|tensorflow_gpu[|tensorflow-cpu[|tensorflow_cpu[|tensorflow-macos[|"
+            "tensorflow_macos["
         ),
-        rf"(?<![\w>])(?P<package>tensorflow(?:[-_](?:gpu|cpu|macos))?)(?:\[[\w-]+\])?\s?={{1,2}}\s?(?P<version>{RELEASE})(?![\w*])",
+        rf"(?<![\w>])(?P<package>tensorflow(?:[-_](?:gpu|cpu|macos))?)(?:\[[\w-]+\])?\s?={{1,2}}\s?"
+        rf"(?P<version>{RELEASE})(?![\w*])",
         "pip install tensorflow-gpu==1.14.0",
         tensorflow(PROSE, package=True),
     ),
@@ -237,9 +243,11 @@ SIGNATURES: tuple[Signature, ...] = (
         "tensorflow-version",
         glued(("tensorflow", "-gpu", "_gpu", "tf"), (" ", "=", "-")),
         rf"(?<![\w.-])(?:tensorflow(?:[-_]gpu)?|tf)[ =-]{{1,3}}v?(?P<first>{RELEASE})(?![\w/])[^\n]{{1,160}}?"
-        r"(?:(?<!\w)(?:with|in|on|to|for|from|since|under|install(?:ed|ing)?|updated|upgraded|mit|auf|ab|в|с|на|ставлю)|[,.;:]|==)\s?(?:version"
+        r"(?:(?<!\w)(?:with|in|on|to|for|from|since|under|install(?:ed|ing)?|updated|upgraded|mit|auf|ab|в|с"
+        r"|на|ставлю)|[,.;:]|==)\s?(?:version"
         r" |v)?"
-        r"(?<![\d.])(?P<version>[12]\.\d{1,2}(?:\.\d{1,2})?(?:rc\d)?)(?![\w/%]|\.\d|\s?(?:[gm]i?b|[gm]hz|x|times|s|sec\w*|min\w*|h|hours?)\b)",
+        r"(?<![\d.])(?P<version>[12]\.\d{1,2}(?:\.\d{1,2})?(?:rc\d)?)(?![\w/%]|\.\d|\s?(?:[gm]i?b|[gm]hz|x"
+        r"|times|s|sec\w*|min\w*|h|hours?)\b)",
         "TF 2.10 works on my GPU, in 2.12 the list is empty",
         after_one_that_works,
         near="0.|1.|2.",
@@ -267,7 +275,8 @@ SIGNATURES: tuple[Signature, ...] = (
         "tensorflow-version",
         ("-dev20", ".dev20"),
         r"(?<!not"
-        r" )\b(?:have|has|had|install(?:ed|s)?|using|uses?|got|runs?|running)\b[^\n.]{0,40}?\b(?P<package>tf[-_]nightly(?:[-_]gpu)?)\b["
+        r" )\b(?:have|has|had|install(?:ed|s)?|using|uses?|got|runs?"
+        r"|running)\b[^\n.]{0,40}?\b(?P<package>tf[-_]nightly(?:[-_]gpu)?)\b["
         r" '\"`(=:v]{1,5}(?P<version>\d\.\d{1,2}\.\d[-.]dev20\d{6})\b",
         "the environment has tf-nightly-gpu '2.6.0-dev20210520'",
         tensorflow(FORM),
