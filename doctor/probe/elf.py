@@ -255,9 +255,7 @@ class _Window:
         return ""
 
 
-def _chain(
-    file: _Window, start: int | None, shape: str, limit: int
-) -> Iterator[tuple[int, tuple[int, ...]]]:
+def _chain(file: _Window, start: int | None, shape: str, limit: int) -> Iterator[tuple[int, tuple[int, ...]]]:
     """The records of a linked list, each as (offset, fields): the last field is the distance to the next
     record, 0 at the end."""
     size = struct.calcsize(shape)

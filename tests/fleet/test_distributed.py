@@ -175,9 +175,7 @@ CASES: list[tuple[str, list[object], bool | None, str]] = [
 ]
 
 
-@each(
-    "configs, agrees, why", [case[1:] for case in CASES]
-)
+@each("configs, agrees, why", [case[1:] for case in CASES])
 def test_tf_config_against_the_nodes(configs: list[object], agrees: bool | None, why: str) -> None:
     found = verdict(node("n1", configs[0]), node("n2", configs[1]))
     assert found[0] is agrees, found

@@ -71,9 +71,7 @@ def test_every_option_of_a_session_is_a_field_of_its_message():
     } <= used
 
 
-@each(
-    "version", ["1.4", "1.15.5", "2.0.0", "2.3.1", "2.4", "2.15", "2.16.1", "2.21.0", None]
-)
+@each("version", ["1.4", "1.15.5", "2.0.0", "2.3.1", "2.4", "2.15", "2.16.1", "2.21.0", None])
 def test_every_snippet_is_python_in_every_era(version):
     for _, program in programs(version or ""):
         compile(program, "snippet", "exec")
