@@ -31,206 +31,92 @@ class Status(NamedTuple):
     common: bool = False
 
 
-_CRASH = "launch-failed"
-_MPS = "mps-failed"
+def _table(driver: str, runtime: str, rows: str) -> tuple[Status, ...]:
+    """Statuses from lines "number NAME Name | words | symptom | marks"; driver, runtime: what the names begin
+    with."""
+    found = []
+    for row in rows.strip().splitlines():
+        names, words, symptom, *marks = row.split(" | ")
+        number, name, own = names.split()
+        found.append(
+            Status(
+                int(number), driver + name, runtime + own, words, symptom.strip("-"),
+                "starting" in "".join(marks), "common" in "".join(marks),
+            )
+        )  # fmt: skip
+    return tuple(found)
 
-CUDA: tuple[Status, ...] = tuple(
-    Status(number, f"CUDA_ERROR_{name}", f"cudaError{runtime}", *rest)
-    for number, name, runtime, *rest in (
-        (2, "OUT_OF_MEMORY", "MemoryAllocation", "out of memory", "cuda-out-of-memory", False, True),
-        (3, "NOT_INITIALIZED", "InitializationError", "initialization error", "", True, True),
-        (34, "STUB_LIBRARY", "StubLibrary", "CUDA driver is a stub library", "", True),
-        (100, "NO_DEVICE", "NoDevice", "no CUDA-capable device is detected", "no-device-shown", True),
-        (101, "INVALID_DEVICE", "InvalidDevice", "invalid device ordinal", "invalid-ordinal"),
-        (
-            35,
-            "INSUFFICIENT_DRIVER",
-            "InsufficientDriver",
-            "CUDA driver version is insufficient for CUDA runtime version",
-            "driver-insufficient",
-        ),
-        (
-            46,
-            "DEVICE_UNAVAILABLE",
-            "DevicesUnavailable",
-            "busy or unavailable",
-            "device-busy",
-        ),
-        (
-            216,
-            "CONTEXT_ALREADY_IN_USE",
-            "DeviceAlreadyInUse",
-            "exclusive-thread device already in use by a different thread",
-            "device-busy",
-        ),
-        (
-            209,
-            "NO_BINARY_FOR_GPU",
-            "NoKernelImageForDevice",
-            "no kernel image is available",
-            "no-kernel-image",
-        ),
-        (200, "INVALID_IMAGE", "InvalidKernelImage", "device kernel image is invalid", "no-kernel-image"),
-        (
-            98,
-            "INVALID_DEVICE_FUNCTION",
-            "InvalidDeviceFunction",
-            "invalid device function",
-            "function-not-in-build",
-        ),
-        (218, "INVALID_PTX", "InvalidPtx", "a PTX JIT compilation failed", "ptx-invalid"),
-        (
-            222,
-            "UNSUPPORTED_PTX_VERSION",
-            "UnsupportedPtxVersion",
-            "PTX was compiled with an unsupported toolchain",
-            "ptx-unsupported",
-        ),
-        (
-            221,
-            "JIT_COMPILER_NOT_FOUND",
-            "JitCompilerNotFound",
-            "PTX JIT compiler library not found",
-            "jit-failed",
-        ),
-        (
-            214,
-            "ECC_UNCORRECTABLE",
-            "ECCUncorrectable",
-            "uncorrectable ECC error",
-            "ecc-error",
-        ),
-        (
-            220,
-            "NVLINK_UNCORRECTABLE",
-            "NvlinkUncorrectable",
-            "uncorrectable NVLink error",
-            "hardware-error",
-        ),
-        (
-            721,
-            "CONTAINED",
-            "Contained",
-            "Invalid access of peer GPU memory",
-            "hardware-error",
-        ),
-        (
-            217,
-            "PEER_ACCESS_UNSUPPORTED",
-            "PeerAccessUnsupported",
-            "peer access is not supported",
-            "peer-access",
-        ),
-        (711, "TOO_MANY_PEERS", "TooManyPeers", "peer mapping resources exhausted", "peer-access"),
-        (
-            700,
-            "ILLEGAL_ADDRESS",
-            "IllegalAddress",
-            "illegal memory access was encountered",
-            "illegal-address",
-        ),
-        (
-            701,
-            "LAUNCH_OUT_OF_RESOURCES",
-            "LaunchOutOfResources",
-            "too many resources requested for launch",
-            _CRASH,
-        ),
-        (702, "LAUNCH_TIMEOUT", "LaunchTimeout", "launch timed out and was terminated", _CRASH),
-        (710, "ASSERT", "Assert", "device-side assert triggered", _CRASH),
-        (714, "HARDWARE_STACK_ERROR", "HardwareStackError", "hardware stack error", _CRASH),
-        (
-            715,
-            "ILLEGAL_INSTRUCTION",
-            "IllegalInstruction",
-            "an illegal instruction was encountered",
-            _CRASH,
-        ),
-        (716, "MISALIGNED_ADDRESS", "MisalignedAddress", "misaligned address", _CRASH),
-        (
-            717,
-            "INVALID_ADDRESS_SPACE",
-            "InvalidAddressSpace",
-            "operation not supported on global/shared address space",
-            _CRASH,
-        ),
-        (718, "INVALID_PC", "InvalidPc", "invalid program counter", _CRASH),
-        (719, "LAUNCH_FAILED", "LaunchFailure", "unspecified launch failure", _CRASH),
-        (
-            304,
-            "OPERATING_SYSTEM",
-            "OperatingSystem",
-            "OS call failed or operation not supported on this OS",
-            "",
-            True,
-        ),
-        (800, "NOT_PERMITTED", "NotPermitted", "operation not permitted", "", True, True),
-        (802, "SYSTEM_NOT_READY", "SystemNotReady", "system not yet initialized", "system-not-ready"),
-        (
-            803,
-            "SYSTEM_DRIVER_MISMATCH",
-            "SystemDriverMismatch",
-            "unsupported display driver / cuda driver combination",
-            "system-driver-mismatch",
-        ),
-        (
-            804,
-            "COMPAT_NOT_SUPPORTED_ON_DEVICE",
-            "CompatNotSupportedOnDevice",
-            "forward compatibility was attempted on non supported HW",
-            "compat-not-supported",
-        ),
-        (
-            805,
-            "MPS_CONNECTION_FAILED",
-            "MpsConnectionFailed",
-            "MPS client failed to connect to the MPS control daemon or the MPS server",
-            _MPS,
-        ),
-        (806, "MPS_RPC_FAILURE", "MpsRpcFailure", "MPS server and client process mismatched", _MPS),
-        (
-            807,
-            "MPS_SERVER_NOT_READY",
-            "MpsServerNotReady",
-            "MPS server is not ready to accept new MPS client requests",
-            _MPS,
-        ),
-        (
-            808,
-            "MPS_MAX_CLIENTS_REACHED",
-            "MpsMaxClientsReached",
-            "the hardware resources required to create MPS client have been exhausted",
-            _MPS,
-        ),
-        (
-            809,
-            "MPS_MAX_CONNECTIONS_REACHED",
-            "MpsMaxConnectionsReached",
-            "the hardware resources required to support device connections have been exhausted",
-            _MPS,
-        ),
-        (999, "UNKNOWN", "Unknown", "unknown error", "cuda-unknown-error", False, True),
-    )
+
+CUDA: tuple[Status, ...] = _table(
+    "CUDA_ERROR_",
+    "cudaError",
+    """
+  2 OUT_OF_MEMORY MemoryAllocation | out of memory | cuda-out-of-memory | common
+  3 NOT_INITIALIZED InitializationError | initialization error | - | starting common
+ 34 STUB_LIBRARY StubLibrary | CUDA driver is a stub library | - | starting
+100 NO_DEVICE NoDevice | no CUDA-capable device is detected | no-device-shown | starting
+101 INVALID_DEVICE InvalidDevice | invalid device ordinal | invalid-ordinal
+ 35 INSUFFICIENT_DRIVER InsufficientDriver \
+    | CUDA driver version is insufficient for CUDA runtime version | driver-insufficient
+ 46 DEVICE_UNAVAILABLE DevicesUnavailable | busy or unavailable | device-busy
+216 CONTEXT_ALREADY_IN_USE DeviceAlreadyInUse \
+    | exclusive-thread device already in use by a different thread | device-busy
+209 NO_BINARY_FOR_GPU NoKernelImageForDevice | no kernel image is available | no-kernel-image
+200 INVALID_IMAGE InvalidKernelImage | device kernel image is invalid | no-kernel-image
+ 98 INVALID_DEVICE_FUNCTION InvalidDeviceFunction | invalid device function | function-not-in-build
+218 INVALID_PTX InvalidPtx | a PTX JIT compilation failed | ptx-invalid
+222 UNSUPPORTED_PTX_VERSION UnsupportedPtxVersion \
+    | PTX was compiled with an unsupported toolchain | ptx-unsupported
+221 JIT_COMPILER_NOT_FOUND JitCompilerNotFound | PTX JIT compiler library not found | jit-failed
+214 ECC_UNCORRECTABLE ECCUncorrectable | uncorrectable ECC error | ecc-error
+220 NVLINK_UNCORRECTABLE NvlinkUncorrectable | uncorrectable NVLink error | hardware-error
+721 CONTAINED Contained | Invalid access of peer GPU memory | hardware-error
+217 PEER_ACCESS_UNSUPPORTED PeerAccessUnsupported | peer access is not supported | peer-access
+711 TOO_MANY_PEERS TooManyPeers | peer mapping resources exhausted | peer-access
+700 ILLEGAL_ADDRESS IllegalAddress | illegal memory access was encountered | illegal-address
+701 LAUNCH_OUT_OF_RESOURCES LaunchOutOfResources | too many resources requested for launch | launch-failed
+702 LAUNCH_TIMEOUT LaunchTimeout | launch timed out and was terminated | launch-failed
+710 ASSERT Assert | device-side assert triggered | launch-failed
+714 HARDWARE_STACK_ERROR HardwareStackError | hardware stack error | launch-failed
+715 ILLEGAL_INSTRUCTION IllegalInstruction | an illegal instruction was encountered | launch-failed
+716 MISALIGNED_ADDRESS MisalignedAddress | misaligned address | launch-failed
+717 INVALID_ADDRESS_SPACE InvalidAddressSpace \
+    | operation not supported on global/shared address space | launch-failed
+718 INVALID_PC InvalidPc | invalid program counter | launch-failed
+719 LAUNCH_FAILED LaunchFailure | unspecified launch failure | launch-failed
+304 OPERATING_SYSTEM OperatingSystem | OS call failed or operation not supported on this OS | - | starting
+800 NOT_PERMITTED NotPermitted | operation not permitted | - | starting common
+802 SYSTEM_NOT_READY SystemNotReady | system not yet initialized | system-not-ready
+803 SYSTEM_DRIVER_MISMATCH SystemDriverMismatch \
+    | unsupported display driver / cuda driver combination | system-driver-mismatch
+804 COMPAT_NOT_SUPPORTED_ON_DEVICE CompatNotSupportedOnDevice \
+    | forward compatibility was attempted on non supported HW | compat-not-supported
+805 MPS_CONNECTION_FAILED MpsConnectionFailed \
+    | MPS client failed to connect to the MPS control daemon or the MPS server | mps-failed
+806 MPS_RPC_FAILURE MpsRpcFailure | MPS server and client process mismatched | mps-failed
+807 MPS_SERVER_NOT_READY MpsServerNotReady \
+    | MPS server is not ready to accept new MPS client requests | mps-failed
+808 MPS_MAX_CLIENTS_REACHED MpsMaxClientsReached \
+    | the hardware resources required to create MPS client have been exhausted | mps-failed
+809 MPS_MAX_CONNECTIONS_REACHED MpsMaxConnectionsReached \
+    | the hardware resources required to support device connections have been exhausted | mps-failed
+999 UNKNOWN Unknown | unknown error | cuda-unknown-error | common
+""",
 )
 """The statuses of CUDA's driver and runtime that say something of a machine, a build or a program. The words
 of the others (an invalid argument, say) name no cause."""
 
-NVML: tuple[Status, ...] = tuple(
-    Status(number, f"NVML_ERROR_{name}", f"NVMLError_{python}", words, symptom)
-    for number, name, python, words, symptom in (
-        (9, "DRIVER_NOT_LOADED", "DriverNotLoaded", "Driver Not Loaded", "smi-no-driver"),
-        (4, "NO_PERMISSION", "NoPermission", "Insufficient Permissions", "device-node-permission"),
-        (15, "GPU_IS_LOST", "GpuIsLost", "GPU is lost", "gpu-lost"),
-        (16, "RESET_REQUIRED", "ResetRequired", "GPU requires reset", "gpu-lost"),
-        (999, "UNKNOWN", "Unknown", "Unknown Error", "nvml-unknown-error"),
-        (
-            17,
-            "OPERATING_SYSTEM",
-            "OperatingSystem",
-            "The operating system has blocked the request",
-            "nvml-blocked",
-        ),
-    )
+NVML: tuple[Status, ...] = _table(
+    "NVML_ERROR_",
+    "NVMLError_",
+    """
+  9 DRIVER_NOT_LOADED DriverNotLoaded | Driver Not Loaded | smi-no-driver
+  4 NO_PERMISSION NoPermission | Insufficient Permissions | device-node-permission
+ 15 GPU_IS_LOST GpuIsLost | GPU is lost | gpu-lost
+ 16 RESET_REQUIRED ResetRequired | GPU requires reset | gpu-lost
+999 UNKNOWN Unknown | Unknown Error | nvml-unknown-error
+ 17 OPERATING_SYSTEM OperatingSystem | The operating system has blocked the request | nvml-blocked
+""",
 )
 """The same for NVML: its name, pynvml's class, and the words of pynvml's exception."""
 
