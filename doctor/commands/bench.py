@@ -22,8 +22,9 @@ examples:
   tfgpu-doctor bench --gpu 1 --output bench.svg
   tfgpu-doctor bench --format json
 
-Steady times are the median of repeats after a warm-up; the first call, which loads libraries, compiles and tunes, is
-shown separately. "with transfer" includes copying the data from host memory to the GPU and back."""
+Steady times are the median of repeats after a warm-up; the first call, which loads libraries,
+compiles and tunes, is shown separately. "with transfer" includes copying the data from host memory
+to the GPU and back."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -17,12 +17,11 @@ if TYPE_CHECKING:
 EPILOG = """\
   check                                  this machine and the Python in use
   check --python ~/venv                  another environment (a folder or an interpreter)
-  check --deep                           start TensorFlow there too, under limits, and run something on each GPU
-  check --root /mnt/disk                 another system's files: a container's, a chroot, a mounted disk; nothing is run
-  check --save machine.json              save what was seen, without names and tokens, to diagnose it elsewhere
-  check --from machine.json              diagnose what was saved
-  check --script > collect.sh            for a machine without Python 3.8: run it there, and explain its
-  output"""
+  check --deep                           start TensorFlow too, under limits, and use each GPU
+  check --root /mnt/disk                 the files of a container, a chroot, a disk; nothing is run
+  check --save machine.json              save what was seen, without names and tokens
+  check --from machine.json              diagnose what was saved, also elsewhere
+  check --script > collect.sh            for a machine without Python 3.8; then explain its output"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from doctor.render import Options
 
 EPILOG = """\
-  explain train.log                      a log, a traceback, an issue's text, pip or nvidia-smi output, a notebook
+  explain train.log                      a log, traceback, issue, notebook, pip or nvidia-smi output
   python train.py 2>&1 | tfgpu-doctor explain -
-  explain logs/ more/*.txt               every text in a folder; with --format json one line for each
+  explain logs/ more/*.txt               every text in a folder; --format json: one line for each
   explain https://github.com/OWNER/REPO/issues/1234 --comments
   explain logs/ --summary                which causes, and how often
 

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from doctor.render.fleet_document import Result
 
 EPILOG = """\
-  fleet read reports/                    compare reports that were collected in another way (check --format json)
-  fleet --ssh n1,n2,n3                   run check on each with the system's ssh; --ssh @hosts.txt reads a file
-  fleet --slurm -p gpu                   a step on each node of a partition; --slurm n[1-8], or those of this job
-  fleet --slurm --distributed            in a job: do its nodes agree on what distributed training needs?
+  fleet read reports/                    compare reports collected otherwise (check --format json)
+  fleet --ssh n1,n2,n3                   run check on each with ssh; --ssh @hosts.txt reads a file
+  fleet --slurm -p gpu                   a step on each node of a partition; or --slurm n[1-8]
+  fleet --slurm --distributed            in a job: do its nodes agree for distributed training?
   fleet --ray                            a task on each node of the running Ray cluster
   fleet --manifest kubernetes --image IMAGE --nodes 8 > fleet.yaml    what `kubectl apply` runs
   fleet --ssh @hosts.txt --format json --output today.json --since yesterday.json"""

@@ -18,11 +18,12 @@ if TYPE_CHECKING:
     from doctor.plan.request import Request
 
 EPILOG = """\
-  plan                                           this machine, the newest TensorFlow that needs the fewest changes
+  plan                                           this machine, the newest TensorFlow that needs
+                                                 the fewest changes
   plan --tensorflow 2.15                         this machine, that release
   plan --os "Ubuntu 24.04" --gpu "GTX 1080"      another machine, described
   plan --machine check.json                      another machine: the JSON of `check` there
-  plan --cpu                                     for the CPU: no CUDA is installed; --gpu none means the same
+  plan --cpu                                     for the CPU, without CUDA; the same as --gpu none
   plan --cuda 11.2 --cudnn 8.1                   with this CUDA and cuDNN
   plan -r requirements.txt --check               a gate for CI: one line and an exit code
   plan Dockerfile uv.lock --check --format sarif  for code scanning; --format github: annotations

@@ -23,9 +23,9 @@ examples:
   tfgpu-doctor reproduce cudnn-init-oom --backend native    cuDNN alone, without TensorFlow
   tfgpu-doctor reproduce cudnn-init-oom --output memory.svg the plot of free memory as a picture
 
-It fills the GPU's memory for some seconds at a time, and frees all of it. It does not affect other processes, and
-refuses a GPU that others use. Exit code 0: the failure occurred and was fixed; 3: it did not occur, or
-could not be tried."""
+It fills the GPU's memory for some seconds at a time, and frees all of it. It does not affect other
+processes, and refuses a GPU that others use. Exit code 0: the failure occurred and was fixed; 3: it
+did not occur, or could not be tried."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
