@@ -25,10 +25,11 @@ SCALE = 256
 WHOLE = 1_500
 """The most characters of a text that are classified as a whole."""
 _DIGIT = lazy.compile(r"\d")
-_EMPTY = frozenset(
-    """apparently really actually simply obviously just currently somehow basically honestly certainly clearly
-    definitely probably seemingly literally unfortunately sadly frankly evidently presumably quite""".split()  # noqa: SIM905
-)
+_ADVERBS = """
+apparently really actually simply obviously just currently somehow basically honestly certainly clearly
+definitely probably seemingly literally unfortunately sadly frankly evidently presumably quite
+"""
+_EMPTY = frozenset(_ADVERBS.split())
 """Adverbs of certainty or regret, which say nothing about the cause."""
 
 

@@ -13,7 +13,8 @@ from doctor.logs.signatures.versions.spelling import elsewhere
 
 GPU_NAME = (
     r"(?:NVIDIA\s+)?(?:"
-    r"RTX\s?[2-5]0(?:xx|(?=[ -]?(?:series|系|시리즈|シリーズ)))|(?:GeForce\s+)?(?:RTX|GTX)\s?[-_]?\s?(?:TITAN(?:\s?X"
+    r"RTX\s?[2-5]0(?:xx|(?=[ -]?(?:series|系|시리즈|シリーズ)))"
+    r"|(?:GeForce\s+)?(?:RTX|GTX)\s?[-_]?\s?(?:TITAN(?:\s?X"
     r"|\s?Z|\s?Black)?|[A-Z]?\d{3,4}(?!\d))(?:\s?-?(?:Ti|SUPER|Max-?Q|Mobile|Laptop"
     r" GPU|Laptop|Ada(?: Generation)?|FE|D|M)\b){0,3}"
     r"|(?:GeForce\s+)?GT\s?\d{3,4}M?X?\b|GeForce\s+(?:\w{1,3}\s?)?\d{3,4}\s?(?:MX|M|Ti)?\b"
@@ -46,7 +47,8 @@ _SERIES = lazy.compile(
     re.IGNORECASE,
 )
 _AND_BELOW = lazy.compile(
-    r"[ -]?(?:series|系列?)?,? ?(?:及以下|以下|及以上|以上|之前|and (?:below|older|above|newer)|or (?:older|newer))"
+    r"[ -]?(?:series|系列?)?,? ?(?:及以下|以下|及以上|以上|之前|and (?:below|older|above|newer)"
+    r"|or (?:older|newer))"
 )
 """Matches what follows a series that is a bound rather than a card."""
 _OF_SERIES = {"2": "7.5", "3": "8.6", "4": "8.9", "5": "12.0"}
@@ -287,8 +289,8 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(  # a number alone in languages that put no article before it
         "gpu-prose",
         glued(glued(("1", "2", "3", "4", "5"), ("05", "06", "07", "08", "09", "65", "66")), "0"),
-        r"(?:用|是|换|换成|换了|卡|张|块|买了|上了?|在)(?:的|了|成)?\s?(?P<value>(?:20[678]0|30[5-9]0|40[6-9]0|50[6-9]0)(?: ?"
-        r"(?:Ti|SUPER|D)\b)?)"
+        r"(?:用|是|换|换成|换了|卡|张|块|买了|上了?|在)(?:的|了|成)?\s?"
+        r"(?P<value>(?:20[678]0|30[5-9]0|40[6-9]0|50[6-9]0)(?: ?(?:Ti|SUPER|D)\b)?)"
         r"(?![\d.:%/]|\s?(?:[x×*]|端口|年|行|个|次|步|元|条|MB|GB|ms))"
         rf"|(?<![\d.,:/-])(?P<v2>{_NUMBER})(?=으로|에서|이랑|을 |를 |쓰|사용)",
         "我用3090训练",
@@ -316,7 +318,8 @@ SIGNATURES: tuple[Signature, ...] = (
             "算力",
             "계산 능력",
         ),
-        r"(?:compute[_ ]?capability(?: \(?cc\)?)?|算力|계산 능력)(?!\W{0,3}[<>≥≤])\W{0,4}(?:(?:of|is|version|was"
+        r"(?:compute[_ ]?capability(?: \(?cc\)?)?|算力|계산 능력)(?!\W{0,3}[<>≥≤])"
+        r"\W{0,4}(?:(?:of|is|version|was"
         r"|has|为|是|only|just|(?:my|the|this) (?:card|GPU))"
         r" ?|[:=：] ?){0,4}(?P<cc>[1-9]\d?\.\d)(?!\d)(?!\+|[^\n]{0,10}(?:or|and)"
         r" (?:higher|above|later|newer|greater|better|up\b)| (?:is|was|being|as) (?:the |a |its"

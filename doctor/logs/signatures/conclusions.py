@@ -18,9 +18,15 @@ _UNFIT_EN = (
     r" (?:compatible|supported|the right)"
     r"|incompatible|too (?:new|old|high|low|recent)|(?:the )?wrong|different))"
 )
-_UNFIT_ZH = r"(?:不(?:符合?|对(?!应)|匹配|一致|兼容|支持|合适|适合|配)|对不上|对应不上|太(?:高|低|新|旧)|过(?:高|低)|错了|有问题)"
+_UNFIT_ZH = (
+    r"(?:不(?:符合?|对(?!应)|匹配|一致|兼容|支持|合适|适合|配)|对不上|对应不上"
+    r"|太(?:高|低|新|旧)|过(?:高|低)|错了|有问题)"
+)
 _UNFIT_KO = r"(?:(?:안|잘못) ?맞|맞지 ?않|불일치|호환(?:이|되지)? ?(?:안|않)|다르|달라|틀리|문제)"
-_UNFIT_JA = r"(?:合わな|合って(?:い)?な|合っておらず|違って|違う|違い|不一致|対応して(?:い)?な|が(?:古|新し)(?:い|く|かった|すぎ))"
+_UNFIT_JA = (
+    r"(?:合わな|合って(?:い)?な|合っておらず|違って|違う|違い|不一致|対応して(?:い)?な"
+    r"|が(?:古|新し)(?:い|く|かった|すぎ))"
+)
 _UNFIT_ROMANCE = (
     r"(?:no (?:es |son |era |eran )?(?:compatible|correct|coincid|correspond)\w*|incompat\w+|incorrect\w+|não"
     r" (?:é |são |era |eram )?(?:compat|correspond|correta)\w*"
@@ -89,7 +95,10 @@ def another_cuda(match: re.Match[str], source: Source) -> Fact | None:
     return Symptom(source, "cuda-version-unfit", ())
 
 
-_FILE = r"(?<![a-z\d])(?P<name>(?:lib)?(?:nvcuda|cu(?:da|dart|blas|blasLt|fft|rand|solver|sparse|dnn)\w{0,12})(?:\.dll|\.so(?:\.\d+){0,3}))"
+_FILE = (
+    r"(?<![a-z\d])(?P<name>(?:lib)?(?:nvcuda|cu(?:da|dart|blas|blasLt|fft|rand|solver|sparse|dnn)\w{0,12})"
+    r"(?:\.dll|\.so(?:\.\d+){0,3}))"
+)
 _LOST = (
     r"(?:找不到|丢失|缺失|缺少|不存在|没有找到|not being found|[을를] 찾을 수 없|[이가]"
     r" ?없|[がを]見つ|が無|がな[いく]|がありません|no (?:se )?(?:encuentra|encontr\w+)|não (?:foi"
@@ -113,8 +122,9 @@ _WORKS = (
 _UNFIT = (
     "match|not fit|n't fit|not suit|n't suit|not go with|n't go with|not work with|n't work with|not"
     " compatible|not supported|not the right|incompat|too new|too old|too high|too low|too"
-    " recent|wrong|different|incorrect|不|对不|对应|太|过|错|有问题|맞|불일치|호환|다르|달라|틀리|문제|合|違|対応|が古|が新し|no"
-    " c|no es c|no son c|no era c|no eran c|não c|não é c|não são c|não era c|não eram c|errad|ne"
+    " recent|wrong|different|incorrect"
+    "|不|对不|对应|太|过|错|有问题|맞|불일치|호환|다르|달라|틀리|문제|合|違|対応|が古|が新し"
+    "|no c|no es c|no son c|no era c|no eran c|não c|não é c|não são c|não era c|não eram c|errad|ne"
     " correspond|pas compatible|pas la bonne|non compat|non è compat|sbagliat|passt nicht|passte nicht|passen"
     " nicht|passten nicht|falsch|inkompat|nicht kompat|zu neu|zu alt|не совпад|не подход|не совмест|не"
     " соответств|несовмест"
@@ -167,7 +177,8 @@ SIGNATURES: tuple[Signature, ...] = (
         another_cuda,
         near=(
             "downgrad|upgrad|switch|chang|roll|revert|mov|went"
-            " back|cambi|mud|trocar|troca|troquei|gewechselt|降级|降到|换成|换到|改成|다운그레이드|낮추|낮췄|ダウングレード|下げ"
+            " back|cambi|mud|trocar|troca|troquei|gewechselt"
+            "|降级|降到|换成|换到|改成|다운그레이드|낮추|낮췄|ダウングレード|下げ"
         ),
     ),
     spoken(
@@ -207,8 +218,8 @@ SIGNATURES: tuple[Signature, ...] = (
         "cuDNN 6.0 was on the machine, with cuDNN 5.1 it works",
         another_helped,
         near=(
-            "work|fine|solved|no"
-            " error|help|fixed|ok|运行正常|解决|好了|可以|해결|정상|動|直|downgrad|upgrad|switch|chang|replac|roll|降级|换"
+            "work|fine|solved|no error|help|fixed|ok|运行正常|解决|好了|可以|해결|정상|動|直"
+            "|downgrad|upgrad|switch|chang|replac|roll|降级|换"
         ),
     ),
     spoken(

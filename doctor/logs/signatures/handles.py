@@ -96,7 +96,7 @@ SIGNATURES: tuple[Signature, ...] = (
         part_of_cudnn,
         origin="cudnn_graph.h of cuDNN 9, cudnn_ops_infer.h of cuDNN 8",
     ),
-    spoken(  # without the message around it, as titles and short questions name it; PyTorch says "cuDNN error: …"
+    spoken(  # without the message around it, as in titles and short questions; PyTorch says "cuDNN error: …"
         "cudnn-status-said",
         ("cudnn_status_internal_error", "cudnn_status_not_initialized"),
         r"(?<!cuDNN error: )(?<!cudnn handle: )\bCUDNN_STATUS_(?:INTERNAL_ERROR|NOT_INITIALIZED)\b",

@@ -43,8 +43,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "msvc-runtime",
         ("msvcp140", "vcruntime140_1", "visual c++ redistributable", "visual c++ 2015", "vcruntime140.dll"),
-        r"(?:could not"
-        r" find|missing|install|requires?|缺少|找不到)[^\n]{0,60}(?P<dll>msvcp140(?:_1)?\.dll|vcruntime140_1\.dll)"
+        r"(?:could not find|missing|install|requires?|缺少|找不到)[^\n]{0,60}"
+        r"(?P<dll>msvcp140(?:_1)?\.dll|vcruntime140_1\.dll)"
         r"|install[^\n]{0,40}Visual"
         r" C\+\+ (?:Redistributable|2015)"
         r"|(?:msvcp140(?:_1)?|vcruntime140(?:_1)?)\.dll[^\n.]{0,20}\b(?:(?:is|was)"
@@ -174,8 +174,8 @@ SIGNATURES: tuple[Signature, ...] = (
             "illegal instruction|illegal hardware instruction|sigill|非法指令|maschinenbefehl|instruction non"
             " permise|instrucción ilegal|недопустимая инструкция"
         ),
-        r"(?<!\ban )Illegal (?:hardware )?instruction|SIGILL|非法指令|Ungültiger Maschinenbefehl|Instruction non"
-        r" permise|Instrucción ilegal|Недопустимая инструкция",
+        r"(?<!\ban )Illegal (?:hardware )?instruction|SIGILL|非法指令|Ungültiger Maschinenbefehl"
+        r"|Instruction non permise|Instrucción ilegal|Недопустимая инструкция",
         "Illegal instruction (core dumped)",
     ),
     # how Windows numbers it: STATUS_ILLEGAL_INSTRUCTION, in hexadecimal or as the decimal that Python prints

@@ -8,7 +8,10 @@ from collections.abc import Iterator
 from doctor.facts import Fact, Platform, Requirement, Source, Symptom, TensorFlowBuild, normalised
 from doctor.logs.signatures.signature import BLANK, Signature, glued, sig, words
 
-TF = r"tensorflow(?:[-_](?:gpu|cpu|macos|intel|directml|rocm|aarch64|cpu-aws))?|tf[-_]nightly(?:[-_]gpu|[-_]cpu)?"
+TF = (
+    r"tensorflow(?:[-_](?:gpu|cpu|macos|intel|directml|rocm|aarch64|cpu-aws))?"
+    r"|tf[-_]nightly(?:[-_]gpu|[-_]cpu)?"
+)
 
 
 LISTED = (

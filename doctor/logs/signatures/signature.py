@@ -33,7 +33,8 @@ class Signature:
     unlogged: text that people write, a list or a form: log records and traceback frames are skipped
         (doctor.logs.windows.PRINTED).
     example: a line that matches; the tests check it.
-    seen_in: the TensorFlow releases that print it, if known. origin: the program or source file that prints it.
+    seen_in: the TensorFlow releases that print it, if known.
+    origin: the program or source file that prints it.
     at: the named group whose line is the evidence; by default the line in which the match begins.
     """
 

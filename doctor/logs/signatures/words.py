@@ -12,7 +12,10 @@ from doctor.facts import Fact, LibraryNotLoaded, Source, Symptom
 from doctor.logs.signatures.signature import Signature, glued, sig, spoken, words
 from doctor.logs.signatures.supposed import supposed
 
-_CUDA_LIBRARY = r"(?<!\w)(?P<name>(?:lib)?(?:cudart|cublas|cublasLt|cufft|curand|cusolver|cusparse|cudnn|cuda)(?:64)?\w*\.(?:so(?:\.\d+)*|dll|dylib))(?![\w]|\.\w)"
+_CUDA_LIBRARY = (
+    r"(?<!\w)(?P<name>(?:lib)?(?:cudart|cublas|cublasLt|cufft|curand|cusolver|cusparse|cudnn|cuda)(?:64)?\w*"
+    r"\.(?:so(?:\.\d+)*|dll|dylib))(?![\w]|\.\w)"
+)
 
 
 def said_missing(match: re.Match[str], source: Source) -> Fact | None:
@@ -101,7 +104,10 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|cuDNN ?(?:이|가|을|를)? ?(?:없(?:어|었|다|습|네)|설치(?:를)? ?(?:안|하지 ?않))|cuDNN ?(?:が|を)"
         r" ?(?:入って(?:い)?な|(?:インストール|導入)(?:されて|して)(?:い)?な|なかった|忘れ)",
         "the image brings CUDA, and cuDNN is missing",
-        near="miss|no |without|lack|not |n't |never|forgot|没|未|없|설치|入って|インストール|導入|なかった|忘れ",
+        near=(
+            "miss|no |without|lack|not |n't |never|forgot"
+            "|没|未|없|설치|入って|インストール|導入|なかった|忘れ"
+        ),
     ),
     sig(
         "mentions-gpu",

@@ -82,7 +82,8 @@ FIRES = (
     Fires(
         "gpu-memory-held",
         "in Korean",
-        "GPU 메모리 부족 에러가 나는데, nvidia-smi 로 보니 이전 파이썬 프로세스가 남아 있어서 종료했더니 해결\n",
+        "GPU 메모리 부족 에러가 나는데, nvidia-smi 로 보니 이전 파이썬 프로세스가 남아 있어서"
+        " 종료했더니 해결\n",
         "프로세스",
     ),
     # --- cudnn-init-oom

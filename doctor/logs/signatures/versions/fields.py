@@ -48,7 +48,10 @@ _FIELDS = (
 """Labels of fields: the core, its literals, an example; `field` examines the text around it."""
 _NUMBER = lazy.compile(r"(?<![\w.])v?(\d{1,3}(?:\.\d{1,5}){0,3})")
 _PIP_NAME = r"tensorflow(?:[-_](?:gpu|cpu|macos|intel))?"
-_LISTED = r"tensorflow(?:-gpu|-cpu|-intel|-macos)?|numpy|protobuf|keras|tf-keras|h5py|nvidia-(?:cudnn|cublas|cuda-runtime)-cu1[123]"
+_LISTED = (
+    r"tensorflow(?:-gpu|-cpu|-intel|-macos)?|numpy|protobuf|keras|tf-keras|h5py"
+    r"|nvidia-(?:cudnn|cublas|cuda-runtime)-cu1[123]"
+)
 
 SIGNATURES: tuple[Signature, ...] = (
     *(

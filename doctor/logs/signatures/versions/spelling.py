@@ -36,8 +36,8 @@ _WANTED = (
 
 
 _DENIED = (
-    r"\+(?! ?\w)|,? ?(?:or|and) (?:later|newer|higher|above|greater|up|older|earlier|lower|below)\b|\s?(?:以上"
-    r"|以下|及以上)"
+    r"\+(?! ?\w)|,? ?(?:or|and) (?:later|newer|higher|above|greater|up|older|earlier|lower|below)\b"
+    r"|\s?(?:以上|以下|及以上)"
     r"|\W{0,3}(?: ?(?:toolkit|runtime|libraries|libs|dlls))? (?:(?:is|was|are|were|has|have)(?: not|n't)|not)"
     r" (?:yet |been )?(?:installed|there|present|available)\b"
 )
@@ -81,8 +81,8 @@ _WORKS = lazy.compile(
     rf" \w{{1,12}}){{0,2}} {_GPU}\b"
     rf"|\b{_GPU} (?:is|was|are|were|gets|got)"
     r" (?:found|detected|seen|recogni[sz]ed|used|there|visible|available|listed)\b"
-    r"|\b(?:it's|it is|it was)"
-    r" (?:detected|found|recogni[sz]ed|there|fine)\b|\b(?:does|do|did)\W{0,3}$|работа(?:ет|ло|ла)|可以用|能用|正常",
+    r"|\b(?:it's|it is|it was) (?:detected|found|recogni[sz]ed|there|fine)\b"
+    r"|\b(?:does|do|did)\W{0,3}$|работа(?:ет|ло|ла)|可以用|能用|正常",
     re.IGNORECASE,
 )
 """Matches words for a run that works or gets the GPU."""
