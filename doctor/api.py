@@ -2,8 +2,8 @@
 The commands use it, too.
 
     >>> from doctor import api
-    >>> report = api.explain("Could not load dynamic library 'libcudart.so.11.0'; dlerror: libcudart.so.11.0: cannot open"
-    ...                      " shared object file: No such file or directory")
+    >>> report = api.explain("Could not load dynamic library 'libcudart.so.11.0'; dlerror: libcudart.so.11.0:"
+    ...                      " cannot open shared object file: No such file or directory")
     >>> report.verdict.code, report.verdict.severity
     ('cuda-missing', 'error')
     >>> report.to_dict()["facts"]["missing_libraries"]["value"]

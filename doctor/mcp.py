@@ -251,14 +251,16 @@ def _checked(python: str | None) -> Diagnosis:
 
 
 def _diagnosis(report: dict[str, Any]) -> Diagnosis:
-    return {"note": NOTE, **{key: report[key] for key in Diagnosis.__annotations__ if key != "note"}}  # type: ignore[typeddict-item]
+    shown = {key: report[key] for key in Diagnosis.__annotations__ if key != "note"}
+    return {"note": NOTE, **shown}  # type: ignore[typeddict-item]
 
 
 def _planned(asked: dict[str, Any]) -> Plans:
     from doctor import api
 
     report = api.plan(**asked).to_dict()
-    return {"note": NOTE, **{key: report[key] for key in Plans.__annotations__ if key != "note"}}  # type: ignore[typeddict-item]
+    shown = {key: report[key] for key in Plans.__annotations__ if key != "note"}
+    return {"note": NOTE, **shown}  # type: ignore[typeddict-item]
 
 
 def _looked_up(table: str, key: str, package: str | None, platform: str | None) -> Rows:

@@ -16,7 +16,8 @@ def read(package: str, name: str) -> bytes:
     """The content of a file in a package's folder or below it (`name` with slashes). Raises OSError if there
     is none."""
     module: Any = import_module(package)
-    path = os.path.join(os.path.dirname(module.__file__), *name.split("/"))  # noqa: PTH118, PTH120 no path of the file system
+    # no path of the file system:
+    path = os.path.join(os.path.dirname(module.__file__), *name.split("/"))  # noqa: PTH118, PTH120
     data: bytes = module.__spec__.loader.get_data(path)
     return data
 

@@ -103,7 +103,8 @@ def guarded(session: requests.Session, named: Iterable[str]) -> requests.Session
     session.mount("http://", adapter)
     session.mount("https://", adapter)
     session.guard = guard  # type: ignore[attr-defined]
-    session.get_redirect_target = lambda answer: None  # type: ignore[method-assign,assignment] # `get` follows, and reads no body of one
+    # `get` follows redirects itself, and reads no body of one:
+    session.get_redirect_target = lambda answer: None  # type: ignore[method-assign,assignment]
     return session
 
 

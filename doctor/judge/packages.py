@@ -127,8 +127,11 @@ def package_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[P
     if why is not None:
         fact, reason, code = why
         brought = case.bringing.title if case.bringing is not None and fact is case.bringing.fact else ""
-        yield Part("package", brought or fact.source.text[:60], "a build with CUDA", False, (fact.source,),
-                   (plain.ref,) if plain is not None else (), reason, code, rank=release_rank(case))  # fmt: skip
+        tables = (plain.ref,) if plain is not None else ()
+        stated, needed = brought or fact.source.text[:60], "a build with CUDA"
+        yield Part(
+            "package", stated, needed, False, (fact.source,), tables, reason, code, rank=release_rank(case)
+        )
 
 
 def companion_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:

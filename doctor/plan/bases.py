@@ -82,11 +82,13 @@ def _of_official(
 ) -> list[Finding]:
     """Findings about a TensorFlow that replaces the image's own but uses the image's libraries."""
     found = []
+    tables, capabilities = context.tables, context.capabilities
+    cuda = runs_with_cuda(build, official.cuda, tables) if official.cuda else None
+    cudnn = runs_with_cudnn(build, official.cudnn, tables, capabilities) if official.cudnn else None
     for what, code, answer in (
-        ("CUDA", "cuda-version-mismatch", runs_with_cuda(build, official.cuda, context.tables) if official.cuda else None),
-        ("cuDNN", "cudnn-version-mismatch",
-         runs_with_cudnn(build, official.cudnn, context.tables, context.capabilities) if official.cudnn else None),
-    ):  # fmt: skip
+        ("CUDA", "cuda-version-mismatch", cuda),
+        ("cuDNN", "cudnn-version-mismatch", cudnn),
+    ):
         if answer is not None and answer.verdict == "no":
             found.append(
                 Finding(

@@ -72,7 +72,8 @@ where a log says the same):
     xla-tools-missing              XLA would not find its compiler [lacks, elsewhere: a folder that has
                                    it, sure: yes where the files are whole there]
     cudnn-part-broken              a part of cuDNN is missing or cannot be loaded [path, library, problem]
-    path-assumed                   Windows' PATH is not known, and is taken to hold a toolkit's folder [folder]
+    path-assumed                   Windows' PATH is not known, and is taken to hold a toolkit's folder
+                                   [folder]
     msvc-runtime                   the Visual C++ runtime is missing or too old [dll]
 
 The deep check (doctor.probe.deep) adds the symptoms in TensorFlow's log, with the names of doctor.logs, and

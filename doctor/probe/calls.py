@@ -42,8 +42,8 @@ SAME_AS_LOGGED = {
     **{name: symptom for name, symptom in SYMPTOMS.items() if symptom != "invalid-ordinal"},
     "CUDA_ERROR_STUB_LIBRARY": "cuda-stub-on-path",
 }
-"""Errors that logs show as well, with the symptom by which a log's reader knows them. The number of a device that a
-program names is its own affair; these calls name none that was not counted."""
+"""Errors that logs show as well, with the symptom by which a log's reader knows them. The number of a device
+that a program names is its own affair; these calls name none that was not counted."""
 SMI_PLACES = (
     "/usr/bin/nvidia-smi",
     "/usr/lib/wsl/lib/nvidia-smi",

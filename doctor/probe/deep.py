@@ -116,9 +116,10 @@ def _said(machine: Machine, entry: Mapping[str, Any], *, simulated: bool) -> Ite
             Source("import tensorflow", None, str(error)), "deep-import-failed", (("error", str(error)),)
         )
     elif stage == "build" and not error:
-        info = entry.get("info") if isinstance(entry.get("info"), dict) else {}
+        info = entry.get("info")
+        info = info if isinstance(info, dict) else {}
         text = f"is_built_with_cuda() {entry.get('cuda')}"
-        cuda, cudnn = (_version(info.get(key)) for key in ("cuda_version", "cudnn_version"))  # type: ignore[union-attr]
+        cuda, cudnn = (_version(info.get(key)) for key in ("cuda_version", "cudnn_version"))
         yield TensorFlowBuild(
             Source("tf.sysconfig.get_build_info()", None, text), bool(entry.get("cuda")), cuda, cudnn
         )

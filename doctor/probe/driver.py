@@ -164,9 +164,9 @@ def _nodes(machine: Machine, loaded: Mapping[str, str]) -> Iterator[Fact]:
 
 
 def _stale(machine: Machine) -> str:
-    """How the major number of nvidia-uvm's node differs from the driver's, which is another one after each start; ""
-    if it does not, or if one of them is not known. In LXC and nspawn the nodes are made by hand, for one start;
-    elsewhere who makes them asks the driver for the number."""
+    """How the major number of nvidia-uvm's node differs from the driver's, which is another one after each
+    start; "" if it does not, or if one of them is not known. In LXC and nspawn the nodes are made by hand,
+    for one start; elsewhere who makes them asks the driver for the number."""
     if not any(kind in ("lxc", "nspawn") for kind, _ in containers.kinds(machine)):
         return ""
     listed = re.search(r"^ {0,8}(\d{1,4}) nvidia-uvm$", _text(machine, "/proc/devices"), re.MULTILINE)

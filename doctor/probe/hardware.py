@@ -155,14 +155,15 @@ def gpus(machine: Machine, tables: Tables) -> Iterator[Fact]:
 
 
 def _module_without_gpus(machine: Machine) -> bool:
-    """Whether the loaded module lists that it drives no GPU, on a bus whose other devices show their drivers."""
+    """Whether the loaded module lists that it drives no GPU, while the bus shows drivers of other devices."""
     listed = machine.is_dir(GPUS) and not machine.names_seen(GPUS)
     return listed and bool(machine.glob(f"{DEVICES}/*/driver"))
 
 
 def _of_a_mac(machine: Machine) -> Fact:
-    """Whether this Mac can have an NVIDIA GPU, by its processor or the release of its macOS: no file lists its
-    devices.
+    """Whether this Mac can have an NVIDIA GPU, by its processor or its release of macOS.
+
+    No file lists its devices.
 
     Sources: Apple's pages of the Macs that each macOS supports; the last Macs with such a GPU are of 2014 and
     end with macOS 11.

@@ -289,8 +289,8 @@ def _environment(
 
 
 def _pythons(machine: Machine, folder: str) -> list[str | None]:
-    """The interpreters in an environment's folder: first the one that `python3` starts, or None if there is none,
-    then those with a version in their names."""
+    """The interpreters in an environment's folder: first the one that `python3` starts, or None if there is
+    none, then those with a version in their names."""
     own = _inside(machine, folder)
     names = machine.names_seen(f"{folder}/bin") if machine.system != "windows" else []
     others = [f"{folder}/bin/{name}" for name in names if _MINOR.fullmatch(name)]

@@ -1,7 +1,8 @@
 """The kernels of a system on its disk, and for which of them the NVIDIA module is built.
 
-Sources: GRUB manual, "Simple configuration" (GRUB_DEFAULT) and grub-mkconfig, which lists the newest kernel first;
-grubby(8) and the Boot Loader Specification, whose entries are named MACHINE-RELEASE; depmod(8), modules.dep.
+Sources: GRUB manual, "Simple configuration" (GRUB_DEFAULT) and grub-mkconfig, which lists the newest kernel
+first; grubby(8) and the Boot Loader Specification, whose entries are named MACHINE-RELEASE; depmod(8),
+modules.dep.
 """
 
 from __future__ import annotations
@@ -16,14 +17,15 @@ from doctor.probe.machine import Machine
 
 FOLDERS = ("/lib/modules", "/usr/lib/modules")
 PLACES = ("updates", "extra", "weak-updates", "extramodules", "video", "kernel/drivers/video")
-"""Where distributions, DKMS and NVIDIA's installer put modules that are not the kernel's, or in folders of these."""
+"""Where distributions, DKMS and NVIDIA's installer put modules that are not the kernel's, or in folders of
+these."""
 BUILDERS = ("/usr/sbin/dkms", "/usr/sbin/akmods", "/usr/bin/akmods")
 """Programs that build modules at a system's start, where the kernel's headers are there."""
 
 
 def built_for_others(machine: Machine, *, stopped: bool) -> Iterator[Fact]:
-    """The symptom for a module on the disk that is not loaded: it was built for this system's kernel, or only for
-    others (a kernel update).
+    """The symptom for a module on the disk that is not loaded: it was built for this system's kernel, or only
+    for others (a kernel update).
 
     stopped: whether the system does not run, so that its kernel is the one that would start.
     """
@@ -67,7 +69,7 @@ def built_for_others(machine: Machine, *, stopped: bool) -> Iterator[Fact]:
 
 
 def next_start(machine: Machine) -> str:
-    """The release of the kernel that a system which is not running would start; "" if its files do not show it.
+    """The release of the kernel that a stopped system would start; "" if its files do not show it.
 
     GRUB's own choice, if it names a release; otherwise the newest, which GRUB and systemd-boot list first.
     """

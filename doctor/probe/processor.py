@@ -52,7 +52,7 @@ class Files(Protocol):
 
 
 def processor_of(files: Files) -> str:
-    """The processor of a file system, from the headers of its programs (ELF, Mach-O, PE); "" if none shows it."""
+    """The processor of a file system, from its programs' headers (ELF, Mach-O, PE); "" if none shows it."""
     for pattern in (*PROGRAMS, *MAC_PROGRAMS):
         for path in files.glob(pattern):
             try:

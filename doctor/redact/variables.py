@@ -49,9 +49,9 @@ _PATHS = lazy.compile(
     r"|PYTHONHOME|VIRTUAL_ENV|CONDA_PREFIX|KERAS_HOME|PATH|Path"
 )
 _FIRST = (
-    "CUD", "NVIDIA_", "NCCL_", "TF_", "TF2_", "XLA_", "KERAS_", "SLURM_", "GPU_", "PYTHONNO", "CONDA_", "LOADEDMODULES",
-    "SINGULARITY_NV", "APPTAINER_NV", "SNAP_NAME",
-)  # fmt: skip
+    *("CUD", "NVIDIA_", "NCCL_", "TF_", "TF2_", "XLA_", "KERAS_", "SLURM_", "GPU_", "PYTHONNO", "CONDA_"),
+    *("LOADEDMODULES", "SINGULARITY_NV", "APPTAINER_NV", "SNAP_NAME"),
+)
 """The beginnings of names whose values are words; a quick test, because compiling the pattern takes a while
 and most variables begin otherwise."""
 CONFIG = "TF_CONFIG"

@@ -19,18 +19,20 @@ if TYPE_CHECKING:
 STYLE = """
 :root{color-scheme:light dark;--ink:#1c1e21;--page:#fff;--soft:#f3f4f6;--line:#d5d9df;--dim:#5b6470;
 --error:#b3261e;--warning:#8a5a00;--info:#1a5fb4;--good:#1b6e32;--unknown:#6b3fa0}
-@media(prefers-color-scheme:dark){:root{--ink:#e6e8eb;--page:#15181c;--soft:#20252b;--line:#39414b;--dim:#9aa5b1;
+@media(prefers-color-scheme:dark){
+:root{--ink:#e6e8eb;--page:#15181c;--soft:#20252b;--line:#39414b;--dim:#9aa5b1;
 --error:#ff8a80;--warning:#f5c04c;--info:#8ab4f8;--good:#7bd88f;--unknown:#c7a6f5}}
 *{box-sizing:border-box}
-body{margin:0;background:var(--page);color:var(--ink);font:16px/1.5 system-ui,sans-serif;overflow-wrap:anywhere}
+body{margin:0;background:var(--page);color:var(--ink);font:16px/1.5 system-ui,sans-serif;
+overflow-wrap:anywhere}
 main{max-width:50rem;margin:0 auto;padding:1rem}
 h1,h2{line-height:1.25}h1{font-size:1.35rem;margin:.2rem 0}h2{font-size:1.05rem;margin:1.4rem 0 .4rem}
 article{border-left:.4rem solid var(--tone);padding-left:1rem;margin-bottom:2rem}
 .error{--tone:var(--error)}.warning{--tone:var(--warning)}.info{--tone:var(--info)}
 .good{--tone:var(--good)}.unknown{--tone:var(--unknown)}
 .tone{color:var(--tone)}.dim{color:var(--dim)}
-pre{background:var(--soft);border:1px solid var(--line);border-radius:.4rem;padding:.6rem .8rem;margin:.4rem 0;
-overflow-x:auto;white-space:pre;user-select:all;-webkit-user-select:all}
+pre{background:var(--soft);border:1px solid var(--line);border-radius:.4rem;
+padding:.6rem .8rem;margin:.4rem 0;overflow-x:auto;white-space:pre;user-select:all;-webkit-user-select:all}
 code{font:.875rem/1.45 ui-monospace,monospace}
 blockquote{margin:.4rem 0;padding:.3rem .8rem;background:var(--soft);border-radius:.4rem}
 blockquote code{white-space:pre-wrap}

@@ -98,7 +98,8 @@ def show(summary: Summary, options: Options) -> str:
             f"<td>{escape(r.title)}</td></tr>"
             for r in summary.rows()
         )
-        return f"<h1>{head}</h1>\n<table><tr><th>reports</th><th>share</th><th>cause</th><th></th></tr>{cells}</table>\n"
+        titles = "<tr><th>reports</th><th>share</th><th>cause</th><th></th></tr>"
+        return f"<h1>{head}</h1>\n<table>{titles}{cells}</table>\n"
     return _table(summary, head, options)
 
 

@@ -62,7 +62,8 @@ def libraries(python: str | None, environment: dict[str, str]) -> Libraries:
         )
 
     cudart, cudnn = path("libcudart"), path("libcudnn")
-    folders = [os.path.dirname(str(p)) for p in (cudart, cudnn, *loaded.values(), *lying.values())]  # noqa: PTH120
+    paths = (cudart, cudnn, *loaded.values(), *lying.values())
+    folders = [os.path.dirname(str(p)) for p in paths]  # noqa: PTH120
     return Libraries(cudart, cudnn, tuple(dict.fromkeys(folders)))
 
 

@@ -121,7 +121,8 @@ def found(
 
     evidence: what shows it, the most telling first. severity: error, warning or info, if it differs from the
     rule's. confidence: certain (a program's message proves it), likely or possible. tables: the rows that it
-    rests on. steps: the cure. verify: a command that shows that the cure worked, or a function that makes one.
+    rests on. steps: the cure. verify: a command that shows that the cure worked, or a function that makes
+    one.
 
     Raises ValueError if no evidence is left without the absent facts.
     """

@@ -9,13 +9,14 @@ own messages when something fails. So the code that sets a GPU up (memory growth
 logical devices, strategies, placement) meets the same conditions as with a real GPU, and a failure reads the
 same.
 
-Simulated: everything that TensorFlow takes for NVIDIA's. libcuda, libnvidia-ml, libcudart, libcublas, libcudnn and the
-others are libraries of this project, compiled on this machine, with nothing of NVIDIA's in them. The files under
-/proc/driver/nvidia, /dev/nvidia* and /sys/bus/pci/devices are shown to the command alone, by a preloaded library.
+Simulated: everything that TensorFlow takes for NVIDIA's. libcuda, libnvidia-ml, libcudart, libcublas,
+libcudnn and the others are libraries of this project, compiled on this machine, with nothing of NVIDIA's in
+them. The files under /proc/driver/nvidia, /dev/nvidia* and /sys/bus/pci/devices are shown to the command
+alone, by a preloaded library.
 
 Kernels do not compute. Copies and fills are real, and cublasSgemm is computed on the CPU, so a small float32
-matrix product is right; every other result is zeros, or whatever lay in that memory. A simulation shows nothing about
-numbers, accuracy, convergence or speed.
+matrix product is right; every other result is zeros, or whatever lay in that memory. A simulation shows
+nothing about numbers, accuracy, convergence or speed.
 
 Assumptions (NVIDIA publishes few of these):
 - A CUDA context takes 256 MiB of the GPU's memory, a cuDNN handle 64, a cuBLAS handle 32.
@@ -25,10 +26,11 @@ Assumptions (NVIDIA publishes few of these):
 - The fastest GPU, which CUDA counts first, is the one with the largest product of multiprocessors and compute
   capability. Memory freed into an asynchronous pool is given back at once.
 - libnccl exchanges nothing: after an all-reduce each GPU still has its own values.
-- An instance of a divided GPU (MIG) has the memory that its profile names and an even share of the multiprocessors; it
-  has one compute instance. A divided GPU that is named as a whole stands for its instances.
-- ptxas and nvlink compile nothing; ptxas has the CUDA release that pip installs with that TensorFlow, and refuses
-  newer GPUs, as NVIDIA's does.
+- An instance of a divided GPU (MIG) has the memory that its profile names and an even share of the
+  multiprocessors; it has one compute instance. A divided GPU that is named as a whole stands for its
+  instances.
+- ptxas and nvlink compile nothing; ptxas has the CUDA release that pip installs with that TensorFlow, and
+  refuses newer GPUs, as NVIDIA's does.
 - After a kernel has failed, every call that involves the device gives the same error.
 
 Not simulated: peer access, several compute instances in one MIG instance, profiling, cuDNN's recurrent layers
@@ -38,8 +40,8 @@ strategy over several GPUs needs cross_device_ops=tf.distribute.HierarchicalCopy
 says when it starts such a TensorFlow.
 
 It runs on Linux with glibc and needs a C compiler. It cannot be taken for a GPU by mistake: without
-TFGPU_DOCTOR_SIMULATION, which `tfgpu-doctor simulate` sets for its command alone, none of the libraries works, and
-`tfgpu-doctor check` says when that is set.
+TFGPU_DOCTOR_SIMULATION, which `tfgpu-doctor simulate` sets for its command alone, none of the libraries
+works, and `tfgpu-doctor check` says when that is set.
 
 Faults: `tfgpu-doctor simulate --list-faults`.
 """

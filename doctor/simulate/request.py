@@ -83,8 +83,8 @@ def prepare(
 
 
 def tensorflow_of(python: str | None, command: Sequence[str]) -> TensorFlowBuild | None:
-    """The installed TensorFlow build, whose libraries the simulated machine provides; None if no TensorFlow is
-    found."""
+    """The installed TensorFlow build, whose libraries the simulated machine provides; None if no TensorFlow
+    is found."""
     interpreter = find_interpreter(python, command)
     return find_tensorflow(interpreter) if interpreter else None
 

@@ -22,7 +22,9 @@ case " $* " in
 esac
 while [ $# -gt 0 ]; do
     case "$1" in
-    {unknown}) echo "{name} fatal   : Value '${{1#-arch=}}' is not defined for option 'gpu-name'" >&2; exit 255 ;;
+    {unknown})
+        echo "{name} fatal   : Value '${{1#-arch=}}' is not defined for option 'gpu-name'" >&2
+        exit 255 ;;
     -o) output="$2"; shift ;;
     --output-file=*) output="${{1#--output-file=}}" ;;
     esac

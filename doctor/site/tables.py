@@ -1,5 +1,5 @@
-"""Makes the tables' pages: every row, each cell with its source, and a matrix that shows which TensorFlow runs on
-which GPU."""
+"""Makes the tables' pages: every row, each cell with its source, and a matrix that shows which TensorFlow
+runs on which GPU."""
 
 from __future__ import annotations
 
@@ -245,8 +245,10 @@ def _html(page: Page) -> str:
         f'<th scope="col"><button type="button">{escape(name)}</button></th>' for name in page.columns
     )
     return f"""<h1>{escape(page.title)}</h1>
-<p>{escape(page.about)} <span class="dim">An empty cell: there is none. &ldquo;{UNKNOWN}&rdquo;: it could not be read.</span></p>
-<form class="filters" role="search" aria-label="Filter the table"><label>Search <input type="search" name="q" autocomplete="off"></label>
+<p>{escape(page.about)}
+<span class="dim">An empty cell: there is none. &ldquo;{UNKNOWN}&rdquo;: it could not be read.</span></p>
+<form class="filters" role="search" aria-label="Filter the table">
+<label>Search <input type="search" name="q" autocomplete="off"></label>
 {"".join(choices)}
 <output aria-live="polite">{len(rows)} rows</output></form>
 <noscript><p class="dim">Sorting and filtering need JavaScript; the browser's own search works.</p></noscript>

@@ -37,8 +37,8 @@ def era(version: str | None) -> str:
 def has_growth_variable(version: str | None) -> bool:
     """Whether a release reads TF_FORCE_GPU_ALLOW_GROWTH; True if it is not known.
 
-    Read from libtensorflow_framework.so in the wheels of tensorflow-gpu: 1.12.0 contains the name, 1.11.0 does
-    not.
+    Read from libtensorflow_framework.so in the wheels of tensorflow-gpu: 1.12.0 contains the name, 1.11.0
+    does not.
     """
     numbers = [int(n) for n in re.findall(r"\d+", version or "")[:2]]
     return len(numbers) < 2 or tuple(numbers) >= (1, 12)

@@ -99,7 +99,8 @@ def cuda_compat_package(case: Case) -> Iterator[Finding]:
             if mismatch and mismatch.user and mismatch.kernel
             else ""
         )
-        + f": it comes from a forward-compatibility package or from inside the container image. {unfit}".rstrip(),
+        + ": it comes from a forward-compatibility package or from inside the container image."
+        + f" {unfit}".rstrip(),
         [mismatch, *path[:2], *codes[:2], *([case.driver, case.driver_cuda] if lifted else [])],
         confidence="certain" if path or lifted else "likely",
         tables=[branch] if image and (branch := case.tables.driver_branch(shipped)) is not None else [],

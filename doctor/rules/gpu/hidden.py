@@ -227,8 +227,10 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
 
 
 def _beyond(case: Case, value: str) -> bool:
-    """Whether the first entry is a number or a UUID that no GPU has; False unless all GPUs are known. The beginning
-    of a UUID stands for it (CUDA C++ Programming Guide, CUDA Environment Variables)."""
+    """Whether the first entry is a number or a UUID that no GPU has; False unless all GPUs are known.
+
+    The beginning of a UUID stands for it (CUDA C++ Programming Guide, CUDA Environment Variables).
+    """
     first = value.split(",")[0].strip().lstrip("+")
     gpus = case.facts.of(Gpu)
     if case.facts.kind == "report" and case.facts.has("one-gpu-said") and len(case.gpus) < 2:

@@ -246,8 +246,8 @@ def _in_the_way(case: Case, path: str, name: str) -> str:
 
 
 def _stray(case: Case, lib: LibraryNotLoaded | None) -> tuple[str, bool]:
-    """On a machine: the folder of LD_LIBRARY_PATH that contains the unusable file, or "", and whether a usable
-    file with that name exists elsewhere."""
+    """On a machine: the folder of LD_LIBRARY_PATH that contains the unusable file, or "", and whether a
+    usable file with that name exists elsewhere."""
     variable = case.env.get("LD_LIBRARY_PATH")
     where = lib.source.where if lib is not None else ""
     folder = posixpath.dirname(where)

@@ -73,7 +73,8 @@ def failed_routines(case: Case) -> list[Symptom]:
     memory.
 
     CUBLAS_STATUS_EXECUTION_FAILED: "The GPU program failed to execute" (cuBLAS, section cublasStatus_t); the
-    other libraries' headers say the same. Empty if a handle or a routine with another status failed as well, or if the text mentions memory.
+    other libraries' headers say the same. Empty if a handle or a routine with another status failed as well,
+    or if the text mentions memory.
     """
     facts = case.facts
     ran = [

@@ -99,13 +99,14 @@ depends on them, or they register names with TensorFlow (issues of tensorflow/te
 
 
 STILL_IMPORTS = (("numpy", (2, 18), 2), ("protobuf", (2, 18), 6))
-"""Package, first release of TensorFlow, and the major release of the package whose every version it imports with,
-whatever its metadata says: NumPy 2 keeps its binary interface (NumPy, "NEP 53" and "Depending on NumPy"); protobuf 6
-makes the import print an AttributeError about GetPrototype (tensorflow/tensorflow issue 109469)."""
+"""Package, first release of TensorFlow, and the major release of the package whose every version it imports
+with, whatever its metadata says: NumPy 2 keeps its binary interface (NumPy, "NEP 53" and "Depending on
+NumPy"); protobuf 6 makes the import print an AttributeError about GetPrototype (tensorflow/tensorflow issue
+109469)."""
 
 
 def _keeps_from_importing(package: Package, release: str) -> bool:
-    """Whether a version of a package that is too new is known to keep this release of TensorFlow from importing."""
+    """Whether a too new version of a package is known to keep this release of TensorFlow from importing."""
     works = [(name, major) for name, first, major in STILL_IMPORTS if dotted(release) >= first]
     return package.name in DECIDES_IMPORT and not any(
         package.name == name and dotted(package.version or "")[:1] == (major,) for name, major in works
