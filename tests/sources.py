@@ -11,7 +11,7 @@ from pathlib import Path
 @lru_cache(maxsize=None)
 def parsed(path: Path) -> ast.Module:
     """A module's tree. Parsing the package takes a second; nobody changes what is given."""
-    gc.disable()  # trees stay to the end: the collector, which looked through them, took longer than the parser
+    gc.disable()  # trees stay to the end: the collector took longer to look through them than the parser
     try:
         return ast.parse(path.read_text(encoding="utf-8"))
     finally:

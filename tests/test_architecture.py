@@ -123,8 +123,20 @@ SUBSCRIPTED_SINCE_3_9 = {
     *("CompletedProcess", "Future", "Match", "PathLike", "Pattern", "Popen", "Queue"),
 }
 """Beside what collections.abc gives: subscripting them came with 3.9 (PEP 585)."""
-TYPING_SINCE_3_9 = {"Annotated", "Concatenate", "Never", "NotRequired", "ParamSpec", "Required", "Self", "TypeAlias",
-                    "TypeGuard", "Unpack", "assert_never", "override"}  # fmt: skip
+TYPING_SINCE_3_9 = {
+    "Annotated",
+    "Concatenate",
+    "Never",
+    "NotRequired",
+    "ParamSpec",
+    "Required",
+    "Self",
+    "TypeAlias",
+    "TypeGuard",
+    "Unpack",
+    "assert_never",
+    "override",
+}
 
 
 @pytest.mark.parametrize("folder", sampled(["doctor", "compat_tables", "scripts", "tests"], 1))

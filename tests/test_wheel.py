@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 REPORT = b"""\
-2024-03-01 10:00:00.000000: E tensorflow/stream_executor/cuda/cuda_dnn.cc:328] Could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR
-tensorflow.python.framework.errors_impl.UnknownError: Failed to get convolution algorithm. This is probably because cuDNN failed to initialize
+2024-03-01 10:00:00.000000: E tensorflow/stream_executor/cuda/cuda_dnn.cc:328] Could not create cudnn \
+handle: CUDNN_STATUS_INTERNAL_ERROR
+tensorflow.python.framework.errors_impl.UnknownError: Failed to get convolution algorithm. This is probably \
+because cuDNN failed to initialize
 """
 COMPILER = any(shutil.which(name) for name in ("cc", "gcc", "clang"))
 

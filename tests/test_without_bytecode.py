@@ -23,8 +23,8 @@ REPORT = (
     " file or directory\nTensorFlow 2.10.0\n"
 )
 COMPILED = 890_000
-"""Bytes of our own source that `explain` may import for one short report; with every rule and signature it would be 1.3
-million."""
+"""Bytes of our own source that `explain` may import for one short report; with every rule and signature it
+would be 1.3 million."""
 TIMES = {"--version": 6, "--help": 6, "code gpu-hidden": 6, "check --format json": 30}
 """Times `python -c pass`, where bytecode is kept: the budgets of scripts/benchmark.py."""
 

@@ -125,10 +125,15 @@ def test_what_the_pods_print_is_read_by_fleet_read(schemas: Path, fleet: Fleet, 
 @pytest.mark.parametrize(
     "options",
     [
-        {"image": "x; rm -rf /"}, {"image": "-x"}, {"image": IMAGE, "namespace": "A b"}, {"image": IMAGE, "selector": ("a b=c",)},
-        {"image": IMAGE, "selector": ("noequals",)}, {"image": IMAGE, "tolerations": ("k=v:Never",)}, {"image": IMAGE, "python": "/x\n/y"},
+        {"image": "x; rm -rf /"},
+        {"image": "-x"},
+        {"image": IMAGE, "namespace": "A b"},
+        {"image": IMAGE, "selector": ("a b=c",)},
+        {"image": IMAGE, "selector": ("noequals",)},
+        {"image": IMAGE, "tolerations": ("k=v:Never",)},
+        {"image": IMAGE, "python": "/x\n/y"},
     ],
-)  # fmt: skip
+)
 def test_a_value_that_kubernetes_would_refuse_is_refused(options: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         list(manifest(Options(**options)))

@@ -338,8 +338,12 @@ NO_LOCK = ("", "\0", "[" * 5000, "{" * 5000, "- " * 5000, "a: " * 5000, '"' * 50
            'name = "' + "\\" * 4000)  # fmt: skip
 
 
-@each("name, text", itertools.product(
-    ("uv.lock", "poetry.lock", "conda-lock.yml", "pixi.lock", "pixi.toml", "compose.yml", "pylock.toml"), NO_LOCK
-))  # fmt: skip
+@each(
+    "name, text",
+    itertools.product(
+        ("uv.lock", "poetry.lock", "conda-lock.yml", "pixi.lock", "pixi.toml", "compose.yml", "pylock.toml"),
+        NO_LOCK,
+    ),
+)
 def test_what_is_no_such_file_is_read_without_an_error(name: str, text: str) -> None:
     read(text, name)

@@ -29,7 +29,7 @@ def job(tables: Tables, env: Path, tensorflow: str = "2.20.0", installer: str = 
 
 
 def imported(made: Job) -> list[str]:
-    """TensorFlow's version and the variable of memory growth, in a shell that knows nothing of the environment."""
+    """TensorFlow's version and the variable of memory growth, in a shell without the environment."""
     code = "import tensorflow, os; print(tensorflow.__version__, os.environ['TF_FORCE_GPU_ALLOW_GROWTH'])"
     out = subprocess.run(
         [made.python, "-c", code], capture_output=True, text=True, check=True, env={}, timeout=60

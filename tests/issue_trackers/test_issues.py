@@ -185,16 +185,24 @@ def test_one_comment_is_posted_updated_and_withdrawn(forge: Forge, act: Act) -> 
     assert forge.comments == []
 
 
-@pytest.mark.parametrize("data", [
-    event("Please add a dark mode."),
-    event(None),
-    event(OOM, kind="Bot"),
-    event(OOM, "closed"),
-    event(OOM, "deleted"),
-    event(OOM, comment={"body": "x"}),
-    {"action": "opened", "issue": {**event(OOM)["issue"], "pull_request": {}}, "repository": {"full_name": "o/r"}},
-    {"zen": "hello"},
-], ids=lambda data: str(data)[:60])  # fmt: skip
+@pytest.mark.parametrize(
+    "data",
+    [
+        event("Please add a dark mode."),
+        event(None),
+        event(OOM, kind="Bot"),
+        event(OOM, "closed"),
+        event(OOM, "deleted"),
+        event(OOM, comment={"body": "x"}),
+        {
+            "action": "opened",
+            "issue": {**event(OOM)["issue"], "pull_request": {}},
+            "repository": {"full_name": "o/r"},
+        },
+        {"zen": "hello"},
+    ],
+    ids=lambda data: str(data)[:60],
+)
 def test_silent_where_nothing_is_asked_or_known(forge: Forge, act: Act, data: dict[str, Any]) -> None:
     act(data)
     assert forge.comments == []

@@ -15,10 +15,11 @@ from tests.rules.cases import FIRES
 from tests.rules.situation import Fires
 
 LOG = """\
-2024-05-01 10:00:00.000001: W tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could not load dynamic \
-library 'libcudnn.so.8'; dlerror: libcudnn.so.8: cannot open shared object file: No such file or directory
-2024-05-01 10:00:00.000002: I tensorflow/stream_executor/platform/default/dso_loader.cc:49] Successfully opened \
-dynamic library libcudart.so.11.0
+2024-05-01 10:00:00.000001: W tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could not load \
+dynamic library 'libcudnn.so.8'; dlerror: libcudnn.so.8: cannot open \
+shared object file: No such file or directory
+2024-05-01 10:00:00.000002: I tensorflow/stream_executor/platform/default/dso_loader.cc:49] Successfully \
+opened dynamic library libcudart.so.11.0
 """
 
 

@@ -1,8 +1,8 @@
 """A proof that a pattern cannot match without one of some words in its match.
 
 The strings that a pattern can match are followed as a small set of abstract ones, in which GAP stands for any
-text and DIGIT for a digit. The answer errs on one side only: a word that it reports for every match is in every match, as
-far as white space counts as one space (two where the pattern wants two).
+text and DIGIT for a digit. The answer errs on one side only: a word that it reports for every match is in
+every match, as far as white space counts as one space (two where the pattern wants two).
 """
 
 from __future__ import annotations

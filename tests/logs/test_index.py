@@ -1,4 +1,4 @@
-"""Families of signatures are imported when a text holds words of theirs: it is read as if all of them were."""
+"""Families of signatures are imported when a text holds words of theirs: it is read as if all were."""
 
 from __future__ import annotations
 

@@ -207,8 +207,15 @@ def test_one_long_line_is_read() -> None:
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b" \n\t\n", b"\x7fELF\x02\x01\x01" + bytes(500), b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 9, bytes(range(256)) * 50, bytes(10_000)],
-)  # fmt: skip
+    [
+        b"",
+        b" \n\t\n",
+        b"\x7fELF\x02\x01\x01" + bytes(500),
+        b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 9,
+        bytes(range(256)) * 50,
+        bytes(10_000),
+    ],
+)
 def test_what_holds_no_text_is_refused(data: bytes) -> None:
     with pytest.raises(NotText):
         read(data, "x")

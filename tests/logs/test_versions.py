@@ -47,18 +47,39 @@ def stated(text: str) -> dict[str, str]:
 @each(
     "text, versions",
     [
-        (MARKDOWN_TABLE, {"tensorflow": "2.19.0", "python": "3.12.3", "cuda": "12.5.1", "cudnn": "9.3.0.75", "driver": "570.86.15"}),
+        (
+            MARKDOWN_TABLE,
+            {
+                "tensorflow": "2.19.0",
+                "python": "3.12.3",
+                "cuda": "12.5.1",
+                "cudnn": "9.3.0.75",
+                "driver": "570.86.15",
+            },
+        ),
         (NEEDED_TABLE, {}),
         (CONDA_LIST, {"tensorflow": "2.6.0", "python": "3.9.12", "cuda": "11.3.1", "cudnn": "8.2.1"}),
         (CUDNN_HEADER, {"cudnn": "8.4.1"}),
         ("TF: 2.18.0 Python: 3.11.13 (main, Jun  4 2025)\n", {"tensorflow": "2.18.0", "python": "3.11.13"}),
         ("2.4.0-dev20200705\n", {"tensorflow": "2.4.0.dev20200705"}),
-        ("macOS 12.6, tensorflow-macos 2.11.0, Python 3.9.13\n", {"tensorflow": "2.11.0", "python": "3.9.13"}),
-        ("| NVIDIA-SMI 460.73.01    Driver Version: 460.73.01    CUDA Version: 11.2", {"driver": "460.73.01"}),
+        (
+            "macOS 12.6, tensorflow-macos 2.11.0, Python 3.9.13\n",
+            {"tensorflow": "2.11.0", "python": "3.9.13"},
+        ),
+        (
+            "| NVIDIA-SMI 460.73.01    Driver Version: 460.73.01    CUDA Version: 11.2",
+            {"driver": "460.73.01"},
+        ),
         ("| NVIDIA-SMI 580.95.02    KMD Version: 581.42    CUDA Version: 13.0  |\n", {"driver": "581.42"}),
-        ("In March I upgraded tensorflow to 1.6, then reinstalled cuda to 9.2\n", {"tensorflow": "1.6", "cuda": "9.2"}),
+        (
+            "In March I upgraded tensorflow to 1.6, then reinstalled cuda to 9.2\n",
+            {"tensorflow": "1.6", "cuda": "9.2"},
+        ),
         ("TF 2.10 works on my GPU, in 2.12 the list is empty\n", {"tensorflow": "2.12"}),
-        ("With TF 2.15.0 my venv finds the GPU. A new one with TF 2.16.1 does not.\n", {"tensorflow": "2.16.1"}),
+        (
+            "With TF 2.15.0 my venv finds the GPU. A new one with TF 2.16.1 does not.\n",
+            {"tensorflow": "2.16.1"},
+        ),
         ("TF 2.3 works on the CPU only, a TF 2.4 from conda does not\n", {"tensorflow": "2.3"}),
         ("Tried my GPU with TF 2.10, it works\n", {"tensorflow": "2.10"}),
         ("TF 2.10 works on my GPU in 2.5 minutes\n", {"tensorflow": "2.10"}),
@@ -78,12 +99,15 @@ def stated(text: str) -> dict[str, str]:
             "resolved path: /usr/lib64/libcuda.so.1\n",
             {},
         ),
-        ("- Cudnn (from conda) 7.6.5\n- Cudatoolkit (from conda) 10.1.243\n", {"cuda": "10.1.243", "cudnn": "7.6.5"}),
+        (
+            "- Cudnn (from conda) 7.6.5\n- Cudatoolkit (from conda) 10.1.243\n",
+            {"cuda": "10.1.243", "cudnn": "7.6.5"},
+        ),
         ("Tensorflow-gpu 1.4, CUDA v.8\n", {"tensorflow": "1.4", "cuda": "8"}),
         ("NVRM version:   515.65.01\nCUDA version:   11.7\n", {"driver": "515.65.01"}),
         ("видеокарта GTX 1660, драйвер 456.71, CUDA 10.1\n", {"cuda": "10.1", "driver": "456.71"}),
     ],
-)  # fmt: skip
+)
 def test_versions_are_read_from(text: str, versions: dict[str, str]) -> None:
     assert stated(text) == versions
 

@@ -1,4 +1,4 @@
-"""GPUs that come with an only in machines with an Arm CPU never get a plan for x86-64; which they are is data."""
+"""GPUs that come only in machines with an Arm CPU never get a plan for x86-64; which they are is data."""
 
 from __future__ import annotations
 

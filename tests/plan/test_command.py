@@ -98,10 +98,18 @@ def test_several_gpus_in_one_option(cli: Cli) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [("--tensorflow", "9.9"), ("--gpu", "Voodoo 2"), ("--os", "CP/M"), ("--python", "three"), ("--python", "3"), ("-r", "/no/such/file"),
-     ("--machine", "/no/such/file"), ("--resolve",)],
+    [
+        ("--tensorflow", "9.9"),
+        ("--gpu", "Voodoo 2"),
+        ("--os", "CP/M"),
+        ("--python", "three"),
+        ("--python", "3"),
+        ("-r", "/no/such/file"),
+        ("--machine", "/no/such/file"),
+        ("--resolve",),
+    ],
     ids=" ".join,
-)  # fmt: skip
+)
 def test_wrong_call_exits_2_with_one_line_and_a_hint(cli: Cli, arguments: tuple[str, ...]) -> None:
     done = cli("plan", *arguments)
     assert done.returncode == 2

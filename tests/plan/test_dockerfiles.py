@@ -19,21 +19,26 @@ def cures(tables: Tables, text: str, **machine: str) -> list[str]:
     return list(dict.fromkeys(step.text for step in steps))
 
 
-@pytest.mark.parametrize("text", [
-    "FROM nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu22.04\nRUN pip install tensorflow==2.20.0\n",
-    "FROM nvidia/cuda:12.5.1-runtime-ubuntu22.04\nRUN apt-get update && python3 -m pip install "
-    "--no-cache-dir tensorflow==2.20.0 pandas\n",
-    "FROM nvidia/cuda:12.2.0-cudnn8-runtime-ubuntu22.04\nRUN pip install \\\n    numpy \\\n    "
-    "'tensorflow==2.20.0' \\\n    pandas\n",
-    'FROM nvidia/cuda:12.2.0-cudnn8-runtime-ubuntu22.04\nRUN ["pip", "install", "tensorflow==2.20.0"]\n',
-    "FROM python:3.13-slim\nRUN pip install \"tensorflow[and-cuda]==2.18.0\"\n",
-    "FROM python:3.7\nRUN pip install 'tensorflow[and-cuda]>=2.20,<2.21'\n",
-    "FROM tensorflow/tensorflow:2.15.0\n", "FROM tensorflow/tensorflow:latest-jupyter\n", "FROM tensorflow/tensorflow\n",
-    "FROM python:3.11\nRUN pip install 'tensorflow[and-cuda]==2.20.0' 'numpy<1.26'\n",
-    "FROM python:3.11\nRUN pip install 'tensorflow[and-cuda]==2.20.0' torch==2.6.0\n",
-    "FROM python:3.11\nRUN pip install tensorflow-gpu\n",
-    "FROM python:3.11\nRUN pip install tensorflow-cpu==2.15.0\n",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "FROM nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu22.04\nRUN pip install tensorflow==2.20.0\n",
+        "FROM nvidia/cuda:12.5.1-runtime-ubuntu22.04\nRUN apt-get update && python3 -m pip install "
+        "--no-cache-dir tensorflow==2.20.0 pandas\n",
+        "FROM nvidia/cuda:12.2.0-cudnn8-runtime-ubuntu22.04\nRUN pip install \\\n    numpy \\\n    "
+        "'tensorflow==2.20.0' \\\n    pandas\n",
+        'FROM nvidia/cuda:12.2.0-cudnn8-runtime-ubuntu22.04\nRUN ["pip", "install", "tensorflow==2.20.0"]\n',
+        'FROM python:3.13-slim\nRUN pip install "tensorflow[and-cuda]==2.18.0"\n',
+        "FROM python:3.7\nRUN pip install 'tensorflow[and-cuda]>=2.20,<2.21'\n",
+        "FROM tensorflow/tensorflow:2.15.0\n",
+        "FROM tensorflow/tensorflow:latest-jupyter\n",
+        "FROM tensorflow/tensorflow\n",
+        "FROM python:3.11\nRUN pip install 'tensorflow[and-cuda]==2.20.0' 'numpy<1.26'\n",
+        "FROM python:3.11\nRUN pip install 'tensorflow[and-cuda]==2.20.0' torch==2.6.0\n",
+        "FROM python:3.11\nRUN pip install tensorflow-gpu\n",
+        "FROM python:3.11\nRUN pip install tensorflow-cpu==2.15.0\n",
+    ],
+)
 def test_cure_is_a_line_of_the_file_after_which_it_passes(tables: Tables, text: str) -> None:
     """Every cure that names a line is put in, each line once; what is wrong is gone."""
     assert errors(judged(tables, "Dockerfile", text))
@@ -72,24 +77,48 @@ def test_another_tensorflow_in_an_official_image_is_held_to_the_libraries_of_tha
     assert errors(judged(tables, "Dockerfile", text.format("2.17.1"))) == {}
 
 
-@each("text, expected", [
-    ("FROM a AS base\nRUN pip install tensorflow==2.15\nFROM base\n", [("tensorflow", "==2.15", 2)]),
-    ("FROM a AS base\nRUN pip install tensorflow==2.15\nFROM b\nCOPY --from=base /x /x\n", []),
-    ("ARG V=2.15\nFROM a\nARG V\nRUN pip install tensorflow==$V\n", [("tensorflow", "==2.15", 4)]),
-    ("FROM a\nENV V 2.15\nRUN pip install tensorflow==${V}\n", [("tensorflow", "==2.15", 3)]),
-    ("FROM a\nRUN pip install tensorflow==${V:-2.16}\n", [("tensorflow", "==2.16", 2)]),
-    ('FROM a\nRUN ["python", "-m", "pip", "install", "tensorflow>=2.15"]\n', [("tensorflow", ">=2.15", 2)]),
-    ('FROM a\nRUN ["sh", "-c", "pip install tensorflow==2.15"]\n', [("tensorflow", "==2.15", 2)]),
-    ("FROM a\nRUN <<EOF\nset -e\npip install tensorflow==2.15\nEOF\nRUN pip install numpy\n", [("tensorflow", "==2.15", 4), ("numpy", "", 6)]),
-    ("FROM a\nRUN --mount=type=cache,target=/root pip3 install tensorflow==2.15\n", [("tensorflow", "==2.15", 2)]),
-    ("FROM a\nRUN uv pip install --system tensorflow==2.15\n", [("tensorflow", "==2.15", 2)]),
-    ("FROM a\nRUN pip install \\\n  # the model\n  tensorflow==2.15 \\\n\n  numpy\n", [("tensorflow", "==2.15", 4), ("numpy", "", 6)]),
-    ("FROM a\nRUN cd x; pip install 'tensorflow==2.15;python_version<\"3.12\"' || true\n", [("tensorflow", "==2.15", 2)]),
-    ("FROM a\nRUN pip install -q -i https://x/simple tensorflow==2.15 --upgrade\n", [("tensorflow", "==2.15", 2)]),
-    ("FROM a\nRUN conda install -y -c conda-forge -n env cudatoolkit=11.2 && pip install tensorflow==2.10\n",
-     [("cudatoolkit", "==11.2.*", 2), ("tensorflow", "==2.10", 2)]),
-    ("from a\nrun pip install tensorflow==2.15\n", [("tensorflow", "==2.15", 2)]),
-])  # fmt: skip
+@each(
+    "text, expected",
+    [
+        ("FROM a AS base\nRUN pip install tensorflow==2.15\nFROM base\n", [("tensorflow", "==2.15", 2)]),
+        ("FROM a AS base\nRUN pip install tensorflow==2.15\nFROM b\nCOPY --from=base /x /x\n", []),
+        ("ARG V=2.15\nFROM a\nARG V\nRUN pip install tensorflow==$V\n", [("tensorflow", "==2.15", 4)]),
+        ("FROM a\nENV V 2.15\nRUN pip install tensorflow==${V}\n", [("tensorflow", "==2.15", 3)]),
+        ("FROM a\nRUN pip install tensorflow==${V:-2.16}\n", [("tensorflow", "==2.16", 2)]),
+        (
+            'FROM a\nRUN ["python", "-m", "pip", "install", "tensorflow>=2.15"]\n',
+            [("tensorflow", ">=2.15", 2)],
+        ),
+        ('FROM a\nRUN ["sh", "-c", "pip install tensorflow==2.15"]\n', [("tensorflow", "==2.15", 2)]),
+        (
+            "FROM a\nRUN <<EOF\nset -e\npip install tensorflow==2.15\nEOF\nRUN pip install numpy\n",
+            [("tensorflow", "==2.15", 4), ("numpy", "", 6)],
+        ),
+        (
+            "FROM a\nRUN --mount=type=cache,target=/root pip3 install tensorflow==2.15\n",
+            [("tensorflow", "==2.15", 2)],
+        ),
+        ("FROM a\nRUN uv pip install --system tensorflow==2.15\n", [("tensorflow", "==2.15", 2)]),
+        (
+            "FROM a\nRUN pip install \\\n  # the model\n  tensorflow==2.15 \\\n\n  numpy\n",
+            [("tensorflow", "==2.15", 4), ("numpy", "", 6)],
+        ),
+        (
+            "FROM a\nRUN cd x; pip install 'tensorflow==2.15;python_version<\"3.12\"' || true\n",
+            [("tensorflow", "==2.15", 2)],
+        ),
+        (
+            "FROM a\nRUN pip install -q -i https://x/simple tensorflow==2.15 --upgrade\n",
+            [("tensorflow", "==2.15", 2)],
+        ),
+        (
+            "FROM a\nRUN conda install -y -c conda-forge -n env cudatoolkit=11.2"
+            " && pip install tensorflow==2.10\n",
+            [("cudatoolkit", "==11.2.*", 2), ("tensorflow", "==2.10", 2)],
+        ),
+        ("from a\nrun pip install tensorflow==2.15\n", [("tensorflow", "==2.15", 2)]),
+    ],
+)
 def test_forms_of_an_installation(text: str, expected: list[tuple[str, str, int]]) -> None:
     assert [(a.name, a.specifier, a.line) for a in read(text, "Dockerfile").requirements] == expected
 

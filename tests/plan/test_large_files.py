@@ -97,17 +97,43 @@ def test_lines_beyond_the_limit_are_named(tables: Tables) -> None:
     assert left_out(found) == [20_001]
 
 
-@pytest.mark.parametrize(("make", "word"), [
-    (lambda folder: (folder / "r.txt").write_bytes(b"a\n" * (3 << 20)), "larger than 4 MiB"),
-    (lambda folder: [(folder / f"{n}.txt").write_text(f"-r {n + 1}.txt\n") for n in range(80)] and (folder / "r.txt").write_text("-r 0.txt\n"),
-     "more than 50 files"),
-    (lambda folder: ((folder / "r.txt").write_text("-r big.txt\n-r big2.txt\n"), (folder / "big.txt").write_bytes(b"#a\n" * (1 << 20)),
-                     (folder / "big2.txt").write_bytes(b"#a\n" * (1 << 20))), "larger than 4 MiB with the "
-                                                                              "files that it includes"),
-    (lambda folder: ((folder / "r.txt").write_text("-r x.txt\n"), (folder / "x.txt").symlink_to("x.txt")), "x.txt"),
-    (lambda folder: ((folder / "r.txt").write_text("-r pipe\n"), __import__("os").mkfifo(folder / "pipe")), "not a regular file"),
-    (lambda folder: (folder / "r.txt").write_text("-r .\n"), "not a regular file"),
-], ids=["large", "chain", "large together", "link to itself", "pipe", "folder"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("make", "word"),
+    [
+        (lambda folder: (folder / "r.txt").write_bytes(b"a\n" * (3 << 20)), "larger than 4 MiB"),
+        (
+            lambda folder: (
+                [(folder / f"{n}.txt").write_text(f"-r {n + 1}.txt\n") for n in range(80)]
+                and (folder / "r.txt").write_text("-r 0.txt\n")
+            ),
+            "more than 50 files",
+        ),
+        (
+            lambda folder: (
+                (folder / "r.txt").write_text("-r big.txt\n-r big2.txt\n"),
+                (folder / "big.txt").write_bytes(b"#a\n" * (1 << 20)),
+                (folder / "big2.txt").write_bytes(b"#a\n" * (1 << 20)),
+            ),
+            "larger than 4 MiB with the files that it includes",
+        ),
+        (
+            lambda folder: (
+                (folder / "r.txt").write_text("-r x.txt\n"),
+                (folder / "x.txt").symlink_to("x.txt"),
+            ),
+            "x.txt",
+        ),
+        (
+            lambda folder: (
+                (folder / "r.txt").write_text("-r pipe\n"),
+                __import__("os").mkfifo(folder / "pipe"),
+            ),
+            "not a regular file",
+        ),
+        (lambda folder: (folder / "r.txt").write_text("-r .\n"), "not a regular file"),
+    ],
+    ids=["large", "chain", "large together", "link to itself", "pipe", "folder"],
+)
 def test_file_that_cannot_be_read_is_refused_with_a_reason(
     cli: Cli, tmp_path: Path, make: Callable[[Path], object], word: str
 ) -> None:

@@ -36,11 +36,25 @@ def lines(*texts: str) -> list[Asked]:
     return [one for one in found if one is not None]
 
 
-@pytest.mark.parametrize(("name", "one", "other"), sampled(((name, *pair) for name in FILES for pair in [
-    ("tensorflow[and-cuda]==2.20.0", "torch==2.6.0"), ("tensorflow[and-cuda]==2.18.0", "torch==2.6.0"),
-    ("tensorflow[and-cuda]==2.20.0", "torch>=2.1,<2.5"), ("tensorflow[and-cuda]==2.20.0", "torchvision==0.21.0"), ("tensorflow[and-cuda]==2.17.1", "jax[cuda12]==0.5.3"),
-    ("tensorflow[and-cuda]==2.17.1", "onnxruntime-gpu[cuda,cudnn]==1.22.0"), ("tensorflow==2.17.1", "jax==0.9.2"),
-]), 9))  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "one", "other"),
+    sampled(
+        (
+            (name, *pair)
+            for name in FILES
+            for pair in [
+                ("tensorflow[and-cuda]==2.20.0", "torch==2.6.0"),
+                ("tensorflow[and-cuda]==2.18.0", "torch==2.6.0"),
+                ("tensorflow[and-cuda]==2.20.0", "torch>=2.1,<2.5"),
+                ("tensorflow[and-cuda]==2.20.0", "torchvision==0.21.0"),
+                ("tensorflow[and-cuda]==2.17.1", "jax[cuda12]==0.5.3"),
+                ("tensorflow[and-cuda]==2.17.1", "onnxruntime-gpu[cuda,cudnn]==1.22.0"),
+                ("tensorflow==2.17.1", "jax==0.9.2"),
+            ]
+        ),
+        9,
+    ),
+)
 def test_what_pip_refuses_together_is_an_error_with_both_lines_and_both_rows(
     tables: Tables, name: str, one: str, other: str
 ) -> None:
@@ -87,10 +101,17 @@ def test_releases_that_a_cure_names_go_together(tables: Tables, one: str, other:
         assert not any("overwrite" in f.title for f in after.findings), cured
 
 
-@pytest.mark.parametrize("other", [
-    "torch==2.8.0", "torch==2.10.0", "jax[cuda12]==0.5.3", "cupy-cuda12x==13.4.0", "onnxruntime-gpu[cuda,"
-                                                                                   "cudnn]==1.22.0", "numpy<2.3",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "other",
+    [
+        "torch==2.8.0",
+        "torch==2.10.0",
+        "jax[cuda12]==0.5.3",
+        "cupy-cuda12x==13.4.0",
+        "onnxruntime-gpu[cuda,cudnn]==1.22.0",
+        "numpy<2.3",
+    ],
+)
 def test_what_pip_installs_together_is_no_error(tables: Tables, other: str) -> None:
     found = judged(tables, "requirements.txt", f"tensorflow[and-cuda]==2.20.0\n{other}\n", python="3.12")
     assert errors(found) == {}
@@ -111,10 +132,18 @@ def test_release_that_another_line_rules_out_is_not_planned(tables: Tables) -> N
     assert found.plans[0].tensorflow == "2.17.1", "2.18.0 and later need NumPy 1.26"
 
 
-@pytest.mark.parametrize(("line", "at"), [
-    ("torch==2.99.0", 2), ("torch==1.13.1", 2), ("torch @ https://example.org/torch.whl", 2), ("jax[cuda12_pip]==0.4.20", 2),
-    ("torchtext==0.18.0", 2), ("vllm", 2), ("mxnet-cu112==1.9.1", 2),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("line", "at"),
+    [
+        ("torch==2.99.0", 2),
+        ("torch==1.13.1", 2),
+        ("torch @ https://example.org/torch.whl", 2),
+        ("jax[cuda12_pip]==0.4.20", 2),
+        ("torchtext==0.18.0", 2),
+        ("vllm", 2),
+        ("mxnet-cu112==1.9.1", 2),
+    ],
+)
 def test_framework_that_the_tables_do_not_know_is_named(tables: Tables, line: str, at: int) -> None:
     found = judged(tables, "requirements.txt", f"tensorflow[and-cuda]==2.20.0\n{line}\n", python="3.12")
     assert errors(found) == {}

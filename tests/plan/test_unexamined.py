@@ -87,14 +87,23 @@ def test_without_check_the_plan_is_still_an_answer(cli: Cli, tmp_path: Path) -> 
     assert b"not examined: - tensorflow=2.10" in done.stdout
 
 
-@each("text, expected", [
-    ("cudatoolkit=11.2", ("cudatoolkit", "==11.2.*", "")), ("cudatoolkit==11.2", ("cudatoolkit", "==11.2", "")),
-    ("cudnn=8.1=h123_0", ("cudnn", "==8.1", "h123_0")), ("tensorflow>=2.10", ("tensorflow", ">=2.10", "")),
-    ("conda-forge::cudnn", ("cudnn", "", "")), ("conda-forge/linux-64::cudnn=8.1", ("cudnn", "==8.1.*", "")),
-    ("tensorflow 2.10.* cuda112*", ("tensorflow", "==2.10.*", "cuda112*")), ("python >=3.8,<3.11", ("python", ">=3.8,<3.11", "")),
-    ("tensorflow[version='>=2.10,<2.12',build=cuda*]", ("tensorflow", ">=2.10,<2.12", "cuda*")), ("numpy 1.26", ("numpy", "==1.26", "")),
-    ("cuda-version=12", ("cuda-version", "==12.*", "")), ("tensorflow=2.10.*", ("tensorflow", "==2.10.*", "")),
-])  # fmt: skip
+@each(
+    "text, expected",
+    [
+        ("cudatoolkit=11.2", ("cudatoolkit", "==11.2.*", "")),
+        ("cudatoolkit==11.2", ("cudatoolkit", "==11.2", "")),
+        ("cudnn=8.1=h123_0", ("cudnn", "==8.1", "h123_0")),
+        ("tensorflow>=2.10", ("tensorflow", ">=2.10", "")),
+        ("conda-forge::cudnn", ("cudnn", "", "")),
+        ("conda-forge/linux-64::cudnn=8.1", ("cudnn", "==8.1.*", "")),
+        ("tensorflow 2.10.* cuda112*", ("tensorflow", "==2.10.*", "cuda112*")),
+        ("python >=3.8,<3.11", ("python", ">=3.8,<3.11", "")),
+        ("tensorflow[version='>=2.10,<2.12',build=cuda*]", ("tensorflow", ">=2.10,<2.12", "cuda*")),
+        ("numpy 1.26", ("numpy", "==1.26", "")),
+        ("cuda-version=12", ("cuda-version", "==12.*", "")),
+        ("tensorflow=2.10.*", ("tensorflow", "==2.10.*", "")),
+    ],
+)
 def test_match_specifications_of_conda_as_pip_writes_them(text: str, expected: tuple[str, str, str]) -> None:
     found = match_spec(text, 1, text)
     assert found is not None
@@ -108,12 +117,21 @@ def test_match_specification_that_pip_cannot_say_is_none(text: str) -> None:
     assert match_spec(text, 1, text) is None
 
 
-@pytest.mark.parametrize(("pins", "expected", "open_"), [
-    ("cudatoolkit=11.2", {"cuda-version-mismatch": 2}, []), ("cudatoolkit>=11,<12", {"cuda-version-mismatch": 2}, []),
-    ("cuda-version=12.5", {}, []), ("cuda-version>=12,<13", {}, []), ("cuda-version>=11", {}, [2]), ("cudatoolkit>=99", {}, [2]),
-    ("cudnn=8.9", {"cudnn-version-mismatch": 2}, []), ("cudnn>=8,<9", {"cudnn-version-mismatch": 2}, []), ("cudnn>=9.3,<9.4", {}, []),
-    ("cudnn>=8", {}, [2]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("pins", "expected", "open_"),
+    [
+        ("cudatoolkit=11.2", {"cuda-version-mismatch": 2}, []),
+        ("cudatoolkit>=11,<12", {"cuda-version-mismatch": 2}, []),
+        ("cuda-version=12.5", {}, []),
+        ("cuda-version>=12,<13", {}, []),
+        ("cuda-version>=11", {}, [2]),
+        ("cudatoolkit>=99", {}, [2]),
+        ("cudnn=8.9", {"cudnn-version-mismatch": 2}, []),
+        ("cudnn>=8,<9", {"cudnn-version-mismatch": 2}, []),
+        ("cudnn>=9.3,<9.4", {}, []),
+        ("cudnn>=8", {}, [2]),
+    ],
+)
 def test_cuda_of_conda_beside_tensorflow_of_pip(
     tables: Tables, pins: str, expected: dict[str, int], open_: list[int]
 ) -> None:

@@ -72,8 +72,15 @@ def test_operating_systems_by_name(tables: Tables, name: str, platform: str, kin
     assert (context.platform, context.kind) == (platform, kind)
 
 
-@pytest.mark.parametrize(("name", "glibc", "python"), [("Ubuntu 24.04 LTS", "2.39", "3.12"), ("Rocky Linux 9.3", "2.34", "3.9"),
-                                                       ("Debian GNU/Linux 11", "2.31", "3.9"), ("Gentoo", None, None)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "glibc", "python"),
+    [
+        ("Ubuntu 24.04 LTS", "2.39", "3.12"),
+        ("Rocky Linux 9.3", "2.34", "3.9"),
+        ("Debian GNU/Linux 11", "2.31", "3.9"),
+        ("Gentoo", None, None),
+    ],
+)
 def test_distribution_brings_its_glibc_and_python(
     tables: Tables, name: str, glibc: str | None, python: str | None
 ) -> None:

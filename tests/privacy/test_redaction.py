@@ -141,19 +141,50 @@ def test_the_structure_of_a_cluster_stays() -> None:
 
 @each(
     "name",
-    ["TF_AUTH", "TF_SESSION_COOKIE", "TF_VAR_x", "TF_TOKEN_app", "NVIDIA_PASS", "NVIDIA_NGC_PAT", "NVIDIA_API_KEY", "HOME",
-     "CUDA_SECRET", "TF_GPU_TOKEN", "NCCL_COMM_ID", "WANDB_API_KEY", "KERAS_PASSWORD", "XLA_AUTH", "TF_ENABLE_KEY"],
-)  # fmt: skip
+    [
+        "TF_AUTH",
+        "TF_SESSION_COOKIE",
+        "TF_VAR_x",
+        "TF_TOKEN_app",
+        "NVIDIA_PASS",
+        "NVIDIA_NGC_PAT",
+        "NVIDIA_API_KEY",
+        "HOME",
+        "CUDA_SECRET",
+        "TF_GPU_TOKEN",
+        "NCCL_COMM_ID",
+        "WANDB_API_KEY",
+        "KERAS_PASSWORD",
+        "XLA_AUTH",
+        "TF_ENABLE_KEY",
+    ],
+)
 def test_only_listed_variables_are_read(name: str) -> None:
     assert not decides(name)
 
 
 @each(
     "name",
-    ["TF_CPP_MIN_LOG_LEVEL", "TF_FORCE_GPU_ALLOW_GROWTH", "TF_GPU_ALLOCATOR", "TF_XLA_FLAGS", "XLA_FLAGS", "TF_CONFIG",
-     "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "LD_LIBRARY_PATH", "NVIDIA_DRIVER_CAPABILITIES", "NCCL_DEBUG", "TF_CPP_VMODULE",
-     "TF_USE_LEGACY_KERAS", "TF_ENABLE_ONEDNN_OPTS", "CUDA_PATH_V11_2", "KERAS_BACKEND", "NVIDIA_REQUIRE_CUDA"],
-)  # fmt: skip
+    [
+        "TF_CPP_MIN_LOG_LEVEL",
+        "TF_FORCE_GPU_ALLOW_GROWTH",
+        "TF_GPU_ALLOCATOR",
+        "TF_XLA_FLAGS",
+        "XLA_FLAGS",
+        "TF_CONFIG",
+        "CUDA_VISIBLE_DEVICES",
+        "CUDA_HOME",
+        "LD_LIBRARY_PATH",
+        "NVIDIA_DRIVER_CAPABILITIES",
+        "NCCL_DEBUG",
+        "TF_CPP_VMODULE",
+        "TF_USE_LEGACY_KERAS",
+        "TF_ENABLE_ONEDNN_OPTS",
+        "CUDA_PATH_V11_2",
+        "KERAS_BACKEND",
+        "NVIDIA_REQUIRE_CUDA",
+    ],
+)
 def test_variables_that_decide_are_read(name: str) -> None:
     assert decides(name)
 
@@ -231,8 +262,13 @@ def test_a_saved_machine_holds_nothing_private(tmp_path: Path, monkeypatch: pyte
 
     folder = tmp_path / "quentin tarant"
     folder.mkdir()
-    for name, value in {"TF_AUTH": "hunterzwei", "NVIDIA_PASS": "hunterzwei", "LD_LIBRARY_PATH": "/home/quentin t/lib",
-                        "TF_CONFIG": '{"cluster": {"ps": ["rendernode7:1"]}}', "USER": "quentin"}.items():  # fmt: skip
+    for name, value in {
+        "TF_AUTH": "hunterzwei",
+        "NVIDIA_PASS": "hunterzwei",
+        "LD_LIBRARY_PATH": "/home/quentin t/lib",
+        "TF_CONFIG": '{"cluster": {"ps": ["rendernode7:1"]}}',
+        "USER": "quentin",
+    }.items():
         monkeypatch.setenv(name, value)
     pages = []
     for form in ("text", "json", "markdown", "html"):

@@ -305,7 +305,7 @@ def test_a_device_of_which_nothing_can_be_read_may_be_a_gpu(tmp_path: Path) -> N
 
 
 def test_a_python_whose_package_folders_are_not_found_may_have_tensorflow(tmp_path: Path, cli: Cli) -> None:
-    """The Python of Windows' Store keeps its packages in a folder of the user's, which was not copied here."""
+    """The Python of Windows' Store keeps its packages in the user's folder, which was not copied here."""
     store = tmp_path / "Users/j/AppData/Local/Microsoft/WindowsApps/PythonSoftwareFoundation.Python.3.12_q"
     store.mkdir(parents=True)
     (store / "python.exe").write_bytes(b"MZ")

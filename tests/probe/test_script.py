@@ -27,8 +27,9 @@ Fri Nov 20 10:00:00 2026
 | N/A   30C    P8     9W /  70W |      0MiB / 15109MiB |      0%      Default |
 +-------------------------------+----------------------+----------------------+"""
 NO_CUDART = """\
-2021-11-20 10:00:00.000000: W tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could not load dynamic library \
-'libcudart.so.11.0'; dlerror: libcudart.so.11.0: cannot open shared object file: No such file or directory
+2021-11-20 10:00:00.000000: W tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could not load \
+dynamic library 'libcudart.so.11.0'; dlerror: libcudart.so.11.0: cannot open \
+shared object file: No such file or directory
 TensorFlow version: 2.6.0
 Built with CUDA: True
 tf.config.list_physical_devices("GPU")

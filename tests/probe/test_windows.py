@@ -525,7 +525,8 @@ LOG = """\
 <<<  [Exit status: SUCCESS]
 >>>  [Device Install (Hardware initiated) - PCI\\VEN_10DE&DEV_2484&SUBSYS_3903&REV_A1\\4&2]
 >>>  Section start 2023/11/02 19:04:11.013
-     dvi:           Driver INF      - C:\\Windows\\System32\\DriverStore\\FileRepository\\nv_dispi.inf_amd64_0a\\nv_dispi.inf
+     dvi:           Driver INF      - \
+C:\\Windows\\System32\\DriverStore\\FileRepository\\nv_dispi.inf_amd64_0a\\nv_dispi.inf
      ndv:      Driver Version         - 31.0.15.3623
 <<<  [Exit status: SUCCESS]
 >>>  [Device Install (Hardware initiated) - HDAUDIO\\FUNC_01&VEN_10DE&DEV_009F\\5&3]

@@ -105,8 +105,11 @@ def _every() -> Iterator[tuple[str, Make]]:
         yield f"an add-on: {name}", beside(package, version, requires)
     for number in test_kernel_log.OF_HARDWARE:
         yield f"Xid {number}", logged(test_kernel_log.xid(number))
-    for name, content in (("cut short", test_faulty_libraries.cut(Path(FRAMEWORK).name)), ("for Arm", skeleton(machine=183)),
-                          ("of text", b"text\n" * 30)):  # fmt: skip
+    for name, content in (
+        ("cut short", test_faulty_libraries.cut(Path(FRAMEWORK).name)),
+        ("for Arm", skeleton(machine=183)),
+        ("of text", b"text\n" * 30),
+    ):
         yield f"TensorFlow's library {name}", damaged(content)
     for name, (_, make_disk) in test_unusual_machines.BROKEN.items():
         yield name, of_files(make_disk)

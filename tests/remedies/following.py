@@ -176,8 +176,14 @@ def nvidia_image(machine: Folder) -> None:
 
 def discrete(machine: Folder) -> None:
     """A hybrid laptop's NVIDIA GPU is on, and the machine started again."""
-    for path in ("etc/prime-discrete", "etc/prime/current_type", "proc/acpi/bbswitch", "etc/supergfxd.conf",
-                 "sys/kernel/debug/vgaswitcheroo/switch", "etc/udev/rules.d/50-remove-nvidia.rules"):  # fmt: skip
+    for path in (
+        "etc/prime-discrete",
+        "etc/prime/current_type",
+        "proc/acpi/bbswitch",
+        "etc/supergfxd.conf",
+        "sys/kernel/debug/vgaswitcheroo/switch",
+        "etc/udev/rules.d/50-remove-nvidia.rules",
+    ):
         (machine.root / path).unlink() if (machine.root / path).exists() else None
     machine.gpu() if not (machine.root / "sys/bus/pci/devices/0000:01:00.0").exists() else None
     state = machine.root / "sys/bus/pci/devices/0000:01:00.0/power_state"

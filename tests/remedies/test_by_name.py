@@ -13,8 +13,10 @@ from doctor.tables import Tables
 from tests.plan.contexts import first, outcome
 
 REPORT = """TensorFlow version: {version}
-Could not load dynamic library 'libcudart.so.11.0'; dlerror: libcudart.so.11.0: cannot open shared object file: No such file or directory
-Could not load dynamic library 'libcublas.so.11'; dlerror: libcublas.so.11: cannot open shared object file: No such file or directory
+Could not load dynamic library 'libcudart.so.11.0'; dlerror: libcudart.so.11.0: cannot open shared object \
+file: No such file or directory
+Could not load dynamic library 'libcublas.so.11'; dlerror: libcublas.so.11: cannot open shared object file: \
+No such file or directory
 Cannot dlopen some GPU libraries. Skipping registering GPU devices...
 """
 

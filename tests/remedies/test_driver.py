@@ -32,14 +32,31 @@ def first(system: str, last: str = "") -> str:
     )[0].text
 
 
-@pytest.mark.parametrize(("system", "newest", "last_580", "last_470"), [
-    ("Rocky Linux 9", "sudo dnf module enable -y nvidia-driver:open-dkms && sudo dnf install nvidia-open",
-     "sudo dnf module install nvidia-driver:580-dkms", "sudo dnf install akmod-nvidia-470xx"),
-    ("CentOS 7", "sudo yum install nvidia-driver-latest-dkms", "sudo yum install nvidia-driver-latest-dkms", "sudo yum install akmod-nvidia-470xx"),
-    ("Arch Linux", "sudo pacman -S nvidia-open", "nvidia-580xx-dkms", "nvidia-470xx-dkms"),
-    ("Debian 12", "sudo apt install nvidia-driver", "sudo apt install nvidia-driver", "sudo apt install nvidia-tesla-470-driver"),
-    ("Fedora 41", "sudo dnf install akmod-nvidia", "branch R580", "sudo dnf install akmod-nvidia-470xx"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("system", "newest", "last_580", "last_470"),
+    [
+        (
+            "Rocky Linux 9",
+            "sudo dnf module enable -y nvidia-driver:open-dkms && sudo dnf install nvidia-open",
+            "sudo dnf module install nvidia-driver:580-dkms",
+            "sudo dnf install akmod-nvidia-470xx",
+        ),
+        (
+            "CentOS 7",
+            "sudo yum install nvidia-driver-latest-dkms",
+            "sudo yum install nvidia-driver-latest-dkms",
+            "sudo yum install akmod-nvidia-470xx",
+        ),
+        ("Arch Linux", "sudo pacman -S nvidia-open", "nvidia-580xx-dkms", "nvidia-470xx-dkms"),
+        (
+            "Debian 12",
+            "sudo apt install nvidia-driver",
+            "sudo apt install nvidia-driver",
+            "sudo apt install nvidia-tesla-470-driver",
+        ),
+        ("Fedora 41", "sudo dnf install akmod-nvidia", "branch R580", "sudo dnf install akmod-nvidia-470xx"),
+    ],
+)
 def test_driver_of_the_branch_that_serves_the_gpu(
     system: str, newest: str, last_580: str, last_470: str
 ) -> None:

@@ -23,10 +23,17 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 Run: TypeAlias = "Callable[..., subprocess.CompletedProcess[bytes]]"
 
 MISMATCH = """\
-2020-05-01 10:00:00.000000: I tensorflow/stream_executor/platform/default/dso_loader.cc:44] Successfully opened dynamic library libcuda.so.1
-2020-05-01 10:00:00.100000: W tensorflow/stream_executor/platform/default/dso_loader.cc:55] Could not load dynamic library 'libcudnn.so.7'; dlerror: libcudnn.so.7: cannot open shared object file: No such file or directory; LD_LIBRARY_PATH: /home/alice/cuda/lib64
-2020-05-01 10:00:00.200000: I tensorflow/stream_executor/cuda/cuda_gpu_executor.cc:983] successful NUMA node read from SysFS had negative value (-1), but there must be at least one NUMA node, so returning NUMA node zero
-2020-05-01 10:00:00.300000: W tensorflow/core/common_runtime/gpu/gpu_device.cc:1592] Cannot dlopen some GPU libraries. Please make sure the missing libraries mentioned above are installed properly if you would like to use GPU.
+2020-05-01 10:00:00.000000: I tensorflow/stream_executor/platform/default/dso_loader.cc:44] Successfully \
+opened dynamic library libcuda.so.1
+2020-05-01 10:00:00.100000: W tensorflow/stream_executor/platform/default/dso_loader.cc:55] Could not load \
+dynamic library 'libcudnn.so.7'; dlerror: libcudnn.so.7: cannot open shared object file: No such file or \
+directory; LD_LIBRARY_PATH: /home/alice/cuda/lib64
+2020-05-01 10:00:00.200000: I tensorflow/stream_executor/cuda/cuda_gpu_executor.cc:983] successful NUMA \
+node read from SysFS had negative value (-1), but there must be at least one NUMA node, so returning NUMA \
+node zero
+2020-05-01 10:00:00.300000: W tensorflow/core/common_runtime/gpu/gpu_device.cc:1592] Cannot dlopen some GPU \
+libraries. Please make sure the missing libraries mentioned above are installed properly if you would like \
+to use GPU.
 Skipping registering GPU devices...
 alice@render-box:~$ python3 -c "import tensorflow as tf; print(tf.__version__)"
 2.1.0

@@ -146,8 +146,13 @@ def test_report_in_an_issue_is_found(facts: Facts) -> None:
     """Quoted, indented, with other line ends, between words, and copied from the rendered page."""
     text = report(facts, "markdown")
     rendered_page = re.sub(r"^(?:```\w*|</?details>|</?summary>.*)$", "", text, flags=re.MULTILINE)
-    for pasted in ("> " + text.replace("\n", "\n> "), text.replace("\n", "\r\n"), "   " + text.replace("\n", "\n   "),
-                   f"Hello, it does not work.\n\n{text}\nCan you help?", rendered_page):  # fmt: skip
+    for pasted in (
+        "> " + text.replace("\n", "\n> "),
+        text.replace("\n", "\r\n"),
+        "   " + text.replace("\n", "\n   "),
+        f"Hello, it does not work.\n\n{text}\nCan you help?",
+        rendered_page,
+    ):
         held(facts, "markdown", pasted)
 
 
@@ -220,9 +225,18 @@ def test_any_edit_of_a_report_is_read_without_a_traceback(noise: bytes, at: int,
 TEXTS: dict[str, str] = {}
 
 
-@pytest.mark.parametrize("text", ["tfgpu-doctor record 1 " * 20000, "tfgpu-doctor (error, " * 9000, "**Cause: " * 20000 + "tfgpu-doctor",
-                                  "tfgpu-doctor\nWhat was seen:\n" * 9000, "> " * 40000 + "tfgpu-doctor", "tfgpu-doctor What was seen" + " " * 40000,
-                                  "tfgpu-doctor\nerror · " + "a-" * 40000])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "tfgpu-doctor record 1 " * 20000,
+        "tfgpu-doctor (error, " * 9000,
+        "**Cause: " * 20000 + "tfgpu-doctor",
+        "tfgpu-doctor\nWhat was seen:\n" * 9000,
+        "> " * 40000 + "tfgpu-doctor",
+        "tfgpu-doctor What was seen" + " " * 40000,
+        "tfgpu-doctor\nerror · " + "a-" * 40000,
+    ],
+)
 def test_hostile_text_is_read_in_linear_time(text: str) -> None:
     import time
 

@@ -145,8 +145,10 @@ def test_no_step_leads_to_a_build_that_cannot_work_in_many_situations(situation:
 CUDA_10_ON_AMPERE = """\
 Found device 0 with properties:
 name: GeForce RTX 3080 major: 8 minor: 6 memoryClockRate(GHz): 1.71
-Could not load dynamic library 'libcudart.so.10.0'; dlerror: libcudart.so.10.0: cannot open shared object file: No such file or directory
-Could not load dynamic library 'libcublas.so.10.0'; dlerror: libcublas.so.10.0: cannot open shared object file: No such file or directory
+Could not load dynamic library 'libcudart.so.10.0'; dlerror: libcudart.so.10.0: cannot open shared object \
+file: No such file or directory
+Could not load dynamic library 'libcublas.so.10.0'; dlerror: libcublas.so.10.0: cannot open shared object \
+file: No such file or directory
 Cannot dlopen some GPU libraries. Skipping registering GPU devices...
 """
 
@@ -169,8 +171,12 @@ def test_the_check_speaks_the_language_of_the_release_that_is_prescribed() -> No
 
 @pytest.mark.parametrize(
     ("around", "first"),
-    [("", "Install the CUDA Toolkit"), ("(base) conda environment: conda activate tf\n", "conda install"), ("slurmstepd: error: *** JOB 1 ON gpu01 ***\n", "module avail")],
-)  # fmt: skip
+    [
+        ("", "Install the CUDA Toolkit"),
+        ("(base) conda environment: conda activate tf\n", "conda install"),
+        ("slurmstepd: error: *** JOB 1 ON gpu01 ***\n", "module avail"),
+    ],
+)
 def test_libraries_come_the_way_of_the_surroundings(around: str, first: str) -> None:
     report = f"{around}TensorFlow version: 2.4.1\n" + CUDA_10_ON_AMPERE.replace("10.0", "11.0").replace(
         "RTX 3080", "RTX 2080"
@@ -180,8 +186,10 @@ def test_libraries_come_the_way_of_the_surroundings(around: str, first: str) -> 
 
 
 BLACKWELL_ON_WINDOWS = """Windows 11, TensorFlow 2.10.1, NVIDIA GeForce RTX 5060
-W tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could not load dynamic library 'cudart64_110.dll'; dlerror: cudart64_110.dll not found
-W tensorflow/core/common_runtime/gpu/gpu_device.cc:1934] Cannot dlopen some GPU libraries. Skipping registering GPU devices...
+W tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could not load dynamic library \
+'cudart64_110.dll'; dlerror: cudart64_110.dll not found
+W tensorflow/core/common_runtime/gpu/gpu_device.cc:1934] Cannot dlopen some GPU libraries. Skipping \
+registering GPU devices...
 """
 
 

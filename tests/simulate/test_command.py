@@ -109,9 +109,13 @@ def test_a_python_that_cannot_be_looked_at_or_started_is_not_reported_as_none(tm
     (tmp_path / "loop").symlink_to("loop")
     (tmp_path / "env" / "bin").mkdir(parents=True)
     (tmp_path / "env" / "bin" / "python").touch(0o644)
-    for wish, said in {"loop/env": "cannot be examined", "env": "env/bin/python is not a program that this "
-                                                                "user may run",
-                       "env/bin/python": "may run", "gone": "is neither", "env/bin/python/x": "is neither"}.items():  # fmt: skip
+    for wish, said in {
+        "loop/env": "cannot be examined",
+        "env": "env/bin/python is not a program that this user may run",
+        "env/bin/python": "may run",
+        "gone": "is neither",
+        "env/bin/python/x": "is neither",
+    }.items():
         with pytest.raises(CallError, match=said):
             find_interpreter(str(tmp_path / wish), [])
 

@@ -106,9 +106,16 @@ def test_cudnn_9_3_of_the_page_is_only_the_floor(tables: Tables, version: str) -
 
 @pytest.mark.parametrize(
     ("version", "lowest"),
-    [("2.3.0", "3.5"), ("2.4.0", "3.5"), ("2.14.1", "3.5"), ("2.15.0", "5.0"), ("2.16.2", "5.0"), ("2.17.0", "6.0"),
-     ("2.21.0", "6.0")],
-)  # fmt: skip
+    [
+        ("2.3.0", "3.5"),
+        ("2.4.0", "3.5"),
+        ("2.14.1", "3.5"),
+        ("2.15.0", "5.0"),
+        ("2.16.2", "5.0"),
+        ("2.17.0", "6.0"),
+        ("2.21.0", "6.0"),
+    ],
+)
 def test_page_says_3_5_to_8_0_for_every_release(tables: Tables, version: str, lowest: str) -> None:
     kernels = row(tables, version).compute_capabilities
     assert kernels is not None

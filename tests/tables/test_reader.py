@@ -208,9 +208,19 @@ def test_nothing_is_read_until_it_is_asked_for() -> None:
 
 @each(
     "cuda, version",
-    [("12.5", "12.5"), ("12.5.1", "12.5 Update 1"), ("12.5 Update 1", "12.5 Update 1"), ("12.5u1", "12.5 Update 1"),
-     ("CUDA 11.8", "11.8"), ("8.0.61", "8.0.61"), ("10.1.243", "10.1"), ("12.7", None), ("", None), ("x", None)],
-)  # fmt: skip
+    [
+        ("12.5", "12.5"),
+        ("12.5.1", "12.5 Update 1"),
+        ("12.5 Update 1", "12.5 Update 1"),
+        ("12.5u1", "12.5 Update 1"),
+        ("CUDA 11.8", "11.8"),
+        ("8.0.61", "8.0.61"),
+        ("10.1.243", "10.1"),
+        ("12.7", None),
+        ("", None),
+        ("x", None),
+    ],
+)
 def test_toolkit_as_people_write_it(tables: Tables, cuda: str, version: str | None) -> None:
     row = tables.toolkit(cuda)
     assert (row and row.data["version"]) == version
@@ -218,11 +228,23 @@ def test_toolkit_as_people_write_it(tables: Tables, cuda: str, version: str | No
 
 @each(
     "cuda, platform, driver",
-    [("11.0", "linux", "450.80.02"), ("11.8", "linux", "450.80.02"), ("11.2", "windows", "452.39"),
-     ("12.5", "linux", "525.60.13"), ("12.5", "wsl", "528.33"), ("13.1", "linux", "580.65.06"),
-     ("10.1", "linux", "418.39"), ("10.0", "linux", "410.48"), ("9.0", "linux", "384.81"), ("8.0", "linux", "375.26"),
-     ("8.0.61", "windows", "376.51"), ("14.0", "linux", None), ("7.1", "linux", None), ("x", "linux", None)],
-)  # fmt: skip
+    [
+        ("11.0", "linux", "450.80.02"),
+        ("11.8", "linux", "450.80.02"),
+        ("11.2", "windows", "452.39"),
+        ("12.5", "linux", "525.60.13"),
+        ("12.5", "wsl", "528.33"),
+        ("13.1", "linux", "580.65.06"),
+        ("10.1", "linux", "418.39"),
+        ("10.0", "linux", "410.48"),
+        ("9.0", "linux", "384.81"),
+        ("8.0", "linux", "375.26"),
+        ("8.0.61", "windows", "376.51"),
+        ("14.0", "linux", None),
+        ("7.1", "linux", None),
+        ("x", "linux", None),
+    ],
+)
 def test_lowest_driver_of_a_cuda(tables: Tables, cuda: str, platform: str, driver: str | None) -> None:
     floor = tables.driver_floor(cuda, platform)
     assert (floor and floor.driver) == driver
@@ -230,10 +252,24 @@ def test_lowest_driver_of_a_cuda(tables: Tables, cuda: str, platform: str, drive
 
 @each(
     "driver, platform, cuda",
-    [("535.183.01", "linux", "12.2"), ("R535", "linux", "12.2"), ("450.80.02", "linux", "11.0"), ("440.33.01", "linux", "10.2"),
-     ("418.39", "linux", "10.1"), ("418.87.00", "linux", "10.1"), ("495.29.05", "linux", "11.5"), ("565.57.01", "linux", "12.7"),
-     ("430.50", "linux", "10.1"), ("551.23", "windows", "12.4"), ("528.33", "windows", "12.0"), ("531.14", "wsl", "12.1"),
-     ("616.20", "linux", "13.4"), ("620.10", "linux", None), ("304.137", "linux", None), ("N/A", "linux", None)],
-)  # fmt: skip
+    [
+        ("535.183.01", "linux", "12.2"),
+        ("R535", "linux", "12.2"),
+        ("450.80.02", "linux", "11.0"),
+        ("440.33.01", "linux", "10.2"),
+        ("418.39", "linux", "10.1"),
+        ("418.87.00", "linux", "10.1"),
+        ("495.29.05", "linux", "11.5"),
+        ("565.57.01", "linux", "12.7"),
+        ("430.50", "linux", "10.1"),
+        ("551.23", "windows", "12.4"),
+        ("528.33", "windows", "12.0"),
+        ("531.14", "wsl", "12.1"),
+        ("616.20", "linux", "13.4"),
+        ("620.10", "linux", None),
+        ("304.137", "linux", None),
+        ("N/A", "linux", None),
+    ],
+)
 def test_highest_cuda_of_a_driver(tables: Tables, driver: str, platform: str, cuda: str | None) -> None:
     assert tables.driver_cuda(driver, platform) == cuda

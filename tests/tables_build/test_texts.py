@@ -55,9 +55,18 @@ def test_build_info_of_every_age_is_read_without_running_it() -> None:
 
 @each(
     "written, meant",
-    [("10.1", "10.1"), ("64_101", "10.1"), ("64_110", "11.0"), ("64_80", "8.0"), ("64_7", "7"), ("12.5.1", "12.5.1"),
-     ("", None), (None, None), ("nonsense", None)],
-)  # fmt: skip
+    [
+        ("10.1", "10.1"),
+        ("64_101", "10.1"),
+        ("64_110", "11.0"),
+        ("64_80", "8.0"),
+        ("64_7", "7"),
+        ("12.5.1", "12.5.1"),
+        ("", None),
+        (None, None),
+        ("nonsense", None),
+    ],
+)
 def test_a_version_in_build_info_is_read_in_both_spellings(written: str | None, meant: str | None) -> None:
     assert version_in_build_info(written) == meant
 

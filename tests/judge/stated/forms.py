@@ -345,9 +345,11 @@ def github_old(rng: random.Random, env: Environment) -> str | None:
     elif "cudnn" in stated:
         both = f"cuDNN {stated['cudnn']}"
     body = f"""**System information**
-- Have I written custom code (as opposed to using a stock example script provided in TensorFlow): {rng.choice(["No", "Yes"])}
+- Have I written custom code (as opposed to using a stock example script provided in TensorFlow): \
+{rng.choice(["No", "Yes"])}
 - OS Platform and Distribution (e.g., Linux Ubuntu 16.04): {stated["os"]}
-- Mobile device (e.g. iPhone 8, Pixel 2, Samsung Galaxy) if the issue happens on mobile device: {rng.choice(["", "N/A", "No"])}
+- Mobile device (e.g. iPhone 8, Pixel 2, Samsung Galaxy) if the issue happens on mobile device: \
+{rng.choice(["", "N/A", "No"])}
 - TensorFlow installed from (source or binary): {stated.get("install", "binary")}
 - TensorFlow version (use command below): {stated["tensorflow"]}
 - Python version: {stated.get("python", "")}
