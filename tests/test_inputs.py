@@ -112,7 +112,12 @@ def test_summary_as_a_page_is_one_whole_document(explain: Run, tmp_path: Path) -
     text = (tmp_path / "page.html").read_text()
     parser = html.parser.HTMLParser()
     opened: list[str] = []
-    parser.handle_starttag = lambda tag, attrs: opened.append(tag) if tag not in ("meta", "br") else None  # type: ignore[method-assign]
+
+    def start(tag: str, attrs: object) -> None:
+        if tag not in ("meta", "br"):
+            opened.append(tag)
+
+    parser.handle_starttag = start  # type: ignore[method-assign]
     closed: list[str] = []
     parser.handle_endtag = closed.append  # type: ignore[method-assign]
     parser.feed(text)

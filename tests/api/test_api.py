@@ -28,15 +28,18 @@ CONTRACT = """
 import builtins, os, signal, sys, threading
 from doctor import api, errors  # what a program imports is read from files, and may be compiled into some
 
-api.explain("CUDA_ERROR_NO_DEVICE"), api.check(root=sys.argv[1]), api.plan(os="Ubuntu 22.04", gpu="8.6", driver="550")
+api.explain("CUDA_ERROR_NO_DEVICE"), api.check(root=sys.argv[1])
+api.plan(os="Ubuntu 22.04", gpu="8.6", driver="550")
 
-FORBIDDEN = ("os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.putenv", "os.chdir", "os.fork", "os.forkpty",
-             "socket.connect", "shutil.move", "os.symlink", "os.link", "os.truncate", "os.chmod", "signal.signal")
+FORBIDDEN = ("os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.putenv", "os.chdir", "os.fork",
+             "os.forkpty", "socket.connect", "shutil.move", "os.symlink", "os.link", "os.truncate",
+             "os.chmod", "signal.signal")
+WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 def watch(event, arguments):
     if event in FORBIDDEN:
         os._exit(50)
-    if event == "open" and isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
+    if event == "open" and isinstance(arguments[2], int) and arguments[2] & WRITING:
         if arguments[0] not in (os.devnull,):
             os.write(2, repr(arguments).encode())
             os._exit(51)
@@ -58,9 +61,11 @@ sys.stdout = sys.stderr = Nowhere()
 builtins.print = refused
 sys.exit = refused
 for _ in range(2):
-    for report in (api.explain(sys.argv[2]), api.check(root=sys.argv[1]), api.check(), api.plan(tensorflow="2.15"),
+    for report in (api.explain(sys.argv[2]), api.check(root=sys.argv[1]), api.check(),
+                   api.plan(tensorflow="2.15"),
                    api.plan(os="Ubuntu 22.04", gpu="8.6", driver="550", requirements=sys.argv[3])):
-        assert report.to_dict() and report.render("text") and report.render("markdown") and report.render("html")
+        assert report.to_dict()
+        assert all(report.render(form) for form in ("text", "markdown", "html"))
         assert report._repr_mimebundle_()["text/plain"]
 for wrong in (lambda: api.explain(b""), lambda: api.check(python="/none"), lambda: api.plan(tensorflow="99"),
               lambda: api.check(root="/", deep=True)):

@@ -33,7 +33,9 @@ def test_the_cuda_of_a_build_that_does_not_state_it_is_the_first_with_its_runtim
     build = replace(release(tables, "2.18.1"), cuda=None)
     cuda, rows = cuda_of(build, tables)
     assert cuda == "12.0"
-    assert [row.ref for row in rows] == [build.ref, tables.library("libcudart.so.12").ref]  # type: ignore[union-attr]
+    runtime = tables.library("libcudart.so.12")
+    assert runtime is not None
+    assert [row.ref for row in rows] == [build.ref, runtime.ref]
 
 
 def test_a_build_that_states_no_cuda_and_opens_no_runtime_has_none_that_is_known(tables: Tables) -> None:

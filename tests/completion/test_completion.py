@@ -81,7 +81,8 @@ source '{FOLDER / FILES["bash"]}'
 COMP_LINE='{line}'; COMP_POINT=${{#COMP_LINE}}
 read -r -a COMP_WORDS <<<"$COMP_LINE"; [[ "$COMP_LINE" == *' ' ]] && COMP_WORDS+=('')
 COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
-$(complete -p tfgpu-doctor | sed 's/.*-F \\([^ ]*\\).*/\\1/') tfgpu-doctor "${{COMP_WORDS[COMP_CWORD]}}" "${{COMP_WORDS[COMP_CWORD-1]}}"
+completer=$(complete -p tfgpu-doctor | sed 's/.*-F \\([^ ]*\\).*/\\1/')
+$completer tfgpu-doctor "${{COMP_WORDS[COMP_CWORD]}}" "${{COMP_WORDS[COMP_CWORD-1]}}"
 printf '%s\\n' "${{COMPREPLY[@]}}"
 """
     return run(shell("bash"), "--norc", "-c", script).split()

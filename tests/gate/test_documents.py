@@ -42,8 +42,9 @@ def test_evidence_is_a_place_that_a_terminal_links(cli: Callable[..., object], t
     (tmp_path / "logs" / "train.log").write_text(f"epoch 1\n{LOG}")
     (tmp_path / "Dockerfile").write_text("FROM python:3.11\nRUN pip install tensorflow-gpu\n")
     env = {"PYTHONPATH": str(ROOT)}
-    said = cli("explain", "logs/train.log", cwd=tmp_path, env=env).stdout.decode()  # type: ignore[attr-defined]
-    assert re.search(r"(?m)(?:^|\s)logs/train\.log:2$", said)
+    said = cli("explain", "logs/train.log", cwd=tmp_path, env=env)
+    shown = said.stdout.decode()  # type: ignore[attr-defined]
+    assert re.search(r"(?m)(?:^|\s)logs/train\.log:2$", shown)
     plan = cli(
         "plan", "Dockerfile", "--gpu", "T4", "--os", "Ubuntu 22.04", cwd=tmp_path, env=env
     ).stdout.decode()  # type: ignore[attr-defined]

@@ -111,7 +111,8 @@ def test_script_for_windows_does_the_same_in_a_batch_file(tables: Tables, tmp_pa
         Action(("py", "-3.10", "-m", "venv", str(env)), "an environment"),
         Action((python, "-m", "pip", "install", "numpy<2"), "TensorFlow"),
     )
-    text = script(Job(made.plan, env, actions, (), memory_growth=True, windows=True))  # type: ignore[arg-type]
+    windows = Job(made.plan, env, actions, (), memory_growth=True, windows=True)  # type: ignore[arg-type]
+    text = script(windows)
     lines = text.split("\r\n")
     assert lines[0] == "@echo off"
     assert r'py -3.10 -m venv "C:\Users\a b\50%% done\tf" || goto failed' in lines

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -170,11 +171,15 @@ def test_killed_at_any_step_the_next_run_repairs_it(
     stride: int, tmp_path: Path, place: Path, make: Make, temporary: Path, log: Callable[[str], Log]
 ) -> None:
     """kill -9 at every step of an installation that fails, and of one that works."""
+
+    def attempt(last: str) -> None:
+        run(make(last), log("a"), quiet=True)
+
     for last in ("false", "true"):
         at = 1 - stride
         while True:
             at += stride
-            code = struck(signal.SIGKILL, at, lambda last=last: run(make(last), log("a"), quiet=True))  # type: ignore[misc]
+            code = struck(signal.SIGKILL, at, partial(attempt, last))
             if code == 0 or (code == 3 and last == "false"):
                 break
             assert code == -signal.SIGKILL

@@ -35,7 +35,8 @@ def training(lines: int, seed: int = 0) -> str:
 
 
 def missing(facts: object) -> list[tuple[str, int | None]]:
-    return list(dict.fromkeys((f.name, f.source.line) for f in facts.of(LibraryNotLoaded)))  # type: ignore[attr-defined]
+    found = facts.of(LibraryNotLoaded)  # type: ignore[attr-defined]
+    return list(dict.fromkeys((fact.name, fact.source.line) for fact in found))
 
 
 @pytest.mark.parametrize(("ends", "encoding"), sampled(

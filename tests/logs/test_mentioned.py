@@ -19,7 +19,8 @@ KINDS = {
 def stated(text: str) -> dict[str, str]:
     facts = read(text.encode(), "-")
     found = {name: facts.first(kind) for name, kind in KINDS.items()}
-    return {name: fact.version for name, fact in found.items() if fact is not None}  # type: ignore[attr-defined]
+    known = {name: fact for name, fact in found.items() if fact is not None}
+    return {name: fact.version for name, fact in known.items()}  # type: ignore[attr-defined]
 
 
 @each(

@@ -24,15 +24,14 @@ NCCL = (
 
 
 def banner(*faults: str, **wishes: object) -> str:
-    return f"tfgpu-doctor simulate: {_opening(prepare(faults=faults, **wishes), 'tensorflow 2.18.1', list(faults))}"  # type: ignore[arg-type]
+    prepared = prepare(faults=faults, **wishes)  # type: ignore[arg-type]
+    return f"tfgpu-doctor simulate: {_opening(prepared, 'tensorflow 2.18.1', list(faults))}"
 
 
 @pytest.mark.parametrize("prefix", ["", "2026-01-01T00:00:00Z ", "##[error] "])
 def test_banner_is_no_evidence(prefix: str) -> None:
-    for wishes in ({}, {"gpus": ["T4", "A100"]}, {"faults": ("cudnn-out-of-memory",)}):
-        facts = read(
-            f"{prefix}{banner(*wishes.get('faults', ()), **{k: v for k, v in wishes.items() if k != 'faults'})}\n{prefix}{END}\n".encode()
-        )
+    for opening in (banner(), banner(gpus=["T4", "A100"]), banner("cudnn-out-of-memory")):
+        facts = read(f"{prefix}{opening}\n{prefix}{END}\n".encode())
         assert facts.has("simulated-gpu")
         for kind in (Gpu, DriverVersion, CudaVersion, CudnnVersion):
             assert facts.of(kind) == [], kind

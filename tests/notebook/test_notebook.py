@@ -137,7 +137,9 @@ def target(name):
         return os.readlink("/proc/self/fd/" + name)
     except OSError:  # the one that lists them
         return ""
-print(os.fstat(2).st_ino, os.get_inheritable(2), sorted(t for t in map(target, os.listdir("/proc/self/fd")) if t.startswith("pipe:")))"""
+targets = map(target, os.listdir("/proc/self/fd"))
+pipes = sorted(one for one in targets if one.startswith("pipe:"))
+print(os.fstat(2).st_ino, os.get_inheritable(2), pipes)"""
 
 
 @pytest.mark.slow

@@ -60,11 +60,8 @@ def _of_module(path: Path) -> Iterator[Pattern]:
         return
     nodes = list(ast.walk(parsed(path)))
     calls = [node for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
-    ours = [
-        call
-        for call in calls
-        if isinstance(call.func.value, ast.Name) and call.func.value.id in ("re", "lazy")  # type: ignore[attr-defined]
-    ]
+    bases = [(call, call.func.value) for call in calls]  # type: ignore[attr-defined]
+    ours = [call for call, base in bases if isinstance(base, ast.Name) and base.id in ("re", "lazy")]
     if not ours:
         return
     parts = path.relative_to(ROOT).with_suffix("").parts

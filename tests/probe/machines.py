@@ -121,7 +121,7 @@ MODERN = "fpu sse sse2 ssse3 sse4_1 sse4_2 popcnt cx16 lahf_lm avx avx2 bmi1 bmi
 
 
 def open_to_others(folder: Path) -> None:
-    """Let every user read a test's folder, and go through those above it that are of this run of the tests."""
+    """Let every user read a test's folder, and go through the folders of this run of the tests above it."""
     for place in (folder, *folder.parents):
         if place.stat().st_uid == os.geteuid() and "pytest-of-" in str(place):
             place.chmod(place.stat().st_mode | 0o055)
@@ -169,7 +169,8 @@ class Folder:
     ) -> Folder:
         """A skeleton of a shared object."""
         name = soname or Path(path).name
-        return self.write(path, skeleton(soname=name, needed=(*needed, "libc.so.6"), **more))  # type: ignore[arg-type]
+        content = skeleton(soname=name, needed=(*needed, "libc.so.6"), **more)  # type: ignore[arg-type]
+        return self.write(path, content)
 
     def env(self, **variables: str) -> Folder:
         """Environment variables."""

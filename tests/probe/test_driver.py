@@ -31,12 +31,14 @@ from tests.probe.shared_objects import compile_library, needs_compiler
 
 ANSWERING = """
 int cuDriverGetVersion(int *v) { *v = 12040; return 0; }
-int cuGetErrorName(int code, const char **name) { *name = code == 100 ? "CUDA_ERROR_NO_DEVICE" : 0; return *name ? 0 : 1; }
+int cuGetErrorName(int code, const char **name)
+{ *name = code == 100 ? "CUDA_ERROR_NO_DEVICE" : 0; return *name ? 0 : 1; }
 int cuInit(unsigned flags) { %s }
 int cuDeviceGetCount(int *n) { *n = 1; return 0; }
 int cuDeviceGet(int *d, int i) { *d = i; return 0; }
 int cuDeviceGetName(char *name, int size, int d) { __builtin_strcpy(name, "Test GPU"); return 0; }
-int cuDeviceGetAttribute(int *v, int a, int d) { *v = a == 75 ? 8 : a == 76 ? 6 : a == 16 ? 46 : 0; return 0; }
+int cuDeviceGetAttribute(int *v, int a, int d)
+{ *v = a == 75 ? 8 : a == 76 ? 6 : a == 16 ? 46 : 0; return 0; }
 int cuDeviceGetPCIBusId(char *bus, int size, int d) { __builtin_strcpy(bus, "0000:01:00.0"); return 0; }
 int cuDeviceTotalMem_v2(unsigned long *n, int d) { *n = 8ul << 30; return 0; }
 """

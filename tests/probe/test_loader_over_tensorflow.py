@@ -35,7 +35,8 @@ import tensorflow
 framework = ctypes.CDLL(framework)
 for name in names:
     ctypes.CDLL.__getitem__(framework, name)(ctypes.create_string_buffer(64))
-print("MAPPED" + json.dumps(sorted({l.split(None, 5)[5].strip() for l in open("/proc/self/maps") if "/" in l})))
+files = {line.split(None, 5)[5].strip() for line in open("/proc/self/maps") if "/" in line}
+print("MAPPED" + json.dumps(sorted(files)))
 """
 
 

@@ -88,7 +88,8 @@ def gentoo(machine: Disk, *, cudnn: bool = True) -> Disk:
     if cudnn:
         machine.cudnn("8.9.7", "/opt/cuda/targets/x86_64-linux/lib")
     machine.write("/etc/env.d/99cuda", "LDPATH=/opt/cuda/lib64:/opt/cuda/targets/x86_64-linux/lib\n")
-    return machine.in_loader_cache("/opt/cuda/lib64", "/opt/cuda/targets/x86_64-linux/lib", "/usr/lib64")  # type: ignore[return-value]
+    machine.in_loader_cache("/opt/cuda/lib64", "/opt/cuda/targets/x86_64-linux/lib", "/usr/lib64")
+    return machine
 
 
 def gke(machine: Disk, *, named: bool = True) -> Disk:
@@ -380,7 +381,8 @@ def injected(machine: Disk) -> Disk:
 
 def visible(machine: Disk, value: str, *others: str) -> Disk:
     several_gpus(machine, *((device, "nvidia") for device in others))
-    return machine.write("/home/u/.bashrc", f"export CUDA_VISIBLE_DEVICES={value}\n")  # type: ignore[return-value]
+    machine.write("/home/u/.bashrc", f"export CUDA_VISIBLE_DEVICES={value}\n")
+    return machine
 
 
 def compute_canada(machine: Disk, *, modules: bool = True) -> Disk:
@@ -417,7 +419,8 @@ def runtime_pm(machine: Disk) -> Disk:
     several_gpus(machine).write(
         "/sys/kernel/debug/vgaswitcheroo/switch", "0:IGD:+:Pwr:0000:00:02.0\n1:DIS: :DynOff:0000:01:00.0\n"
     )
-    return machine.write("/sys/bus/pci/devices/0000:01:00.0/power_state", "D3cold\n")  # type: ignore[return-value]
+    machine.write("/sys/bus/pci/devices/0000:01:00.0/power_state", "D3cold\n")
+    return machine
 
 
 def debian_cuda(machine: Disk) -> Disk:
@@ -668,7 +671,8 @@ def of_root_alone(machine: Disk) -> Disk:
 def stubs_first(machine: Disk) -> Disk:
     several_gpus(machine).library("/usr/local/cuda/lib64/stubs/libcuda.so", soname="libcuda.so.1")
     machine.link("/usr/local/cuda/lib64/stubs/libcuda.so.1", "libcuda.so")
-    return machine.write("/home/u/.bashrc", "export LD_LIBRARY_PATH=/usr/local/cuda/lib64/stubs\n")  # type: ignore[return-value]
+    machine.write("/home/u/.bashrc", "export LD_LIBRARY_PATH=/usr/local/cuda/lib64/stubs\n")
+    return machine
 
 
 def another_release_s_wheels(machine: Disk) -> Disk:
@@ -679,7 +683,8 @@ def another_release_s_wheels(machine: Disk) -> Disk:
 def foreign_driver(machine: Disk) -> Disk:
     """A library of another driver first on the path of a login."""
     several_gpus(machine).user_driver("470.82.01", "/opt/old-driver/lib")
-    return machine.write("/home/u/.bashrc", "export LD_LIBRARY_PATH=/opt/old-driver/lib\n")  # type: ignore[return-value]
+    machine.write("/home/u/.bashrc", "export LD_LIBRARY_PATH=/opt/old-driver/lib\n")
+    return machine
 
 
 def stale_cache(machine: Disk) -> Disk:

@@ -99,17 +99,21 @@ function tried(width) {
       const d = frame.contentDocument, w = frame.contentWindow;
       const lum = c => c.match(/\\d+/g).slice(0, 3).reduce((a, b) => a + Number(b), 0) / 3;
       const pre = d.querySelector('pre');
-      done({width, scroll: d.documentElement.scrollWidth, background: lum(w.getComputedStyle(d.body).backgroundColor),
-        ink: lum(w.getComputedStyle(d.body).color), size: parseFloat(w.getComputedStyle(d.body).fontSize),
-        heading: d.querySelector('h1').textContent, pre: pre.textContent, preScrolls: pre.scrollWidth > pre.clientWidth,
-        loaded: w.performance.getEntriesByType('resource').length, owned: w.owned === 1 || window.owned === 1});
+      const style = w.getComputedStyle(d.body);
+      done({width, scroll: d.documentElement.scrollWidth, background: lum(style.backgroundColor),
+        ink: lum(style.color), size: parseFloat(style.fontSize),
+        heading: d.querySelector('h1').textContent,
+        pre: pre.textContent, preScrolls: pre.scrollWidth > pre.clientWidth,
+        loaded: w.performance.getEntriesByType('resource').length,
+        owned: w.owned === 1 || window.owned === 1});
     };
     document.body.append(frame);
   });
 }
 (async () => {
   for (const width of [360, 1000]) results.push(await tried(width));
-  const out = document.createElement('output'); out.textContent = JSON.stringify(results); document.body.append(out);
+  const out = document.createElement('output');
+  out.textContent = JSON.stringify(results); document.body.append(out);
 })();
 </script>"""
 

@@ -138,7 +138,8 @@ def test_commands_stand_whole_in_fences() -> None:
         prescription=(shell(Literal(command), "w"),),
     )
     page = rendered(Diagnosis(Facts(()), (finding,)), MARKDOWN)
-    assert command in [token.content.strip() for token in tokens(page) if token.type == "fence"]  # type: ignore[attr-defined]
+    fences = [token for token in tokens(page) if token.type == "fence"]  # type: ignore[attr-defined]
+    assert command in [fence.content.strip() for fence in fences]  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("form", ["markdown", "html"])
@@ -155,9 +156,14 @@ def test_what_is_made_for_sharing_names_nobody(diagnosed: Callable[..., Diagnosi
 def test_redaction_leaves_what_decides(diagnosed: Callable[..., Diagnosis]) -> None:
     hide = Redactor().learn(fact.source.text for fact in diagnosed(MISMATCH).facts)
     for text in (
-        "TF_CPP_VMODULE=dso_loader=1", "libcudart.so.10.1", "/usr/local/cuda-10.1/lib64", "git@github.com:a/b",
-        "tensorflow @ file:///tmp/x.whl", "cudnn@8.1", "compute capability 8.6",
-    ):  # fmt: skip
+        "TF_CPP_VMODULE=dso_loader=1",
+        "libcudart.so.10.1",
+        "/usr/local/cuda-10.1/lib64",
+        "git@github.com:a/b",
+        "tensorflow @ file:///tmp/x.whl",
+        "cudnn@8.1",
+        "compute capability 8.6",
+    ):
         assert hide(text) == text
     assert hide("/home/alice/venv") == "/home/USER/venv"
     assert hide("(base) alice@render-box:~$ ls") == "(base) USER@HOST:~$ ls"

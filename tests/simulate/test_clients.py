@@ -14,7 +14,9 @@ pytestmark = pytest.mark.slow
 NVITOP = """
 import json
 from nvitop import Device
-print(json.dumps([[gpu.name(), gpu.memory_used() >> 20, gpu.memory_total() >> 20, len(gpu.processes())] for gpu in Device.all()]))
+rows = [[gpu.name(), gpu.memory_used() >> 20, gpu.memory_total() >> 20, len(gpu.processes())]
+        for gpu in Device.all()]
+print(json.dumps(rows))
 """
 
 

@@ -153,7 +153,8 @@ def test_more_than_the_gpu_has_cannot_be_held():
 def test_a_cudnn_handle_costs_memory_and_fails_for_want_of_it(machine):
     code = """
 start()
-library = [name for name in os.listdir(os.path.dirname(os.environ['TFGPU_DOCTOR_SIMULATION']) + '/cuda') if 'cudnn' in name][0]
+folder = os.path.dirname(os.environ['TFGPU_DOCTOR_SIMULATION']) + '/cuda'
+library = [name for name in os.listdir(folder) if 'cudnn' in name][0]
 cudnn = ctypes.CDLL(library)
 handle = ctypes.c_void_p()
 before = free()
@@ -163,6 +164,7 @@ cudnn.cudnnDestroy(handle)
 back = free()
 take(free() - 10)
 cudnn.cudnnGetErrorString.restype = ctypes.c_char_p
-print(json.dumps([before - between, before - back, first, cudnn.cudnnGetErrorString(cudnn.cudnnCreate(ctypes.byref(handle))).decode()]))
+refused = cudnn.cudnnGetErrorString(cudnn.cudnnCreate(ctypes.byref(handle))).decode()
+print(json.dumps([before - between, before - back, first, refused]))
 """
     assert machine(code) == [64, 0, 0, "CUDNN_STATUS_NOT_INITIALIZED"]

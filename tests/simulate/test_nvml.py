@@ -60,9 +60,11 @@ for index in range(pynvml.nvmlDeviceGetCount()):
         except pynvml.NVMLError_NotFound:
             continue
         assert pynvml.nvmlDeviceIsMigDeviceHandle(part)
-        assert pynvml.nvmlDeviceGetUUID(pynvml.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(part)) == pynvml.nvmlDeviceGetUUID(gpu)
+        whole = pynvml.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(part)
+        assert pynvml.nvmlDeviceGetUUID(whole) == pynvml.nvmlDeviceGetUUID(gpu)
         attributes = pynvml.nvmlDeviceGetAttributes_v2(part)
-        parts.append([pynvml.nvmlDeviceGetName(part), pynvml.nvmlDeviceGetUUID(part)[:12], pynvml.nvmlDeviceGetGpuInstanceId(part),
+        parts.append([pynvml.nvmlDeviceGetName(part), pynvml.nvmlDeviceGetUUID(part)[:12],
+                      pynvml.nvmlDeviceGetGpuInstanceId(part),
                       pynvml.nvmlDeviceGetMemoryInfo(part).total >> 30, attributes.multiprocessorCount])
     rows.append([mode, parts])
 print(json.dumps(rows))
@@ -89,14 +91,16 @@ def test_what_a_process_takes_of_an_instance_is_seen_of_the_instance_and_of_its_
     code = """
 import ctypes, json, pynvml
 driver, context, address = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p(), ctypes.c_uint64()
-assert driver.cuInit(0) == driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == driver.cuCtxSetCurrent(context) == 0
+assert driver.cuInit(0) == driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0
+assert driver.cuCtxSetCurrent(context) == 0
 assert driver.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(1000 << 20)) == 0
 too_much = driver.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(4000 << 20))
 pynvml.nvmlInit()
 gpu = pynvml.nvmlDeviceGetHandleByIndex(0)
 parts = [pynvml.nvmlDeviceGetMigDeviceHandleByIndex(gpu, place) for place in (0, 1)]
 (process,) = pynvml.nvmlDeviceGetComputeRunningProcesses(gpu)
-print(json.dumps([too_much, *(pynvml.nvmlDeviceGetMemoryInfo(one).used >> 20 for one in (gpu, *parts)), process.gpuInstanceId]))
+used = [pynvml.nvmlDeviceGetMemoryInfo(one).used >> 20 for one in (gpu, *parts)]
+print(json.dumps([too_much, *used, process.gpuInstanceId]))
 """
     done = inside(
         code, gpus=["A100"], mig=["3g.20gb,1g.5gb"], variables={"CUDA_VISIBLE_DEVICES": "MIG-52000007"}
@@ -132,7 +136,8 @@ pynvml.nvmlInit()
 gpu = pynvml.nvmlDeviceGetHandleByIndex(1)
 print(pynvml.nvmlDeviceGetIndex(pynvml.nvmlDeviceGetHandleByPciBusId(b"0000:02:00.0")))
 print(pynvml.nvmlDeviceGetIndex(pynvml.nvmlDeviceGetHandleByUUID(pynvml.nvmlDeviceGetUUID(gpu))))
-for wrong in (lambda: pynvml.nvmlDeviceGetHandleByIndex(2), lambda: pynvml.nvmlDeviceGetHandleByPciBusId(b"0000:09:00.0")):
+for wrong in (lambda: pynvml.nvmlDeviceGetHandleByIndex(2),
+              lambda: pynvml.nvmlDeviceGetHandleByPciBusId(b"0000:09:00.0")):
     try:
         wrong()
     except pynvml.NVMLError as error:

@@ -70,7 +70,8 @@ PLANS: list[dict[str, str]] = [
 
 def test_plans_are_those_of_the_tool(page: Page) -> None:
     for wish in PLANS:
-        wanted = api.plan(**{"os": "Linux", **wish, "cpu": bool(wish.get("cpu"))}).to_dict()  # type: ignore[arg-type]
+        asked = {"os": "Linux", **wish, "cpu": bool(wish.get("cpu"))}
+        wanted = api.plan(**asked).to_dict()  # type: ignore[arg-type]
         assert page.ask("plan", wish)["plan"] == wanted, wish
 
 

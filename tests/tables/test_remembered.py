@@ -29,7 +29,8 @@ def test_second_question_is_answered_with_the_same_row() -> None:
 
 def test_two_folders_of_tables_do_not_answer_for_each_other(tmp_path: Path) -> None:
     first, second = tables_with(tmp_path / "a", "11.2"), tables_with(tmp_path / "b", "12.5")
-    assert [t.tensorflow("2.10.0").cuda for t in (first, second, first)] == ["11.2", "12.5", "11.2"]  # type: ignore[union-attr]
+    rows = [tables.tensorflow("2.10.0") for tables in (first, second, first)]
+    assert [row and row.cuda for row in rows] == ["11.2", "12.5", "11.2"]
 
 
 def test_questions_without_end_do_not_fill_the_memory() -> None:

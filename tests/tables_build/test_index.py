@@ -38,7 +38,8 @@ def test_an_html_page_gives_address_hash_python_and_yanked() -> None:
 
 def test_a_json_page_gives_the_same() -> None:
     page = """{"meta": {"api-version": "1.1"}, "name": "tensorflow", "files": [
-      {"filename": "a.whl", "url": "../../files/a.whl", "hashes": {"sha256": "%s"}, "requires-python": ">=3.5"},
+      {"filename": "a.whl", "url": "../../files/a.whl", "hashes": {"sha256": "%s"},
+       "requires-python": ">=3.5"},
       {"filename": "b.whl", "url": "https://files.example/b.whl", "hashes": {}, "yanked": "broken"},
       {"filename": "c.whl", "url": "c.whl", "hashes": {}, "yanked": true},
       {"filename": "d.whl", "url": "d.whl", "hashes": {}, "yanked": false}]}"""

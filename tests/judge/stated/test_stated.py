@@ -208,9 +208,7 @@ def test_named_cases(text: str, codes: set[str]) -> None:
     assert json.dumps(document["findings"][0]["tables"]) != "[]"
 
 
-def test_a_missing_cuda_beside_a_card_that_is_too_new_is_reported_with_both_facts_and_cured_by_one_command() -> (
-    None
-):
+def test_a_missing_cuda_beside_a_too_new_card_is_reported_with_both_facts_and_one_command() -> None:
     report = api.explain(next(iter(NAMED)))
     explanation = report.verdict.explanation
     assert "12.0" in explanation
