@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from doctor.facts import PROSE, Likelihood, Prose, Source
 from doctor.findings import Alternative, Finding, Part
 from doctor.judge.contradictions import against
+from doctor.judge.stated import explaining
 from doctor.judge.weights import WEIGHTS
 from doctor.values import dataclass
 
@@ -63,7 +64,7 @@ def in_prose(finding: Finding, case: Case) -> bool:
 
 def signs(case: Case, findings: Sequence[Finding], parts: Sequence[Part]) -> list[Sign]:
     """Everything in a case that speaks for or against a cause."""
-    found = [*_of_rules(case, findings), *_of_prose(case), *_of_parts(parts)]
+    found = [*_of_rules(case, findings), *_of_prose(case), *_of_parts(parts), *_of_observations(case, parts)]
     codes = {sign.code for sign in found}
     registered = bool(case.registered)
     if registered:
@@ -115,6 +116,13 @@ def _of_parts(parts: Sequence[Part]) -> Iterator[Sign]:
             yield Sign(part.code, f"{part.part} does not fit{known}", 1.0, part.evidence)
         elif part.code and part.slow:
             yield Sign(part.code, "compiled at the first start", 1.0, part.evidence)
+
+
+def _of_observations(case: Case, parts: Sequence[Part]) -> Iterator[Sign]:
+    for place, code in enumerate(explaining(case, parts)):
+        yield Sign(code, "a misfit that explains what was seen", 1.0)
+        if place == 0:
+            yield Sign(code, "the first such misfit", 1.0)
 
 
 def hypotheses(case: Case, findings: Sequence[Finding], parts: Sequence[Part]) -> list[Hypothesis]:

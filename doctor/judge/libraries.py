@@ -21,7 +21,7 @@ from doctor.judge.answers import NO_DEVICE_SEEN, agreed, is_fit, release_rank, s
 
 if TYPE_CHECKING:
     from doctor.case import Case
-    from doctor.tables import TensorFlowRelease
+    from doctor.tables import TensorFlowRelease, Trap
 
 
 _PLAIN = lazy.compile(r"pip3? install [^\n]{0,60}tensorflow")
@@ -47,14 +47,16 @@ def cuda_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part
     needs = f"CUDA {' or '.join(wanted[:3])}" if wanted else ""
     brought = brings_cuda(case)
     if brought and any(b.extras.get("and-cuda") for b in gpu_builds):
+        traps = _traps_of_pip(case, gpu_builds)
         yield Part(
             "cuda",
             "from pip",
             needs,
-            True,
+            not traps,
             tuple(f.source for f in brought[:2]),
-            (gpu_builds[-1].ref,),
-            "NVIDIA's packages contain the CUDA that this TensorFlow loads",
+            (gpu_builds[-1].ref, *(trap.ref for trap in traps)),
+            traps[0].reason if traps else "NVIDIA's packages contain the CUDA that this TensorFlow loads",
+            "library-path" if traps else "",
         )
         return
     if case.facts.kind == "machine":
@@ -91,6 +93,15 @@ def cuda_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part
     yield Part("cuda", cuda.version, needs, fits, (cuda.source,), answer.refs[:3] if answer else (),
                answer.reason if answer else "", "cuda-version-mismatch" if fits is False else "",
                rank=max(cuda.rank, release_rank(case)))  # fmt: skip
+
+
+def _traps_of_pip(case: Case, builds: Sequence[TensorFlowRelease]) -> list[Trap]:
+    """Why no build finds the libraries that pip installed for it; empty if one of them does."""
+    from doctor.compat import Situation, traps_of
+
+    here = Situation(route="pip-and-cuda")
+    known = [traps_of(build, here, case.tables, "libraries") for build in builds]
+    return [traps[0] for traps in known] if all(known) else []
 
 
 def _opened(case: Case, build: TensorFlowRelease, part: str, needs: str) -> Iterator[Part]:

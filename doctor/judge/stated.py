@@ -40,6 +40,7 @@ EXPLAINS: dict[str, tuple[str, ...]] = {
     "driver-too-new": ("no device",),
     "driver-too-old": ("no device", "crash"),
     "gpu-arch-too-old": ("no device", "crash"),
+    "library-path": ("no device",),
     "cuda-missing": ("no device", "import"),
     "cuda-version-mismatch": ("no device", "import"),
     "cudnn-missing": ("no device", "crash", "import"),
@@ -81,32 +82,37 @@ HIDES = (
 """Codes that make libraries, driver and kernels irrelevant."""
 
 
+def explaining(case: Case, parts: Sequence[Part]) -> list[str]:
+    """The codes of the misfits that explain an observation in a case, in the order of EXPLAINS."""
+    seen = observed(case)
+    slow = {"slow", "crash", "wrong numbers"} & set(
+        seen
+    )  # to compile at the first start is no fault by itself
+    misfits = {part.code for part in parts if part.code and (part.fits is False or (part.slow and slow))}
+    # only builds that are linked against CUDA's libraries cannot be imported without them
+    linked = case.build is not None and dotted(case.build.version) < (1, 15)
+    fitting = [
+        code for code, names in EXPLAINS.items()
+        if code in misfits
+        and any(name in names and (name != "import" or linked or code not in OPENED) for name in seen)
+    ]  # fmt: skip
+    if {"slow", "wrong numbers"} & slow:
+        fitting.sort(key=lambda code: code != "gpu-arch-too-new")
+    return fitting
+
+
 def decided(case: Case, parts: Sequence[Part], findings: Sequence[Finding] = ()) -> str | None:
     """The code of the misfit that best explains the observation; None if everything fits. findings: of the
     rules. A code that a rule also found wins, unless another code hides it."""
-    seen = observed(case)
-    slow = bool(
-        {"slow", "crash", "wrong numbers"} & set(seen)
-    )  # compilation at the first start is not a fault by itself
-    misfits = {part.code for part in parts if part.code and (part.fits is False or (part.slow and slow))}
-    order = [code for code in EXPLAINS if code in misfits]
-    linked = case.build is not None and dotted(case.build.version) < (
-        1,
-        15,
-    )  # CUDA's libraries stop the import itself
-    fitting = [
-        code for code in order
-        if any(name in EXPLAINS[code] and (name != "import" or linked or code not in OPENED) for name in seen)
-    ]  # fmt: skip
-    if slow:
-        fitting.sort(key=lambda code: code != "gpu-arch-too-new" or not {"slow", "wrong numbers"} & set(seen))
-    asked = [
-        code for code in order if code != "tf-no-wheel"
-    ]  # if TensorFlow is installed, the real Python differs from the one in the report
+    seen, fitting = observed(case), explaining(case, parts)
+    misfits = {part.code for part in parts if part.fits is False} | set(fitting)
     found = [f.code for f in findings if f.code in misfits and (f.confidence != "possible" or not seen)]
     if found and not any(code in HIDES for code in fitting):
         return found[0]
-    return next(iter(fitting or ([] if seen or case.facts.has("works-said") else asked)), None)
+    if not fitting and not seen and not case.facts.has("works-said"):
+        # if TensorFlow is installed, the real Python differs from the one in the report
+        fitting = [code for code in EXPLAINS if code in misfits and code != "tf-no-wheel"]
+    return next(iter(fitting), None)
 
 
 _WORDS = (

@@ -32,6 +32,33 @@ def test_stated_versions_are_judged_by_the_tables(text: str, codes: set[str]) ->
     assert codes <= {diagnosis.verdict.code, *(other.code for other in diagnosis.alternatives)}
 
 
+def test_a_skipped_gpu_beside_a_cuda_of_another_release_is_that_release_s_fault() -> None:
+    text = "Ubuntu 18.04, TensorFlow 2.1, CUDA 10.2, cuDNN 7.6.5. Cannot dlopen some GPU libraries.\n"
+    assert diagnosed(text).verdict.code == "cuda-version-mismatch"
+    assert diagnosed(text.replace("10.2", "10.1")).verdict.code != "cuda-version-mismatch"
+
+
+@pytest.mark.parametrize(("release", "conflict"), [("2.3.0", False), ("1.15.2", True)])
+def test_two_names_of_one_build_are_no_conflict(release: str, conflict: bool) -> None:
+    """Since 2.1 tensorflow holds the same CUDA build as tensorflow-gpu; before, it was for the CPU."""
+    text = (
+        f"Windows 10, GTX 1080, tensorflow-gpu {release} and tensorflow {release} are installed. Training is"
+        " slow, it runs on the CPU.\n"
+    )
+    assert ("tf-conflicting-packages" in {finding.code for finding in diagnosed(text).findings}) is conflict
+
+
+@pytest.mark.parametrize(("release", "code"), [("2.16.1", "library-path"), ("2.15.1", None)])
+def test_a_release_that_does_not_find_what_pip_installed_for_it(release: str, code: str | None) -> None:
+    text = (
+        f"Ubuntu 22.04, Python 3.10, pip install 'tensorflow[and-cuda]=={release}'. nvidia-smi works, and"
+        " tf.config.list_physical_devices('GPU') is [].\n"
+    )
+    parts = [part for part in diagnosed(text).compatibility if part.part == "cuda"]
+    assert [part.code for part in parts if part.fits is False] == ([code] if code else [])
+    assert all("runpath" in " ".join(part.tables) for part in parts if part.fits is False)
+
+
 WORKS_ELSEWHERE = {
     "Since TensorFlow 2.11 (Windows 11, no WSL) the GPU is no longer used. 2.10.1 is fine.\n": (
         "tf-windows-native"

@@ -66,6 +66,10 @@ def test_what_somebody_needs_or_another_program_has_is_not_read(text: str) -> No
         ("python 3.7, 3060 12G, ubuntu\n", "3060"),
         ("3090的卡怎么才能装上tf1.14\n", "3090"),
         ("3060服务器上装tensorflow 1.15\n", "3060"),
+        ("the NVIDIA A2 of my server\n", "NVIDIA A2"),
+        ("a laptop with an Nvidia K1100M\n", "Nvidia K1100M"),
+        ("RTX PRO 6000 Blackwell, Windows 11\n", "RTX PRO 6000 Blackwell"),
+        ("rig of one P106-100\n", "P106-100"),
     ],
 )
 def test_a_card_is_read_by_its_number(text: str, name: str) -> None:
@@ -73,7 +77,13 @@ def test_a_card_is_read_by_its_number(text: str, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["I trained 3060 images in 1080 s\n", "step 2070: loss 0.3050\n", "训练了1080张图片, 端口3080\n"]
+    "text",
+    [
+        "I trained 3060 images in 1080 s\n",
+        "step 2070: loss 0.3050\n",
+        "训练了1080张图片, 端口3080\n",
+        "branch r470 of the NVIDIA R470 driver\n",
+    ],
 )
 def test_other_numbers_are_no_card(text: str) -> None:
     assert read(text.encode(), "-").of(Gpu) == []

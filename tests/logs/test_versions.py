@@ -125,6 +125,8 @@ def test_a_header_of_cudnn_shows_no_gpu_in_use() -> None:
         ('> VERSION="10 (buster)"\n', "Debian 10 (buster)"),
         ('VERSION="7 (Core)"\n', "CentOS Linux 7 (Core)"),
         ("My laptop has ubantu 18.04\n", "ubantu 18.04"),
+        ("SUSE Linux Enterprise Server 15 SP3\n", "SUSE Linux Enterprise Server 15 SP3"),
+        ("It runs in a VM on Proxmox 8\n", "Proxmox 8"),
     ],
 )
 def test_a_distribution_is_known_by_its_version_and_by_a_slip_of_the_pen(text: str, name: str) -> None:

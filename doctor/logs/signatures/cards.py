@@ -19,7 +19,9 @@ GPU_NAME = (
     r" GPU|Laptop|Ada(?: Generation)?|FE|D|M)\b){0,3}"
     r"|(?:GeForce\s+)?GT\s?\d{3,4}M?X?\b|GeForce\s+(?:\w{1,3}\s?)?\d{3,4}\s?(?:MX|M|Ti)?\b"
     r"|(?:GeForce\s+)?MX\s?[1-5][0-9]0\b|9[0-4]0MX\b"
-    r"|TITAN\s?(?:RTX|Xp|X\s?\(Pascal\)|X|V|Z|Black)\b|Quadro\s+(?:RTX\s+)?(?:[A-Z]{1,2}\d{3,5}M?"
+    r"|RTX\s?PRO\s?\d{3,4}D?(?:\s?Blackwell)?|CMP\s?\d{2,3}HX|P10[2-6]-\d{3}"
+    r"|NVIDIA[ -][ABHKLMPTV]\d{1,4}[A-Za-z]{0,2}(?![\w.-])"
+    r"|TITAN\s?(?:RTX|Xp|X\s?\(Pascal\)|X|V|Z|Black)\b|Quadro\s+(?:RTX\s+)?(?:[A-Z]{1,2}\d{3,5}[MD]?"
     r"|\d{3,5}M?)\b"
     r"|(?:Quadro\s+)?NVS\s?\d{3,4}M?\b|Tesla\s+[A-Z]\d{1,4}[A-Za-z]{0,2}(?:-[\w-]{2,20})?|GRID\s+[A-Z]\d\w*"
     r"|(?<![A-WYZa-wyz0-9_.])(?:A100|H100|H200|H800|A800|V100S?|P100|L40S?|A6000|A5000|A4000|A30|A40|A10G?"
@@ -27,7 +29,8 @@ GPU_NAME = (
     r"|L4)"
     r"(?:-(?:SXM\d?|PCI[Ee]|NVL)(?:-?\d{1,3}\s?GB)?|\s+(?:PCIe|SXM\d?)(?:\s+\d+GB)?)?(?![\w-]|\.\d)"
     r"|NVIDIA[ -](?:GeForce )?[6-9][1-8]0MX?\b|NVIDIA[ -](?:GeForce"
-    r" )?(?:[1-5]0[5-9]0|16[56]0)(?!\d)(?:\s?(?:Ti|SUPER|Laptop|Mobile|M)\b){0,2}|T400\b|T1000\b"
+    r" )?(?:[1-5]0[5-9]0|16[56]0)(?!\d)(?:\s?(?:Ti|SUPER|Laptop|Mobile|M)\b){0,2}"
+    r"|T(?:400|550|1000|1200|2000)\b"
     r"|Jetson\s+(?:Nano|TX[12]|Xavier(?:\s+NX)?|AGX\s+\w+|Orin(?:\s+\w+)?)"
     r")(?:\s?\(?(?:\d{1,3})\s?GB\b)?"
 )
@@ -257,10 +260,11 @@ SIGNATURES: tuple[Signature, ...] = (
             *words("rtx|gtx|tesla|quadro|titan|geforce|jetson|grid|nvs|gt |900mx|910mx|920mx|930mx|940mx"),
             *words(
                 "a100|h100|h200|h800|a800|v100|p100|l40|a6000|a5000|a4000|a30|a40|a10|b200|b300|gh200|gb10|"
-                "k80|k40|k20|p40|m60|m40|p4|p5000|p6000|k620|t4|l4|t1000"
+                "k80|k40|k20|p40|m60|m40|p4|p5000|p6000|k620|t4|l4|t400|t550|t1000|t1200|t2000|cmp|p102|p104|p106"
             ),
             *glued(("mx", "mx "), "12345"),
-            *glued(("nvidia ", "nvidia-"), "123456789"),
+            *glued(("nvidia ", "nvidia-"), glued("abhklmptv", DIGITS)),
+            *glued(("nvidia ", "nvidia-"), DIGITS),
             *glued(("gt",), DIGITS),
         ),
         rf"(?<![A-WYZa-wyz0-9_/.]){GPU_NAME}",

@@ -8,6 +8,22 @@ from collections.abc import Iterator
 from doctor.facts import FORM, INFERRED, MEASURED, PROSE, Fact, OperatingSystem, Platform, Source
 from doctor.logs.signatures.signature import Maker, Signature, glued, sig, words
 
+_DISTRIBUTIONS = (
+    *words(
+        "ubuntu|xubuntu|kubuntu|lubuntu|ubantu|unbuntu|ubunto|debian|linux mint|mint|pop!_os|pop_os|pop! os"
+    ),
+    *words("elementary os|zorin os|kde neon|mx linux|lmde|deepin|uos|kylin|kali|parrot os|raspbian"),
+    *words("raspberry pi os|centos linux|centos stream|centos|fedora|rhel|red hat enterprise linux|red hat"),
+    *words("redhat|rocky linux|rocky|almalinux|oracle linux|scientific linux|amazon linux|openeuler|nobara"),
+    *words("bazzite|suse linux enterprise server|suse linux enterprise|opensuse leap|opensuse tumbleweed"),
+    *words("opensuse|sles|arch linux|manjaro|endeavouros|garuda linux|cachyos|gentoo|nixos|void linux"),
+    *words("slackware|clear linux|alpine linux|proxmox|unraid|truenas scale"),
+)
+"""Distributions of Linux, as people write their names; a longer name before its beginning."""
+_DISTRIBUTION = "|".join(
+    re.escape(name).replace(r"\ ", " ?" if name == "red hat" else " ") for name in _DISTRIBUTIONS
+)
+
 
 def system(rank: int) -> Maker:
     """A function that makes an OperatingSystem and a Platform from a match."""
@@ -28,12 +44,7 @@ def system(rank: int) -> Maker:
             yield Platform(source, "windows", rank=rank)
         elif re.search(r"mac\s?os|os ?x|darwin|monterey|ventura|big sur|catalina|sonoma", lowered):
             yield Platform(source, "macos", rank=rank)
-        elif re.search(
-            r"linux|ubuntu|ubantu|unbuntu|ubunto|debian|centos|red"
-            r" ?hat|rhel|fedora|arch|manjaro|suse|mint|kali|raspbian|rocky|alma|pop!?_os|elementary|gentoo"
-            r"|nixos",
-            lowered,
-        ):
+        elif re.search(rf"linux|suse|arch|alma|elementary|{_DISTRIBUTION}", lowered):
             yield Platform(source, "linux", rank=rank)
 
     return make
@@ -58,10 +69,8 @@ def platform(name: str, rank: int = MEASURED) -> Maker:
 
 
 _SYSTEMS = (
-    r"(?:(?:Linux )?(?:Ubuntu|Ubantu|Unbuntu|Ubunto|Xubuntu|Kubuntu|Lubuntu|Debian|CentOS(?:"
-    r" Linux)?|Fedora|RHEL|Red ?Hat(?: Enterprise Linux)?|Rocky(?: Linux)?|AlmaLinux|openSUSE(?:"
-    r" Leap)?|SLES|Linux Mint|Mint|Manjaro|Arch Linux|Pop!?_OS|Kali|Raspbian|Amazon Linux)"
-    r"(?:[ -]?(?:\(?[a-z]{4,10}\)? )?v?\d{1,2}(?:\.\d{1,2}){0,2})?(?: ?LTS)?"
+    rf"(?:(?:Linux )?(?:{_DISTRIBUTION})"
+    r"(?:[ -]?(?:\(?[a-z]{4,10}\)? )?v?\d{1,2}(?:\.\d{1,2}){0,2})?(?: ?LTS| SP\d)?"
     r"|Windows[ -]?(?:Server )?(?:7|8(?:\.1)?|10|11|20\d\d|XP)(?: ?(?:Pro|Home|Enterprise|Education))?|Win"
     r" ?(?:7|8|10|11)\b|mac ?OS(?: X)?(?: [A-Z][a-z]+(?: [A-Z][a-z]+)?)?(?: ?\d{2}(?:\.\d+){0,2})?|OS ?X(?:"
     r" ?\d+\.\d+)?)"
@@ -108,11 +117,9 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "operating-system",
-        words(
-            "ubuntu|ubantu|unbuntu|ubunto|debian|centos|fedora|rhel|red hat|redhat|windows|win10|win"
-            " 10|win11|win 11|win7|win 7|macos|mac os|os x|manjaro|arch"
-            " linux|mint|rocky|kali|raspbian|pop!_os|opensuse|amazon linux|almalinux|sles|pop_os|win8|win"
-            " 8|osx"
+        (
+            *_DISTRIBUTIONS,
+            *words("windows|win10|win 10|win11|win 11|win7|win 7|win8|win 8|macos|mac os|os x|osx"),
         ),
         rf"(?<!e\.g\., Linux )(?<!e\.g\., )(?<![\w/.-])(?P<name>{_SYSTEMS})(?![\w/])(?!,"
         r" ?(?:\.\.\.|…|etc\b))",

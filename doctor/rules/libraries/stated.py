@@ -7,7 +7,7 @@ from doctor.facts import PROSE, CudaCallFailed, Symptom
 from doctor.rules.libraries.toolkit import contains
 from doctor.tables import dotted
 
-UNUSED = ("gpu-not-used", "gpu-list-empty", "uses-cpu", "gpu-not-found")
+UNUSED = ("gpu-not-used", "gpu-list-empty", "uses-cpu", "gpu-not-found", "gpu-skipped")
 """Symptoms that show that the GPU is not used, but not why."""
 _OTHER_REASONS = (
     "glibc-too-old",

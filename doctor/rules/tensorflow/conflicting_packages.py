@@ -53,8 +53,6 @@ def tf_conflicting_packages(case: Case) -> Iterator[Finding]:
         if package.name in ("tensorflow", "tensorflow-gpu", "tensorflow-cpu", "tf-nightly", "tf-nightly-gpu"):
             names.setdefault(package.name, package)
     several = list(names.values())
-    # one release of tensorflow-gpu from 2.1 on is the same build under another name; both still overwrite
-    # each other
     managers = {p.manager for p in facts.of(Package) if p.name == "tensorflow"}
     seen = facts.symptoms("tensorflow-several", "pip-over-conda")  # on a machine this is read from its files
     hollow = [
@@ -87,6 +85,9 @@ def tf_conflicting_packages(case: Case) -> Iterator[Finding]:
     both = facts.symptoms("both-packages") if wants_gpu(case) or facts.has("mentions-gpu") else []
     if registered(case) or facts.has(*HANDLE_FAILURES, "launch-failed", "tensor-oom") or looks_for_gpus(case):
         both = []  # the GPU is used or searched for, so the CUDA build came last
+    twins = _twins(case, several)
+    if twins and facts.kind == "report":
+        several, both = [], []
     if not (several or hollow or crossed or both or seen or len(managers) > 1):
         return
     text = (
@@ -123,6 +124,7 @@ def tf_conflicting_packages(case: Case) -> Iterator[Finding]:
             *crossed[:2],
             *([p for p in facts.of(Package) if p.name == "tensorflow"][:2] if len(managers) > 1 else []),
         ],
+        severity="warning" if twins and not (hollow or crossed or seen or len(managers) > 1) else "error",
         confidence="certain" if several or seen or facts.kind == "machine" or len(managers) > 1 else "likely",
         steps=[
             shell(
@@ -137,6 +139,18 @@ def tf_conflicting_packages(case: Case) -> Iterator[Finding]:
         ],
         verify=commands.pip(case, "list"),
     )
+
+
+def _twins(case: Case, several: list[Package]) -> bool:
+    """Whether tensorflow and tensorflow-gpu are of one release that contains the same CUDA build under both
+    names (2.1 to 2.11): each still overwrites the other, without a change."""
+    releases = {p.version for p in several} or ({case.tensorflow.version} if case.tensorflow else set())
+    names = {p.name for p in several} or {"tensorflow", "tensorflow-gpu"}
+    if len(releases) != 1 or names != {"tensorflow", "tensorflow-gpu"}:
+        return False
+    release = next(iter(releases)) or ""
+    both = [case.tables.tensorflow(release, name, case.table_platform) for name in sorted(names)]
+    return all(row is not None and row.gpu for row in both)
 
 
 def _one_fresh_copy(case: Case) -> list[Step]:
