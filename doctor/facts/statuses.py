@@ -19,7 +19,7 @@ class Status(NamedTuple):
     the runtime's. words: what the libraries print for it, in the part that no release changes. symptom: what
     it shows wherever it appears; "" if that depends on the call. starting: only the start of CUDA returns it,
     so that a text without a call means cuInit. common: other programs use the words as well, so they count
-    only behind CUDA's name or a call.
+    only behind CUDA's name or a call. before: the runtime's number before CUDA 10.1, if it differs.
     """
 
     number: int
@@ -29,19 +29,22 @@ class Status(NamedTuple):
     symptom: str
     starting: bool = False
     common: bool = False
+    before: int = 0
 
 
 def _table(driver: str, runtime: str, rows: str) -> tuple[Status, ...]:
-    """Statuses from lines "number NAME Name | words | symptom | marks"; driver, runtime: what the names begin
-    with."""
+    """Statuses from lines "number/before NAME Name | words | symptom | marks".
+
+    driver, runtime: what the names begin with."""
     found = []
     for row in rows.strip().splitlines():
         names, words, symptom, *marks = row.split(" | ")
-        number, name, own = names.split()
+        numbers, name, own = names.split()
+        number, _, before = numbers.partition("/")
         found.append(
             Status(
                 int(number), driver + name, runtime + own, words, symptom.strip("-"),
-                "starting" in "".join(marks), "common" in "".join(marks),
+                "starting" in "".join(marks), "common" in "".join(marks), int(before or 0),
             )
         )  # fmt: skip
     return tuple(found)
@@ -54,38 +57,38 @@ CUDA: tuple[Status, ...] = _table(
   2 OUT_OF_MEMORY MemoryAllocation | out of memory | cuda-out-of-memory | common
   3 NOT_INITIALIZED InitializationError | initialization error | - | starting common
  34 STUB_LIBRARY StubLibrary | CUDA driver is a stub library | - | starting
-100 NO_DEVICE NoDevice | no CUDA-capable device is detected | no-device-shown | starting
-101 INVALID_DEVICE InvalidDevice | invalid device ordinal | invalid-ordinal
+100/38 NO_DEVICE NoDevice | no CUDA-capable device is detected | no-device-shown | starting
+101/10 INVALID_DEVICE InvalidDevice | invalid device ordinal | invalid-ordinal
  35 INSUFFICIENT_DRIVER InsufficientDriver \
     | CUDA driver version is insufficient for CUDA runtime version | driver-insufficient
  46 DEVICE_UNAVAILABLE DevicesUnavailable | busy or unavailable | device-busy
-216 CONTEXT_ALREADY_IN_USE DeviceAlreadyInUse \
+216/54 CONTEXT_ALREADY_IN_USE DeviceAlreadyInUse \
     | exclusive-thread device already in use by a different thread | device-busy
-209 NO_BINARY_FOR_GPU NoKernelImageForDevice | no kernel image is available | no-kernel-image
-200 INVALID_IMAGE InvalidKernelImage | device kernel image is invalid | no-kernel-image
- 98 INVALID_DEVICE_FUNCTION InvalidDeviceFunction | invalid device function | function-not-in-build
-218 INVALID_PTX InvalidPtx | a PTX JIT compilation failed | ptx-invalid
+209/48 NO_BINARY_FOR_GPU NoKernelImageForDevice | no kernel image is available | no-kernel-image
+200/47 INVALID_IMAGE InvalidKernelImage | device kernel image is invalid | no-kernel-image
+ 98/8 INVALID_DEVICE_FUNCTION InvalidDeviceFunction | invalid device function | function-not-in-build
+218/78 INVALID_PTX InvalidPtx | a PTX JIT compilation failed | ptx-invalid
 222 UNSUPPORTED_PTX_VERSION UnsupportedPtxVersion \
     | PTX was compiled with an unsupported toolchain | ptx-unsupported
 221 JIT_COMPILER_NOT_FOUND JitCompilerNotFound | PTX JIT compiler library not found | jit-failed
-214 ECC_UNCORRECTABLE ECCUncorrectable | uncorrectable ECC error | ecc-error
-220 NVLINK_UNCORRECTABLE NvlinkUncorrectable | uncorrectable NVLink error | hardware-error
+214/39 ECC_UNCORRECTABLE ECCUncorrectable | uncorrectable ECC error | ecc-error
+220/80 NVLINK_UNCORRECTABLE NvlinkUncorrectable | uncorrectable NVLink error | hardware-error
 721 CONTAINED Contained | Invalid access of peer GPU memory | hardware-error
-217 PEER_ACCESS_UNSUPPORTED PeerAccessUnsupported | peer access is not supported | peer-access
-711 TOO_MANY_PEERS TooManyPeers | peer mapping resources exhausted | peer-access
-700 ILLEGAL_ADDRESS IllegalAddress | illegal memory access was encountered | illegal-address
-701 LAUNCH_OUT_OF_RESOURCES LaunchOutOfResources | too many resources requested for launch | launch-failed
-702 LAUNCH_TIMEOUT LaunchTimeout | launch timed out and was terminated | launch-failed
-710 ASSERT Assert | device-side assert triggered | launch-failed
-714 HARDWARE_STACK_ERROR HardwareStackError | hardware stack error | launch-failed
-715 ILLEGAL_INSTRUCTION IllegalInstruction | an illegal instruction was encountered | launch-failed
-716 MISALIGNED_ADDRESS MisalignedAddress | misaligned address | launch-failed
-717 INVALID_ADDRESS_SPACE InvalidAddressSpace \
+217/64 PEER_ACCESS_UNSUPPORTED PeerAccessUnsupported | peer access is not supported | peer-access
+711/60 TOO_MANY_PEERS TooManyPeers | peer mapping resources exhausted | peer-access
+700/77 ILLEGAL_ADDRESS IllegalAddress | illegal memory access was encountered | illegal-address
+701/7 LAUNCH_OUT_OF_RESOURCES LaunchOutOfResources | too many resources requested for launch | launch-failed
+702/6 LAUNCH_TIMEOUT LaunchTimeout | launch timed out and was terminated | launch-failed
+710/59 ASSERT Assert | device-side assert triggered | launch-failed
+714/72 HARDWARE_STACK_ERROR HardwareStackError | hardware stack error | launch-failed
+715/73 ILLEGAL_INSTRUCTION IllegalInstruction | an illegal instruction was encountered | launch-failed
+716/74 MISALIGNED_ADDRESS MisalignedAddress | misaligned address | launch-failed
+717/75 INVALID_ADDRESS_SPACE InvalidAddressSpace \
     | operation not supported on global/shared address space | launch-failed
-718 INVALID_PC InvalidPc | invalid program counter | launch-failed
-719 LAUNCH_FAILED LaunchFailure | unspecified launch failure | launch-failed
-304 OPERATING_SYSTEM OperatingSystem | OS call failed or operation not supported on this OS | - | starting
-800 NOT_PERMITTED NotPermitted | operation not permitted | - | starting common
+718/76 INVALID_PC InvalidPc | invalid program counter | launch-failed
+719/4 LAUNCH_FAILED LaunchFailure | unspecified launch failure | launch-failed
+304/63 OPERATING_SYSTEM OperatingSystem | OS call failed or operation not supported on this OS | - | starting
+800/70 NOT_PERMITTED NotPermitted | operation not permitted | - | starting common
 802 SYSTEM_NOT_READY SystemNotReady | system not yet initialized | system-not-ready
 803 SYSTEM_DRIVER_MISMATCH SystemDriverMismatch \
     | unsupported display driver / cuda driver combination | system-driver-mismatch
@@ -100,7 +103,7 @@ CUDA: tuple[Status, ...] = _table(
     | the hardware resources required to create MPS client have been exhausted | mps-failed
 809 MPS_MAX_CONNECTIONS_REACHED MpsMaxConnectionsReached \
     | the hardware resources required to support device connections have been exhausted | mps-failed
-999 UNKNOWN Unknown | unknown error | cuda-unknown-error | common
+999/30 UNKNOWN Unknown | unknown error | cuda-unknown-error | common
 """,
 )
 """The statuses of CUDA's driver and runtime that say something of a machine, a build or a program. The words
@@ -122,5 +125,8 @@ NVML: tuple[Status, ...] = _table(
 
 BY_NUMBER = {row.number: row for row in CUDA}
 """The statuses of CUDA by number, which builds older than the driver print without a name."""
+BY_RUNTIME_NUMBER = {**BY_NUMBER, **{row.before: row for row in CUDA if row.before}}
+"""The statuses of CUDA's runtime by number: before 10.1 it had numbers of its own, all below 100
+(driver_types.h of CUDA 7.5 and 8.0)."""
 SYMPTOMS = {row.name: row.symptom for row in (*CUDA, *NVML) if row.symptom}
 """The symptom of each status, by the name that the driver's library returns."""

@@ -722,6 +722,10 @@ BROKEN: dict[str, tuple[str, Make]] = {
         "python-dependency-conflict",
         lambda m: unbounded(m, "2.8.0", "numpy", "2.0.1"),
     ),
+    "a Keras that came later": (
+        "python-dependency-conflict",
+        lambda m: unbounded(m, "2.8.0", "keras", "2.15.0"),
+    ),
     "wheels for another release of CUDA": ("cuda-version-mismatch|cuda-missing", another_release_s_wheels),
     "the library of another driver on the path": ("driver-library-mismatch", foreign_driver),
     "a cache that names what is gone": ("cuda-missing|library-broken", stale_cache),

@@ -386,10 +386,14 @@ def cpu_without_avx(machine: Folder) -> Folder:
         ("2.18.1", "numpy (<2.1.0,>=1.26.0)", "2.3.4", "healthy"),  # the binary interface of NumPy 2
         ("2.18.1", "numpy (<2.1.0,>=1.26.0)", "1.24.4", "python-dependency-conflict"),
         ("2.18.1", "protobuf (<6.0.0dev,>=3.20.3)", "6.33.5", "healthy"),
+        # tried with the wheels, whatever their metadata says (compat_tables/dependencies.json)
+        ("2.15.1", "protobuf (<5.0.0dev,>=3.20.3)", "6.33.0", "healthy"),
+        ("2.15.1", "wrapt (<1.15,>=1.11.0)", "2.0.0", "healthy"),
+        ("2.15.1", "keras (<2.16,>=2.15.0)", "3.12.0", "healthy"),
         ("2.18.1", "protobuf (<6.0.0dev,>=3.20.3)", "3.19.6", "python-dependency-conflict"),
     ],
 )
-def test_a_requirement_that_is_not_met_is_a_fault_only_if_the_import_depends_on_it(
+def test_a_requirement_that_is_not_met_is_a_fault_only_if_tensorflow_fails_without_it(
     release: str, package: str, there: str, verdict: str, tmp_path: Path
 ) -> None:
     machine = with_wheels(Folder(tmp_path).working_gpu(), release)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from doctor.facts import CudaCallFailed, Fact, LibraryNotLoaded, Source, Symptom
-from doctor.facts.statuses import BY_NUMBER, CUDA, NVML, Status
+from doctor.facts.statuses import BY_NUMBER, BY_RUNTIME_NUMBER, CUDA, NVML, Status
 from doctor.logs.signatures.signature import Made, Signature, sig
 
 _BEHIND = (
@@ -49,7 +49,8 @@ def worded(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 def numbered(match: re.Match[str], source: Source) -> Made:
     """What a status shows that is given by its number."""
-    row = BY_NUMBER.get(int(match["number"] or match["other"]))
+    runtime, number = match["runtime"], match["number"] or match["other"]
+    row = BY_RUNTIME_NUMBER.get(int(runtime)) if runtime else BY_NUMBER.get(int(number))
     return None if row is None else tuple(_facts(row, source))
 
 
@@ -88,9 +89,10 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "status-number",
-        (" (0 vs. ", "cuda initialization failure with error"),
+        (" (0 vs. ", " == cudasuccess (", "cuda initialization failure with error"),
         r"Check failed: CUDA_SUCCESS == (?:\w{1,40}::){0,4}cu\w{2,60}\([^\n]{0,200}\) \(0 vs\. "
         r"(?P<number>\d{1,3})\)"
+        r"|Check failed: \w{1,20} == cudaSuccess \((?P<runtime>\d{1,3}) vs\. 0\)"
         r"|CUDA initialization failure with error:? (?P<other>\d{1,3})\b",
         "Check failed: CUDA_SUCCESS == dynload::cuCtxSetCurrent(context) (0 vs. 216)",
         numbered,

@@ -71,45 +71,30 @@ def _required_by_tensorflow(case: Case) -> set[str]:
     return own | {_name_of(text) for row in rows for text in row.requires}
 
 
-def _unbounded(case: Case, there: Mapping[str, Package], requires: Sequence[str]) -> dict[str, Package]:
-    """Packages that break this release although its metadata does not bound them, each under the requirement
-    that would exclude it (from the table of dependencies)."""
+NOT_IMPORTED = ("tensorboard",)
+"""Required packages that `import tensorflow` does not import."""
+
+
+def _tried(case: Case, release: str) -> list[Mapping[str, str]]:
+    """The rows of the table of dependencies about a release of TensorFlow."""
     from doctor.tables.ordering import order
     from doctor.tables.ranges import within
 
-    store, release = case.tables.store, case.build.version if case.build else ""
-    bounded = {_name_of(text) for text in requires if re.search(r"<|==|~", text)}
-    broken: dict[str, Package] = {}
-    for row in store.all("dependencies") if release and store.has("dependencies") else ():
-        package = there.get(row["package"])
-        if package is None or not package.version or row["package"] in bounded:
-            continue
-        if within(release.split("+")[0], row["tensorflow"], order) and not within(
-            package.version, row["pin"], order
-        ):
-            broken[f"{row['package']}{row['pin']}"] = package
-    return broken
+    store = case.tables.store
+    if not release or not store.has("dependencies"):
+        return []
+    plain = release.split("+")[0]
+    return [row for row in store.all("dependencies") if within(plain, row["tensorflow"], order)]
 
 
-DECIDES_IMPORT = frozenset(
-    ("absl-py", "gast", "h5py", "keras", "ml-dtypes", "numpy", "protobuf", "tensorflow-estimator", "wrapt")
-)
-"""Requirements whose newer releases are known to keep TensorFlow from importing: compiled or generated code
-depends on them, or they register names with TensorFlow (issues of tensorflow/tensorflow, 2017 to 2026)."""
+def _excluded(package: Package, rows: Sequence[Mapping[str, str]]) -> Mapping[str, str] | None:
+    """The row that excludes a package's version, if one does."""
+    from doctor.tables.ordering import order
+    from doctor.tables.ranges import within
 
-
-STILL_IMPORTS = (("numpy", (2, 18), 2), ("protobuf", (2, 18), 6))
-"""Package, first release of TensorFlow, and the major release of the package whose every version it imports
-with, whatever its metadata says: NumPy 2 keeps its binary interface (NumPy, "NEP 53" and "Depending on
-NumPy"); protobuf 6 makes the import print an AttributeError about GetPrototype (tensorflow/tensorflow issue
-109469)."""
-
-
-def _keeps_from_importing(package: Package, release: str) -> bool:
-    """Whether a too new version of a package is known to keep this release of TensorFlow from importing."""
-    works = [(name, major) for name, first, major in STILL_IMPORTS if dotted(release) >= first]
-    return package.name in DECIDES_IMPORT and not any(
-        package.name == name and dotted(package.version or "")[:1] == (major,) for name, major in works
+    version = package.version or ""
+    return next(
+        (r for r in rows if r["package"] == package.name and not within(version, r["pin"], order)), None
     )
 
 
@@ -173,42 +158,42 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
     ]  # of what is installed
     requires = stated or (build.requires if build is not None else ())
     release = build.version if build is not None else case.tensorflow.version if case.tensorflow else ""
-    broken: list[Package] = []
-    harmless: list[Package] = []
+    unmet: list[Package] = []
+    breaking: list[Package] = []
+    excluded: dict[str, Mapping[str, str]] = {}
     # who builds TensorFlow anew compiles it against the packages that it is shipped with
     wheel = case.build is None or case.build.of_wheel
-    if facts.kind == "machine" and requires and wheel:
+    if facts.kind == "machine" and wheel:
+        rows = _tried(case, release)
         for text in requires:
             name, specifier = _name_of(text), _OF_NAME.sub("", text, count=1)
             package = versions.get(name)
             try:
-                if (
-                    package
-                    and package.version
-                    and ";" not in text
-                    and not satisfies(package.version, specifier)
-                ):
-                    broken.append(package)
-                    if not _keeps_from_importing(package, release) and (
-                        name == "tensorboard" or not _too_old(package, specifier)
-                    ):
-                        harmless.append(package)
+                if not package or not package.version or ";" in text or satisfies(package.version, specifier):
+                    continue
+                unmet.append(package)
+                tried = any(row["package"] == name and ">=" in row["pin"] for row in rows)
+                if _too_old(package, specifier) and not tried and name not in NOT_IMPORTED:
+                    breaking.append(package)
             except ValueError:  # neither a version nor a range
                 continue
-    late = _unbounded(case, versions, requires) if facts.kind == "machine" and release else {}
-    broken += [package for package in late.values() if package not in broken]
+        for package in versions.values():
+            row = _excluded(package, rows)
+            if row is not None:
+                excluded[package.name] = row
+                breaking += [package] if package not in breaking else []
+    broken = breaking or unmet
     if not (numpy or protobuf or h5py or keras or other or broken or resolver):
         return
-    breaking = [package for package in broken if package not in harmless]
-    broken = breaking or broken
     failing = bool(numpy or protobuf or h5py or keras or other or breaking)
     install = partial(commands.pip, case, "install")
     steps: list[Step] = []
-    pinned = {_name_of(r): r for r in (*requires, *late)}
+    pinned = {name: f"{name}{row['pin']}" for name, row in excluded.items()}
+    pinned.update({_name_of(r): r for r in requires if re.search(r"<|==|~", r)})
 
     def pin(name: str, default: str) -> str:
         spec = pinned.get(name)
-        return (validated.requirement(spec) if spec and re.search(r"<|==|~", spec) else None) or default
+        return (validated.requirement(spec) if spec else None) or default
 
     if numpy:
         alias = any(s.kind == "numpy-alias" for s in numpy)
@@ -289,6 +274,9 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
         )
         if not breaking:
             text += " TensorFlow usually works all the same."
+        for package in broken[:2]:
+            row = excluded.get(package.name)
+            text += f" {package.name.capitalize()} {package.version}: {row['reason']}." if row else ""
     elif resolver:
         text = (
             f"pip installed packages that contradict TensorFlow's own requirements: it requires"
@@ -318,7 +306,10 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
             if failing or resolver
             else "possible"
         ),
-        tables=[build] if build is not None and requires else [],
+        tables=[
+            *([build] if build is not None and requires else []),
+            *(f"dependencies {name}: {row['source']}" for name, row in excluded.items()),
+        ],
         steps=steps,
         verify=commands.run_python(case, "import tensorflow as tf; print(tf.__version__)"),
     )
