@@ -7,6 +7,7 @@ resolves.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -29,7 +30,7 @@ def pair_parts(case: Case) -> Iterator[Part]:
     if not builds:
         return
     yield from without_gpu(case, builds[0])
-    yield from _gpus(case, builds)
+    yield from _gpus(case, [b for b in builds if dotted(b.version) >= _oldest_release(case)])
     yield from _driver(case)
     yield from _cuda(case, builds)
 
@@ -42,6 +43,15 @@ def without_gpu(case: Case, build: TensorFlowRelease) -> Iterator[Part]:
                    "TensorFlow's CUDA builds use only NVIDIA's GPUs", "gpu-absent", rank=PROSE)  # fmt: skip
 
 
+def _oldest_release(case: Case) -> tuple[int, ...]:
+    """The oldest TensorFlow that a report of unknown date may be about: 1.5 (January 2018) if its driver,
+    Python or system came out with it or later (NVIDIA driver 390, Python 3.7, Ubuntu 18.04)."""
+    facts = (case.driver, (390,)), (case.python, (3, 7))
+    later = [known for known, first in facts if known is not None and dotted(known.version) >= first]
+    system = re.search(r"Ubuntu (\d\d)", case.os.name) if case.os is not None else None
+    return (1, 5) if later or (system is not None and int(system[1]) >= 18) else (0,)
+
+
 def _gpus(case: Case, builds: list[TensorFlowRelease]) -> Iterator[Part]:
     oldest = min(builds, key=_lowest)
     for gpu in case.gpus:
@@ -52,7 +62,8 @@ def _gpus(case: Case, builds: list[TensorFlowRelease]) -> Iterator[Part]:
         if number < _lowest(oldest):
             lowest = ".".join(map(str, _lowest(oldest)))
             yield Part("gpu", have, f"compute capability {lowest} or higher", False, (gpu.source,),
-                       (oldest.ref,), f"no release for {oldest.platform} has code for a GPU below {lowest}",
+                       (oldest.ref,),
+                       f"no release from {builds[0].version} on has code for a GPU below {lowest}",
                        "gpu-arch-too-old", rank=gpu.rank)  # fmt: skip
             continue
         cuda = case.cuda

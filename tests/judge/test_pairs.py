@@ -21,6 +21,7 @@ def misfits(text: str) -> list[Part]:
     ("text", "code"),
     [
         ("Will it run on my notebook with a GTX 460M, Ubuntu 18.04?\n", "gpu-arch-too-old"),
+        ("Is my GTX 765M used? Ubuntu 18.04, the speed is that of the CPU.\n", "gpu-arch-too-old"),
         ("Windows 10, GeForce RTX 3080, CUDA: 10.0. The training gives nonsense.\n", "gpu-arch-too-new"),
         ("Tesla K80, CUDA 9.1, pip install tensorflow-gpu. The GPU isn't used.\n", "cuda-version-mismatch"),
         ("GTX 1070, driver 590.44.01, Arch. TensorFlow sees no GPU.\n", "driver-too-new"),
@@ -36,6 +37,7 @@ def test_what_no_release_cures_is_a_misfit(text: str, code: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        "GTX 765M, Ubuntu 14.04. The training is slow.\n",
         "Windows 10, GeForce RTX 3080, CUDA: 11.0. The training is slow.\n",
         "Tesla K80, CUDA 9.0, pip install tensorflow-gpu. It is slow.\n",
         "GTX 1070, driver 580.95.05, Arch. TensorFlow is slow.\n",

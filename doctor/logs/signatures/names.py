@@ -104,6 +104,14 @@ SIGNATURES: tuple[Signature, ...] = (
         "AttributeError: module 'tensorflow' has no attribute 'Session'",
         api,
     ),
+    sig(  # a field that a message of another release has
+        "missing-attribute",
+        ("object has no attribute",),
+        r"'(?P<module>GPUOptions|ConfigProto|GraphOptions|RunOptions|OptimizerOptions)' object has no"
+        r" attribute '(?P<name>\w+)'",
+        "AttributeError: 'GPUOptions' object has no attribute 'allow_growth'",
+        lambda m, s: Symptom(s, "missing-attribute", (("module", "tensorflow"), ("name", m["name"]))),
+    ),
     spoken(  # somebody quotes the end of it: these names are nobody's but TensorFlow's
         "missing-attribute",
         ("no attribute", "tensorflow has no", "tf has no"),
@@ -128,7 +136,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "cannot import name",
         r"ImportError: cannot import name"
         r" ['\"]?(?P<name>multi_gpu_model|multi_gpu_utils|get_session|BatchNormalization"
-        r"|set_session)['\"]?(?!"
+        r"|set_session|CuDNN(?:LSTM|GRU))['\"]?(?!"
         r" from|\w)",
         "ImportError: cannot import name 'multi_gpu_model'",
         lambda m, s: Symptom(s, "missing-name", (("name", m["name"]), ("module", "keras"))),
