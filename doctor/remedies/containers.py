@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 IMAGE = "tensorflow/tensorflow:latest-gpu"
 _ORDER = ("singularity", "kubernetes", "podman", "snap", "lxc", "nspawn")
+OF_A_SYSTEM = ("lxc", "nspawn")
+"""Containers that hold an installed system: its owner installed the driver's libraries in it. Those of an
+image came with the image."""
 NODES = ("/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia-uvm")
 
 

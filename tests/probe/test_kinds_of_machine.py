@@ -254,6 +254,11 @@ FAULTS: dict[str, tuple[str, str, Callable[[Folder], Folder]]] = {
     "containerd without a GPU": ("container-no-gpu", "--gpus all", containerd),
     "podman without CDI": ("container-no-gpu", "podman run --rm --device nvidia.com/gpu=all", podman),
     "LXC without a GPU": ("container-no-gpu", "lxc config device add", lxc),
+    "LXC with libraries that the host's upgrade left behind": (
+        "driver-library-mismatch",
+        "--no-kernel-module",
+        lambda m: lxc(m).nodes().user_driver("550.40.07"),
+    ),
     "nspawn without a GPU": ("container-no-gpu", "systemd-nspawn --bind=/dev/nvidia0", nspawn),
     "Apptainer without --nv": ("container-no-gpu", "--nv", apptainer),
     "a snap without the opengl interface": ("container-no-gpu", "sudo snap connect jupyter:opengl", snap),

@@ -9,7 +9,7 @@ from doctor import lazy
 from doctor.case import Case
 from doctor.facts import DriverMismatch, DriverVersion, Fact, Gpu
 from doctor.findings import Finding, Step, shell
-from doctor.remedies import commands
+from doctor.remedies import commands, containers
 from doctor.rules.driver.signs import cuinit
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
 from doctor.rules.registry import found, rule
@@ -84,7 +84,7 @@ def cuda_compat_package(case: Case) -> Iterator[Finding]:
     unfit = _unfit(case) if path and facts.kind == "machine" else ""
     if registered(case) or not (
         (path and (codes or mismatch))
-        or ((older or image) and inside)
+        or ((older or image) and inside and containers.runtime(case) not in containers.OF_A_SYSTEM)
         or (lifted and codes)
         or (geforce and codes)
         or brought

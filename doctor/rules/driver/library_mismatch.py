@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from doctor.case import Case
 from doctor.facts import DriverMismatch, DriverVersion, LibraryFile
-from doctor.findings import Finding, shell
-from doctor.remedies import commands
+from doctor.findings import Finding, manual, shell
+from doctor.remedies import commands, containers
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
 from doctor.rules.registry import found, rule
 from doctor.shell import run
@@ -70,7 +70,17 @@ def driver_library_mismatch(case: Case) -> Iterator[Finding]:
         commands.reload_driver(),
         "The driver was upgraded on disk while the old kernel module still runs.",
     )
-    if facts.kind == "machine" and behind is not None:
+    if case.container and a and containers.runtime(case) in containers.OF_A_SYSTEM:
+        why = "The host's kernel module and the container's own driver libraries are of different releases."
+        steps = [
+            manual(
+                f"In the container install the libraries of driver {a}, the host's release, without the"
+                " kernel module: NVIDIA's .run installer of that release with --no-kernel-module, or the"
+                " distribution's packages of that release",
+                platform="linux",
+            )
+        ]
+    elif facts.kind == "machine" and behind is not None:
         steps = commands.off_the_path(case, posixpath.dirname(opened))
         why = f"Another driver's library, {opened}, is found before {behind.path}."
     elif facts.kind == "machine" and right:
