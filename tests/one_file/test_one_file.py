@@ -86,13 +86,17 @@ def run(command: list[str], where: Path, **variables: str) -> subprocess.Complet
     return subprocess.run(command, cwd=where, env=variables, capture_output=True, timeout=120, check=False)
 
 
+UNSHARE = shutil.which("unshare") if hasattr(os, "geteuid") and os.geteuid() == 0 else None
+OFFLINE = [UNSHARE, "--net"] if UNSHARE else []
+"""Starts a program without any network, where that is allowed."""
+
+
 def bare(python: str, file: Path, where: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
-    """The file under a Python that does not even load `site`, without a home, a folder for temporary files, a
-    PATH."""
+    """The file under a Python that does not even load `site`, without a network, a home, a folder for
+    temporary files, a PATH."""
     nowhere = str(where / "nowhere")
-    return run(
-        [python, "-S", "-B", str(file), *words], where, HOME=nowhere, TMPDIR=nowhere, TFGPU_DOCTOR_TABLES=""
-    )
+    command = [*OFFLINE, python, "-S", "-B", str(file), *words]
+    return run(command, where, HOME=nowhere, TMPDIR=nowhere, TFGPU_DOCTOR_TABLES="")
 
 
 def read_only(folder: Path) -> Path:
