@@ -92,7 +92,7 @@ def install(machine: Folder, requirements: list[str], tables: Tables) -> None:
             site = machine.root / machine.site.lstrip("/")
             for old in site.glob(f"{requirement.name.replace('-', '_')}-*.dist-info"):
                 shutil.rmtree(old)
-            fits = [v for v in ("1.0", "1.26.4", "2.17.1", "3.20.3") if requirement.specifier.contains(v)]
+            fits = [v for v in ("1.0", "1.26.4", "2.8.0", "2.17.1", "3.20.3") if requirement.specifier.contains(v)]
             machine.package(requirement.name, fits[-1])
     for package, specifiers in bounds.items():
         if package.startswith("nvidia-"):
@@ -390,6 +390,7 @@ NAMED: tuple[tuple[str, Callable[..., object]], ...] = (
         r"Put the same line at the end of (\S+)",
         lambda m, path: m.write(path, f'export LD_LIBRARY_PATH="{m.record["env"]["LD_LIBRARY_PATH"]}"\n'),
     ),
+    (r"In the container install the libraries of driver ([\d.]+),", user_driver),
     (r"module load (.+)", lambda m, names: load(m, names.split())),
     (
         r"In (\S+) add, before the program: (.+)",
