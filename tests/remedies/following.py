@@ -92,7 +92,8 @@ def install(machine: Folder, requirements: list[str], tables: Tables) -> None:
             site = machine.root / machine.site.lstrip("/")
             for old in site.glob(f"{requirement.name.replace('-', '_')}-*.dist-info"):
                 shutil.rmtree(old)
-            fits = [v for v in ("1.0", "1.26.4", "2.8.0", "2.17.1", "3.20.3") if requirement.specifier.contains(v)]
+            known = ("1.0", "1.26.4", "2.8.0", "2.17.1", "3.20.3")
+            fits = [version for version in known if requirement.specifier.contains(version)]
             machine.package(requirement.name, fits[-1])
     for package, specifiers in bounds.items():
         if package.startswith("nvidia-"):

@@ -19,7 +19,7 @@ GPU_NAME = (
     r" GPU|Laptop|Ada(?: Generation)?|FE|D|M)\b){0,3}"
     r"|(?:GeForce\s+)?GT\s?\d{3,4}M?X?\b|GeForce\s+(?:\w{1,3}\s?)?\d{3,4}\s?(?:MX|M|Ti)?\b"
     r"|(?:GeForce\s+)?MX\s?[1-5][0-9]0\b|9[0-4]0MX\b"
-    r"|RTX\s?PRO\s?\d{3,4}D?(?:\s?Blackwell)?|CMP\s?\d{2,3}HX|P10[2-6]-\d{3}"
+    r"|RTX\s?PRO\s?\d{3,4}D?(?:\s?Blackwell)?|CMP\s?\d{2,3}HX|P10[246]-\d{3}"
     r"|NVIDIA[ -][ABHKLMPTV]\d{1,4}[A-Za-z]{0,2}(?![\w.-])"
     r"|TITAN\s?(?:RTX|Xp|X\s?\(Pascal\)|X|V|Z|Black)\b|Quadro\s+(?:RTX\s+)?(?:[A-Z]{1,2}\d{3,5}[MD]?"
     r"|\d{3,5}M?)\b"

@@ -73,9 +73,10 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # an op whose kernels are all for the GPU, in a process that has none
         "gpu-op-without-gpu",
         "no opkernel was registered to support op",
-        r"No OpKernel was registered to support Op '(?P<op>\w{1,80})'[^\n]{0,600}Registered devices: \["
-        r"(?:CPU|XLA_CPU|"
-        r"XLA_GPU|, ){1,6}\][^\n]{0,40}(?:\n\s*device='GPU'[^\n]{0,200}){1,12}(?!\n\s*device='CPU')",
+        r"No OpKernel was registered to support Op '(?P<op>\w{1,80})'[^\n]{0,600}\n?\s{0,9}"
+        r"Registered devices: \["
+        r"(?:CPU|XLA_CPU|XLA_GPU|, ?){1,6}\][^\n]{0,40}(?:\n\s{0,9}Registered kernels:)?"
+        r"(?:\n\s*device='GPU'[^\n]{0,200}){1,12}(?!\n\s*device='CPU')",
         "No OpKernel was registered to support Op 'ActiveShift2DOp' with these attrs.  Registered devices:"
         " [CPU],"
         " Registered kernels:\n  device='GPU'; T in [DT_FLOAT]\n",
@@ -129,8 +130,11 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "no-gpu-kernel",
         "no opkernel was registered to support op",
-        r"No OpKernel was registered to support Op '(?P<node>\w+)'[^\n]{0,200}(?:device='GPU'|'GPU'|GPU)",
-        "No OpKernel was registered to support Op 'Foo' used by node with these attrs, device='GPU'",
+        r"No OpKernel was registered to support Op '(?P<node>\w+)'[^\n]{0,600}\n?\s{0,9}"
+        r"Registered devices: \[[^\]\n]{0,200}(?<!XLA_)\bGPU\b",
+        "No OpKernel was registered to support Op 'Foo' with these attrs.  Registered devices: [CPU,GPU]",
+        lines=3,
+        origin="tensorflow/core/framework/op_kernel.cc",
     ),
     sig(
         "colocation-failed",
