@@ -22,8 +22,9 @@ class Kind:
     """The rule by which a difference in one fact is judged.
 
     matters, why: the judgement if nothing else decides. part: the part of a report's compatibility whose
-    `fits` decides. leads_to: prefixes of the facts that this one can change. opens: the fact is the file of a
-    library, or why none opens. needs: a fact; on a node without it, this one does not matter.
+    `fits` decides. leads_to: prefixes of the facts that this one can change. opens: the value of the fact is
+    the path of a library, or the reason why no file opens. needs: the name of another fact; on a node without
+    that fact, this one does not matter.
     """
 
     matters: bool
@@ -210,7 +211,8 @@ def grouped_by(fact: str, node: Answer) -> str | None:
 
 
 def _led_to(prefixes: tuple[str, ...], one: Answer, other: Answer) -> list[str]:
-    """The facts whose names begin with one of these and in which two nodes differ."""
+    """The names of the facts that differ between two nodes and begin with one of the prefixes. The prefix
+    "verdict" stands for the nodes' verdicts."""
     found = []
     if "verdict" in prefixes and one.codes != other.codes:
         found.append("the verdict")

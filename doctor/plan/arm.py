@@ -137,7 +137,7 @@ def installing(candidate: Candidate, env: str) -> list[Step]:
 
 
 def interpreter(candidate: Candidate, env: str) -> tuple[Word, ...]:
-    """The words of a command that start the Python that the steps install."""
+    """The command, as words, that starts the Python that the steps install."""
     if candidate.image is None:
         return (Path(make.interpreter(env, "linux")),)
     gpus = (

@@ -62,7 +62,7 @@ def judged_together(tensorflow: Asked, asked: Sequence[Asked], solver: Solver, n
 
 
 def _unknown(mates: Sequence[Asked], solver: Solver, name: str) -> tuple[Unread, ...]:
-    """The frameworks' lines that request something that the tables lack."""
+    """The requirement lines of frameworks whose package or release the tables do not contain."""
     found = []
     for line in mates:
         alone = solver.solve([line])
@@ -71,7 +71,10 @@ def _unknown(mates: Sequence[Asked], solver: Solver, name: str) -> tuple[Unread,
             wanted = ", ".join(f"{need.name}{need.specifier}" for need in missing)
             found.append(
                 Unread(
-                    line.line, line.text, f"the tables do not know what {wanted} requires", line.file or name
+                    line.line,
+                    line.text,
+                    f"the tables do not contain the requirements of {wanted}",
+                    line.file or name,
                 )
             )
     return tuple(found)

@@ -26,8 +26,8 @@ ELSEWHERE = lazy.compile(r"; found by (?!PATH$|\$)|--python$")
 
 
 def python_command(case: Case) -> tuple[Word, ...]:
-    """The words of a command that start Python on the platform of the case; the interpreter's path if neither
-    PATH nor an activated environment leads to it."""
+    """The command, as words, that starts Python on the platform of the case; the interpreter's path if
+    neither PATH nor an activated environment leads to it."""
     python = case.python
     if python is not None and python.executable and ELSEWHERE.search(python.source.text):
         return (Path(python.executable),)

@@ -238,9 +238,9 @@ def library_path(case: Case) -> Iterator[Finding]:
     ):
         yield found(
             "library-path",
-            "The report says that the version that this build loads is installed"
-            + (", and it works in a terminal" if terminal else "")
-            + "; the process that fails does not search its folder.",
+            "The report says that the library version that this build loads is installed"
+            + (", and that the program works in a terminal" if terminal else "")
+            + "; the failing process does not search the folder of that library.",
             [*missing[:3], *fits[:2], *terminal[:1], *(hints[:1] if not terminal else [])],
             confidence="likely",
             tables=table_rows(case, names),
