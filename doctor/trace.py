@@ -73,9 +73,9 @@ def _of_rules(case: Case, stages: list[tuple[str, list[Finding]]]) -> Iterable[R
             yield Row(
                 "rule",
                 code,
-                f"ran and found nothing (the facts here that it reads: {', '.join(read)})"
+                f"ran and found nothing (it read: {', '.join(read)})"
                 if read
-                else "ran and found nothing (the rule reads all facts)",
+                else "ran and found nothing (it read all facts)",
             )
         for finding in mine:
             outcome = f"found, {finding.severity}, {finding.confidence}{_became(finding, stages, judges)}"

@@ -114,7 +114,8 @@ class _Triggers:
         }
 
     def leading(self, found: set[int]) -> set[int]:
-        """The words of one shape that make it worth reading."""
+        """The triggers, among the words found in one shape, whose needed words are found there, too. Words
+        and triggers are given by number."""
         return {
             number
             for number in found

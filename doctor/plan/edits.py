@@ -127,8 +127,8 @@ def _lines(judged: Outcome, line: Asked, wanted: Wanted, name: str) -> Iterator[
             image,
             plan.candidate.image,
             name,
-            f"in place of: {image.text}; the new image contains TensorFlow {plan.tensorflow} with its CUDA and"
-            " cuDNN",
+            f"in place of: {image.text}; the new image contains TensorFlow {plan.tensorflow} with its CUDA"
+            " and cuDNN",
         )
         yield left_out(line, name, "the image already contains TensorFlow")
         return

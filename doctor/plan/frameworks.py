@@ -24,7 +24,7 @@ LISTED = 4
 @dataclass(frozen=True)
 class Together:
     """The judgement of all lines together. excluded: releases of TensorFlow that its own lines allow and the
-    other lines rule out; unread: lines about which the tables know too little."""
+    other lines rule out; unread: lines about which the tables contain too little."""
 
     findings: tuple[Finding, ...] = ()
     excluded: tuple[str, ...] = ()
@@ -206,7 +206,7 @@ def _bounded(line: Asked, bound: Asked, alone: Solution, name: str) -> Finding:
         "python-dependency-conflict",
         "error",
         f"{_words(line)} and {_words(bound)} cannot be installed together",
-        f"pip refuses them in one environment: {why}.",
+        f"pip refuses to install both in one environment: {why}.",
         (_source(bound, name), _source(line, name)),
         rows,
         cure,

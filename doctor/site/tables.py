@@ -246,7 +246,7 @@ def _html(page: Page) -> str:
     )
     return f"""<h1>{escape(page.title)}</h1>
 <p>{escape(page.about)}
-<span class="dim">An empty cell: no such value. &ldquo;{UNKNOWN}&rdquo;: the value could not be read.</span></p>
+<span class="dim">An empty cell: no value. &ldquo;{UNKNOWN}&rdquo;: the value could not be read.</span></p>
 <form class="filters" role="search" aria-label="Filter the table">
 <label>Search <input type="search" name="q" autocomplete="off"></label>
 {"".join(choices)}

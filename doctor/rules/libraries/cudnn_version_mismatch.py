@@ -206,7 +206,7 @@ def cudnn_version_mismatch(case: Case) -> Iterator[Finding]:
 
 
 def compiled_cudnn(case: Case) -> str | None:
-    """The cuDNN that the build in use was compiled with, if the tables know it."""
+    """The cuDNN that the build in use was compiled with, if the tables contain it."""
     from doctor import compat
 
     found = compat.compiled_cudnn(case.build, case.tables) if case.build is not None else None

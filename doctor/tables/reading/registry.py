@@ -108,7 +108,7 @@ def _default_index() -> str:
 
 
 def session_for(settings: PipSettings) -> requests.Session:
-    """A session that trusts, identifies itself and goes through the proxy that pip's configuration names."""
+    """An HTTP session with the CA bundle, the client certificate and the proxy of pip's configuration."""
     session = requests.Session()
     if settings.cert:
         session.verify = settings.cert
