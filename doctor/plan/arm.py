@@ -52,7 +52,7 @@ def arm_candidates(context: PlanContext) -> list[Candidate]:
             answers.append(("gpu", Answer("slow", blackwell, (source,))))
         elif not context.capabilities or not row.get("capabilities"):
             answers.append(
-                ("gpu", Answer("unknown", "it is not known which GPUs it has code for", (source,)))
+                ("gpu", Answer("unknown", "it is not known for which GPUs it has code", (source,)))
             )
         found.append(
             Candidate(

@@ -128,7 +128,7 @@ def _pages(tables: Tables) -> list[Page]:
         Page(
             "library",
             "Libraries",
-            "Which product a library that cannot be opened belongs to.",
+            "The product that a library belongs to; look up here a library that cannot be opened.",
             ("File", "Component", "Of", "First in", "Last in", "Platform", "Note"),
             ("Component", "Platform"),
             _plain(
