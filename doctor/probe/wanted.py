@@ -81,7 +81,8 @@ def _opened(
     if near is not None and own_builds.of_wheel(near, version, stated.gpu, stated.cuda, stated.cudnn):
         return _of(
             near,
-            f"{near.package} {near.version} opens it, the release in the table that is nearest to {version}",
+            f"{near.package} {near.version} opens it; of the releases in the table, this is the nearest to"
+            f" {version}",
         )
     if stated.cuda is None:
         return Wanted()

@@ -106,7 +106,7 @@ def cuda_missing(case: Case) -> Iterator[Finding]:
         )
     elif skipped:
         which = (
-            "the lines before the message, which the report lacks, name the library"
+            "the lines before the message, which are missing here, name the library"
             if _names_them(case)
             else "from 2.12 on the message does not name the library"
         )
