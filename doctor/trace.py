@@ -73,9 +73,9 @@ def _of_rules(case: Case, stages: list[tuple[str, list[Finding]]]) -> Iterable[R
             yield Row(
                 "rule",
                 code,
-                f"looked and found nothing (of what it reads, here: {', '.join(read)})"
+                f"ran and found nothing (it read: {', '.join(read)})"
                 if read
-                else "looked and found nothing (it reads everything)",
+                else "ran and found nothing (it read all facts)",
             )
         for finding in mine:
             outcome = f"found, {finding.severity}, {finding.confidence}{_became(finding, stages, judges)}"

@@ -83,7 +83,7 @@ def bench(
                 stopped.append(f"The measurement ended early: {child.how_it_ended()}.")
     if not measured:
         raise UnableError(
-            f"nothing was measured: {' '.join(stopped)}", "`tfgpu-doctor check --deep` says more"
+            f"nothing was measured: {' '.join(stopped)}", "run `tfgpu-doctor check --deep` for more details"
         )
     after = _load()
     load = (before, after) if before is not None and after is not None else None

@@ -35,7 +35,8 @@ def opening(facts: Facts, tables: Tables) -> tuple[Sequence[TensorFlowRelease], 
 
 
 def common(several: Sequence[Sequence[TensorFlowRelease]]) -> tuple[TensorFlowRelease, ...]:
-    """The builds that load all the libraries; a library that would leave none is ignored."""
+    """The builds that load all the libraries. several: for each library, the builds that load it; a
+    library is ignored if no build would be left."""
     result: list[TensorFlowRelease] | None = None
     for builds in several:
         known = set(map(id, builds))  # the tables make each row once

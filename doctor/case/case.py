@@ -70,7 +70,8 @@ CONTAINERS = frozenset(
 
 @dataclass(frozen=True)
 class Case:
-    """The reconciled view of one case."""
+    """The facts of one machine or report, and one answer to each question about it; the module says which
+    fact wins if several answer one question."""
 
     facts: Facts
     tables: Tables
@@ -160,7 +161,7 @@ class Case:
 
     @cached_property
     def named(self) -> tuple[Meant, ...]:
-        """The bindings, programs and hosted notebooks that a report names and the tables know."""
+        """The bindings, programs and hosted notebooks that a report names and the tables contain."""
         stated = best(self.facts.of(TensorFlowVersion))
         python = best(self.facts.of(PythonVersion))
         return meant(

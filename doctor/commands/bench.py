@@ -114,7 +114,7 @@ def _chart(result: Bench, op: str) -> Chart:
 
 
 def _whole_chart(result: Bench) -> Chart:
-    """Both operations in one plot, over the work of one call."""
+    """Time over the floating-point operations of one call, for both operations in one chart."""
     from doctor.bench.results import SIZES
     from doctor.charts import Chart, Line
 

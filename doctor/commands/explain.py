@@ -244,7 +244,7 @@ def _on_all_cores(work: Callable[[Input], Answer], inputs: Sequence[Input], core
 
 
 def _quiet() -> None:
-    """Leave Ctrl-C to the parent, which ends its children."""
+    """Ignore Ctrl-C in a child process; the parent handles it and ends its children."""
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)

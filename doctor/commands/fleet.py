@@ -114,7 +114,9 @@ def run(args: argparse.Namespace) -> int:
             "`fleet read PATH`, --ssh HOSTS, --slurm, --ray or --manifest kubernetes",
         )
     if args.distributed and chosen != ["slurm"]:
-        raise UsageError("--distributed needs --slurm", "run it inside the job whose nodes have to agree")
+        raise UsageError(
+            "--distributed needs --slurm", "run the command inside the Slurm job whose nodes have to agree"
+        )
     if args.distributed and not os.environ.get("SLURM_JOB_ID"):
         raise UsageError(
             "--distributed needs a Slurm job, and this shell is not in one",

@@ -112,7 +112,7 @@ def _beforehand(args: argparse.Namespace) -> str:
         else "; TensorFlow runs a convolution there with five settings, one process each."
     )
     where = "On a SIMULATED GPU: there is no such card, and kernels do not compute. " if args.simulate else ""
-    return f"{where}{what} Each attempt ends within {args.limit} s, and all memory is given back."
+    return f"{where}{what} Each attempt ends within {args.limit} s, and then frees all memory."
 
 
 def _chart(result: Result) -> Chart:

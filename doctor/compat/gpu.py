@@ -101,7 +101,9 @@ def _by_code(build: TensorFlowRelease, capability: str, situation: Situation, ta
     offered = tables.driver_cuda(situation.driver, situation.side)
     branch = tables.driver_branch(situation.driver, situation.side)
     if offered is None:
-        return Answer("slow", f"{text}; what CUDA driver {situation.driver} offers is not known", evidence)
+        return Answer(
+            "slow", f"{text}; the CUDA that driver {situation.driver} offers is not known", evidence
+        )
     evidence = (build, needed, branch) if branch is not None else evidence
     if dotted(offered) < dotted(needed.cuda):
         why = (

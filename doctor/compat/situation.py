@@ -34,7 +34,7 @@ class Situation:
 
     @property
     def side(self) -> str:
-        """The platform whose driver numbers count: linux, windows or wsl."""
+        """The platform whose driver numbers apply: linux, windows or wsl."""
         if self.driver_platform:
             return self.driver_platform
         return "windows" if self.platform.startswith("windows") else "linux"

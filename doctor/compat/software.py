@@ -40,7 +40,7 @@ def driver_minimum(
     cuda, rows = cuda_of(build, tables)
     floor = None if cuda is None else tables.driver_floor(cuda, platform)
     if cuda is None or floor is None:
-        return Answer("unknown", f"which driver {build.requirement} needs is not known", rows)
+        return Answer("unknown", f"the driver that {build.requirement} needs is not known", rows)
     floors = [floor]
     for capability in capabilities:
         floors += _floors_of_gpu(build, capability, tables, platform)
@@ -110,8 +110,8 @@ def runs_on_driver(build: TensorFlowRelease, driver: str, tables: Tables, platfo
     if len(number) == 1 and number[0] == dotted(floor.driver)[0]:
         return Answer(
             "unknown",
-            f"branch {driver} contains {floor.driver}, the lowest for CUDA {floor.cuda}; which release of"
-            " that branch is installed is not known",
+            f"branch {driver} contains {floor.driver}, the lowest for CUDA {floor.cuda}; the installed"
+            " release of that branch is not known",
             minimum.rows,
         )
     if number >= dotted(floor.driver):
@@ -154,7 +154,7 @@ def runs_with_cuda(build: TensorFlowRelease, cuda: str, tables: Tables) -> Answe
     names = required(build, tables)
     rows = [row for row in (tables.library(name) for name in names) if row is not None and _is_cuda(row)]
     if not rows:
-        return Answer("unknown", f"which CUDA libraries {build.requirement} opens is not known", (build,))
+        return Answer("unknown", f"the CUDA libraries that {build.requirement} opens are not known", (build,))
     try:
         here = dotted(minor(cuda))
     except ValueError:
@@ -190,7 +190,7 @@ def runs_with_cudnn(
     if build.gpu is False:
         return Answer("yes", f"{build.requirement} is a CPU build and opens no cuDNN", (build,))
     if build.cudnn is None:
-        return Answer("unknown", f"which cuDNN {build.requirement} opens is not known", (build,))
+        return Answer("unknown", f"the cuDNN that {build.requirement} opens is not known", (build,))
     try:
         here, wanted = dotted(cudnn), dotted(build.cudnn)
     except ValueError:

@@ -120,8 +120,8 @@ def _by_name(
         reasons.append(
             Answer(
                 "yes",
-                f"{build.requirement} looks for them in its own folder only (RUNPATH {BESIDE}): links in that"
-                " folder lead to them, from every shell and notebook",
+                f"{build.requirement} looks for these libraries in its own folder only (RUNPATH"
+                f" {BESIDE}): with links in that folder it finds them from every shell and notebook",
                 (build,),
             )
         )

@@ -100,11 +100,12 @@ def interpret(value: str | None, devices: Sequence[Device], driver: str | None =
             end = f"comes after `{text}`, which is not valid and ends the list"
         elif device in shown_so_far:
             entries = [
-                Entry(e.text, e.device, False, "another entry is repeated, which hides all") for e in entries
+                Entry(e.text, e.device, False, "another entry is repeated, which hides all GPUs")
+                for e in entries
             ]
-            entries.append(Entry(text, device, False, "is repeated, which hides all"))
+            entries.append(Entry(text, device, False, "is repeated, which hides all GPUs"))
             shown_so_far = []
-            end = f"comes after `{text}`, which is repeated and hides all"
+            end = f"comes after `{text}`, which is repeated and hides all GPUs"
         else:
             entries.append(Entry(text, device, True, why))
             shown_so_far.append(device)

@@ -46,21 +46,22 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Anything that was seen; `source` says where."""
+    """One thing that was seen; `source` says where."""
 
     source: Source
 
 
 @dataclass(frozen=True, slots=True)
 class Absent(Fact):
-    """Looked for and absent: `what` is a name from the probes ("nvidia kernel module", "tensorflow")."""
+    """Something that was searched for and is absent: `what` is a name from the probes ("nvidia kernel
+    module", "tensorflow")."""
 
     what: str
 
 
 @dataclass(frozen=True, slots=True)
 class Unreadable(Fact):
-    """Could not look: `what` as in Absent, `reason` says why (permission, time-out, not readable)."""
+    """Something that could not be examined: `what` as in Absent; `reason` says why (permission, time-out)."""
 
     what: str
     reason: str

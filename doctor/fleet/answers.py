@@ -76,7 +76,7 @@ def parsed(text: bytes) -> dict[str, Any]:
         raise NotReportError("it is not a report of `check --format json`")
     if document.get("schema") != 1:
         raise NotReportError(
-            f"it has schema {str(document.get('schema'))[:20]!r}; this version reads schema 1"
+            f"it has schema {str(document.get('schema'))[:20]!r}; this tfgpu-doctor reads schema 1"
         )
     return document
 

@@ -105,7 +105,7 @@ def _asked(node: Asked, order: Order, why: Callable[[Ran], tuple[str, str] | Non
 def understood(
     name: str, ran: Ran, mark: str, timeout: float, why: Callable[[Ran], tuple[str, str] | None]
 ) -> Reply:
-    """The reply in what a node's program printed; mark: the line between its parts."""
+    """The reply in the output of a node's program; mark: the line that separates the parts of the output."""
     parts = ran.out.split(f"{mark}\n")
     if len(parts) >= 3 and ran.status != LATE:
         return _understood(name, parts, ran)
@@ -113,7 +113,8 @@ def understood(
 
 
 def _understood(name: str, parts: Sequence[str], ran: Ran) -> Reply:
-    """The parts between the marks: the report, then what the node found out about its peers."""
+    """The reply in the parts of a node's output: parts[1] is the report, parts[2] (optional) what the node
+    found out about its peers. The reply is a failure if the report cannot be parsed."""
     try:
         answer = answered(name, parsed(parts[1].encode()))
     except NotReportError as error:

@@ -22,8 +22,9 @@ class Kind:
     """The rule by which a difference in one fact is judged.
 
     matters, why: the judgement if nothing else decides. part: the part of a report's compatibility whose
-    `fits` decides. leads_to: prefixes of the facts that this one can change. opens: the fact is the file of a
-    library, or why none opens. needs: a fact; on a node without it, this one does not matter.
+    `fits` decides. leads_to: prefixes of the facts that this one can change. opens: the value of the fact is
+    the path of a library, or the reason why no file opens. needs: the name of another fact; on a node without
+    that fact, this one does not matter.
     """
 
     matters: bool
@@ -170,17 +171,21 @@ def judged(fact: str, with_most: Answer, others: Iterable[Answer]) -> Judgement:
             if fact in node.values.facts
         }
         if len(opens) > 1 and len({node.codes for node in several}) > 1:
-            return Judgement(True, "it opens on some nodes only, and their findings differ")
+            return Judgement(
+                True, "this library opens on some nodes only, and the findings of the nodes differ"
+            )
         if len(opens) > 1:
-            return Judgement(False, "it opens on some nodes only, and their findings are the same")
+            return Judgement(
+                False, "this library opens on some nodes only, and the findings of the nodes are the same"
+            )
         if any(fact not in node.values.facts for node in several):
-            return Judgement(False, "on nodes without it, no program loaded it")
+            return Judgement(False, "on the nodes without this library, no program loaded it")
     if kind.leads_to:
         led = sorted({name for node in several[1:] for name in _led_to(kind.leads_to, with_most, node)})
         if led:
             return Judgement(
                 True,
-                "the nodes also differ in what it can change:"
+                "the nodes also differ in what this fact can change:"
                 f" {', '.join(led[:3])}{' and more' if led[3:] else ''}",
             )
     return Judgement(kind.matters, kind.why)
@@ -197,7 +202,7 @@ def _by_fit(fact: str, kind: Kind, several: list[Answer]) -> Judgement | None:
     if len(there) < len(several):
         return Judgement(True, "some nodes show no value")
     if not kind.matters and any(fit is None or fit.fits is None for fit in fits):
-        return Judgement(True, "whether each of these values fits is not known")
+        return Judgement(True, "it is not known whether each of these values fits")
     return None
 
 
@@ -210,7 +215,8 @@ def grouped_by(fact: str, node: Answer) -> str | None:
 
 
 def _led_to(prefixes: tuple[str, ...], one: Answer, other: Answer) -> list[str]:
-    """The facts whose names begin with one of these and in which two nodes differ."""
+    """The names of the facts that differ between two nodes and begin with one of the prefixes. The prefix
+    "verdict" stands for the nodes' verdicts."""
     found = []
     if "verdict" in prefixes and one.codes != other.codes:
         found.append("the verdict")

@@ -196,7 +196,7 @@ def earlier(path: str, tell: Callable[[int], None] | None = None) -> list[Answer
             if tell is not None:
                 tell(1)
     raise InputError(
-        f"cannot read `{path}`: it is cut off", "the run that wrote it may have been interrupted"
+        f"cannot read `{path}`: the file is cut off", "the run that wrote it may have been interrupted"
     )
 
 

@@ -16,8 +16,8 @@ MEMORY_GROWTH_LINE = "import os; os.environ.setdefault('TF_FORCE_GPU_ALLOW_GROWT
 
 
 def write_links(site_packages: Path, links: tuple[Link, ...]) -> list[Path]:
-    """Make relative links; returns their paths. Raises OSError; FileNotFoundError if pip installed no such
-    library."""
+    """Makes the relative links that do not exist yet; returns the paths of the new ones. Raises OSError, and
+    FileNotFoundError if pip did not install one of the libraries."""
     made: list[Path] = []
     for link in links:
         target, into = site_packages / link.folder / link.library, site_packages / link.into

@@ -43,7 +43,10 @@ def command(path: str, python: str | None, here: str | None) -> list[str]:
     if re.search(r"\.(toml|ya?ml)$", path) or "dockerfile" in path.lower():
         raise UnableError(f"pip cannot resolve `{path}` by itself", "install uv, or name a requirements.txt")
     if here is None:
-        raise UnableError(f"there is no Python {python} here to resolve for, and no uv", "install uv")
+        raise UnableError(
+            f"neither uv nor Python {python} is installed; one of them is needed to resolve the packages",
+            "install uv",
+        )
     return [
         here,
         "-m",
@@ -105,7 +108,7 @@ def _unresolved(path: str, why: str, hint: str = "", words: Sequence[str] = ()) 
         "undetermined",
         "warning",
         f"{path} was not resolved: {why}",
-        "No installer's resolver checked the file: only the tables say whether its lines go together."
+        "Neither pip nor uv resolved the file: the tables alone show whether its lines are compatible."
         + (f" Next: {hint}." if hint else ""),
         (Source(path, None, seen[:400]),),
     )

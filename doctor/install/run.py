@@ -240,7 +240,10 @@ def _telling(line: str) -> bool:
 
 
 def _why(tail: list[str], action: Action, code: int) -> tuple[str, str]:
-    """The error with what failed and what to do, from the installer's last output."""
+    """What failed, and what to do next.
+
+    tail: the last lines of the installer's output. code: its exit status.
+    """
     words = "\n".join(tail)
     low = words.lower()
     errors = [

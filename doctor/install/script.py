@@ -25,7 +25,7 @@ def _posix(job: Job, keep: bool, replace: bool) -> str:
         f"rmdir {env} 2> /dev/null || :  # an empty folder is free",
     ]
     if replace:
-        not_one = shlex.quote(f"{job.env} is not a Python environment, and only an environment is replaced")
+        not_one = shlex.quote(f"{job.env} is not a Python environment, so it is not replaced")
         lines += [
             (
                 f"[ ! -e {env} ] || [ -e {env}/pyvenv.cfg ] || [ -d {env}/conda-meta ] || {{ echo {not_one}"
@@ -75,10 +75,7 @@ def _batch(job: Job, keep: bool, replace: bool) -> str:
     ]
     if replace:
         other = " ".join(f'if not exist "{job.env}\\{sign}"' for sign in ("pyvenv.cfg", "conda-meta"))
-        lines += [
-            f"if exist {env} {other} echo {env} is not a Python environment, and only an environment is"
-            " replaced"
-        ]
+        lines += [f"if exist {env} {other} echo {env} is not a Python environment, so it is not replaced"]
         lines += [f"if exist {env} {other} exit /b 1"]
         lines += [
             f"if exist {aside} exit /b 1",

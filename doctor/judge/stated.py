@@ -175,8 +175,9 @@ def uninstallable(case: Case, parts: Sequence[Part]) -> str | None:
 
 
 def only_states(sentence: str) -> bool:
-    """Whether a sentence only states an environment or an observation: at most one word in six says more. For
-    such a sentence the prose model only guesses from similar reports; the tables know better."""
+    """Whether a sentence only states an environment or an observation: at most one word in six says something
+    else. For such a sentence the prose model only guesses from similar reports; the tables are more
+    reliable."""
     from doctor.logs.signatures.versions.spelling import of_another
 
     if of_another(sentence) or _PROMPT.match(sentence):

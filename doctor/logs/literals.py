@@ -26,9 +26,9 @@ CALL = 150
 
 
 class Literals:
-    """A search for many words at once; each has a number by its position.
+    """A search for many words at once; a word's number is its position.
 
-    numbers: the words' numbers in another search, if they are a part of its words.
+    numbers: the numbers to use instead, if the words are a part of the words of another search.
     """
 
     def __init__(self, words: Iterable[str], numbers: Sequence[int] | None = None) -> None:

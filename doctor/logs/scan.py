@@ -114,7 +114,8 @@ class _Triggers:
         }
 
     def leading(self, found: set[int]) -> set[int]:
-        """The words of one shape that make it worth reading."""
+        """The triggers, among the words found in one shape, whose needed words are found there, too. Words
+        and triggers are given by number."""
         return {
             number
             for number in found
@@ -140,7 +141,10 @@ def prepare() -> None:
 
 
 class Shapes:
-    """The results for the shapes seen so far."""
+    """The shapes of lines seen so far, and how many lines of each were kept.
+
+    A shape is a line in lower case without its digits, so lines that differ only in numbers share one.
+    """
 
     def __init__(self) -> None:
         self.known: set[bytes] = set()
@@ -247,7 +251,10 @@ class Piece(NamedTuple):
 
 
 def _look(data: bytes, number: int, shapes: Shapes) -> list[Kept]:
-    """The lines of a block to keep."""
+    """The lines of a block to keep: those of a new shape that can matter, and their neighbours.
+
+    number: of the block's first line. shapes: the shapes seen so far; it learns those of this block.
+    """
     outlines = data.translate(_TO_LOWER, _DIGITS + _HEXADECIMAL).split(b"\n")
     new = set(outlines) - shapes.known
     if not new:
@@ -317,7 +324,8 @@ def blocks(
 
 
 def with_tail(source: Iterable[bytes], tail: list[bytes]) -> Iterator[bytes]:
-    """The same blocks; at the end `tail` holds the last of them, KEPT_WHOLE bytes or more."""
+    """Yields the blocks of `source` unchanged. At the end `tail` holds the last blocks: KEPT_WHOLE bytes or
+    more, or everything if there is less."""
     size = 0
     for block in source:
         tail.append(block)

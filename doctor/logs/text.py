@@ -153,7 +153,8 @@ def _character(escape: re.Match[str]) -> str:
 
 
 def _unescape(line: str) -> Iterator[str]:
-    """Cut a line that contains a whole text as one JSON or repr string, and lines beyond the limit."""
+    """The lines in one line: a JSON or repr string that contains a whole text is cut at each "\\n", and a
+    part longer than LINE_LIMIT into overlapping pieces."""
     if len(line) > STRING and (line.count("\\n") > 2 or ("\\n" in line and '": "' in line)):
         cut = line.replace("\\\\n", "\n").replace("\\r\\n", "\n").replace("\\n", "\n")
         parts = cut.replace("\\t", " ").replace('\\"', '"').split("\n")

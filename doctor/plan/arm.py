@@ -52,7 +52,7 @@ def arm_candidates(context: PlanContext) -> list[Candidate]:
             answers.append(("gpu", Answer("slow", blackwell, (source,))))
         elif not context.capabilities or not row.get("capabilities"):
             answers.append(
-                ("gpu", Answer("unknown", "it is not known which GPUs it has code for", (source,)))
+                ("gpu", Answer("unknown", "it is not known for which GPUs it has code", (source,)))
             )
         found.append(
             Candidate(
@@ -137,7 +137,7 @@ def installing(candidate: Candidate, env: str) -> list[Step]:
 
 
 def interpreter(candidate: Candidate, env: str) -> tuple[Word, ...]:
-    """The words of a command that start the Python that the steps install."""
+    """The command, as words, that starts the Python that the steps install."""
     if candidate.image is None:
         return (Path(make.interpreter(env, "linux")),)
     gpus = (

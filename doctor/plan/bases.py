@@ -166,7 +166,7 @@ def _nothing(
     )
     brought = (
         f"{extra}The line installs no CUDA libraries; {where}. Without them TensorFlow computes on the CPU,"
-        " and mentions it once in its log."
+        " and says so once in its log."
     )
     return Finding(
         "cuda-missing",

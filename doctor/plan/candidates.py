@@ -110,8 +110,8 @@ def _walk(
 
 
 def _always_lost(context: PlanContext, route: str, system: bool, conforming: bool) -> set[str]:
-    """What has to change on this route whatever the release; no candidate can cost less. system: the route
-    leads to another system; conforming: the release fulfils the request."""
+    """The names (keys of COSTS) of the changes that every release needs on this route, so that no candidate
+    costs less. system: the route leads to another system; conforming: the release fulfils the request."""
     lost = given_up(context, route)
     if system:
         lost.add("system")

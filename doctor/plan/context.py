@@ -43,7 +43,7 @@ class PlanContext:
 
     @property
     def side(self) -> str:
-        """The platform whose driver numbers count: linux, windows or wsl (under WSL2 the driver is the
+        """The platform whose driver numbers apply: linux, windows or wsl (under WSL2 the driver is the
         Windows one)."""
         return self.kind if self.kind in ("windows", "wsl") else "linux"
 

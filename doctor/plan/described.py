@@ -87,7 +87,7 @@ def _system(text: str, arm: Mapping[str, Any] | None) -> list[Fact]:
     if arm is not None and machine == "x86_64":
         raise UsageError(
             f"--os {text}: {arm['name']} exists only in machines with an Arm CPU",
-            "leave the processor out, or write aarch64",
+            "omit the processor, or write aarch64",
         )
     machine = "aarch64" if arm is not None else machine
     facts: list[Fact] = []

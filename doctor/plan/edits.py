@@ -60,7 +60,10 @@ def locked_again(finding: Finding) -> Finding:
     """The finding about a lock file with the fix where the project states its requirements, because nobody
     edits a lock by hand."""
     steps = tuple(
-        manual(f"require {step.edit.new} where the project states its requirements, and lock again", step.why)
+        manual(
+            f"require {step.edit.new} where the project states its requirements, and update the lock file",
+            step.why,
+        )
         if step.edit is not None
         else step
         for step in finding.prescription
@@ -124,7 +127,8 @@ def _lines(judged: Outcome, line: Asked, wanted: Wanted, name: str) -> Iterator[
             image,
             plan.candidate.image,
             name,
-            f"in place of: {image.text}; it contains TensorFlow {plan.tensorflow} with its CUDA and cuDNN",
+            f"in place of: {image.text}; the new image contains TensorFlow {plan.tensorflow} with its CUDA"
+            " and cuDNN",
         )
         yield left_out(line, name, "the image already contains TensorFlow")
         return

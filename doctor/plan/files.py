@@ -303,7 +303,7 @@ def _one(lines: Sequence[Asked]) -> Asked:
 
 
 def replace_request(context: PlanContext, version_request: VersionRequest) -> PlanContext:
-    """The same machine with another request."""
+    """The context with the same machine and tables, and another request."""
     return PlanContext(context.facts, context.tables, version_request)
 
 

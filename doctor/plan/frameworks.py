@@ -24,7 +24,7 @@ LISTED = 4
 @dataclass(frozen=True)
 class Together:
     """The judgement of all lines together. excluded: releases of TensorFlow that its own lines allow and the
-    other lines rule out; unread: lines about which the tables know too little."""
+    other lines rule out; unread: lines about which the tables contain too little."""
 
     findings: tuple[Finding, ...] = ()
     excluded: tuple[str, ...] = ()
@@ -62,7 +62,7 @@ def judged_together(tensorflow: Asked, asked: Sequence[Asked], solver: Solver, n
 
 
 def _unknown(mates: Sequence[Asked], solver: Solver, name: str) -> tuple[Unread, ...]:
-    """The frameworks' lines that request something that the tables lack."""
+    """The requirement lines of frameworks whose package or release the tables do not contain."""
     found = []
     for line in mates:
         alone = solver.solve([line])
@@ -71,7 +71,10 @@ def _unknown(mates: Sequence[Asked], solver: Solver, name: str) -> tuple[Unread,
             wanted = ", ".join(f"{need.name}{need.specifier}" for need in missing)
             found.append(
                 Unread(
-                    line.line, line.text, f"the tables do not know what {wanted} requires", line.file or name
+                    line.line,
+                    line.text,
+                    f"the tables do not contain the requirements of {wanted}",
+                    line.file or name,
                 )
             )
     return tuple(found)
@@ -203,7 +206,7 @@ def _bounded(line: Asked, bound: Asked, alone: Solution, name: str) -> Finding:
         "python-dependency-conflict",
         "error",
         f"{_words(line)} and {_words(bound)} cannot be installed together",
-        f"pip refuses them in one environment: {why}.",
+        f"pip refuses to install both in one environment: {why}.",
         (_source(bound, name), _source(line, name)),
         rows,
         cure,

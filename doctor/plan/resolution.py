@@ -4,7 +4,7 @@ require.
 It searches the releases of TensorFlow and of the frameworks in the tables, the newest first, with the
 requirements in their METADATA; of every other package it compares only the bounds. It needs no network. If
 the search finds nothing, pip cannot either; if it finds a solution, pip may still fail because of packages
-that the tables lack.
+that are not in the tables.
 """
 
 from __future__ import annotations

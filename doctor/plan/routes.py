@@ -60,7 +60,7 @@ def installing(candidate: Candidate, context: PlanContext, env: str = ENV) -> li
 
 
 def interpreter(candidate: Candidate, context: PlanContext, env: str = ENV) -> tuple[Word, ...]:
-    """The words of a command that start the Python that the steps install."""
+    """The command, as words, that starts the Python that the steps install."""
     if candidate.nvidia is not None:
         return arm.interpreter(candidate, env)
     if candidate.route == "docker":

@@ -182,7 +182,7 @@ def _of_names(build: TensorFlowRelease, situation: Situation, answer: Answer, ta
     if answer.verdict != "unknown" or situation.cuda is None:
         return answer
     if build.cuda is None:
-        return Answer("no", f"which CUDA {build.requirement} opens is not known", (build,))
+        return Answer("no", f"the CUDA that {build.requirement} opens is not known", (build,))
     for trap in traps_of(build, situation, tables, "cuda"):
         if trap.verdict == "no":
             return Answer("no", trap.reason, (trap, build))

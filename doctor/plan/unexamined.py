@@ -63,9 +63,9 @@ def unexamined(asked: Sequence[Asked], wanted: Wanted, solver: Solver) -> list[U
             and _OTHER_GPU.fullmatch(line.name)
             and not line.name.startswith("nvidia-")
         ):
-            why = f"the tables do not know which CUDA libraries {line.name} requires"
+            why = f"the tables do not say which CUDA libraries {line.name} requires"
         elif line.name in solver.frameworks and solver.context.platform != "linux-x86_64":
-            why = f"what {line.name} requires on {solver.context.platform} is not in the tables"
+            why = f"the tables do not contain the requirements of {line.name} on {solver.context.platform}"
         if why:
             found.append(Unread(line.line, line.text, why, line.file))
     return found

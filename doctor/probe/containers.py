@@ -123,8 +123,8 @@ def _text(machine: Machine, path: str) -> str:
 
 
 def root_is_a_disk(machine: Machine) -> bool:
-    """Whether "/" is a whole disk or partition: then /.dockerenv is only a remnant of the image that it was
-    made from.
+    """Whether "/" is a whole disk or partition. Then this is not a container, and /.dockerenv is only a
+    remnant of the image from which the disk was made.
 
     A container's root is an overlay or another file system's folder (proc(5), mountinfo: fields 4, 5 and 10).
     """

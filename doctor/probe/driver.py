@@ -312,7 +312,7 @@ def _wsl(machine: Machine, libcuda: Resolution) -> list[Fact]:
         if real.startswith(WSL) or file_version(real, "libcuda.so.1") is None:
             return []
         source = Source(
-            libcuda.path, None, f"{real} would be opened, but it is not a library of the Windows driver"
+            libcuda.path, None, f"the loader would open {real}, which is not a library of the Windows driver"
         )
         return [Symptom(source, "wsl-linux-driver", (("path", real),))]
     if theirs is not None:

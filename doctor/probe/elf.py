@@ -234,7 +234,7 @@ def _with_dynamic(
 
 
 class _Window:
-    """A file, with the piece of it that was read last: what a table holds lies close together."""
+    """A file, and the part of it that was read last: the data of one table are close together in the file."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file, self._start, self._data = file, 0, b""

@@ -141,7 +141,7 @@ def gpus(machine: Machine, tables: Tables) -> Iterator[Fact]:
         yield Unreadable(
             Source(f"{DEVICES}/{mute[0]}"),
             "nvidia gpu",
-            f"what kind of device {mute[0]} is cannot be read{many}",
+            f"the kind of the device {mute[0]} cannot be read{many}",
         )
     elif not every and not machine.env.get("TFGPU_DOCTOR_SIMULATION"):
         yield Unreadable(Source(DEVICES), "nvidia gpu", f"{DEVICES} lists no device of any kind")

@@ -243,7 +243,7 @@ class Loader:
             yield self._absolute(text), via
 
     def _absolute(self, folder: str) -> str:
-        """An absolute, tidied path; "" and relative ones start at the current folder, as in the loader."""
+        """The folder as an absolute, normalized path; "" and relative paths start at the current folder."""
         return posixpath.normpath(posixpath.join(self.machine.cwd or "/", folder))
 
     def _subfolders(self, folder: str) -> tuple[str, ...]:
@@ -389,8 +389,8 @@ class Loader:
         return ""
 
     def _preloaded(self, value: str) -> list[Loaded]:
-        """Libraries that LD_PRELOAD names by path, and that may therefore provide symbols; those that it
-        names without a path are left out."""
+        """The libraries that the value of LD_PRELOAD names by an absolute path; they may provide symbols.
+        Names without a path are left out."""
         headers = ((path, self._header(path)) for path in re.split("[: ]", value) if path.startswith("/"))
         return [Loaded(path, header) for path, header in headers if isinstance(header, elf.Elf)]
 

@@ -56,7 +56,7 @@ def from_record(record: Any) -> Facts:
         raise NotRecordError("it is not a record of a machine (`tfgpu-doctor check --save` writes one)")
     if record.get("schema") != SCHEMA:
         raise NotRecordError(
-            f"it is a record of schema {record.get('schema')!r}; this version reads schema {SCHEMA}"
+            f"the record has schema {record.get('schema')!r}; this tfgpu-doctor reads schema {SCHEMA}"
         )
     listed = record.get("facts")
     if not isinstance(listed, list) or len(listed) > FACTS_LIMIT:

@@ -96,5 +96,5 @@ def refused(name: str, refusal: Refused, via: str, shadowed: tuple[Candidate, ..
 
 
 def with_skipped(result: Resolution, skipped: tuple[Candidate, ...]) -> Resolution:
-    """A resolution to which the files that the search skipped earlier are added."""
+    """The result, with the files that the search skipped before it added to `skipped`."""
     return replace(result, skipped=(*skipped, *result.skipped))

@@ -327,7 +327,8 @@ def _statements(text: str) -> Iterator[Statement]:
 
 
 def _end(statements: Sequence[Statement], at: int, first: str) -> int:
-    """The position after the end of a loop, a case or a function that begins before `at`."""
+    """The index of the statement after a loop, a case or a function whose body begins at `at`. first: its
+    first word, such as "for"; any other word means a function."""
     opening, closing = {
         "case": (("case",), "esac"),
         "for": (("for", "while", "until", "select"), "done"),

@@ -60,8 +60,8 @@ def wanted(
     stems = {_stem(name) for name in linked}
     others = tuple((name, needed) for name, needed in opened.names if _stem(name) not in stems)
     names = (*((name, True) for name in linked if name not in (*DRIVER, NVML)), *others)
-    return Wanted(names, "its own library is linked to it (DT_NEEDED)" if not others else
-                  f"its own library is linked to it (DT_NEEDED), or {opened.known_by}")  # fmt: skip
+    return Wanted(names, "TensorFlow's own library is linked to it (DT_NEEDED)" if not others else
+                  f"TensorFlow's own library is linked to it (DT_NEEDED), or {opened.known_by}")  # fmt: skip
 
 
 def _opened(
@@ -81,7 +81,8 @@ def _opened(
     if near is not None and own_builds.of_wheel(near, version, stated.gpu, stated.cuda, stated.cudnn):
         return _of(
             near,
-            f"{near.package} {near.version} opens it, the nearest release that the table knows to {version}",
+            f"{near.package} {near.version} opens it; of the releases in the table, this is the nearest to"
+            f" {version}",
         )
     if stated.cuda is None:
         return Wanted()

@@ -304,7 +304,8 @@ def _symptom(kind: str, start: Start, missing: tuple[str, ...]) -> Symptom:
 
 
 def _with_files(machine: Machine, facts: list[Fact], folders: Sequence[str]) -> list[Fact]:
-    """The facts with the libraries in the folders of modules, EasyBuild and Spack."""
+    """The facts, with the CUDA libraries in `folders` and in the folders of modules, EasyBuild and Spack
+    added; facts that say that these are absent are left out."""
     places = [
         *folders,
         *(

@@ -268,7 +268,10 @@ def _named(match: re.Match[str], sure: str) -> str:
 
 
 def _removed(value: str, sure: str, after: str) -> str:
-    """The rest of a value whose name marks it as a secret; quotes stay. `after` is the next character."""
+    """What replaces a value: REDACTED if the value is a secret, else the value; quotes stay.
+
+    sure: how surely its name marks it as a secret ("strong", "weak" or ""). after: the character after it.
+    """
     if not sure or _NO_SECRET.fullmatch(value):
         return value
     lead = re.match(r"\\*[\"']?", value)

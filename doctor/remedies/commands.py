@@ -26,8 +26,8 @@ ELSEWHERE = lazy.compile(r"; found by (?!PATH$|\$)|--python$")
 
 
 def python_command(case: Case) -> tuple[Word, ...]:
-    """The words of a command that start Python on the platform of the case; the interpreter's path if neither
-    PATH nor an activated environment leads to it."""
+    """The command, as words, that starts Python on the platform of the case; the interpreter's path if
+    neither PATH nor an activated environment leads to it."""
     python = case.python
     if python is not None and python.executable and ELSEWHERE.search(python.source.text):
         return (Path(python.executable),)
@@ -152,15 +152,15 @@ def loader_path_without(word: str, *, whole: bool = False) -> Export:
 
 
 def off_the_path(case: Case, word: str, why: str = "", *, whole: bool = True) -> list[Step]:
-    """Steps that remove folders from the loader's path: in this shell, and in the file that sets it, if that
-    is known."""
+    """Steps that remove folders from the loader's path: in this shell, and in the file that sets the
+    path, if that file is known. word: a part of the folders' names."""
     why = why or f"for this shell: {word} is searched first"
     steps = [shell(loader_path_without(word, whole=whole), why, platform="linux")]
     variable = case.env.get("LD_LIBRARY_PATH")
     if case.facts.kind == "machine" and variable is not None and variable.source.where.startswith("/"):
         line = (
-            f"Take it out of the line that sets LD_LIBRARY_PATH in {variable.source}, then start the program"
-            " again"
+            f"Delete the same folders from the line that sets LD_LIBRARY_PATH in {variable.source}, then"
+            " start the program again"
         )
         steps.append(manual(line))
     return steps

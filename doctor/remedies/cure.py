@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class Cure:
     """Steps, and the TensorFlow on which the program then runs.
 
-    version: the TensorFlow release; None if unknown. python: the words of a command that start its Python; ()
-    for the Python of the case.
+    version: the TensorFlow release; None if unknown. python: the command, as words, that starts its Python;
+    () for the Python of the case.
     """
 
     steps: tuple[Step, ...]
@@ -44,7 +44,7 @@ class Cure:
 
 
 def python_of(env: str, kind: str) -> tuple[Word, ...]:
-    """The words of a command that start the Python of a virtual environment."""
+    """The command, as words, that starts the Python of a virtual environment."""
     return (Path(environments.interpreter(env, kind)),)
 
 

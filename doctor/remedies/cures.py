@@ -244,8 +244,8 @@ def better_code(case: Case) -> Cure:
         ),
         shell(
             Export("CUDA_CACHE_MAXSIZE", "4294967296"),
-            "makes the driver's cache large enough for everything that it compiles, so that later starts "
-            "find it (CUDA C++ Programming Guide, CUDA Environment Variables)",
+            "makes the driver's cache large enough for all kernels that it compiles, so that later "
+            "starts reuse them (CUDA C++ Programming Guide, CUDA Environment Variables)",
         ),
         *(setting_steps(answer) if answer is not None else []),
         *_container(case),

@@ -106,7 +106,7 @@ def conda_create(
 
 
 def conda_python(name: str) -> tuple[str, ...]:
-    """The words of a command that start the Python of a conda environment."""
+    """The command, as words, that starts the Python of a conda environment."""
     return ("conda", "run", "-n", name, "python")
 
 

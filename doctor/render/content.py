@@ -133,12 +133,12 @@ def harmless(diagnosis: Diagnosis) -> list[Harmless]:
 
 
 def not_examined(facts: Facts) -> list[Unreadable]:
-    """The facts that could not be examined, with the reasons."""
+    """The facts about things that could not be examined, with the reasons."""
     return facts.of(Unreadable)
 
 
 def not_there(facts: Facts) -> list[Absent]:
-    """The facts that something was looked for and is absent."""
+    """The facts about things that were searched for and are absent."""
     return facts.of(Absent)
 
 

@@ -209,7 +209,8 @@ def _location(place: Source) -> dict[str, Any]:
 
 
 def _relative(name: str) -> str:
-    """A file's path relative to the current folder, which a review links."""
+    """A file's path relative to the current folder, so that a code review can link it; a file elsewhere keeps
+    its absolute path."""
     path = Path(name)
     if path.is_absolute():
         try:

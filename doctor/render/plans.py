@@ -30,7 +30,7 @@ ROUTE_NAMES = {
 
 
 def document(outcome: Outcome) -> dict[str, Any]:
-    """The JSON of schema 1."""
+    """The outcome of `plan` as JSON of schema 1."""
     context = outcome.context
     version_request = context.version_request
     asked = {

@@ -42,7 +42,7 @@ class Summary:
 
     @property
     def total(self) -> int:
-        """Reports that were read."""
+        """The number of reports that were read."""
         return sum(self.counts.values())
 
     def rows(self) -> list[Row]:

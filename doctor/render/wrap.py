@@ -45,7 +45,7 @@ def _narrow(text: str, width: int) -> list[str]:
 
 
 def _wide(text: str, width: int) -> list[str]:
-    """The rows of any text; rich knows how wide a character is."""
+    """The rows of a text whose characters may be wider than one column; rich measures them."""
     from rich.console import Console
     from rich.text import Text
 
@@ -53,7 +53,7 @@ def _wide(text: str, width: int) -> list[str]:
 
 
 def _start(row: str, width: int) -> str:
-    """The beginning of a row that fits."""
+    """The beginning of a row, cut to the width."""
     if _one_column(row):
         return row[:width]
     from rich.cells import cell_len, set_cell_size

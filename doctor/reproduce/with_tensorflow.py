@@ -85,7 +85,7 @@ def _attempt(
             holder.tell(f"leave {min(ROOM, int(ready['free'] / MIB / 2))}")
             kept = holder.wait_for("held", min(deadline, time.monotonic() + 120))
         except ChildError as problem:
-            raise UnableError(f"memory of the GPU cannot be held: {problem}") from problem
+            raise UnableError(f"the GPU's memory cannot be allocated: {problem}") from problem
         free_before, held = int(kept["free"]) // MIB, int(kept["holds"]) // MIB
         with Child(python, text, [mode.program], {**variables, **mode.variables}) as tensorflow:
             try:

@@ -265,7 +265,7 @@ def healthy(case: Case) -> Iterator[Finding]:
                 if listed
                 else "A GPU and its driver are present"
                 if facts.of(Gpu)
-                else "NVIDIA's driver is installed, which has its GPU (the files do not name it)"
+                else "NVIDIA's driver is installed, so there is an NVIDIA GPU (the files do not name it)"
             )
             + ", every library that this TensorFlow loads is present and intact, and no other check found"
             " a fault. TensorFlow itself was not started; --deep does that."

@@ -148,7 +148,7 @@ def cache_folder() -> Path:
     base = os.environ.get("XDG_CACHE_HOME")
     folder = expanded(base) if base else cache_base()
     if folder is None:
-        raise SimulationError(f"there is no place for the compiled libraries: {NO_HOME}; set XDG_CACHE_HOME")
+        raise SimulationError(f"there is no folder for the compiled libraries: {NO_HOME}; set XDG_CACHE_HOME")
     return folder / "tfgpu-doctor" / "simulate"
 
 

@@ -56,7 +56,7 @@ def prepare(
     cuda = driver_cuda_number(version, tables)
     if cuda is None:
         raise CallError(
-            f"which CUDA driver {version} offers is not in the tables (`tfgpu-doctor tables driver`)"
+            f"the tables do not contain the CUDA that driver {version} offers (`tfgpu-doctor tables driver`)"
         )
     if first != DEFAULT_DRIVER and dotted(version) < dotted(first):
         named = " and ".join(dict.fromkeys(card.name for card in cards))

@@ -128,7 +128,7 @@ def _pages(tables: Tables) -> list[Page]:
         Page(
             "library",
             "Libraries",
-            "Which product a library that cannot be opened belongs to.",
+            "The product that a library belongs to; look up here a library that cannot be opened.",
             ("File", "Component", "Of", "First in", "Last in", "Platform", "Note"),
             ("Component", "Platform"),
             _plain(
@@ -246,7 +246,7 @@ def _html(page: Page) -> str:
     )
     return f"""<h1>{escape(page.title)}</h1>
 <p>{escape(page.about)}
-<span class="dim">An empty cell: there is none. &ldquo;{UNKNOWN}&rdquo;: it could not be read.</span></p>
+<span class="dim">An empty cell: no value. &ldquo;{UNKNOWN}&rdquo;: the value could not be read.</span></p>
 <form class="filters" role="search" aria-label="Filter the table">
 <label>Search <input type="search" name="q" autocomplete="off"></label>
 {"".join(choices)}

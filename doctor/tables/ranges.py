@@ -69,8 +69,10 @@ def satisfies(version: str, specifier: str) -> bool:
 
 
 def _holds(version: str, sign: str, wanted: str, prefix: bool) -> bool:
-    """One clause of final releases; prefix: it ends in .* (packaging is asked about all others, which spares
-    most runs its import)."""
+    """Whether a final release fulfils one clause, such as >=2.1; prefix: the clause ends in ".*".
+
+    The caller leaves every other version or clause to packaging, so most runs need not import it.
+    """
     have, need = ([int(number) for number in text.split(".")] for text in (version, wanted))
     size = max(len(have), len(need))
     padded = [numbers + [0] * (size - len(numbers)) for numbers in (have, need)]

@@ -152,7 +152,7 @@ def undo() -> int:
             if previous.exists():
                 previous.replace(file)
         say(
-            f"{path}: {'the refresh before the last one is back' if path.exists() else 'removed'}.",
+            f"{path}: {'the tables of the previous refresh are restored' if path.exists() else 'removed'}.",
             sys.stdout,
         )
     return 0

@@ -42,7 +42,7 @@ _MOST_REMEMBERED = 20_000
 
 
 class TableError(ValueError):
-    """A table file that cannot be read, or has another form."""
+    """A table file cannot be read, or its format is not the expected one."""
 
 
 class Remembering(Protocol):

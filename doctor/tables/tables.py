@@ -154,7 +154,7 @@ class Tables:
         return libraries.pip_library(self.store, soname, cuda_major)
 
     def nvidia_wheels(self, package: str | None = None) -> tuple[NvidiaWheel, ...]:
-        """The nvidia-* wheels that were read."""
+        """The nvidia-* wheels in the tables, of all packages or of one."""
         return libraries.wheels(self.store, package)
 
     def frameworks(self, package: str | None = None) -> tuple[Framework, ...]:

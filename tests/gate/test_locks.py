@@ -161,7 +161,7 @@ def test_cure_of_a_lock_is_in_the_projects_own_requirements(tables: Tables) -> N
     text = uv_lock(uv_package("tensorflow-gpu", "2.15.0"), project='{ name = "tensorflow-gpu" }')
     found = judged(tables, "uv.lock", text)
     steps = [step for f in found.findings for step in f.prescription]
-    assert any("lock again" in step.text for step in steps)
+    assert any("update the lock file" in step.text for step in steps)
     assert not [step for step in steps if step.edit is not None]
 
 

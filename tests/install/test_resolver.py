@@ -65,7 +65,7 @@ def test_pip_cannot_resolve_what_it_cannot_read(found: Outcome, tmp_path: Path) 
 
 def test_no_resolver_at_all_is_said(found: Outcome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(interpreters, "find", lambda version: None)
-    left_open(resolved(found, [str(tmp_path / "requirements.txt")], quiet=True), "no Python")
+    left_open(resolved(found, [str(tmp_path / "requirements.txt")], quiet=True), "neither uv nor Python")
 
 
 @pytest.mark.parametrize("script", [

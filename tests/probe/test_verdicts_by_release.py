@@ -104,4 +104,4 @@ def test_a_nightly_is_judged_by_the_nearest_release_and_says_so(tmp_path: Path) 
 
     wanted = machine.facts().of(LibraryWanted)
     assert "libcudart.so.12" in {fact.name for fact in wanted}
-    assert all("nearest release" in fact.source.text for fact in wanted)
+    assert all("the nearest to" in fact.source.text for fact in wanted)

@@ -385,8 +385,8 @@ def on_glibc(machine: Folder) -> None:
 
 NAMED: tuple[tuple[str, Callable[..., object]], ...] = (
     (r"Rename (\S+)", lambda m, path: (m.root / path.lstrip("/")).unlink()),
-    (r"Remove or correct the line that sets it in (/[^:, ]+)", without_variable),
-    (r"Take it out of the line that sets LD_LIBRARY_PATH in ([^:]+):(\d+)", without_line),
+    (r"Remove or correct the line that sets the variable in (/[^:, ]+)", without_variable),
+    (r"Delete the same folders from the line that sets LD_LIBRARY_PATH in ([^:]+):(\d+)", without_line),
     (
         r"Put the same line at the end of (\S+)",
         lambda m, path: m.write(path, f'export LD_LIBRARY_PATH="{m.record["env"]["LD_LIBRARY_PATH"]}"\n'),

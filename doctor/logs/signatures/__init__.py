@@ -91,5 +91,5 @@ def catalogue() -> Catalogue:
 
 
 def index_of(signatures: Sequence[Signature]) -> Index:
-    """The index of the words of some signatures."""
+    """The word index of these signatures: the stored one for the catalogue, a new one for any others."""
     return signatures.leads if isinstance(signatures, Catalogue) else indexed(signatures)

@@ -51,7 +51,8 @@ def blocked(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 
 def image_tag(match: re.Match[str], source: Source) -> Fact:
-    """Whether an official image is for the GPU. Without a tag it is `latest`, which is not."""
+    """The symptom gpu-image or cpu-image, from the tag of an official image. No tag means `latest`, which is
+    a CPU image."""
     tag = match["tag"] or "latest"
     return Symptom(source, "gpu-image" if "gpu" in tag.lower() else "cpu-image", (("tag", tag),))
 

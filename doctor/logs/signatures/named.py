@@ -1,4 +1,4 @@
-"""Bindings, programs and hosted notebooks that the tables know, by the names that people and paths give
+"""Bindings, programs and hosted notebooks that the tables contain, by the names that people and paths give
 them."""
 
 from __future__ import annotations

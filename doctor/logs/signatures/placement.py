@@ -10,7 +10,8 @@ from doctor.logs.signatures.signature import Signature, sig, spoken, words
 
 
 def specification(match: re.Match[str], source: Source) -> Fact:
-    """A requested device that does not exist, or for which the op has no kernel."""
+    """The symptom of an op on a requested device: no-gpu-kernel if the GPU exists but the op has no kernel
+    for it, else device-unknown."""
     wanted = match["wanted"].lower()
     device = wanted.rsplit("device:", 1)[-1]
     available = match["available"].lower()
@@ -22,8 +23,8 @@ def specification(match: re.Match[str], source: Source) -> Fact:
 
 
 def incompatible(match: re.Match[str], source: Source) -> Fact:
-    """A GPU that ops must share: it is not among the listed devices, or one of the ops has no kernel for
-    it."""
+    """The symptom of ops that must run on the same GPU and cannot: no-gpu-kernel if a GPU is listed (one of
+    the ops has no kernel for it), else device-unknown."""
     available = match["available"]
     there = available is None or re.search(r"(?<!XLA_)GPU:\d", available, re.IGNORECASE)
     detail = (("wanted", match["wanted"] or ""), ("available", available or ""))
@@ -31,8 +32,8 @@ def incompatible(match: re.Match[str], source: Source) -> Fact:
 
 
 def expected(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """The devices that Keras expects and those that it finds; if none of these is a GPU, their number is not
-    at fault."""
+    """The symptoms of a message with the devices that Keras expects and those that it finds. If it finds no
+    GPU, the cause is the missing GPU and not the number of GPUs."""
     available = match["available"].lower()
     there = "/gpu:" in available or "device:gpu" in available
     if not there:

@@ -151,11 +151,11 @@ def _unfit(case: Case) -> str:
     if not version or kernel is None or version == kernel.version:
         return ""
     if dotted(version) < dotted(kernel.version):
-        return f"It is {version}, older than the kernel module {kernel.version}, which refuses it."
+        return f"The libcuda is {version}, older than the kernel module {kernel.version}, which refuses it."
     consumer = [gpu for gpu in facts.of(Gpu) if CONSUMER.search(gpu.name or "")]
     if consumer and all(CONSUMER.search(gpu.name or "") for gpu in facts.of(Gpu) if gpu.name):
         return (
-            f"It is {version}, newer than the kernel module {kernel.version}: NVIDIA allows that only on"
-            f" data-centre GPUs, and {consumer[0].name} is not one."
+            f"The libcuda is {version}, newer than the kernel module {kernel.version}: NVIDIA allows that"
+            f" only on data-centre GPUs, and {consumer[0].name} is not one."
         )
     return ""

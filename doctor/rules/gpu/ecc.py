@@ -14,7 +14,7 @@ def memory_errors(errors: list[Symptom]) -> Finding:
     gpu = validated.gpu(errors[0].get("gpu")) or "0"
     return found(
         "gpu-bad-state",
-        "The GPU's memory has had uncorrectable errors since the driver was loaded. A program that meets"
+        "The GPU's memory has had uncorrectable errors since the driver was loaded. A program that hits"
         " one ends with CUDA_ERROR_ECC_UNCORRECTABLE; a program that starts later may run on the remaining"
         " memory.",
         errors[:4],

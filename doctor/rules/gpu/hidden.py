@@ -214,11 +214,12 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
                 "shows all GPUs again",
             ),
             manual(
-                f"Remove or correct the line that sets it in {shown.source}, then start the program again"
+                f"Remove or correct the line that sets the variable in {shown.source}, then start the program"
+                " again"
                 if facts.kind == "machine" and shown is not None and shown.source.where.startswith("/")
                 else (
-                    "Remove or correct the line that sets it in the code; it counts only before TensorFlow is"
-                    " imported"
+                    "Remove or correct the line that sets the variable in the code; the value counts only if"
+                    " the line runs before TensorFlow is imported"
                 )
             ),
         ],

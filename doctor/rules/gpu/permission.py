@@ -110,8 +110,8 @@ def device_permission(case: Case) -> Iterator[Finding]:
     if nodes and facts.kind == "machine" and not group:
         opened = run("sudo", "chmod", "a+rw", *(Path(node.path) for node in nodes))
         why = (
-            "until the next start; to make it permanent, remove NVreg_DeviceFileMode from the options in"
-            " /etc/modprobe.d"
+            "opens the nodes until the next start; to make this permanent, remove NVreg_DeviceFileMode from"
+            " the options in /etc/modprobe.d"
         )
         steps.append(shell(opened, why, platform="linux", root=True))
     if nodes or denied or (root and root[0].get("group")):

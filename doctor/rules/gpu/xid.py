@@ -44,10 +44,12 @@ OF_HARDWARE = {
         ),
     ),
     "94": Meaning(
-        "an error in the GPU's memory that ended only the program that met it",
+        "an error in the GPU's memory that ended only the affected program",
         ("Start that program again; reset the GPU when nothing uses it", VENDOR),
     ),
-    "95": Meaning("an error in the GPU's memory that may have reached every program on it", (RESET, VENDOR)),
+    "95": Meaning(
+        "an error in the GPU's memory that may have affected every program on the GPU", (RESET, VENDOR)
+    ),
     "119": Meaning(
         "the GPU's system processor (GSP) did not answer the driver",
         (RESET, "Install the newest driver of its branch, whose GSP firmware comes with it", VENDOR),

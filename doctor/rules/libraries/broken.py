@@ -188,13 +188,13 @@ def library_broken(case: Case) -> Iterator[Finding]:
         steps.append(
             shell(
                 Literal("where cudnn64_*.dll cublas64_*.dll"),
-                "shows stray copies that are found first",
+                "shows stray copies that the loader finds first",
                 platform="windows",
             )
             if case.platform == "windows"
             else shell(
                 Literal("ldconfig -p | grep -E 'libcu|libnv'; echo \"$LD_LIBRARY_PATH\""),
-                "shows stray copies that are found first",
+                "shows stray copies that the loader finds first",
                 platform="linux",
             )
         )

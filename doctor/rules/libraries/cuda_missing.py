@@ -106,18 +106,18 @@ def cuda_missing(case: Case) -> Iterator[Finding]:
         )
     elif skipped:
         which = (
-            "the lines before the message, which are missing here, name it"
+            "the lines before the message, which are missing here, name the library"
             if _names_them(case)
-            else "since 2.12 the message does not name it"
+            else "from 2.12 on the message does not name the library"
         )
         text = (
             f"TensorFlow skipped the GPU because a library did not load; {which}. The driver answers, so"
             f" the library belongs to CUDA or is cuDNN."
             if driver_works
             else (
-                f"TensorFlow skipped the GPU because a library did not load; {which}. Most often none of"
-                f" NVIDIA's libraries is installed; a missing cuDNN, or a folder that the loader does not"
-                f" search, looks the same."
+                f"TensorFlow skipped the GPU because a library did not load; {which}. Most often"
+                f" NVIDIA's libraries are not installed at all; a missing cuDNN, or a folder that the loader"
+                f" does not search, gives the same message."
             )
         )
     elif only_xla and not (stub or absent):
@@ -127,20 +127,20 @@ def cuda_missing(case: Case) -> Iterator[Finding]:
         )
     else:
         text = (
-            "TensorFlow prints 'Could not find cuda drivers' if libcudart does not load; despite its words "
-            "the"
-            " line says nothing about the driver. Either CUDA's libraries are not installed for this"
-            " TensorFlow, or there is no driver and no GPU, and the line is harmless. nvidia-smi shows which."
+            "TensorFlow prints 'Could not find cuda drivers' if libcudart does not load; the line says"
+            " nothing about the driver, although it mentions drivers. Either CUDA's libraries are not"
+            " installed for this TensorFlow, or there is no driver and no GPU, and the line is harmless."
+            " nvidia-smi shows which."
         )
     stranger = _other_runtime(case, names)
     cure = cures.libraries_for_build(case)
     if stranger:  # the next steps help whichever package loads it; the stated TensorFlow does not need it
         cure = cure.after(
             manual(
-                "First find out what loads it: the traceback's last file. If that file is not"
-                " TensorFlow's, rebuild or reinstall its package for this TensorFlow. If it is, the"
-                " program imports a different release from the stated one (pip list). The next steps are"
-                " for keeping the package as it is"
+                "First find the file that loads the library: it is the last file in the traceback. If it does"
+                " not belong to TensorFlow, rebuild or reinstall its package for this TensorFlow. If it"
+                " does, the program imports another release than the stated one (see pip list). Run the"
+                " next steps only if you keep the package as it is"
             )
         )
     if not missing:

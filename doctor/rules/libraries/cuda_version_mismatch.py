@@ -214,9 +214,9 @@ def _rank(reason: Fact) -> int:
 
 
 def _asked_by_another(case: Case, lib: LibraryNotLoaded) -> bool:
-    """Whether a library has another CUDA major version than the build, so that something else requests it,
-    such as cuDNN. False if the import itself fails without the library: then the imported build is not the
-    stated one."""
+    """Whether something other than the build, such as cuDNN, requests the library: the library belongs to
+    another CUDA major version than the build. False if the import itself fails without the library: then the
+    imported build is not the stated one."""
     if "ImportError" in lib.source.text:
         return False
     row, build = case.tables.library(lib.name), case.build
@@ -267,8 +267,8 @@ def _unfit(case: Case) -> Iterator[Finding]:
     cure = matching(case)
     yield found(
         "cuda-version-mismatch",
-        "The report says that the first CUDA on the machine does not fit this TensorFlow, or that another"
-        " one helped.",
+        "The report says that the original CUDA does not fit this TensorFlow, or that another CUDA solved the"
+        " problem.",
         [*unfit[:2], *facts.symptoms(*UNUSED)[:1]],
         confidence="likely" if outright or facts.has(*UNUSED) else "possible",
         steps=cure.steps,

@@ -171,7 +171,7 @@ def cudnn_version_mismatch(case: Case) -> Iterator[Finding]:
     ):
         yield found(
             "cudnn-version-mismatch",
-            "The report says that the first cuDNN on the machine does not fit, or that another one helped.",
+            "The report says that the original cuDNN does not fit, or that another cuDNN solved the problem.",
             [*blamed[:2], *failing[:1]],
             confidence="likely" if failing or outright else "possible",
             tables=[build] if build else [],
@@ -206,7 +206,7 @@ def cudnn_version_mismatch(case: Case) -> Iterator[Finding]:
 
 
 def compiled_cudnn(case: Case) -> str | None:
-    """The cuDNN that the build in use was compiled with, if the tables know it."""
+    """The cuDNN that the build in use was compiled with, if the tables contain it."""
     from doctor import compat
 
     found = compat.compiled_cudnn(case.build, case.tables) if case.build is not None else None

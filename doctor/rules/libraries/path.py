@@ -64,8 +64,8 @@ def library_path(case: Case) -> Iterator[Finding]:
     TensorFlow 2.16.1 and 2.21.0 leaves out pip's `nvidia/*/lib`.
 
     ## How it shows
-    The file exists on disk under exactly the name that cannot be loaded; it works in a terminal and not in
-    the IDE; TensorFlow 2.16.1 installed with `[and-cuda]` says `Cannot dlopen some GPU libraries`.
+    The file exists on disk under exactly the name that cannot be loaded; the program works in a terminal
+    and not in the IDE; TensorFlow 2.16.1 installed with `[and-cuda]` says `Cannot dlopen some GPU libraries`.
 
     ## What to do
     Add the folder: LD_LIBRARY_PATH or `ldconfig` on Linux, PATH on Windows, activation for conda. Or install
@@ -238,9 +238,9 @@ def library_path(case: Case) -> Iterator[Finding]:
     ):
         yield found(
             "library-path",
-            "The report says that the version that this build loads is installed"
-            + (", and it works in a terminal" if terminal else "")
-            + "; the process that fails does not search its folder.",
+            "The report says that the library version that this build loads is installed"
+            + (", and that the program works in a terminal" if terminal else "")
+            + "; the failing process does not search the folder of that library.",
             [*missing[:3], *fits[:2], *terminal[:1], *(hints[:1] if not terminal else [])],
             confidence="likely",
             tables=table_rows(case, names),
@@ -292,8 +292,8 @@ def _folders(case: Case, names: Sequence[str]) -> list[str]:
 
 
 def _suggested(case: Case) -> Iterator[Finding]:
-    """The finding for a report without a log that says that adding a folder to the loader's path helped, or
-    that pip installed the libraries."""
+    """The finding for a report that contains no log, but says that a folder added to the loader's path
+    helped, or that pip installed the libraries."""
     facts = case.facts
     suggested = [s for s in facts.symptoms("path-suggested") if s.get("helped")]
     if case.tensorflow is None and facts.has(

@@ -25,7 +25,7 @@ def window(case: Case, names: list[str]) -> tuple[tuple[int, ...], tuple[int, ..
 
 
 def contains(case: Case, version: str, name: str) -> bool | None:
-    """Whether a CUDA release contains a library of this name; None if the tables do not know the name."""
+    """Whether a CUDA release contains a library of this name; None if the tables do not contain the name."""
     row = case.tables.library(name)
     asked = _minor(version)
     old = (

@@ -100,5 +100,5 @@ def failed_routines(case: Case) -> list[Symptom]:
 
 
 def handle_signs(case: Case) -> list[Symptom]:
-    """Messages of a cuDNN or cuBLAS that could not start."""
+    """The symptoms that cuDNN or cuBLAS could not create its handle."""
     return case.facts.symptoms(*HANDLE_FAILURES)

@@ -58,7 +58,7 @@ def tf_cpu_only(case: Case) -> Iterator[Finding]:
     if plugin:
         yield found(
             "tf-cpu-only",
-            f"No TensorFlow for macOS has CUDA; {plugin[0].get('name')} gives it the Mac's own GPU as GPU:0.",
+            f"TensorFlow for macOS has no CUDA; {plugin[0].get('name')} gives it the Mac's own GPU as GPU:0.",
             [*plugin[:1], *facts.of(TensorFlowBuild)[:1]],
             title="No CUDA on this Mac; TensorFlow uses its GPU through Apple's plugin",
             severity="info",
@@ -171,7 +171,7 @@ def tf_cpu_only(case: Case) -> Iterator[Finding]:
             if quiet
             else (
                 (
-                    "No TensorFlow for macOS since 1.2 has CUDA code"
+                    "From 1.2 on, TensorFlow for macOS has no CUDA code"
                     if case.platform == "macos"
                     else "The installed build has no CUDA code"
                 )

@@ -246,7 +246,10 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
         )  # a program never preloads another library named in a report
         steps = [manual(f"{'Or i' if own else 'I'}{first}")]
         if own:
-            why = "loads it before all others; set it in the shell or service that starts the program"
+            why = (
+                "loads this library before all others; set the variable in the shell or service that starts"
+                " the program"
+            )
             steps.insert(0, shell(Export("LD_PRELOAD", Path(own)), why, platform="linux"))
     elif unmapped and case.platform not in ("windows", "macos"):  # Linux's loader prints that
         text, steps = not_mapped(unmapped[0].get("library"))

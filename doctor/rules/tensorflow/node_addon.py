@@ -33,7 +33,7 @@ def addon_that_does_not_load(case: Case, addon: list[Symptom]) -> Finding:
             manual(
                 f"Copy tensorflow.dll from node_modules\\@tensorflow\\{package}\\deps\\lib into the folder of"
                 " tfjs_binding.node (lib\\napi-v8 or the one in the message)",
-                "npm often fails to copy it there",
+                "npm often fails to copy the file",
                 platform="windows",
             ),
         )

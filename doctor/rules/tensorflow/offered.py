@@ -92,7 +92,8 @@ def _finals(listed: str) -> list[str]:
 
 
 def _pythons(case: Case, package: str, platform: str, releases: tuple[str, ...]) -> list[str]:
-    """The Pythons for which the tables have exactly these releases, up to the newest in the list."""
+    """The Python versions for which pip would offer exactly these releases, according to the tables; releases
+    newer than the last in the list are ignored."""
     rows = [r for r in case.tables.releases(platform, package) if order(r.version) <= order(releases[-1])]
     pythons = {python for row in rows for python in row.pythons}
     wanted = set(releases)

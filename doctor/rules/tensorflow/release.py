@@ -18,7 +18,8 @@ def likely_build(case: Case) -> TensorFlowRelease | None:
 
 
 def version_of(case: Case) -> str | None:
-    """The TensorFlow release of the case, for code that fits it."""
+    """The TensorFlow release of the case, so that steps show code for it; the likely one if it is not known,
+    else None."""
     if case.tensorflow is not None:
         return case.tensorflow.version
     build = likely_build(case)

@@ -42,7 +42,7 @@ TIME_LIMIT_S = 180
 
 
 class DlopenedError(Exception):
-    """The library could not be called; the text says why."""
+    """The functions of the library could not be called; the text says why."""
 
 
 def supported() -> bool:
@@ -51,8 +51,8 @@ def supported() -> bool:
 
 
 def ask(descriptor: int) -> dict[str, list[str]]:
-    """Function name -> names that it requested from the loader, in order; "load" -> those of the
-    initialisers.
+    """For each function of a library: the names of the libraries that it requests from the loader, in order;
+    under "load" those that the initialisers request.
 
     `descriptor` is an open file with the library's bytes (a memfd); its content is changed. Raises
     DlopenedError.

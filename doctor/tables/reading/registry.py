@@ -108,7 +108,7 @@ def _default_index() -> str:
 
 
 def session_for(settings: PipSettings) -> requests.Session:
-    """A session that trusts, identifies itself and goes through the proxy that pip's configuration names."""
+    """An HTTP session with the CA bundle, the client certificate and the proxy of pip's configuration."""
     session = requests.Session()
     if settings.cert:
         session.verify = settings.cert
@@ -138,7 +138,7 @@ def project_files(project: str, indexes: tuple[str, ...], remote: Remote) -> lis
                 answer = remote.get(page, headers={"Accept": ACCEPT})
             except RemoteError as error:
                 raise RegistryError(
-                    f"the registry that pip is configured for cannot be read: {error}. Next: check the"
+                    f"the package index in pip's configuration cannot be read: {error}. Next: check the"
                     " network, PIP_INDEX_URL, PIP_CERT and the proxy with `pip download --no-deps"
                     " tensorflow`; until then the bundled tables are used"
                 ) from error
@@ -153,12 +153,12 @@ def project_files(project: str, indexes: tuple[str, ...], remote: Remote) -> lis
     if not found and refused:
         raise RegistryError(
             f"the index lists {project} at {without_doors(refused[0])}, which is neither https nor on the"
-            " index's own server. Next: name an index that offers its files by https in PIP_INDEX_URL"
+            " index's own server. Next: set PIP_INDEX_URL to an index that offers its files over https"
         )
     if not found:
         raise RegistryError(
-            f"no index that pip is configured for has a project {project}. Next: look at `pip config list`, "
-            "and name an index that has it in PIP_INDEX_URL"
+            f"none of the indexes in pip's configuration has a project {project}. Next: look at"
+            " `pip config list`, and set PIP_INDEX_URL to an index that has the project"
         )
     return list(found.values())
 

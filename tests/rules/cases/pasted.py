@@ -191,7 +191,7 @@ FIRES = (
         "tensorflow-gpu==2.4.1\nImportError: libcudart.so.10.0: cannot open shared object file: No such file"
         " or directory\n",
         "cannot open",
-        says=("First find out what loads it",),
+        says=("First find the file that loads the library",),
         words=("TensorFlow 2.4.1 loads libcudart.so.11.0",),
     ),
     Fires(

@@ -67,7 +67,7 @@ def not_found_by_pip(match: re.Match[str], source: Source) -> tuple[Fact, ...]:
 
 
 def asked_for(match: re.Match[str], source: Source) -> Fact:
-    """A library that does not open, in the words of a person who names the one that is there instead."""
+    """The fact that a library does not open, from a person who writes which version is there instead."""
     return LibraryNotLoaded(source, match["name"].rstrip("."), "", "absent")
 
 

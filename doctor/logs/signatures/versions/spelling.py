@@ -127,8 +127,8 @@ def works_there(text: str, start: int, end: int) -> bool:
 
 
 def said_rank(match: re.Match[str], rank: int) -> int:
-    """The rank of a version in a sentence: the lowest if the sentence says that it works with that
-    version."""
+    """The rank of a version in a sentence: OF_WORKING_RUN if the sentence says that TensorFlow works with
+    that version, else `rank`."""
     return OF_WORKING_RUN if rank >= PROSE and works_there(match.string, *match.span("version")) else rank
 
 

@@ -81,7 +81,8 @@ def field(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 
 def stated(what: str, version: str, value: str, source: Source) -> Iterator[Fact]:
-    """The fact of a version that a field states."""
+    """The fact for a version in a field, if the version is plausible. what: tensorflow, python, cuda, cudnn
+    or driver. value: the whole text of the field."""
     major, minor = (int(part) for part in version.split(".")[:2])
     if what == "tensorflow" and ((major == 2 and minor <= 40) or (major == 1 and minor <= 15)):
         package = _PACKAGE.search(value)
