@@ -47,7 +47,8 @@ def cuda_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part
     needs = f"CUDA {' or '.join(wanted[:3])}" if wanted else ""
     brought = brings_cuda(case)
     if brought and any(b.extras.get("and-cuda") for b in gpu_builds):
-        traps = _traps_of_pip(case, gpu_builds)
+        alone = case.cuda is None and not all(isinstance(f, Package) and f.manager != "pip" for f in brought)
+        traps = _traps_of_pip(case, gpu_builds) if alone else []
         yield Part(
             "cuda",
             "from pip",

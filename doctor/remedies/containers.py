@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 
 from doctor import validated
 from doctor.findings import Step, manual, shell
+from doctor.remedies import commands
 from doctor.shell import Command, Export, Joined, Literal, Path, piped, run, sequence
+from doctor.values import replace
 
 if TYPE_CHECKING:
     from doctor.case import Case
@@ -30,9 +32,49 @@ def runtime(case: Case) -> str:
     return next((kind for kind in _ORDER if kind in case.environments), "docker")
 
 
-def give_gpu(case: Case) -> tuple[list[Step], Command]:
+REPOSITORY = {
+    "apt": (
+        "curl -fsSL https://nvidia.github.io/libnvidia-container/gpgkey"
+        " | sudo gpg --dearmor -o /usr/share/keyrings/nvidia-container-toolkit-keyring.gpg"
+        " && curl -fsSL https://nvidia.github.io/libnvidia-container/stable/deb/nvidia-container-toolkit.list"
+        " | sed 's#deb https://#deb [signed-by=/usr/share/keyrings/nvidia-container-toolkit-keyring.gpg]"
+        " https://#g' | sudo tee /etc/apt/sources.list.d/nvidia-container-toolkit.list && sudo apt update"
+    ),
+    "dnf": (
+        "curl -fsSL https://nvidia.github.io/libnvidia-container/stable/rpm/nvidia-container-toolkit.repo"
+        " | sudo tee /etc/yum.repos.d/nvidia-container-toolkit.repo"
+    ),
+}
+"""The command that adds NVIDIA's repository of the toolkit, by package manager (NVIDIA Container Toolkit,
+"Installing")."""
+
+
+def toolkit(case: Case) -> list[Step]:
+    """Steps that install the NVIDIA Container Toolkit on a docker host."""
+    manager = "dnf" if not case.container and commands.linux_family(case) == "dnf" else "apt"
+    return [
+        shell(
+            Literal(REPOSITORY[manager]),
+            "on the host: adds NVIDIA's repository of the container toolkit",
+            platform="linux",
+            root=True,
+        ),
+        shell(
+            sequence(
+                run("sudo", manager, "install", "nvidia-container-toolkit"),
+                run("sudo", "nvidia-ctk", "runtime", "configure", "--runtime=docker"),
+                run("sudo", "systemctl", "restart", "docker"),
+            ),
+            "on the host: installs the toolkit and registers it with docker",
+            platform="linux",
+            root=True,
+        ),
+    ]
+
+
+def give_gpu(case: Case, *, no_toolkit: bool = False) -> tuple[list[Step], Command]:
     """The steps for the person who starts the container, and the command that shows whether it has the
-    GPU."""
+    GPU. no_toolkit: docker reported that NVIDIA's toolkit is missing."""
     kind = runtime(case)
     if kind == "singularity":
         step = manual(
@@ -130,18 +172,12 @@ def give_gpu(case: Case) -> tuple[list[Step], Command]:
             )
         )
     else:
-        steps.append(
-            shell(
-                sequence(
-                    run("sudo", "apt", "install", "nvidia-container-toolkit"),
-                    run("sudo", "nvidia-ctk", "runtime", "configure", "--runtime=docker"),
-                    run("sudo", "systemctl", "restart", "docker"),
-                ),
-                "if docker does not know --gpus: installs the toolkit on the host (NVIDIA's repository)",
-                platform="linux",
-                root=True,
-            )
-        )
+        installed = toolkit(case)
+        if no_toolkit:
+            steps = [*installed, *steps]
+        else:
+            first, last = installed
+            steps += [replace(first, why=f"if docker does not know --gpus: {first.why}"), last]
     return steps, look
 
 

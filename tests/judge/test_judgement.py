@@ -9,6 +9,7 @@ from doctor.judge.weights import WEIGHTS
 from doctor.logs.prose import classify
 from doctor.remedies.usual import USUAL
 from doctor.rules import ORDER
+from tests.conftest import ROOT
 from tests.rules.situation import diagnosed
 
 STATED = {
@@ -194,3 +195,43 @@ def test_who_asks_for_a_tensorflow_gpu_that_still_had_code_does_not_meet_the_end
         "pip install tensorflow-gpu==1.1.0 fails for me, that version simply is not there for python 3.6.\n"
     )
     assert diagnosed(text).verdict.code != "tf-gpu-package-removed"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [(ROOT / "LICENSE").read_text(), "# sets the prompt of a login shell\n" * 40],
+    ids=["law", "shell"],
+)
+def test_a_text_about_something_else_gets_no_cause(text: str) -> None:
+    assert diagnosed(text).verdict.code == "undetermined"
+
+
+def test_a_driver_that_answers_is_not_missing() -> None:
+    """303 is what TensorFlow's stub answers in the absence of libcuda, whose driver may well run."""
+    failed = "E cuda_platform.cc:52] failed call to cuInit: INTERNAL: CUDA error: UNKNOWN ERROR (303)\n"
+    verdict = diagnosed(f"{failed}[]\nTF 2.21.0, Ubuntu 24.04. nvidia-smi works.\n").verdict
+    assert verdict.code == "driver-libcuda-missing"
+    assert "dnf" not in " ".join(step.text for step in verdict.prescription)
+    verdict = diagnosed(f"{failed}[]\nTF 2.21.0, Ubuntu 24.04. nvidia-smi shows driver 550.54.14.\n").verdict
+    assert "sudo apt install libnvidia-compute-550" in [step.text for step in verdict.prescription]
+
+
+def test_libraries_of_pip_are_looked_for_where_pip_puts_them() -> None:
+    skipped = "W gpu_device.cc:2251] Cannot dlopen some GPU libraries.\nSkipping registering GPU devices...\n"
+    verdict = diagnosed(f"WSL2. I did pip install 'tensorflow[and-cuda]' in a new venv.\n{skipped}").verdict
+    assert verdict.code == "library-path"
+    steps = " ".join(step.text for step in verdict.prescription)
+    assert "nvidia.__path__" in steps
+    assert "/usr/local/cuda" not in steps
+    verdict = diagnosed(f"WSL2, tensorflow[and-cuda] (2.16.1)\n{skipped}").verdict
+    assert "tensorflow[and-cuda]==2.16.2" in " ".join(step.text for step in verdict.prescription)
+
+
+def test_the_toolkit_comes_first_where_docker_lacks_it() -> None:
+    lacking = (
+        'docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].'
+    )
+    steps = [step.text for step in diagnosed(lacking).verdict.prescription]
+    assert steps[0].startswith("curl -fsSL https://nvidia.github.io/libnvidia-container")
+    assert "sudo apt install nvidia-container-toolkit" in steps[1]
+    assert steps[2].startswith("docker run --rm --gpus all")

@@ -7,9 +7,11 @@ and a linear model trained on examples (scripts/training/sentences.jsonl) reads 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
+from doctor import lazy
 from doctor.facts import EVIDENCE_LIMIT, Fact, Likelihood, Prose, Source
 
 if TYPE_CHECKING:
@@ -17,6 +19,14 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST", "read_prose"]
 
+LONG = 350
+"""From this number of characters on, a report about a GPU names something of what it is about."""
+_SUBJECT = lazy.compile(
+    r"tensor|\btf\d?\b|keras|cuda|cudnn|gpu|nvidia|geforce|\brtx|\bgtx|tesla|quadro|graphics|显卡|显存|グラ"
+    r"|그래픽|видеокарт|gráfic|grafik|graphique|ekran kart|\boom\b|\btrain|batch|epoch|训练"
+    r"|illegal instruction",
+    re.IGNORECASE,
+)
 MOST = 6
 """The most causes that are kept of one report."""
 LEAST = 0.02
@@ -34,10 +44,12 @@ def read_prose(text: Text, printed: Collection[int] = ()) -> list[Fact]:
     said = sentences(text, printed)
     if not said:
         return []
+    size = sum(len(sentence.text) for sentence in said)
+    if size >= LONG and _SUBJECT.search(text.text) is None:
+        return []  # it is about something else
     from doctor.logs.prose.classify import read_sentences
 
     reading = read_sentences([sentence.text for sentence in said])
-    size = sum(len(sentence.text) for sentence in said)
     first = Source(text.name, said[0].line, said[0].text[:EVIDENCE_LIMIT])
     found: list[Fact] = [Prose(first, tuple(sentence.line for sentence in said if not sentence.quotes), size)]
     for code, probability in reading.ranked()[:MOST]:

@@ -147,15 +147,14 @@ SIGNATURES: tuple[Signature, ...] = (
             " nvidia.com/gpu|nvidia-container-runtime|nvidia-docker: |nvidia-container-cli|failed to inject"
             " cdi|unresolvable cdi devices"
         ),
-        r"could not select device driver [\"'\\]*(?P<driver>\w*)[\"'\\]* with capabilities|Unknown runtime"
-        r" specified nvidia"
-        r"|unknown or invalid runtime name: nvidia|The NVIDIA Driver was not detected|unknown flag: --gpus"
+        r"(?P<toolkit>could not select device driver [\"'\\]*\w*[\"'\\]* with capabilities"
+        r"|Unknown runtime specified nvidia|unknown or invalid runtime name: nvidia"
+        r"|nvidia-container-runtime(?:-hook)?[^\n]{0,60}(?:not found|no such file)"
+        r"|nvidia-docker: (?:command )?not found|nvidia-container-cli[^\n]{0,30}: (?:no such file|not found))"
+        r"|The NVIDIA Driver was not detected|unknown flag: --gpus"
         r"|could not find any nv files|could not find any (?:NVIDIA|nv) libraries|Insufficient"
         r" nvidia\.com/gpu"
-        r"|nvidia-container-runtime(?:-hook)?[^\n]{0,60}(?:not found|no such file)|nvidia-docker: (?:command"
-        r" )?not found"
-        r"|nvidia-container-cli: initialization error: load library failed"
-        r"|nvidia-container-cli[^\n]{0,30}: (?:no such file|not found)|unresolvable CDI devices",
+        r"|nvidia-container-cli: initialization error: load library failed|unresolvable CDI devices",
         'docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].',
     ),
     sig(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from doctor.case import Case
-from doctor.facts import Absent, CudaCallFailed, DriverVersion, KernelModule, LibraryNotLoaded
+from doctor.facts import Absent, CudaCallFailed, DriverVersion, Fact, KernelModule, LibraryNotLoaded
 from doctor.findings import Finding, Step, manual, shell
 from doctor.remedies import commands, containers
 from doctor.rules.driver.signs import cuinit, no_libcuda
@@ -37,7 +37,9 @@ def driver_libcuda_missing(case: Case) -> Iterator[Finding]:
     """
     facts = case.facts
     unknown = next(iter(facts.symptoms("smi-cuda-unknown")), None)
-    lib = no_libcuda(case) or facts.absent("libcuda") or unknown
+    # the stub that answers in libcuda's absence prints 303 (stream_executor/cuda/cuda_stub.cc)
+    stub = cuinit(case, "UNKNOWN_ERROR_303", "CUDA_ERROR_SHARED_OBJECT_INIT_FAILED")
+    lib = no_libcuda(case) or facts.absent("libcuda") or unknown or (stub if not case.container else None)
     if not _libcuda_answered(case):
         lib = lib or next(iter(facts.symptoms("libcuda-not-found")), None)
     kernel = next((d for d in facts.of(DriverVersion) if d.part in ("kernel", "any") and d.rank == 0), None)
@@ -49,12 +51,16 @@ def driver_libcuda_missing(case: Case) -> Iterator[Finding]:
         if lib is not None and not case.container and not facts.has("smi-not-found")
         else []
     )
-    answers = facts.symptoms("smi-works")[:1] if facts.kind == "report" and not case.container else []
+    answers: list[Fact] = []
+    if facts.kind == "report" and not case.container:
+        shown = [d for d in facts.of(DriverVersion) if "nvidia-smi" in d.source.text.lower()]
+        answers = [*facts.symptoms("smi-works")[:1], *shown[:1]]
     if registered(case) or lib is None or not (kernel or module or without_compute or nix or answers):
         return
     family = commands.linux_family(case)
     name = {"apt": "libnvidia-compute", "dnf": "nvidia-driver-cuda-libs"}.get(family, "")
-    branch = kernel.version.split(".")[0] if kernel else ""
+    driver = kernel or case.driver
+    branch = driver.version.split(".")[0] if driver else ""
     steps = []
     maker = (nix[0].get("maker") if nix else "") or "Nix"
     if nix:
@@ -68,6 +74,14 @@ def driver_libcuda_missing(case: Case) -> Iterator[Finding]:
                 "Ubuntu; on Debian the package is libcuda1",
                 platform="linux",
                 root=True,
+            )
+        )
+    elif name == "libnvidia-compute":
+        steps.append(
+            manual(
+                "Install libnvidia-compute-NNN, where NNN is the first part of the driver's version that"
+                " nvidia-smi shows (on Debian: libcuda1)",
+                platform="linux",
             )
         )
     elif name:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from doctor import validated
 from doctor.facts import EnvironmentKind
 from doctor.findings import Step, manual, shell
-from doctor.shell import Export, Joined, Literal, Path, piped, run, sequence
+from doctor.remedies import commands
+from doctor.shell import Export, Joined, Literal, Output, Path, piped, run, sequence
 
 if TYPE_CHECKING:
     from doctor.case import Case
@@ -77,6 +78,24 @@ def _at_activation(prefix: str, folders: Sequence[str]) -> list[Step]:
             "makes the loader search the folder whenever the environment is active",
         ),
         shell(run("conda", "activate", Path(prefix)), "runs it; start the program in that shell"),
+    ]
+
+
+def pip_folders(case: Case) -> list[Step]:
+    """Steps that make the loader search the folders into which pip installed NVIDIA's libraries, before any
+    other folder."""
+    listed = "import glob, nvidia; print(':'.join(glob.glob(list(nvidia.__path__)[0] + '/*/lib')))"
+    return [
+        shell(
+            piped(commands.pip(case, "list"), run("grep", "nvidia")),
+            "must list nvidia-cudnn and the others: else the program runs in an environment without them",
+            platform="linux",
+        ),
+        shell(
+            Export("LD_LIBRARY_PATH", Output(commands.run_python(case, listed))),
+            "makes the loader search pip's folders alone, in this shell",
+            platform="linux",
+        ),
     ]
 
 

@@ -22,7 +22,7 @@ from doctor.remedies import commands, libraries, starts
 from doctor.rules.driver.signs import cuinit
 from doctor.rules.libraries.building import building
 from doctor.rules.libraries.cudnn import cudnn_major
-from doctor.rules.libraries.loader_steps import named_to_the_loader, search_steps
+from doctor.rules.libraries.loader_steps import named_to_the_loader, pip_folders, search_steps
 from doctor.rules.libraries.stated import blamed_path, mismatched_pair
 from doctor.rules.libraries.toolkit import contains
 from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, other_files, table_rows, works
@@ -275,7 +275,7 @@ def _there_unnamed(case: Case, errors: Sequence[Fact]) -> Iterator[Finding]:
         tables=[] if build is None else [build],
         steps=[
             shell(commands.loading(case), "names the library that does not open"),
-            *search_steps(case),
+            *pip_folders(case),
         ],
         verify=commands.list_gpus(case),
     )

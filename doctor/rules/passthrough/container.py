@@ -149,11 +149,15 @@ def container_no_gpu(case: Case) -> Iterator[Finding]:
         return
     # the host runs its driver, and of its parts nothing came in
     neither = kernel is not None and facts.absent("device nodes") and facts.absent("libcuda")
-    steps, verify = containers.give_gpu(case)
+    no_toolkit = any(symptom.get("toolkit") for symptom in said)
+    steps, verify = containers.give_gpu(case, no_toolkit=no_toolkit)
     yield found(
         "container-no-gpu",
         (
-            "The container runtime could not give the container a GPU."
+            "Docker cannot give a container the GPU: the NVIDIA Container Toolkit is not installed on the"
+            " host, or not registered with docker."
+            if no_toolkit
+            else "The container runtime could not give the container a GPU."
             if said
             else (
                 "This container has no NVIDIA driver: it was started without the GPU. Installing a driver"
@@ -161,6 +165,7 @@ def container_no_gpu(case: Case) -> Iterator[Finding]:
             )
         ),
         [*said[:2], *signs[:3]],
+        title="Docker on this host has no NVIDIA Container Toolkit" if no_toolkit else "",
         confidence=(
             "certain" if said or neither or (lib is not None and "docker" in case.environments) else "likely"
         ),

@@ -221,9 +221,10 @@ SIGNATURES: tuple[Signature, ...] = (
         "tensorflow-version",
         glued(
             (*_FIELDS, "-macos", "_macos"),
-            (*" -(:`'\"", "is ", "ver", "v.", "v0", "v1", "v2", "release ", "0", "1", "2"),
+            (*" -(:`'\"[", "is ", "ver", "v.", "v0", "v1", "v2", "release ", "0", "1", "2"),
         ),
-        r"(?:(?<![\w/.])|^_)(?P<package>tensorflow(?:[-_](?:gpu|cpu|macos))?|tf)[ \-(:`'\"]{0,3}(?:is"
+        r"(?:(?<![\w/.])|^_)(?P<package>tensorflow(?:[-_](?:gpu|cpu|macos))?|tf)(?:\[[\w-]{1,20}\])?"
+        r"[ \-(:`'\"]{0,3}(?:is"
         rf" |version |ver\.? |release |v\. ?)?v?(?P<version>{RELEASE})(?![\w/]|\.\d)",
         "I use TensorFlow 2.3 with a GTX 1080",
         tensorflow(PROSE, package=True),
