@@ -200,7 +200,9 @@ def better_code(case: Case) -> Cure:
     the one in use."""
     build, best = case.build, recommendation(case)
     if build is None or best is None or best.build.version != build.version or case.platform == "windows":
-        return another_build(case)
+        cure = another_build(case)
+        old = case.tensorflow is not None and case.tensorflow.version.startswith("1.")
+        return cure.then(*_container(case, "tf1")) if old else cure
     if not case.capabilities:
         return Cure(
             (
@@ -253,16 +255,18 @@ def better_code(case: Case) -> Cure:
     return Cure((*steps, *driver_for(case, build)), build.version)
 
 
-def _container(case: Case) -> list[Step]:
-    """Steps for NVIDIA's container, as an alternative."""
+def _container(case: Case, kind: str = "sbsa") -> list[Step]:
+    """Steps for NVIDIA's container, as an alternative. kind: of the table nvidia_builds; "tf1" for code that
+    needs TensorFlow 1."""
     if case.container or case.platform not in (None, "linux", "wsl"):
         return []
-    found = nvidia_builds(case.tables.store, case.table_platform, "sbsa", case.capabilities)
-    line = code.list_gpus("2.17.0")
+    found = nvidia_builds(case.tables.store, case.table_platform, kind, case.capabilities)
+    line = code.list_gpus("1.15" if kind == "tf1" else "2.17.0")
     return [
         shell(
             run("docker", "run", "--rm", "--gpus", "all", row["image"], "python3", "-c", line),
-            f"or NVIDIA's own TensorFlow {row['tensorflow']} with CUDA {row['cuda']}"
+            f"or{', for code of TensorFlow 1,' if kind == 'tf1' else ''} NVIDIA's own TensorFlow"
+            f" {row['tensorflow']} with CUDA {row['cuda']}"
             + (f": {row['blackwell']}" if row.get("blackwell") else ""),
             platform="linux",
         )

@@ -235,3 +235,10 @@ def test_the_toolkit_comes_first_where_docker_lacks_it() -> None:
     assert steps[0].startswith("curl -fsSL https://nvidia.github.io/libnvidia-container")
     assert "sudo apt install nvidia-container-toolkit" in steps[1]
     assert steps[2].startswith("docker run --rm --gpus all")
+
+
+def test_code_of_tensorflow_1_on_a_new_card_is_led_to_nvidias_build_of_it() -> None:
+    for release, offered in (("1.15", True), ("2.2", False)):
+        verdict = diagnosed(f"TF {release}, RTX 3080, CUDA 10.1, the loss is NaN.\n").verdict
+        steps = " ".join(step.text for step in verdict.prescription)
+        assert ("nvcr.io/nvidia/tensorflow:23.03-tf1-py3" in steps) is offered
