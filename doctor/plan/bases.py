@@ -16,7 +16,7 @@ from doctor.facts import Source
 from doctor.findings import Finding, Step, shell
 from doctor.plan.asked import Asked, Wanted
 from doctor.plan.context import PlanContext
-from doctor.plan.edits import edited, with_requirements
+from doctor.plan.edits import editable, edited, with_requirements
 from doctor.plan.images import release_in
 from doctor.shell import run
 from doctor.tables import TensorFlowRelease, dotted
@@ -191,7 +191,7 @@ def _cure(
     step = shell(install, "TensorFlow with the CUDA and cuDNN that it opens, instead of that line").on(
         context.kind
     )
-    if line is None or line.manager != "pip":
+    if line is None or line.manager != "pip" or not editable(line):
         return (step,)
     return (
         replace(

@@ -5,23 +5,33 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from doctor import lazy
 from doctor.backports import removeprefix, removesuffix
 from doctor.errors import UsageError
+from doctor.facts import normalised
 from doctor.findings import Edit, Finding, Step, manual
-from doctor.plan.asked import Asked, Wanted
+from doctor.plan.asked import Asked, Wanted, requirement
 from doctor.plan.context import PlanContext
 from doctor.plan.plans import Outcome, Plan, make_plans
 from doctor.plan.version_request import VersionRequest
 from doctor.shell import one_line, sh_argument
 from doctor.values import replace
 
+_ENTRY = lazy.compile(
+    r"""["']?[\w.-]{1,200}["']?\s*=\s*(?:"[^"]*"|'[^']*'|\{(?:\s*(?:version|extras)\s*=\s*"""
+    r"""(?:"[^"]*"|'[^']*'|\[[^]]*\])\s*,?)*\s*\})(?P<comment>\s*#.*)?"""
+)
+"""An entry of a table whose keys are packages: the version alone, or with extras."""
 
-def replaced(line: Asked, requirement: str | Sequence[str], name: str, why: str = "") -> Step:
-    """An edit that replaces the requirement in a line. name: the file, if the line does not name its own."""
-    requirements = [requirement] if isinstance(requirement, str) else list(requirement)
-    text = with_requirements(line, [wanted for wanted in requirements if wanted])
-    step = manual(f"{line.file or name}, line {line.line}: {text}", why or f"in place of: {line.text}")
-    return replace(step, edit=edited(line, text, name))
+
+def replaced(line: Asked, wanted: str | Sequence[str], name: str, why: str = "") -> Step:
+    """An edit that replaces the requirement in a line; only a sentence if the line is not `editable`. name:
+    the file, if the line does not name its own."""
+    requirements = [wanted] if isinstance(wanted, str) else wanted
+    text = with_requirements(line, [one for one in requirements if one])
+    shown = f"these {text.count(chr(10)) + 1} lines\n{text}" if "\n" in text else text
+    step = manual(f"{line.file or name}, line {line.line}: {shown}", why or f"in place of: {line.text}")
+    return replace(step, edit=edited(line, text, name)) if editable(line) else step
 
 
 def edited(line: Asked, text: str, name: str) -> Edit:
@@ -42,11 +52,35 @@ def left_out(line: Asked, name: str, why: str) -> Step:
     return replace(step, edit=edited(line, "", name)) if alone else step
 
 
+def editable(line: Asked) -> bool:
+    """Whether a line can hold another requirement: it has no hash, which belongs to one release, and if its
+    table makes the name a key (Poetry, Pipfile, pixi), no more than a version and extras."""
+    if " --hash" in line.text:
+        return False
+    named = line.manager != "pip" or normalised(line.word).startswith(line.name)
+    return named or _ENTRY.fullmatch(line.text) is not None
+
+
+def _entry(wanted: str) -> str:
+    """A requirement as an entry of such a table."""
+    line = requirement(wanted, 0)
+    if line is None or not line.extras:
+        return f'{line.name} = "{line.specifier}"' if line else wanted
+    extras = ", ".join(f'"{extra}"' for extra in line.extras)
+    return f'{line.name} = {{version = "{line.specifier}", extras = [{extras}]}}'
+
+
 def with_requirements(line: Asked, requirements: Sequence[str]) -> str:
-    """The text of a line with other requirements, each in quotes if a shell reads the line."""
+    """The text of a line with other requirements: each in quotes if a shell reads the line; each in a line of
+    its own in requirements.txt and in a YAML list."""
     text, word = line.text, line.word
+    entry = None if line.shell or normalised(word).startswith(line.name) else _ENTRY.fullmatch(text)
+    if entry:
+        return "\n".join(_entry(wanted) for wanted in requirements) + (entry["comment"] or "")
     at = text.find(word) if word else -1
     before, after = (text[:at], text[at + len(word) :]) if at >= 0 else ("", "")
+    if requirements and not line.shell and (not before or line.text.startswith("- ")):
+        return "\n".join(f"{before}{wanted}{after}".strip() for wanted in requirements)
     mark = next((quote for quote in "'\"" if before.endswith(quote) and after.startswith(quote)), "")
     if line.shell:
         before, after = removesuffix(before, mark), removeprefix(after, mark)

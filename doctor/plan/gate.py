@@ -159,8 +159,8 @@ def edits_of(finding: Finding) -> list[Edit]:
 
 
 def _with(text: str, edit: Edit) -> str:
-    """The text with one line changed; unchanged if the line is not the one that the fix was made for, such as
-    one that continues in the next."""
+    """The text with one line changed, into several if the fix has several; unchanged if the line is not the
+    one that the fix was made for, such as one that continues in the next."""
     lines = text.splitlines(keepends=True)
     if edit.line > len(lines):
         return text
@@ -170,5 +170,8 @@ def _with(text: str, edit: Edit) -> str:
     comment = body[len(edit.old) :] if body.startswith(edit.old) else None
     if comment is None or (comment and not re.match(r"\s+#", comment)):
         return text
-    lines[edit.line - 1] = f"{indent}{edit.new}{comment}{end}" if edit.new else ""
+    first, *more = edit.new.split("\n")
+    between = end or ("\r\n" if "\r\n" in text else "\n")
+    new = between.join((f"{first}{comment}", *more))
+    lines[edit.line - 1] = re.sub(r"(?m)^", indent, new) + end if edit.new else ""
     return "".join(lines)

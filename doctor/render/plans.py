@@ -142,7 +142,9 @@ def text(outcome: Outcome, *, width: int = 80, colour: bool = False, verbose: bo
             lines += _wrapped(f"table: {ref}", width, "  ")
         for step in finding.prescription:
             if step.kind == "manual":  # commands stand in the plans
-                lines += _wrapped(f"cure: {step.text}" + (f" ({step.why})" if step.why else ""), width, "  ")
+                head, *more = block(step.text).split("\n")
+                lines += _wrapped(f"cure: {head}" + (f" ({step.why})" if step.why else ""), width, "  ")
+                lines += [f"      {row}" for row in more]
         lines.append("")
     if not outcome.plans:
         return "\n".join([*lines, "There is no plan for this platform."])
@@ -216,7 +218,8 @@ def markdown(outcome: Outcome) -> str:
         lines += [
             f"- seen: {source}{f': `{source.text}`' if source.text else ''}" for source in finding.evidence
         ]
-        lines += [f"- fix: {step.text}" for step in finding.prescription if step.kind == "manual"] + [""]
+        fixes = [step.text.replace("\n", "\n  - ") for step in finding.prescription if step.kind == "manual"]
+        lines += [f"- fix: {text}" for text in fixes] + [""]
     for number, plan in enumerate(outcome.plans, 1):
         lines += [f"## Plan {number}: {plan.package} {plan.tensorflow} {ROUTE_NAMES[plan.route]}", ""]
         lines += (

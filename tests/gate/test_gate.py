@@ -239,6 +239,56 @@ def test_file_that_is_not_utf8_is_never_rewritten(tmp_path: Path) -> None:
     assert cured(request(path), held(path)) == []
 
 
+ENVIRONMENT = """dependencies:
+  - python=3.10
+  - pip:
+      - "tensorflow-gpu==2.12.0"  # the GPU build
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "first"),
+    [
+        ("requirements.txt", "tensorflow-gpu==2.12.0\n", "tensorflow==2.12.0"),
+        ("requirements.txt", "tensorflow-gpu==2.12.0", "tensorflow==2.12.0"),
+        ("environment.yml", ENVIRONMENT, '      - "tensorflow==2.12.0"  # the GPU build'),
+        ("Pipfile", '[packages]\ntensorflow-gpu = "==2.12.0"\n', 'tensorflow = "==2.12.0"'),
+    ],
+)
+def test_fix_with_several_requirements_has_one_in_each_line(
+    tmp_path: Path, name: str, text: str, first: str
+) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    (change,) = cured(request(path), held(path))
+    new = change.after.splitlines()[len(text.splitlines()) - 1 :]
+    assert new[0] == first
+    assert sum("nvidia-" in row for row in new) == len(new) - 1 == 7
+    assert all(row.count("==") == 1 for row in new)
+    path.write_text(change.after)
+    assert held(path).exit_code == 0
+
+
+def test_plan_prints_a_cure_of_several_lines_as_lines(cli: Cli, tmp_path: Path) -> None:
+    (path,) = written(tmp_path, good="tensorflow-gpu==2.12.0\n")
+    rows = [row.strip() for row in cli("plan", "-r", str(path), *MACHINE).stdout.decode().splitlines()]
+    assert {"tensorflow==2.12.0", "nvidia-cudnn-cu11==8.7.0.84"} <= set(rows)
+
+
+def test_poetry_keeps_its_own_form(tmp_path: Path) -> None:
+    path = tmp_path / "pyproject.toml"
+    path.write_text('[tool.poetry.dependencies]\npython = ">=3.9,<3.12"\ntensorflow = "2.16.2"  # GPU\n')
+    (change,) = cured(request(path), held(path))
+    assert change.after.splitlines()[2] == (
+        'tensorflow = {version = "==2.16.2", extras = ["and-cuda"]}  # GPU'
+    )
+
+
+def test_line_with_a_hash_is_left_alone(tmp_path: Path) -> None:
+    (path,) = written(tmp_path, good=f"tensorflow==2.16.2 --hash=sha256:{'0' * 64}\n")
+    assert cured(request(path), held(path)) == []
+
+
 @pytest.mark.slow
 def test_pre_commit_runs_the_hook(tmp_path: Path) -> None:
     """With the real client, which installs this project for itself, from the package index."""
