@@ -54,7 +54,7 @@ class Asked:
     optional group (at most one group is installed); file: the file that holds it, if not the file that was
     read first; address: the URL or path that it comes from, if not the package index; word: the requirement
     as written in the line; build: the build string of a conda package; shell: whether a shell reads the
-    line."""
+    line; end: number and text of the last line of its instruction in a Dockerfile."""
 
     name: str
     specifier: str
@@ -69,6 +69,7 @@ class Asked:
     word: str = ""
     build: str = ""
     shell: bool = False
+    end: tuple[int, str] = (0, "")
 
 
 @dataclass(frozen=True)
@@ -100,9 +101,10 @@ class Service:
 class Wanted:
     """The content of a file: requirements, and the Python or image that it fixes, each with its line.
     brings_cuda: whether a command of a Dockerfile's last stage names CUDA, cuDNN or NVIDIA's packages;
-    brings_python: whether one installs another Python than that of the image's system. includes: the files
-    after -r; constraints: the files after -c. indexes: other package indexes. unread: lines that could not be
-    judged. locked: an installer's resolver chose every version. services: those of a compose file."""
+    brings_python: whether one installs another Python than that of the image's system. finds_libraries:
+    whether it makes links to pip's CUDA libraries or puts their folders on LD_LIBRARY_PATH. includes: the
+    files after -r; constraints: the files after -c. indexes: other package indexes. unread: lines that could
+    not be judged. locked: an installer's resolver chose every version. services: those of a compose file."""
 
     requirements: tuple[Asked, ...] = ()
     python: Asked | None = None
@@ -115,6 +117,7 @@ class Wanted:
     unread: tuple[Unread, ...] = ()
     locked: bool = False
     services: tuple[Service, ...] = ()
+    finds_libraries: bool = False
 
 
 def normal(name: str) -> str:

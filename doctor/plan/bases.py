@@ -26,7 +26,7 @@ _TAG = lazy.compile(r"(?:^|/)nvidia/cuda:(?P<cuda>\d+\.\d+)(?:\.\d+)*(?P<cudnn>-
 _COMPLETE = lazy.compile(
     r"(?:^|/)(?:tensorflow/tensorflow:\S{0,120}gpu|nvcr\.io/nvidia/(?!cuda)|nvidia/tensorflow)"
 )
-_OF_CUDA = lazy.compile(r"nvidia-c(u|udnn)|cudatoolkit|cuda|cudnn")
+OF_CUDA = lazy.compile(r"nvidia-c(u|udnn)|cudatoolkit|cuda|cudnn")
 CUDNN_9_UNNUMBERED = (12, 4)
 
 
@@ -36,7 +36,7 @@ def brings_cuda(asked: Sequence[Asked], wanted: Wanted) -> bool:
         wanted.image is not None
         and (_TAG.search(wanted.image.name) or _COMPLETE.search(wanted.image.name)) is not None
     )
-    return wanted.brings_cuda or of_image or any(_OF_CUDA.match(other.name) for other in asked)
+    return wanted.brings_cuda or of_image or any(OF_CUDA.match(other.name) for other in asked)
 
 
 def libraries_of(
@@ -49,7 +49,7 @@ def libraries_of(
         or context.platform != "linux-x86_64"
     ):
         return []
-    if any(_OF_CUDA.match(other.name) for other in asked):
+    if any(OF_CUDA.match(other.name) for other in asked):
         return []
     here = Source(line.file or name, line.line, line.text)
     image = wanted.image

@@ -21,6 +21,9 @@ _VARIABLE = lazy.compile(r"\$(?:(\w{1,80})|\{(\w{1,80})(?::?-([^}]{0,200}))?\})"
 _PYTHON = lazy.compile(r"python-?3?\.\d+|python=|\buv\b|conda|mamba|pyenv|deadsnakes|Python-3")
 """Matches commands that may install another Python than the image's system has: python3.9, uv venv, conda
 create."""
+_OF_PIP = lazy.compile(r"nvidia-[\w-]{1,60}-cu\d+|and-cuda")
+_FOLDERS = lazy.compile(r"(?:site|dist)-packages|nvidia/[\w*]{1,40}/lib")
+_FINDS = lazy.compile(r"symlink|\bln\s|ld\.so\.conf|ldconfig|LD_LIBRARY_PATH")
 _HEREDOC = lazy.compile(r"<<-?[\"']?(\w+)[\"']?")
 _PIP = lazy.compile(r"(?:.*/)?pip[\d.]*")
 VALUE = 200
@@ -77,6 +80,7 @@ class _Stage:
     constraints: list[str] = field(default_factory=list)
     brings_cuda: bool = False
     brings_python: bool = False
+    finds_libraries: bool = False
     values: dict[str, str] = field(default_factory=dict)
 
     def heir(self) -> _Stage:
@@ -111,8 +115,14 @@ def dockerfile(lines: Sequence[str]) -> Wanted:
                 (stage.values if began else globals_)[key] = _filled(value, {**globals_, **stage.values})
                 if began and name == "ARG" and not value:
                     stage.values[key] = globals_.get(key, "")
+                if key == "LD_LIBRARY_PATH" and _FOLDERS.search(value):
+                    stage.finds_libraries = True
         elif name == "RUN":
-            stage.brings_cuda = stage.brings_cuda or re.search(r"(?i)cuda|cudnn|nvidia", rest) is not None
+            if _FOLDERS.search(rest) and _FINDS.search(rest):
+                stage.finds_libraries = True
+            stage.brings_cuda = stage.brings_cuda or (
+                re.search(r"(?i)cuda|cudnn|nvidia", _OF_PIP.sub("", rest)) is not None
+            )
             stage.brings_python = stage.brings_python or _PYTHON.search(rest) is not None
             _run(_Command(_filled(rest, stage.values), lines[first - 1 : last], first), stage)
     return Wanted(
@@ -125,6 +135,7 @@ def dockerfile(lines: Sequence[str]) -> Wanted:
         tuple(stage.constraints),
         tuple(stage.indexes),
         tuple(stage.unread),
+        finds_libraries=stage.finds_libraries,
     )
 
 
@@ -302,7 +313,8 @@ def _arguments(words: list[str], manager: str, command: _Command, stage: _Stage)
             number, line = command.place(word)
             found = match_spec(word, number, line) if manager == "conda" else _requirement(word, number, line)
             if isinstance(found, Asked):
-                stage.asked.append(replace(found, word=word, shell=command.shell))
+                last = command.first + len(command.lines) - 1, command.lines[-1].strip()
+                stage.asked.append(replace(found, word=word, shell=command.shell, end=last))
             elif isinstance(found, Unread):
                 stage.unread.append(found)
             elif CONCERNS.search(word):

@@ -25,6 +25,7 @@ from doctor.plan.requirements import read
 from doctor.plan.resolution import Solver, counts
 from doctor.plan.specifiers import together
 from doctor.plan.unexamined import not_examined, others, unexamined
+from doctor.plan.unlinked import unlinked
 from doctor.plan.version_request import VersionRequest
 from doctor.tables import TensorFlowRelease, dotted
 from doctor.tables.ordering import is_final, order
@@ -262,6 +263,9 @@ def _line(
     if wanted.image is not None:
         findings = in_dockerfile(findings, judged, line, wanted, name)
         judged = replace(judged, findings=tuple(in_dockerfile(judged.findings, judged, line, wanted, name)))
+    if not context.version_request.cpu:
+        left_over = [r for r in releases if mates is None or r.version not in mates.excluded]
+        findings += unlinked(line, left_over, asked, wanted, inside, name)
     return findings, judged, unread_lines
 
 

@@ -116,8 +116,9 @@ def cured(request: Request, before: Gate) -> list[Change]:
 
     Raises InputError.
     """
+    kept: dict[str, str] = {}
     changed: dict[str, str] = {}
-    current = list(before.files)
+    best = current = list(before.files)
     for _ in range(ROUNDS):
         tried = dict(changed)
         for edit in _edits(current):
@@ -125,11 +126,10 @@ def cured(request: Request, before: Gate) -> list[Change]:
             tried[edit.file] = _with(text, edit)
         if tried == changed:
             break
-        after = list(_judged(before.context, request.requirements, tried))
-        if _faults(after) >= _faults(current):
-            break
-        current, changed = after, tried
-    found = [Change(name, read_text(name), text) for name, text in changed.items()]
+        current, changed = list(_judged(before.context, request.requirements, tried)), tried
+        if _faults(current) < _faults(best):  # a fix may reveal as many faults as it removes, for a round
+            best, kept = current, changed
+    found = [Change(name, read_text(name), text) for name, text in kept.items()]
     return [change for change in found if change.after != change.before and "\ufffd" not in change.before]
 
 
@@ -172,6 +172,7 @@ def _with(text: str, edit: Edit) -> str:
         return text
     first, *more = edit.new.split("\n")
     between = end or ("\r\n" if "\r\n" in text else "\n")
-    new = between.join((f"{first}{comment}", *more))
-    lines[edit.line - 1] = re.sub(r"(?m)^", indent, new) + end if edit.new else ""
+    continues = edit.line > 1 and lines[edit.line - 2].rstrip().endswith("\\")  # what follows is not indented
+    rows = (f"{indent}{first}{comment}", *(row if continues else f"{indent}{row}" for row in more))
+    lines[edit.line - 1] = between.join(rows) + end if edit.new else ""
     return "".join(lines)

@@ -83,12 +83,14 @@ def link_command(python: Sequence[Word], libraries: Sequence[tuple[str, str]], i
     that the loader finds pip's libraries; libraries: each a path under site-packages. python: how that Python
     is started.
 
-    The Python itself finds its site-packages, so that the line works in every environment and shell.
+    The Python itself finds the site-packages with TensorFlow (Debian's pip installs elsewhere than purelib),
+    so that the line works in every environment and shell.
     """
     up = "/".join([".."] * (into.count("/") + 1))
     named = " ".join(f"{folder}/{library}" for library, folder in libraries)
     code = (
-        "import os, sysconfig; os.chdir(sysconfig.get_path('purelib')); "
+        "import os, importlib.util as u; d = os.path.dirname; "
+        "os.chdir(d(d(u.find_spec('tensorflow').origin))); "
         f"[os.path.lexists(t) or os.symlink('{up}/' + p, t) for p in '{named}'.split() "
         f"for t in ['{into}/' + os.path.basename(p)]]"
     )

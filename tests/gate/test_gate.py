@@ -289,6 +289,70 @@ def test_line_with_a_hash_is_left_alone(tmp_path: Path) -> None:
     assert cured(request(path), held(path)) == []
 
 
+BASE = "FROM nvidia/cuda:12.2.0-base-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\n"
+RUNTIME = "FROM nvidia/cuda:11.2.2-cudnn8-runtime-ubuntu20.04\n"
+BY_NAME = (
+    "RUN pip3 install tensorflow==2.10 nvidia-cublas-cu11==11.11.3.6 nvidia-cudnn-cu11==8.7.0.84 'numpy<2'\n"
+)
+FOLDER = "/usr/local/lib/python3.10/dist-packages/nvidia/cudnn/lib"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "result"),
+    [
+        ("requirements.txt", "tensorflow[and-cuda]==2.16.1\n", "warning"),
+        ("requirements.txt", "tensorflow[and-cuda]==2.21.0\n", "warning"),
+        ("requirements.txt", "tensorflow[and-cuda]>=2.16\n", "warning"),
+        ("requirements.txt", "tensorflow[and-cuda]>=2.16,<2.21\n", ""),
+        ("requirements.txt", "tensorflow==2.10\nnvidia-cudnn-cu11==8.7.0.84\nnumpy<2\n", "warning"),
+        ("Dockerfile", "FROM python:3.11\nRUN pip install 'tensorflow[and-cuda]==2.21.0'\n", "error"),
+        ("Dockerfile", BASE + BY_NAME, "error"),
+        ("Dockerfile", RUNTIME + BY_NAME, ""),
+        ("Dockerfile", f"{BASE}{BY_NAME}ENV LD_LIBRARY_PATH={FOLDER}\n", ""),
+    ],
+)
+def test_build_that_does_not_find_the_libraries_of_pip(
+    tmp_path: Path, name: str, text: str, result: str
+) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    found = [f for f in held(path).whole.findings if f.code == "library-path"]
+    assert [f.severity for f in found] == ([result] if result else [])
+    assert all(any(step.kind == "manual" for step in f.prescription) for f in found)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("tensorflow[and-cuda]==2.16.1", "tensorflow[and-cuda]==2.16.2"),
+        ("tensorflow[and-cuda]==2.21.0", "tensorflow[and-cuda]==2.20.0"),
+        ("tensorflow[and-cuda]>=2.16", "tensorflow[and-cuda]>=2.16,!=2.21.0"),
+    ],
+)
+def test_fix_takes_a_release_that_finds_the_libraries_of_pip(tmp_path: Path, before: str, after: str) -> None:
+    (path,) = written(tmp_path, good=f"{before}\n")
+    (change,) = cured(request(path), held(path))
+    assert change.after == f"{after}\n"
+
+
+def test_fixed_dockerfile_makes_links_that_lead_to_the_libraries(tmp_path: Path) -> None:
+    path = tmp_path / "Dockerfile"
+    path.write_text(f"{BASE}RUN pip3 install tensorflow==2.10 \\\n    pandas\nCMD python3\n")
+    (change,) = cured(request(path), held(path))
+    path.write_text(change.after)
+    assert held(path).exit_code == 0
+    assert not [f for f in held(path).whole.findings if f.severity != "info"]
+    *_, links, last = change.after.splitlines()
+    assert (links[:12], last) == ("RUN python3 ", "CMD python3")
+    site = tmp_path / "site"
+    for name in ("tensorflow/__init__.py", "nvidia/cudnn/lib/libcudnn.so.8"):
+        (site / name).parent.mkdir(parents=True)
+        (site / name).write_text("")
+    env = {**os.environ, "PYTHONPATH": str(site)}
+    subprocess.run(["sh", "-c", links[4:]], env=env, check=True, timeout=30)
+    assert (site / "tensorflow" / "libcudnn.so.8").resolve() == site / "nvidia/cudnn/lib/libcudnn.so.8"
+
+
 @pytest.mark.slow
 def test_pre_commit_runs_the_hook(tmp_path: Path) -> None:
     """With the real client, which installs this project for itself, from the package index."""

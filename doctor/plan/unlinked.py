@@ -1,0 +1,144 @@
+"""Finds builds whose CUDA libraries pip installs into folders that the build does not search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from doctor.compat import Situation, runs_with_cuda, traps_of
+from doctor.compat.software import cuda_major
+from doctor.compat.workarounds import Link, for_pip_libraries
+from doctor.facts import Source
+from doctor.findings import Finding, Step, manual
+from doctor.plan.asked import Asked, Wanted
+from doctor.plan.bases import OF_CUDA, libraries_of
+from doctor.plan.context import PlanContext
+from doctor.plan.edits import edited, replaced
+from doctor.remedies.installation import Installation, link_steps, with_libraries
+from doctor.tables import TensorFlowRelease
+from doctor.tables.ordering import is_final, order
+from doctor.tables.versions import minor
+from doctor.values import replace
+
+
+def unlinked(
+    line: Asked,
+    releases: Sequence[TensorFlowRelease],
+    asked: Sequence[Asked],
+    wanted: Wanted,
+    context: PlanContext,
+    name: str,
+) -> list[Finding]:
+    """The finding that the release which pip takes for a line does not find pip's libraries; none if the file
+    makes links or sets LD_LIBRARY_PATH for them, or if the image or the machine has libraries of its own.
+
+    releases: those that all lines allow, oldest first.
+    """
+    fit = [r for r in releases if not context.python or not r.pythons or context.python in r.pythons]
+    if not fit or context.platform != "linux-x86_64" or wanted.finds_libraries:
+        return []
+    build = fit[-1]
+    links = _links(line, build, asked, context)
+    if not links or _elsewhere(line, build, wanted, context, name):
+        return []
+    folders = ", ".join(dict.fromkeys(link.folder for link in links))
+    names = ", ".join(link.library for link in links if not link.library.startswith("libcudnn_"))
+    ways = link_steps(Installation(build, links=links), ("python3",), "linux")
+    severity = "warning" if wanted.image is None else "error"  # nothing outside an image's file changes it
+    traps = traps_of(build, _situation(context), context.tables, "libraries")
+    return [
+        Finding(
+            "library-path",
+            severity,
+            f"{build.requirement} does not find the libraries that pip installs",
+            f"pip takes {build.requirement} for this line and puts {names} into {folders} (under"
+            " site-packages). The RUNPATH of the build leaves out"
+            f" {'these folders' if ',' in folders else 'this folder'}: unless LD_LIBRARY_PATH names"
+            f" {'them' if ',' in folders else 'it'} or links lead there, no GPU is registered.",
+            (Source(line.file or name, line.line, line.text),),
+            (*(trap.ref for trap in traps if trap.verdict == "no"), build.ref),
+            (
+                *_edits(line, fit, ways, asked, wanted, context, name),
+                manual(
+                    f"Put {folders} (under site-packages) on LD_LIBRARY_PATH",
+                    "or make links in the environment; the plan with this release shows the command",
+                ),
+                *ways,
+            ),
+        )
+    ]
+
+
+def _situation(context: PlanContext) -> Situation:
+    return Situation(
+        context.platform, context.python, capabilities=context.capabilities, route="pip-and-cuda"
+    )
+
+
+def _links(
+    line: Asked, build: TensorFlowRelease, asked: Sequence[Asked], context: PlanContext
+) -> tuple[Link, ...]:
+    """The links that a build needs to the libraries of its extra, or of NVIDIA's packages that lines name."""
+    links = for_pip_libraries(build, _situation(context), context.tables).links if build.gpu else ()
+    if "and-cuda" in line.extras and build.extras.get("and-cuda"):
+        return links
+    named = {a.name for a in asked if a.manager == "pip" and OF_CUDA.match(a.name)}
+    major = cuda_major(build, context.tables)
+    rows = [context.tables.pip_library(link.library, major) for link in links]
+    folders = {row.folder for row in rows if row is not None and row.package in named}
+    return tuple(link for link in links if link.folder in folders)
+
+
+def _elsewhere(
+    line: Asked, build: TensorFlowRelease, wanted: Wanted, context: PlanContext, name: str
+) -> bool:
+    """Whether the image or the machine has the libraries, too."""
+    if wanted.image is None and context.cuda is not None:
+        return runs_with_cuda(build, context.cuda, context.tables).verdict != "no"
+    return not libraries_of(replace(line, extras=()), build, [], wanted, context, name)
+
+
+def _edits(
+    line: Asked,
+    fit: Sequence[TensorFlowRelease],
+    ways: Sequence[Step],
+    asked: Sequence[Asked],
+    wanted: Wanted,
+    context: PlanContext,
+    name: str,
+) -> Iterator[Step]:
+    """The change of the file: a RUN with the links; otherwise a release that needs none, if TensorFlow's
+    extra brings the libraries."""
+    if wanted.image is not None and line.end[0]:
+        number, text = line.end
+        new = "\n".join((text, *(f"RUN {step.text}" for step in ways)))
+        step = manual(f"{name}, line {number}: these {len(ways) + 1} lines\n{new}", ways[0].why)
+        yield replace(step, edit=edited(replace(line, line=number, text=text), new, name))
+        return
+    if "and-cuda" not in line.extras:
+        return
+    build = fit[-1]
+    worse = [r for r in fit if _links(line, r, asked, context)]
+    free = next((r for r in reversed(fit) if r not in worse and r.extras.get("and-cuda")), None)
+    if free is not None:
+        less = [f"!={r.version}" for r in worse if order(r.version) > order(free.version)]
+        specifier = ",".join((*([line.specifier] if line.specifier else []), *less))
+        extras = ",".join(line.extras)
+        why = f"in place of: {line.text}; {free.version} finds pip's libraries by itself"
+        yield replaced(line, f"{line.name}[{extras}]{specifier}", name, why)
+        return
+    for other in sorted(
+        (r for r in context.releases if r.package == line.name and is_final(r.version) and not r.yanked),
+        key=lambda r: (minor(r.version) == minor(build.version), order(r.version)),
+        reverse=True,
+    ):
+        if order(other.version) > order(build.version) and minor(other.version) != minor(build.version):
+            continue
+        found = with_libraries(other, _situation(context), context.tables)
+        if found is None or found.links or not found.extra:
+            continue
+        if context.python and other.pythons and context.python not in other.pythons:
+            continue
+        known = {f"{a.name}{a.specifier}" for a in asked}
+        why = f"in place of: {line.text}; {other.version} finds pip's libraries by itself"
+        yield replaced(line, [r for r in found.requirements if r not in known], name, why)
+        return
