@@ -91,8 +91,8 @@ def request_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Exit code 0; 1 if the request cannot work on the machine as it is; with --check or --resolve, 3 if that
-    could not be examined. Raises UsageError and InputError."""
+    """Exit code 0; 1 if the request cannot work on the machine as it is; 3 if a file could not be examined.
+    Raises UsageError and InputError."""
     args.requirements = [*(args.requirements or ()), *args.files]
     if (args.resolve or args.fix) and not args.requirements:
         option = "--resolve" if args.resolve else "--fix"
@@ -113,7 +113,7 @@ def run(args: argparse.Namespace) -> int:
     show(outcome, args)
     if not outcome.works:
         return 1
-    return UnableError.exit_code if outcome.unexamined and args.resolve else 0
+    return UnableError.exit_code if outcome.unexamined else 0
 
 
 def _gate(args: argparse.Namespace) -> int:
@@ -134,17 +134,28 @@ def _gate(args: argparse.Namespace) -> int:
 
 
 def _fix(args: argparse.Namespace) -> int:
-    """Show the fixes as a diff; with --yes, write them. The exit code describes the files after that."""
+    """Show the fixes as a diff; with --yes, write them. Standard error says why each line changes and what no
+    fix removes. The exit code describes the files on the disk after that."""
     from doctor.files import cannot_write, write_whole
-    from doctor.plan.gate import cured
+    from doctor.plan.gate import cured, left_over
     from doctor.printable import block, say
     from doctor.render.output import destination
     from doctor.render.plans import hidden
 
     found = _judged(args)
     changes = cured(_request(args), found)
+    after = left_over(_request(args), found, changes)
     with destination(args.output) as out:
         out.write(hidden("".join(block(change.diff()) for change in changes), shared=False))
+    if not args.quiet:
+        for reason in (reason for change in changes for reason in change.reasons):
+            say(reason)
+        open_ = [f for f in after.whole.findings if f.severity != "info"]
+        for finding in open_:
+            cures = [s.text for s in finding.prescription if s.kind == "manual" and s.edit is None]
+            say(f"Not fixed: {finding.evidence[0]}: {'. '.join((finding.title, *cures))} [{finding.code}]")
+        if not changes and not open_:
+            say("There is nothing to fix.")
     if not args.yes:
         if changes and not args.quiet and not args.diff:
             say("Nothing was written: --yes writes it.")
@@ -154,7 +165,7 @@ def _fix(args: argparse.Namespace) -> int:
             write_whole(change.name, change.after.encode("utf-8"))
         except OSError as error:
             raise cannot_write(change.name, error) from error
-    return _judged(args).exit_code
+    return after.exit_code
 
 
 def _judged(args: argparse.Namespace) -> Gate:

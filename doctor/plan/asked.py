@@ -101,8 +101,8 @@ class Service:
 class Wanted:
     """The content of a file: requirements, and the Python or image that it fixes, each with its line.
     brings_cuda: whether a command of a Dockerfile's last stage names CUDA, cuDNN or NVIDIA's packages;
-    brings_python: whether one installs another Python than that of the image's system. finds_libraries:
-    whether it makes links to pip's CUDA libraries or puts their folders on LD_LIBRARY_PATH. includes: the
+    brings_python: whether one installs another Python than that of the image's system. found: the folders of
+    pip's CUDA libraries that it links to or puts on LD_LIBRARY_PATH ("cudnn"; "*" for all). includes: the
     files after -r; constraints: the files after -c. indexes: other package indexes. unread: lines that could
     not be judged. locked: an installer's resolver chose every version. services: those of a compose file."""
 
@@ -117,7 +117,7 @@ class Wanted:
     unread: tuple[Unread, ...] = ()
     locked: bool = False
     services: tuple[Service, ...] = ()
-    finds_libraries: bool = False
+    found: tuple[str, ...] = ()
 
 
 def normal(name: str) -> str:

@@ -22,7 +22,8 @@ _PYTHON = lazy.compile(r"python-?3?\.\d+|python=|\buv\b|conda|mamba|pyenv|deadsn
 """Matches commands that may install another Python than the image's system has: python3.9, uv venv, conda
 create."""
 _OF_PIP = lazy.compile(r"nvidia-[\w-]{1,60}-cu\d+|and-cuda")
-_FOLDERS = lazy.compile(r"(?:site|dist)-packages|nvidia/[\w*]{1,40}/lib")
+_FOLDERS = lazy.compile(r"nvidia/(\w{1,40})/lib")
+_SOME = lazy.compile(r"(?:site|dist)-packages|nvidia/\S{1,40}/lib")
 _FINDS = lazy.compile(r"symlink|\bln\s|ld\.so\.conf|ldconfig|LD_LIBRARY_PATH")
 _HEREDOC = lazy.compile(r"<<-?[\"']?(\w+)[\"']?")
 _PIP = lazy.compile(r"(?:.*/)?pip[\d.]*")
@@ -80,7 +81,7 @@ class _Stage:
     constraints: list[str] = field(default_factory=list)
     brings_cuda: bool = False
     brings_python: bool = False
-    finds_libraries: bool = False
+    found: list[str] = field(default_factory=list)
     values: dict[str, str] = field(default_factory=dict)
 
     def heir(self) -> _Stage:
@@ -93,6 +94,7 @@ class _Stage:
             includes=[*self.includes],
             constraints=[*self.constraints],
             values=dict(self.values),
+            found=[*self.found],
         )
 
 
@@ -115,11 +117,9 @@ def dockerfile(lines: Sequence[str]) -> Wanted:
                 (stage.values if began else globals_)[key] = _filled(value, {**globals_, **stage.values})
                 if began and name == "ARG" and not value:
                     stage.values[key] = globals_.get(key, "")
-                if key == "LD_LIBRARY_PATH" and _FOLDERS.search(value):
-                    stage.finds_libraries = True
+                stage.found += _folders(value) if key == "LD_LIBRARY_PATH" else []
         elif name == "RUN":
-            if _FOLDERS.search(rest) and _FINDS.search(rest):
-                stage.finds_libraries = True
+            stage.found += _folders(rest) if _FINDS.search(rest) else []
             stage.brings_cuda = stage.brings_cuda or (
                 re.search(r"(?i)cuda|cudnn|nvidia", _OF_PIP.sub("", rest)) is not None
             )
@@ -135,8 +135,13 @@ def dockerfile(lines: Sequence[str]) -> Wanted:
         tuple(stage.constraints),
         tuple(stage.indexes),
         tuple(stage.unread),
-        finds_libraries=stage.finds_libraries,
+        found=tuple(stage.found),
     )
+
+
+def _folders(text: str) -> list[str]:
+    """The folders of pip's CUDA libraries that a text names; "*" if a pattern or variable names them."""
+    return _FOLDERS.findall(text) or (["*"] if _SOME.search(text) else [])
 
 
 def _instructions(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:

@@ -116,10 +116,13 @@ def image_replaced(image: Asked, other: str, name: str, why: str) -> Step:
 def in_dockerfile(
     findings: Sequence[Finding], judged: Outcome, line: Asked, wanted: Wanted, name: str
 ) -> list[Finding]:
-    """The findings with fixes as lines of the Dockerfile, instead of commands for this machine."""
+    """The findings with fixes as lines of the Dockerfile, instead of commands for this machine. A warning
+    without steps, such as that this machine has no GPU, gets none."""
     steps = tuple(_lines(judged, line, wanted, name))
     return [
-        replace(
+        f
+        if f.severity != "error" and not f.prescription
+        else replace(
             f,
             prescription=_host(f)
             + (
@@ -173,7 +176,8 @@ def _lines(judged: Outcome, line: Asked, wanted: Wanted, name: str) -> Iterator[
             name,
             f"in place of: {image.text}",
         )
-    requirements = requests_of(plan)
+    known = {f"{a.name}{a.specifier}" for a in wanted.requirements if a.manager == "pip"}
+    requirements = [one for one in requests_of(plan) if one == line.word or one not in known]
     if with_requirements(line, requirements) != line.text.replace('"', "'"):
         yield replaced(line, requirements, name)
 

@@ -75,6 +75,7 @@ def judged_files(
                 findings.append(without_gpu(wanted.services[0]))
     if outcome is None:
         outcome = make_plans(context)
+        findings = [_unheeded(f) for f in findings]
         if not findings:
             findings.append(
                 Finding(
@@ -89,6 +90,14 @@ def judged_files(
     rest = [f for f in outcome.findings if (f.code, f.title) not in {(g.code, g.title) for g in findings}]
     ordered = sorted((*findings, *rest), key=lambda f: ("error", "warning", "info").index(f.severity))
     return replace(outcome, findings=tuple(ordered))
+
+
+def _unheeded(finding: Finding) -> Finding:
+    """The finding about a line that was not judged, where no other line decides what the plans are for."""
+    if finding.code != "undetermined":
+        return finding
+    more = "The plans do not consider this line: they are for the newest TensorFlow with the fewest changes."
+    return replace(finding, explanation=f"{finding.explanation} {more}")
 
 
 def _parts(

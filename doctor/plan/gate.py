@@ -95,11 +95,12 @@ def _judged(context: PlanContext, names: Sequence[str], changed: Mapping[str, st
 
 @dataclass(frozen=True)
 class Change:
-    """A file before and after its fixes."""
+    """A file before and after its fixes. reasons: what replaces which line, and why, one for each fix."""
 
     name: str
     before: str
     after: str
+    reasons: tuple[str, ...] = ()
 
     def diff(self) -> str:
         """The unified diff, for `patch -p1` or `git apply`."""
@@ -118,19 +119,38 @@ def cured(request: Request, before: Gate) -> list[Change]:
     """
     kept: dict[str, str] = {}
     changed: dict[str, str] = {}
+    done: list[tuple[Edit, str]] = []
+    reasons: tuple[tuple[Edit, str], ...] = ()
     best = current = list(before.files)
     for _ in range(ROUNDS):
         tried = dict(changed)
-        for edit in _edits(current):
+        for edit, why in _edits(current):
             text = tried[edit.file] if edit.file in tried else read_text(edit.file)
             tried[edit.file] = _with(text, edit)
+            done += [(edit, why)] if tried[edit.file] != text else []
         if tried == changed:
             break
         current, changed = list(_judged(before.context, request.requirements, tried)), tried
         if _faults(current) < _faults(best):  # a fix may reveal as many faults as it removes, for a round
-            best, kept = current, changed
-    found = [Change(name, read_text(name), text) for name, text in kept.items()]
+            best, kept, reasons = current, changed, tuple(done)
+    found = [
+        Change(name, read_text(name), text, tuple(_reason(*one) for one in reasons if one[0].file == name))
+        for name, text in kept.items()
+    ]
     return [change for change in found if change.after != change.before and "\ufffd" not in change.before]
+
+
+def _reason(edit: Edit, why: str) -> str:
+    """A fix in a sentence."""
+    first, *more = edit.new.split("\n")
+    added = f" and {len(more)} more line{'s' if more[1:] else ''}" if more else ""
+    return f"{edit.file}, line {edit.line}: {first}{added}{f' ({why})' if why else ''}"
+
+
+def left_over(request: Request, before: Gate, changes: Sequence[Change]) -> Gate:
+    """The files after their changes, judged again. Raises InputError."""
+    texts = {change.name: change.after for change in changes}
+    return replace(before, files=tuple(_judged(before.context, request.requirements, texts)))
 
 
 def _faults(files: Sequence[Judged]) -> tuple[int, int]:
@@ -139,16 +159,16 @@ def _faults(files: Sequence[Judged]) -> tuple[int, int]:
     return found.count("error"), found.count("warning")
 
 
-def _edits(files: Sequence[Judged]) -> list[Edit]:
-    """The first fix of each line, from the last line to the first, because a removed line moves those after
-    it. Only files that were read are changed."""
-    chosen: dict[tuple[str, int], Edit] = {}
+def _edits(files: Sequence[Judged]) -> list[tuple[Edit, str]]:
+    """The first fix of each line and why, from the last line to the first, because a removed line moves those
+    after it. Only files that were read are changed."""
+    chosen: dict[tuple[str, int], tuple[Edit, str]] = {}
     for judged in files:
         for finding in judged.outcome.findings:
-            for edit in edits_of(finding):
-                if edit.file in judged.files:
-                    chosen.setdefault((edit.file, edit.line), edit)
-    return sorted(chosen.values(), key=lambda edit: (edit.file, -edit.line))
+            for step in finding.prescription if finding.severity != "info" else ():
+                if step.edit is not None and step.edit.file in judged.files:
+                    chosen.setdefault((step.edit.file, step.edit.line), (step.edit, step.why))
+    return sorted(chosen.values(), key=lambda one: (one[0].file, -one[0].line))
 
 
 def edits_of(finding: Finding) -> list[Edit]:

@@ -34,10 +34,11 @@ def unlinked(
     releases: those that all lines allow, oldest first.
     """
     fit = [r for r in releases if not context.python or not r.pythons or context.python in r.pythons]
-    if not fit or context.platform != "linux-x86_64" or wanted.finds_libraries:
+    if not fit or context.platform != "linux-x86_64" or "*" in wanted.found:
         return []
     build = fit[-1]
-    links = _links(line, build, asked, context)
+    done = {f"nvidia/{folder}/lib" for folder in wanted.found}
+    links = tuple(link for link in _links(line, build, asked, context) if link.folder not in done)
     if not links or _elsewhere(line, build, wanted, context, name):
         return []
     folders = ", ".join(dict.fromkeys(link.folder for link in links))

@@ -294,7 +294,7 @@ RUNTIME = "FROM nvidia/cuda:11.2.2-cudnn8-runtime-ubuntu20.04\n"
 BY_NAME = (
     "RUN pip3 install tensorflow==2.10 nvidia-cublas-cu11==11.11.3.6 nvidia-cudnn-cu11==8.7.0.84 'numpy<2'\n"
 )
-FOLDER = "/usr/local/lib/python3.10/dist-packages/nvidia/cudnn/lib"
+FOLDER = "/usr/local/lib/python3.10/dist-packages/nvidia"
 
 
 @pytest.mark.parametrize(
@@ -308,7 +308,9 @@ FOLDER = "/usr/local/lib/python3.10/dist-packages/nvidia/cudnn/lib"
         ("Dockerfile", "FROM python:3.11\nRUN pip install 'tensorflow[and-cuda]==2.21.0'\n", "error"),
         ("Dockerfile", BASE + BY_NAME, "error"),
         ("Dockerfile", RUNTIME + BY_NAME, ""),
-        ("Dockerfile", f"{BASE}{BY_NAME}ENV LD_LIBRARY_PATH={FOLDER}\n", ""),
+        ("Dockerfile", f"{BASE}{BY_NAME}ENV LD_LIBRARY_PATH={FOLDER}/cudnn/lib\n", "error"),
+        ("Dockerfile", f"{BASE}{BY_NAME}ENV LD_LIBRARY_PATH={FOLDER}/cudnn/lib:{FOLDER}/cublas/lib\n", ""),
+        ("Dockerfile", f"{BASE}{BY_NAME}RUN ln -s {FOLDER}/*/lib/*.so.* {FOLDER}/../tensorflow/\n", ""),
     ],
 )
 def test_build_that_does_not_find_the_libraries_of_pip(
@@ -335,6 +337,24 @@ def test_fix_takes_a_release_that_finds_the_libraries_of_pip(tmp_path: Path, bef
     assert change.after == f"{after}\n"
 
 
+def test_links_follow_packages_that_a_fix_adds(tmp_path: Path) -> None:
+    path = tmp_path / "Dockerfile"
+    path.write_text(f"{BASE}RUN pip3 install tensorflow==2.10 nvidia-cudnn-cu11==8.7.0.84\n")
+    (change,) = cured(request(path), held(path))
+    assert "nvidia/cudnn/lib/libcudnn.so.8" in change.after
+    assert "nvidia/cusolver/lib/libcusolver.so.11" in change.after
+    assert change.after.count("nvidia-cudnn-cu11") == 1
+
+
+def test_machine_without_a_gpu_is_no_reason_to_change_a_dockerfile(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "Dockerfile"
+    path.write_text(f"{BASE}{BY_NAME}")
+    (change,) = cured(request(path), held(path))
+    path.write_text(change.after)
+    found = [f for f in gate(Request(requirements=(str(path),))).whole.findings if f.code == "gpu-absent"]
+    assert all(not f.prescription for f in found)
+
+
 def test_fixed_dockerfile_makes_links_that_lead_to_the_libraries(tmp_path: Path) -> None:
     path = tmp_path / "Dockerfile"
     path.write_text(f"{BASE}RUN pip3 install tensorflow==2.10 \\\n    pandas\nCMD python3\n")
@@ -342,6 +362,7 @@ def test_fixed_dockerfile_makes_links_that_lead_to_the_libraries(tmp_path: Path)
     path.write_text(change.after)
     assert held(path).exit_code == 0
     assert not [f for f in held(path).whole.findings if f.severity != "info"]
+    assert change.after.count("numpy<2") == change.after.count("nvidia-cudnn-cu11") == 1
     *_, links, last = change.after.splitlines()
     assert (links[:12], last) == ("RUN python3 ", "CMD python3")
     site = tmp_path / "site"
@@ -351,6 +372,32 @@ def test_fixed_dockerfile_makes_links_that_lead_to_the_libraries(tmp_path: Path)
     env = {**os.environ, "PYTHONPATH": str(site)}
     subprocess.run(["sh", "-c", links[4:]], env=env, check=True, timeout=30)
     assert (site / "tensorflow" / "libcudnn.so.8").resolve() == site / "nvidia/cudnn/lib/libcudnn.so.8"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "tensorflow==2.15.0\ntorch==2.4.0\n",
+            "in place of: torch==2.4.0; the newest of both that work together",
+        ),
+        (
+            "tensorflow==2.12.0\nnvidia-cudnn-cu11\nnumpy<2\n",
+            "Not fixed: requirements.txt:1: tensorflow==2.12.0",
+        ),
+        (GOOD, "There is nothing to fix."),
+    ],
+)
+def test_fix_says_why_a_line_changes_and_what_is_left(
+    cli: Cli, tmp_path: Path, text: str, words: str
+) -> None:
+    written(tmp_path, good=text)
+    env = {"PYTHONPATH": str(ROOT)}
+    done = cli("plan", "requirements.txt", "--fix", "--diff", "--python", "3.11", *MACHINE,
+               cwd=tmp_path, env=env)  # fmt: skip
+    assert words in done.stderr.decode()
+    quiet = cli("plan", "requirements.txt", "--fix", "--diff", "-q", *MACHINE, cwd=tmp_path, env=env)
+    assert quiet.stderr == b""
 
 
 @pytest.mark.slow
