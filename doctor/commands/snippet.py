@@ -92,12 +92,31 @@ def _requested(args: argparse.Namespace) -> tuple[Options, str]:
         raise UsageError(f"{version!r} is not a TensorFlow release such as 2.15 or 1.15.5")
     if version is None:
         version, origin = installed(args.python)
+    else:
+        _known(version, quiet=args.quiet)
     workers = tuple(part.strip() for part in args.workers.split(",") if part.strip())
     if not 0 <= args.index < max(len(workers), 2):
         raise UsageError(
             f"--index {args.index} is not a position in a list of {max(len(workers), 2)} workers"
         )
     return Options(version, args.gpus, mib, fraction, args.count, workers, args.index), origin
+
+
+def _known(version: str, *, quiet: bool) -> None:
+    """Say that the tables do not hold a release, if they do not, and what the code is for."""
+    import re
+
+    from doctor.plan.version_request import VersionRequest, check
+    from doctor.printable import say
+    from doctor.remedies.code import era_name
+    from doctor.tables import Tables
+
+    number = re.match(r"\d+(?:\.\d+)*", version)
+    try:
+        check(VersionRequest(number[0] if number else ""), Tables.bundled())
+    except UsageError as error:
+        if not quiet:
+            say(f"{error}. The code is for {era_name(version)}.")
 
 
 def _memory(text: str | None) -> tuple[int | None, float | None]:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from doctor import lazy
 from doctor.errors import InputError, UsageError
 from doctor.facts import (
     CudaVersion,
@@ -33,6 +34,11 @@ _MACHINES = {
     "x86-64": "x86_64",
     "amd64": "x86_64",
 }
+_OTHERS = lazy.compile(
+    r"(?i)\b(?:amd|ati|radeon|instinct|fire(?:pro|gl)|rx ?(?:vega|[4-9]\d{2,3})|mi\d{2,3}x?|intel|arc"
+    r"|iris|uhd|gaudi|apple|mali|adreno)\b|\bm[1-9] (?:pro|max|ultra)\b"
+)
+"""Matches names of GPUs that are not NVIDIA's."""
 
 
 def described(
@@ -146,6 +152,12 @@ def _gpu(text: str, tables: Tables) -> list[Gpu]:
             f"--gpu {text}: models with this name differ in compute capability: {', '.join(options)}",
             "give the compute capability (nvidia-smi --query-gpu=compute_cap --format=csv) or the PCI id"
             " (lspci -nn)",
+        )
+    if _OTHERS.search(text):
+        raise UsageError(
+            f"--gpu {text}: not an NVIDIA GPU: no TensorFlow with CUDA uses it",
+            "--gpu none plans for the CPU; AMD's tensorflow-rocm, Intel's intel-extension-for-tensorflow and"
+            " Apple's tensorflow-metal are other builds, which are not in the tables",
         )
     raise UsageError(
         f"--gpu {text}: not in the tables", "give its compute capability, such as --gpu 8.6, or its PCI id"

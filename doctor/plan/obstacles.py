@@ -142,7 +142,7 @@ def named(aspect: str, build: TensorFlowRelease, answer: Answer, context: PlanCo
     name = (
         f"TensorFlow {context.version_request.tensorflow.lstrip('=')}"
         if context.version_request.tensorflow
-        else "any TensorFlow with CUDA"
+        else f"any TensorFlow with CUDA{' for Windows' if context.kind == 'windows' else ''}"
     )
     if aspect in ("python", "install"):
         if "glibc" in answer.reason:

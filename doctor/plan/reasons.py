@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING
 
+from doctor import lazy
 from doctor.plan.candidate import Candidate, Refusal
 from doctor.plan.chain import shortest_chain
 from doctor.plan.context import PlanContext
@@ -14,10 +16,15 @@ from doctor.values import replace
 if TYPE_CHECKING:
     from typing import TypeAlias
 
+    from doctor.compat import Answer
+
 Reason: TypeAlias = "tuple[str, tuple[str, ...]]"
 """A sentence, and the rows of the tables that support it."""
 NEWER_LIMIT = 2
-"""The most reasons against newer releases to give: a few cover nearly all of them."""
+"""The most aspects that refuse newer releases to name: a few cover nearly all releases."""
+GROUP_LIMIT = 3
+"""The most groups of releases to name for one aspect, the newest."""
+_VERSION = lazy.compile(r"\d+(?:\.\d+)+")
 
 
 def reasons(candidate: Candidate, context: PlanContext, floor: object) -> list[Reason]:
@@ -96,8 +103,15 @@ def _driver(context: PlanContext, floor: object, given: list[str]) -> list[Reaso
     return found
 
 
+def _kind(refused: tuple[Refusal, Answer]) -> str:
+    """The reason of a refusal without the release and without versions."""
+    refusal, answer = refused
+    return _VERSION.sub("", answer.reason.replace(refusal.build.requirement, ""))
+
+
 def against_newer(candidate: Candidate, refusals: list[Refusal]) -> list[Reason]:
-    """The reasons against newer releases on the same route, the most frequent first."""
+    """The reasons against newer releases on the same route, the most frequent aspect first: one for each
+    group of neighbouring releases whose reasons differ in no more than their own versions."""
     mine = order(candidate.build.version)
     newer = [r for r in refusals if r.route == candidate.route and order(r.build.version) > mine]
     if candidate.another_python:  # the installed Python is no obstacle if another one is used
@@ -108,8 +122,10 @@ def against_newer(candidate: Candidate, refusals: list[Refusal]) -> list[Reason]
         ]
     found: list[Reason] = []
     for _, refused in shortest_chain(newer)[:NEWER_LIMIT]:
-        last, answer = max(refused, key=lambda pair: order(pair[0].build.version))
-        versions = sorted({refusal.build.version for refusal, _ in refused}, key=order)
-        span = versions[0] if len(versions) == 1 else f"{versions[0]} to {versions[-1]}"
-        found.append((f"not {span}: {answer.reason}", answer.refs or (last.build.ref,)))
+        by_age = sorted(refused, key=lambda pair: order(pair[0].build.version))
+        groups = [list(group) for _, group in groupby(by_age, _kind)]
+        for group in reversed(groups[-GROUP_LIMIT:]):
+            (first, _), (last, answer) = group[0], group[-1]
+            span = dict.fromkeys((first.build.version, last.build.version))
+            found.append((f"not {' to '.join(span)}: {answer.reason}", answer.refs or (last.build.ref,)))
     return found

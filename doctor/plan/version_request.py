@@ -105,6 +105,7 @@ def check(version_request: VersionRequest, tables: Tables) -> None:
     asked = re.search(r"\d+(?:\.\d+)*", version_request.tensorflow)
     near = nearest(asked[0], [v for v in versions if is_final(v)]) if asked else []
     raise UsageError(
-        f"there is no TensorFlow release `{version_request.tensorflow}`",
-        f"the nearest are {', '.join(near)}" if near else f"the newest is {newest}",
+        f"the tables of {tables.date} hold no TensorFlow release `{version_request.tensorflow}`; the newest"
+        f" is {newest}",
+        f"the nearest are {', '.join(near)}" if near else "",
     )

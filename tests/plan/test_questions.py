@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from doctor.errors import UsageError
 from doctor.facts import (
     CudaVersion,
     CudnnVersion,
@@ -14,6 +17,7 @@ from doctor.facts import (
     Source,
 )
 from doctor.plan import Plan, PlanContext, VersionRequest, make_plans
+from doctor.plan.request import Request, answered
 from doctor.plan.routes import install_options
 from doctor.tables import Tables
 from tests.plan.contexts import codes, commands, first, outcome
@@ -265,6 +269,33 @@ def test_2_15_0_becomes_2_15_1_where_its_extra_cannot_be_installed(tables: Table
     found = outcome(tables, "2.15.0", gpu="RTX 3080", driver="535.183.01")
     assert codes(found) == ["known-release-bug"]
     assert first(found).tensorflow == "2.15.1"
+
+
+def test_each_group_of_newer_releases_has_its_own_reason(tables: Tables) -> None:
+    asked = Request(gpu=("H100",), cuda="11.8", cudnn="8.6", os="Ubuntu 22.04")
+    why = [reason for reason in answered(asked).plans[0].why if reason.startswith("not 2.")]
+    assert [reason.partition(" (")[0] for reason in why] == [
+        "not 2.18.0 to 2.21.0: tensorflow==2.21.0 opens cuDNN 9, not 8",
+        "not 2.14.0 to 2.17.1: tensorflow==2.17.1 was compiled with cuDNN 8.9; 8.6 is older",
+    ]
+
+
+def test_gpu_that_only_wsl_supports_is_newer_than_the_builds_for_windows(tables: Tables) -> None:
+    found = answered(Request(gpu=("RTX 5090",), os="Windows 11"))
+    assert found.findings[0].title == "RTX 5090: newer than any TensorFlow with CUDA for Windows supports"
+    assert found.plans[0].route == "wsl2"
+
+
+@pytest.mark.parametrize("name", ["Radeon 7900", "RX 7900 XT", "Intel Arc A770", "MI300X"])
+def test_gpu_of_another_vendor_is_named_as_such(name: str) -> None:
+    with pytest.raises(UsageError, match="not an NVIDIA GPU") as refused:
+        answered(Request(gpu=(name,), os="Ubuntu 22.04"))
+    assert "--gpu none" in str(refused.value.hint)
+
+
+def test_release_that_the_tables_do_not_hold(tables: Tables) -> None:
+    with pytest.raises(UsageError, match=f"the tables of {tables.date} hold no TensorFlow release `3.5`"):
+        answered(Request("3.5", os="Ubuntu 22.04"))
 
 
 def test_2_16_1_is_cured_by_links(tables: Tables) -> None:
