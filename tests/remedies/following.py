@@ -7,13 +7,13 @@ driver's package or a container's runtime would change is laid out as it leaves 
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import re
 import shlex
 import shutil
 import subprocess
-import sysconfig
 from pathlib import Path
 from typing import Callable
 
@@ -487,7 +487,9 @@ def carry_out(machine: Folder, finding: Finding, tables: Tables, monkeypatch: py
             install(machine, asked_of(words), tables)
         elif words[1:2] == ["-c"] and "os.symlink" in words[2]:
             here = Path.cwd()
-            monkeypatch.setattr(sysconfig, "get_path", lambda _: str(machine.root / machine.site.lstrip("/")))
+            package = machine.root / machine.site.lstrip("/") / "tensorflow" / "__init__.py"
+            spec = importlib.util.spec_from_file_location("tensorflow", package)
+            monkeypatch.setattr(importlib.util, "find_spec", lambda _, spec=spec: spec)
             try:
                 exec(words[2], {})  # the very code that is printed
             finally:
