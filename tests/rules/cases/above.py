@@ -77,6 +77,17 @@ FIRES = (
         "conflicts with",
     ),
     Fires(
+        "tf-not-installed",
+        "on a machine whose bus has no NVIDIA GPU, as the script reports it",
+        "$ uname -srm\nLinux 6.8.0-45-generic x86_64\n\n$ lspci -nnk\n\n"
+        "lspci | grep -i nvidia shows nothing\n\n"
+        "$ python3 --version\nPython 3.12.3\n\n$ python3 gpus.py\n"
+        "ModuleNotFoundError: No module named 'tensorflow'\n",
+        "ModuleNotFoundError",
+        says=("pip install tensorflow==",),
+        never=("and-cuda",),
+    ),
+    Fires(
         "container-no-gpu",
         "a service of docker compose",
         "My docker compose service with tensorflow/tensorflow:2.15.0-gpu only sees the CPU.\n"
