@@ -46,6 +46,9 @@ class Report:
     diagnosis: Diagnosis
     times: tuple[tuple[str, float], ...] = ()
 
+    def __repr__(self) -> str:
+        return f"<Report: {', '.join(finding.code for finding in self.findings)}>"
+
     @property
     def verdict(self) -> Finding:
         """The finding that a person should act on first; it is `healthy`, `benign-messages` or `undetermined`
@@ -98,6 +101,11 @@ class PlanReport:
     recommended."""
 
     outcome: Outcome
+
+    def __repr__(self) -> str:
+        found = [finding.code for finding in self.findings]
+        found += [f"TensorFlow {plan.tensorflow} ({plan.route})" for plan in self.plans]
+        return f"<PlanReport: {', '.join(found)}>"
 
     @property
     def verdict(self) -> Finding | None:

@@ -2,7 +2,7 @@
 """Learns from labelled reports how much each sign counts: scripts/training/reports.jsonl into
 doctor/judge/weights.py.
 
-fit_weights.py [--score]   needs scikit-learn and scipy; takes some minutes
+fit_weights.py [--score]   needs scikit-learn and scipy; takes three minutes
 
 A conditional logit model over the causes for which a report contains any sign: the weights are shared by all
 causes, so that a few hundred reports are enough. The prose model that reads a report was never trained on it:
@@ -65,6 +65,7 @@ def read_all():
     prose = {r["id"]: train_prose.prose_of(r["text"])[:1500] for r in reports}
     found = {"fit": [], "calibrate": [], "score": []}
     for number in range(FOLDS):
+        print(f"part {number + 1} of {FOLDS}: ", end="", file=sys.stderr, flush=True)
         others = [{"text": prose[r["id"]], "label": r["label"]} for r in reports
                   if fold[r["id"]] != number and len(prose[r["id"]]) > 30]  # fmt: skip
         model = classify.unpacked(train_prose.train([*examples, *others * train_prose.REPEATED]))

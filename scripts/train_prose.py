@@ -135,6 +135,7 @@ def train(examples, strength=STRENGTH, temperature=TEMPERATURE, balance=None):
     import numpy as np
     from sklearn.linear_model import LogisticRegression
 
+    print(f"training with {len(examples)} examples ...", file=sys.stderr, flush=True)
     x, (frequency_step, frequencies) = matrix([e["text"] for e in examples])
     model = LogisticRegression(C=strength, max_iter=300, tol=1e-3, class_weight=balance)
     model.fit(x, [e["label"] for e in examples])

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 EPILOG = """\
 examples:
   tfgpu-doctor devices                         this machine, with the current CUDA_VISIBLE_DEVICES
-  tfgpu-doctor devices --visible "-1,0"        what that value would do
+  tfgpu-doctor devices --visible="-1,0"        what that value would do
   tfgpu-doctor devices --visible 2,0 --order PCI_BUS_ID
   tfgpu-doctor devices --visible 1 --count 4   on a machine with four GPUs of the same model"""
 ASSUMED = 4

@@ -113,11 +113,9 @@ def _opened(case: Case, build: TensorFlowRelease, part: str, needs: str) -> Iter
     if not (opened or missing):
         return
     facts: list[Fact] = [*missing[:2], *opened[:2]] if missing else [*opened[:2]]
-    have = (
-        known.version
-        if known is not None and not missing
-        else ("opens" if opened and not missing else "none")
-    )
+    have = known.version if known is not None else "none" if missing else "opens"
+    if known is not None and missing:
+        have += f", without {missing[0].name}"
     yield Part(
         part,
         have,

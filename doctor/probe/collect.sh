@@ -52,12 +52,13 @@ limited() {
 gpus() {
     [ -d "$root/sys/bus/pci/devices" ] || return
     echo '$ lspci -nnk'
-    none=yes
+    none=unknown
     for device in "$root"/sys/bus/pci/devices/*; do
         [ -r "$device/class" ] && [ -r "$device/vendor" ] || continue
         read -r class <"$device/class"
         read -r vendor <"$device/vendor"
         read -r number <"$device/device"
+        [ "$none" != unknown ] || none=yes
         case $class in
             0x0300*) kind='VGA compatible controller [0300]' ;;
             0x0302*) kind='3D controller [0302]' ;;
@@ -75,7 +76,7 @@ gpus() {
         [ -z "$driver" ] || echo "	Kernel driver in use: ${driver##*/}"
     done
     echo
-    if [ "$none" = yes ]; then
+    if [ "$none" = yes ] && [ ! -e "$root/dev/dxg" ]; then # WSL has its GPU there, and none on the bus
         echo 'lspci | grep -i nvidia shows nothing'
         echo
     fi

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doctor import validated
+from doctor.facts import EnvironmentKind
 from doctor.findings import Step, manual, shell
 from doctor.remedies import commands
 from doctor.shell import Command, Export, Joined, Literal, Path, piped, run, sequence
@@ -24,6 +25,11 @@ _ORDER = ("singularity", "kubernetes", "podman", "snap", "lxc", "nspawn")
 OF_A_SYSTEM = ("lxc", "nspawn")
 """Containers that hold an installed system: its owner installed the driver's libraries in it. Those of an
 image came with the image."""
+COMPOSE = (
+    "deploy: {resources: {reservations: {devices: [{driver: nvidia, count: all, capabilities: [gpu]}]}}}"
+)
+"""What gives a service of a compose file the GPUs (docs.docker.com, "Run Docker Compose services with GPU
+access")."""
 NODES = ("/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia-uvm")
 
 
@@ -164,6 +170,11 @@ def give_gpu(case: Case, *, no_toolkit: bool = False) -> tuple[list[Step], Comma
     steps = [
         shell(look, "starts the container with the GPU; nvidia-smi's table must appear", platform="linux")
     ]
+    if case.facts.kind == "machine" or any(
+        "compose" in e.source.text for e in case.facts.of(EnvironmentKind)
+    ):
+        text = f"With docker compose, write this into the service and start it again: {COMPOSE}"
+        steps.append(manual(text, platform="linux"))
     if case.platform == "wsl" and case.facts.kind == "machine":
         steps.append(
             manual(

@@ -3,7 +3,7 @@ examined."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doctor.facts import Absent, Facts, Noise, OwnReport, Source, Unreadable
@@ -33,6 +33,8 @@ LABELS = {
 """The labels of the fact keys in the JSON."""
 
 SYSTEMS = {"linux": "Linux", "windows": "Windows", "wsl": "WSL", "macos": "macOS"}
+QUOTED = 90
+"""The most characters of a harmless line that is quoted."""
 SURENESS = {"certain": "certain", "likely": "likely", "possible": "possible, not proven"}
 
 
@@ -46,10 +48,12 @@ class KnownFact(NamedTuple):
 
 
 class Harmless(NamedTuple):
-    """Harmless lines that alarm people: their meaning, and their places."""
+    """Harmless lines that alarm people: their meaning, and their places: line numbers of the text that was
+    read; the first line itself if it was a program's output, which the reader does not have."""
 
     meaning: str
     sources: tuple[Source, ...]
+    places: str
 
 
 def known_facts(diagnosis: Diagnosis, tables: Tables) -> list[KnownFact]:
@@ -129,7 +133,17 @@ def harmless(diagnosis: Diagnosis) -> list[Harmless]:
     for noise in diagnosis.facts.of(Noise):
         if noise.source not in telling:
             groups.setdefault(noise.meaning, []).append(noise.source)
-    return [Harmless(meaning, tuple(dict.fromkeys(sources))) for meaning, sources in groups.items()]
+    unseen = diagnosis.facts.kind == "machine" or bool(diagnosis.facts.of(OwnReport))
+    return [
+        Harmless(meaning, sources, _first_line(sources) if unseen else line_list(sources))
+        for meaning, sources in ((m, tuple(dict.fromkeys(s))) for m, s in groups.items())
+    ]
+
+
+def _first_line(sources: Sequence[Source]) -> str:
+    text = message(sources[0].text)
+    text = text if len(text) <= QUOTED else f"{text[: QUOTED - 3]}..."
+    return f'"{text}"' + (f" and {len(sources) - 1} more" if len(sources) > 1 else "")
 
 
 def not_examined(facts: Facts) -> list[Unreadable]:
@@ -152,10 +166,9 @@ def place(source: Source) -> str:
 
 
 _PREFIX = r"""^(?:
-    \d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?:?\s+     # 2026-01-02 03:04:05.678901:
+    \d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?:?\s+(?:[IWEF]\s+)?  # 2026-01-02 03:04:05.678901: W
     | [IWEF]\d{4,8}\s[\d:.]{8,24}\s+\d+\s+                        # W0000 00:00:1767323045.678901    4242
-    | [IWEF]\s+
-    | (?:\.?[/\\]?(?:tensorflow|external|third_party|xla)[/\\])?[\w./\\+-]{1,150}\.(?:cc|cu|h):\d+\]\s+
+    | (?:[IWEF]\s+)?(?:[A-Za-z]:)?[\w./\\+-]{1,190}\.(?:cc|cu|h):\d+\]\s+  # W tensorflow/core/util/x.cc:42]
 )+"""
 
 

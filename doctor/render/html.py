@@ -113,7 +113,7 @@ class _Page:
             text = f"<code>{self._text(source.text)}</code>" if source.text.strip() else ""
             parts.append(f"<blockquote><cite>{self._text(content.place(source))}</cite>{text}</blockquote>")
         if finding.consequences:
-            parts.append("<h2>What follows from it</h2><ul>")
+            parts.append("<h2>Also seen, but not the cause</h2><ul>")
             parts += [f"<li>{self._text(text)}</li>" for text in finding.consequences] + ["</ul>"]
         if finding.prescription:
             parts.append("<h2>What to do</h2><ol>")
@@ -156,7 +156,7 @@ class _Page:
         count = len({source for group in groups for source in group.sources})
         if not count:
             return ""
-        rows = "".join(f"<li>{content.line_list(g.sources)}: {self._text(g.meaning)}</li>" for g in groups)
+        rows = "".join(f"<li>{self._text(g.places)}: {self._text(g.meaning)}</li>" for g in groups)
         return self._details(f"{count} line{'s are' if count != 1 else ' is'} noise", f"<ul>{rows}</ul>")
 
     def _facts(self) -> str:

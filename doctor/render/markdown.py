@@ -153,7 +153,7 @@ class _Page:
             quoted.append(f"({len(finding.evidence) - QUOTED} more)")
         rows += ["What shows it:", "", *fence(quoted), ""]
         if finding.consequences:
-            rows += ["What follows from it:", ""]
+            rows += ["Also seen, but not the cause:", ""]
             rows += [f"- {escaped(text)}" for text in finding.consequences] + [""]
         if finding.prescription:
             rows += ["What to do:", ""]
@@ -208,7 +208,7 @@ class _Page:
         count = len({source for group in groups for source in group.sources})
         if not count:
             return []
-        rows = [f"- {content.line_list(group.sources)}: {escaped(group.meaning)}" for group in groups]
+        rows = [f"- {escaped(group.places)}: {escaped(group.meaning)}" for group in groups]
         return details(
             f"{count} line{'s' if count != 1 else ''} of it {'are' if count != 1 else 'is'} noise", rows
         )

@@ -112,7 +112,7 @@ class Page:
         self._paragraphs("  ", finding.explanation)
         self._evidence(finding)
         if finding.consequences:
-            self._heading("What follows from it")
+            self._heading("Also seen, but not the cause")
             for consequence in finding.consequences:
                 self._prose(f"  {self.symbols['dot']} ", line(consequence))
         if finding.prescription:
@@ -183,8 +183,8 @@ class Page:
             return
         self._heading(f"{'This line is' if count == 1 else f'These {count} lines are'} noise")
         for group in groups:
-            places = content.line_list(group.sources)
-            self._prose(f"  {self.symbols['dot']} ", (f"{places}: " if places else "") + line(group.meaning))
+            places = f"{line(group.places)}: " if group.places else ""
+            self._prose(f"  {self.symbols['dot']} ", places + line(group.meaning))
 
     def _alternatives(self, diagnosis: Diagnosis) -> None:
         rows = content.remains(diagnosis)

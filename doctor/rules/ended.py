@@ -19,6 +19,10 @@ def busy(case: Case) -> list[Step]:
             "Use larger batches, and let tf.data prepare the next one meanwhile (map with"
             " num_parallel_calls, prefetch)"
         ),
+        shell(
+            run("tfgpu-doctor", "bench"),
+            "compares CPU and GPU over growing sizes: a small model may gain nothing from the GPU",
+        ),
     ]
     if case.platform == "windows":
         steps.insert(

@@ -107,6 +107,13 @@ def test_a_call_leaves_no_trace(tmp_path: Path) -> None:
     assert sorted(tmp_path.rglob("*")) == before
 
 
+def test_print_shows_a_line() -> None:
+    assert str(api.explain("libcuda.so.1 is not found")).startswith("<Report: ")
+    planned = str(api.plan(tensorflow="2.15", os="Ubuntu 22.04", gpu="Tesla T4", driver="535.183.01"))
+    assert planned.startswith("<PlanReport: TensorFlow 2.15.1 (")
+    assert len(planned) < 500
+
+
 def test_the_examples_of_its_pages_are_true() -> None:
     assert doctest.testmod(api).failed == 0
     assert doctest.testmod(api).attempted >= 6

@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import pytest
 
+from doctor.case import Case
+from doctor.facts import CudaVersion, Facts, LibraryNotLoaded, Platform, Source, TensorFlowVersion
+from doctor.judge.compatibility import parts
 from doctor.judge.weights import WEIGHTS
 from doctor.logs.prose import classify
 from doctor.remedies.usual import USUAL
 from doctor.rules import ORDER
 from tests.conftest import ROOT
-from tests.rules.situation import diagnosed
+from tests.rules.situation import bundled, diagnosed
 
 STATED = {
     "TensorFlow 1.4.1, CUDA 8, cuDNN 7.0.5, import fails\n": {"cudnn-version-mismatch"},
@@ -242,3 +245,16 @@ def test_code_of_tensorflow_1_on_a_new_card_is_led_to_nvidias_build_of_it() -> N
         verdict = diagnosed(f"TF {release}, RTX 3080, CUDA 10.1, the loss is NaN.\n").verdict
         steps = " ".join(step.text for step in verdict.prescription)
         assert ("nvcr.io/nvidia/tensorflow:23.03-tf1-py3" in steps) is offered
+
+
+def test_a_machine_whose_cuda_does_not_fit_has_a_cuda() -> None:
+    here = Source("the machine")
+    facts = (
+        Platform(here, "linux", "x86_64"),
+        TensorFlowVersion(here, "2.20.0", "tensorflow"),
+        CudaVersion(here, "13.0"),
+        LibraryNotLoaded(here, "libcudart.so.12"),
+    )
+    judged = parts(Case(Facts(facts, "machine", "a machine"), bundled()))
+    (part,) = [part for part in judged if part.part == "cuda"]
+    assert (part.have, part.fits) == ("13.0, without libcudart.so.12", False)

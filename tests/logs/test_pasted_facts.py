@@ -166,3 +166,14 @@ def test_what_code_and_advice_suppose_of_the_list_is_no_fact(line: str) -> None:
 def test_cuda_is_read_however_it_is_written(line: str, cuda: str, cudnn: str | None) -> None:
     shown = facts(f"{line}\n")
     assert (shown["cuda"], shown.get("cudnn")) == (cuda, cudnn)
+
+
+def test_advice_of_tensorflow_is_no_setting() -> None:
+    advice = (
+        "If the cause is memory fragmentation maybe the environment variable"
+        " 'TF_GPU_ALLOCATOR=cuda_malloc_async' will improve the situation.\n"
+        "either set that envvar or set the envvar XLA_FLAGS=--xla_hlo_profile.\n"
+    )
+    assert "env" not in facts(advice)
+    set_here = facts("I set the environment variable 'TF_GPU_ALLOCATOR=cuda_malloc_async'\n")
+    assert set_here["env"] == {"TF_GPU_ALLOCATOR": "cuda_malloc_async"}

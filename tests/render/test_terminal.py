@@ -13,7 +13,7 @@ import pytest
 
 from doctor.facts import Facts, Noise, Source, Unreadable
 from doctor.findings import Diagnosis, Finding, manual, python, shell
-from doctor.render import Options, rendered
+from doctor.render import Options, content, rendered
 from doctor.shell import Literal
 from doctor.tables import Tables
 from tests.render.conftest import MISMATCH, ROOT, Run
@@ -142,6 +142,22 @@ def test_harmless_lines_are_named_with_their_numbers(tables: Tables) -> None:
     text = rendered(Diagnosis(Facts(noise), diagnosis.findings), Options())
     assert "These 3 lines are noise" in text
     assert "lines 3, 9 and 11: harmless on a desktop" in text
+
+
+def test_harmless_lines_of_a_run_of_our_own_are_quoted() -> None:
+    noise = tuple(
+        Noise(Source("TensorFlow's log", n, f"I tensorflow/x.cc:{n}] NUMA node"), "numa-node", "harmless")
+        for n in (1, 6)
+    )
+    text = rendered(Diagnosis(Facts(noise, "machine"), made().findings), Options())
+    assert '"NUMA node" and 1 more: harmless' in text
+    assert "lines 1 and 6" not in text
+
+
+def test_a_log_s_prefix_is_taken_off_and_a_person_s_words_stay() -> None:
+    assert content.message("I have Windows 11") == "I have Windows 11"
+    for prefix in ("I tensorflow/core/x.cc:42] ", "2020-01-02 03:04:05.6: W ", r"E c:\tf\home\x.cc:42] "):
+        assert content.message(f"{prefix}I am here") == "I am here"
 
 
 def test_line_that_proves_the_verdict_is_not_called_noise() -> None:

@@ -4,8 +4,9 @@ the failure."""
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
-from doctor.facts import Fact, Source, Symptom
+from doctor.facts import Absent, Fact, Source, Symptom
 from doctor.logs.signatures.signature import Signature, glued, sig, spoken
 
 
@@ -14,6 +15,13 @@ def closed(match: re.Match[str], source: Source) -> Fact | None:
     if "rw" in match["others"]:
         return None
     return Symptom(source, "device-node-closed", (("path", match["path"]), ("group", match["group"])))
+
+
+def bus_without_nvidia(match: re.Match[str], source: Source) -> Iterator[Fact]:
+    """A bus without an NVIDIA device; measured if it is the line of `check --script`."""
+    yield Symptom(source, "lspci-no-nvidia")
+    if source.text.strip() == "lspci | grep -i nvidia shows nothing":
+        yield Absent(source, "nvidia gpu")
 
 
 SIGNATURES: tuple[Signature, ...] = (
@@ -43,6 +51,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"lspci[^\n]{0,40}nvidia[`'\"]{0,2}[^\n.]{0,30}\b(?:nothing|no output|no"
         r" lines?|empty|blank)\b|\bnothing\b[^\n.]{0,30}lspci[^\n]{0,30}nvidia",
         "lspci | grep -i nvidia shows nothing",
+        bus_without_nvidia,
     ),
     spoken(
         "module-not-listed",

@@ -66,7 +66,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|\bGPU(?:(?:'s)?"
         r" (?:usage|util(?:i[sz]ation)?|use|load|activity)|-util(?:i[sz]ation)?)\b[^\n.]{0,24}\b(?:low|poor"
         r"|zero|minimal|tiny|(?:under|below|only|around|about|at"
-        r" most|up to|than) [1-4]?\d ?%|0 ?%|at 0)(?![\w%])"
+        r" most|up to|than) [1-4]?\d ?%|0 ?%|at 0|[1-4]?\d ?%? ?(?:-|to) ?[1-4]?\d ?%)(?![\w%])"
         r"|\bGPU spen[dt]s?[^\n.]{0,24}\bat 0 ?%|(?<![A-Z])GPU[^\n,.，。]{0,8}利用率[^\n,.，。"
         r"]{0,6}(?:低|不高|不超过 ?[1-4]?\d ?%|只有 ?[1-4]?\d ?%|上不去)"
         r"|\b(?:GPU (?:is|was|remains?|remained|stays?|stayed|sits)|GPUs are) (?:\w+"
@@ -74,7 +74,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r" (?:nothing|little|hardly anything|not much|anything|much) to do\b",
         "high CPU use and low GPU use while it trains",
         near=(
-            "low|poor|bad|little|minimal|hardly|zero|tiny|0%|0 %|at 0|inactive|idle|under|bored|nothing|not"
+            "low|poor|bad|little|minimal|hardly|zero|tiny|%|at 0|inactive|idle|under|bored|nothing|not"
             " much|anything|much|below|only|around|about|at most|up to|than|低|不高|不超过|只有|上不去"
         ),
     ),

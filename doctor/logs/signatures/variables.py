@@ -92,6 +92,8 @@ SIGNATURES: tuple[Signature, ...] = (
             "tf_force_gpu_allow_growth|tf_gpu_allocator|xla_flags|tf_cpp_min_log_level|tf_use_legacy_keras|"
             "cuda_device_order|cuda_home=|cuda_path=|cuda_home|cuda_path"
         ),
+        # TensorFlow's own advice is not a setting (bfc_allocator.cc, mark_for_compilation_pass.cc)
+        r"(?<!maybe the environment variable ')(?<!envvar )"
         r"(?P<name>TF_FORCE_GPU_ALLOW_GROWTH|TF_GPU_ALLOCATOR|XLA_FLAGS|TF_XLA_FLAGS|TF_CPP_MIN_LOG_LEVEL"
         r"|TF_USE_LEGACY_KERAS|CUDA_DEVICE_ORDER|CUDA_HOME|CUDA_PATH)['\"]?\]?\s*=\s*"
         r"(?P<value>\"[^\"\n]{0,120}\"|'[^'\n]{0,120}'|[^\s'\";]{0,120})",

@@ -140,7 +140,7 @@ class Reason(NamedTuple):
 def proof(case: Case) -> Reason | None:
     """The reason if the bus was read and has no NVIDIA device, or if this is a Mac that can't have one."""
     absent = case.facts.absent("nvidia gpu")
-    if absent is None:
+    if absent is None or case.platform == "wsl":  # WSL's GPU is not on its bus
         return None
     why = "The PCI bus shows no NVIDIA device"
     if case.platform == "macos":
@@ -163,7 +163,7 @@ def sign(case: Case) -> Reason | None:
     other = facts.first(OtherGpu)
     signs = no_driver_signs(case)
     nowhere = facts.symptoms("lspci-no-nvidia")
-    if nowhere:
+    if nowhere and case.platform != "wsl":
         return Reason("The PCI bus shows no NVIDIA device.", [*nowhere, *signs[:2]], "likely")
     refused = facts.symptoms("colab-no-backend")
     if refused:

@@ -28,6 +28,7 @@ from doctor.rules.libraries.toolkit import contains
 from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, other_files, table_rows, works
 from doctor.rules.registry import found, rule
 from doctor.tables import dotted
+from doctor.values import replace
 
 
 def mentions_path(case: Case) -> list[Fact]:
@@ -129,7 +130,7 @@ def library_path(case: Case) -> Iterator[Finding]:
                 ],
                 confidence="likely" if not stated else "certain",
                 tables=[build],
-                steps=[*_next_patch(case), *libraries.links(case, build)],
+                steps=_found_by_pip(case, libraries.links(case, build)),
                 verify=verify,
             )
             return
@@ -330,6 +331,14 @@ def _soon_after(suggested: Fact, error: Fact) -> bool:
     """Whether a line is one of the few lines after an error, where a solution usually is."""
     first, then = error.source.line, suggested.source.line
     return first is not None and then is not None and 0 <= then - first <= 6
+
+
+def _found_by_pip(case: Case, links: Sequence[Step]) -> list[Step]:
+    """The steps that let TensorFlow find pip's libraries: the next patch release, or links."""
+    newer = _next_patch(case)
+    if newer and links:
+        links = [replace(links[0], why=f"or keep this release: {links[0].why}"), *links[1:]]
+    return [*newer, *links]
 
 
 def _next_patch(case: Case) -> list[Step]:

@@ -59,10 +59,11 @@ def container_no_gpu(case: Case) -> Iterator[Finding]:
     """The container has no GPU.
 
     ## What it means
-    A container sees the host's GPU only if it is started with it. That takes `--gpus all` and the NVIDIA
-    container toolkit for docker, `--nv` for Singularity and Apptainer, an `nvidia.com/gpu` limit (and the
-    nvidia runtime) for Kubernetes, `--device nvidia.com/gpu=all` for podman, `nvidia.runtime` and a gpu
-    device for LXD, the opengl interface for a snap. The driver stays on the host.
+    A container sees the host's GPU only if it is started with it. That takes `--gpus all` (for docker compose
+    a reservation of devices) and the NVIDIA container toolkit for docker, `--nv` for Singularity and
+    Apptainer, an `nvidia.com/gpu` limit (and the nvidia runtime) for Kubernetes, `--device
+    nvidia.com/gpu=all` for podman, `nvidia.runtime` and a gpu device for LXD, the opengl interface for a
+    snap. The driver stays on the host.
 
     ## How it shows
     `could not select device driver "" with capabilities: [[gpu]]`, `The NVIDIA Driver was not detected`, or
@@ -70,7 +71,9 @@ def container_no_gpu(case: Case) -> Iterator[Finding]:
 
     ## What to do
     Install nvidia-container-toolkit on the host, start the container with the GPU, and use an image with
-    `-gpu` in its tag.
+    `-gpu` in its tag. With docker compose, write into the service:
+
+    `deploy: {resources: {reservations: {devices: [{driver: nvidia, count: all, capabilities: [gpu]}]}}}`
     """
     facts = case.facts
     said = [s for s in facts.symptoms("docker-no-gpu") if not _says_nothing(s, case)]

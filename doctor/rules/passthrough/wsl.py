@@ -12,6 +12,14 @@ from doctor.rules.driver.signs import cuinit, no_driver_signs, no_libcuda
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
 from doctor.rules.registry import found, rule
 from doctor.shell import run
+from doctor.tables import dotted
+
+LINUX_DRIVER = (
+    "^(libcuda1|nvidia-(compute-utils|dkms|driver|firmware|headless|kernel|open|smi|utils)(-.*)?"
+    "|libnvidia-(cfg1|common|compute|decode|egl|encode|extra|fbc1|gl|ml1)(-.*)?|cuda-drivers(-.*)?)$"
+)
+"""The driver's packages in Ubuntu, Debian and NVIDIA's repository, as one pattern: apt refuses a call in
+which one of several patterns matches no package."""
 
 
 @rule(
@@ -106,9 +114,13 @@ def wsl_driver(case: Case) -> Iterator[Finding]:
             verify=run("nvidia-smi"),
         )
         return
+    old = [c for c in case.capabilities if dotted(c) < (6, 0)]
     yield found(
         "wsl-driver",
-        "In WSL only the Windows driver counts, and the Linux side does not reach it.",
+        "In WSL only the Windows driver counts, and the Linux side does not reach it."
+        + "".join(
+            f" WSL2 supports GPUs from Pascal on (compute capability 6.0); {c} is older." for c in old[:1]
+        ),
         [*signs[:4], wsl],
         confidence="certain" if wsl is not None and wsl.rank == 0 else "likely",
         steps=[
@@ -118,8 +130,8 @@ def wsl_driver(case: Case) -> Iterator[Finding]:
                 platform="wsl",
             ),
             shell(
-                run("sudo", "apt", "remove", "--purge", "^nvidia-.*", "^libnvidia-.*", "^cuda-drivers.*"),
-                "removes Linux drivers that hide it",
+                run("sudo", "apt", "remove", "--purge", LINUX_DRIVER),
+                "removes Linux drivers that hide it, and leaves NVIDIA's container toolkit",
                 platform="wsl",
                 root=True,
             ),

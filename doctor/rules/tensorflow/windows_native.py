@@ -7,12 +7,11 @@ from collections.abc import Iterator
 
 from doctor.case import Case
 from doctor.facts import CudaCallFailed, Package, TensorFlowVersion
-from doctor.findings import Finding, shell
-from doctor.remedies import cures
+from doctor.findings import Finding
+from doctor.remedies import cures, environments
 from doctor.rules.gpu.registered import registered
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import wants_gpu
-from doctor.shell import run
 from doctor.tables import dotted
 
 
@@ -91,7 +90,9 @@ def tf_windows_native(case: Case) -> Iterator[Finding]:
     ):
         return
     row = case.tables.tensorflow("2.10.1", None, "windows-amd64")
-    cure = cures.another_build(case, own=True, words="or stay on Windows: ")
+    cure = cures.another_build(case, own=True)
+    if case.platform != "windows":
+        cure = cure.after(*environments.wsl_install())
     yield found(
         "tf-windows-native",
         "The Windows wheels of TensorFlow 2.11 and later hold no CUDA code and do not use an installed"
@@ -112,15 +113,6 @@ def tf_windows_native(case: Case) -> Iterator[Finding]:
             else "possible"
         ),
         tables=[row] if row else [],
-        steps=[
-            shell(
-                run("wsl", "--install"),
-                "in PowerShell as administrator: WSL2 with Ubuntu, where the current TensorFlow uses the GPU",
-                platform="windows",
-                root=True,
-            ),
-            *cures.inside_wsl(case),
-            *cure.steps,
-        ],
+        steps=cure.steps,
         verify=cure.lists_gpus(case),
     )

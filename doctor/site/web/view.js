@@ -72,7 +72,7 @@ function finding(one, text) {
     one.verify ? [el("h3", "Whether it helped"), command(one.verify)] : "",
     el("h3", "Evidence"),
     evidence(one.evidence, text),
-    one.consequences.length ? [el("h3", "What follows from it"), el("ul", one.consequences.map((words) => el("li", prose(words))))] : "",
+    one.consequences.length ? [el("h3", "Also seen, but not the cause"), el("ul", one.consequences.map((words) => el("li", prose(words))))] : "",
     one.tables.length ? folded("Rows of the tables behind it", el("ul", one.tables.map((row) => el("li", row)))) : "",
   ];
 }

@@ -77,6 +77,34 @@ FIRES = (
         "conflicts with",
     ),
     Fires(
+        "tf-not-installed",
+        "on a machine whose bus has no NVIDIA GPU, as the script reports it",
+        "$ uname -srm\nLinux 6.8.0-45-generic x86_64\n\n$ lspci -nnk\n\n"
+        "lspci | grep -i nvidia shows nothing\n\n"
+        "$ python3 --version\nPython 3.12.3\n\n$ python3 gpus.py\n"
+        "ModuleNotFoundError: No module named 'tensorflow'\n",
+        "ModuleNotFoundError",
+        says=("pip install tensorflow==",),
+        never=("and-cuda",),
+    ),
+    Fires(
+        "container-no-gpu",
+        "a service of docker compose",
+        "My docker compose service with tensorflow/tensorflow:2.15.0-gpu only sees the CPU.\n"
+        "root@3f2:/# nvidia-smi\nbash: nvidia-smi: command not found\n"
+        "[PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')]\n",
+        "command not found",
+        says=("capabilities: [gpu]",),
+    ),
+    Fires(
+        "healthy",
+        "a registered GPU with hardly any load",
+        "GPU-Util in nvidia-smi shows 0-5% and training is as slow as on the CPU.\n"
+        "[PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]\n",
+        "GPU:0",
+        says=("tfgpu-doctor bench",),
+    ),
+    Fires(
         "container-no-gpu",
         "Apptainer without --nv, and an empty list",
         "$ apptainer shell tensorflow_2.15.sif\n>>> tf.config.list_physical_devices('GPU')\n[]\n",

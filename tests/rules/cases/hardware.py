@@ -646,7 +646,7 @@ FIRES = (
         ),
         "'libcuda.so.1'",
         says=("wsl --update", "on Windows, outside WSL", "apt remove --purge"),
-        never=("ubuntu-drivers",),
+        never=("ubuntu-drivers", "^nvidia-.*"),
         verify="nvidia-smi",
     ),
     Fires(

@@ -431,7 +431,8 @@ FIRES = (
         form(system="Windows 11", tensorflow="2.15.0", python="3.10", cuda="12.2 / 8.9", gpu="RTX 4060")
         + "\n>>> tf.config.list_physical_devices('GPU')\n[]\n",
         "TensorFlow version",
-        says=("wsl --install", "tensorflow==2.10.1", "cudatoolkit=11.2 cudnn=8.1"),
+        says=("wsl --install -d Ubuntu", "Start Ubuntu", "tensorflow==2.10.1", "cudatoolkit=11.2 cudnn=8.1"),
+        verify="tf-gpu/bin/python",
     ),
     Fires(
         "tf-windows-native",
