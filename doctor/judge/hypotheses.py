@@ -99,7 +99,8 @@ def _of_prose(case: Case) -> Iterator[Sign]:
     if prose is None:
         return
     size = min(1.0, prose.size / ENOUGH)
-    for place, likelihood in enumerate(case.facts.of(Likelihood)):
+    likelihoods = sorted(case.facts.of(Likelihood), key=lambda likelihood: -likelihood.probability)
+    for place, likelihood in enumerate(likelihoods):
         strength = size * max(0.0, math.log(likelihood.probability / NOTHING))
         if likelihood.code == "undetermined":
             yield Sign("undetermined", "prose that names no cause", strength)

@@ -39,14 +39,14 @@ def runtime(case: Case) -> str:
 
 
 REPOSITORY = {
-    "apt": (
+    "apt": Literal(
         "curl -fsSL https://nvidia.github.io/libnvidia-container/gpgkey"
         " | sudo gpg --dearmor -o /usr/share/keyrings/nvidia-container-toolkit-keyring.gpg"
         " && curl -fsSL https://nvidia.github.io/libnvidia-container/stable/deb/nvidia-container-toolkit.list"
         " | sed 's#deb https://#deb [signed-by=/usr/share/keyrings/nvidia-container-toolkit-keyring.gpg]"
         " https://#g' | sudo tee /etc/apt/sources.list.d/nvidia-container-toolkit.list && sudo apt update"
     ),
-    "dnf": (
+    "dnf": Literal(
         "curl -fsSL https://nvidia.github.io/libnvidia-container/stable/rpm/nvidia-container-toolkit.repo"
         " | sudo tee /etc/yum.repos.d/nvidia-container-toolkit.repo"
     ),
@@ -60,7 +60,7 @@ def toolkit(case: Case) -> list[Step]:
     manager = "dnf" if not case.container and commands.linux_family(case) == "dnf" else "apt"
     return [
         shell(
-            Literal(REPOSITORY[manager]),
+            REPOSITORY[manager],
             "on the host: adds NVIDIA's repository of the container toolkit",
             platform="linux",
             root=True,
