@@ -26,6 +26,8 @@ SOUND = 0.8
 """The same for a sentence that says that nothing is wrong."""
 LIKELY = 0.6
 """From this likelihood on, a cause that no rule found is called likely."""
+UNPROVED = "Nothing in the report points to a fault in the setup of the GPU"
+"""The title of "healthy" where only sentences suggest it, and no program shows a registered GPU."""
 SHORT = 120
 """Up to this number of characters, prose makes a cause only possible: a sentence or two without their
 context."""
@@ -149,7 +151,7 @@ def _finding(best: Hypothesis, case: Case, parts: Sequence[Part]) -> Finding:
     return Finding(
         best.code,
         rule.severity if not all(part.slow for part in misfits) or not misfits else "warning",
-        rule.title,
+        UNPROVED if best.code == "healthy" and not case.registered else rule.title,
         why,
         best.evidence[:4],
         rows,

@@ -258,3 +258,11 @@ def test_a_machine_whose_cuda_does_not_fit_has_a_cuda() -> None:
     judged = parts(Case(Facts(facts, "machine", "a machine"), bundled()))
     (part,) = [part for part in judged if part.part == "cuda"]
     assert (part.have, part.fits) == ("13.0, without libcudart.so.12", False)
+
+
+def test_sentences_alone_do_not_register_a_gpu() -> None:
+    verdict = diagnosed(
+        "Is it normal that a small network trains slower on my GPU than on the CPU?\n"
+    ).verdict
+    assert verdict.code == "healthy"
+    assert "registered" not in verdict.title

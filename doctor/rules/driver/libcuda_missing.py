@@ -39,7 +39,9 @@ def driver_libcuda_missing(case: Case) -> Iterator[Finding]:
     unknown = next(iter(facts.symptoms("smi-cuda-unknown")), None)
     # the stub that answers in libcuda's absence prints 303 (stream_executor/cuda/cuda_stub.cc)
     stub = cuinit(case, "UNKNOWN_ERROR_303", "CUDA_ERROR_SHARED_OBJECT_INIT_FAILED")
-    lib = no_libcuda(case) or facts.absent("libcuda") or unknown or (stub if not case.container else None)
+    if case.container or facts.has("smi-not-found"):
+        stub = None  # it runs in another place than the driver that answers
+    lib = no_libcuda(case) or facts.absent("libcuda") or unknown or stub
     if not _libcuda_answered(case):
         lib = lib or next(iter(facts.symptoms("libcuda-not-found")), None)
     kernel = next((d for d in facts.of(DriverVersion) if d.part in ("kernel", "any") and d.rank == 0), None)
@@ -122,7 +124,7 @@ def driver_libcuda_missing(case: Case) -> Iterator[Finding]:
         # is wrong
         confidence=(
             "likely"
-            if lib is None or not (kernel or module or without_compute)
+            if lib is None or lib is stub or not (kernel or module or without_compute)
             else "possible"
             if lib is unknown and case.container and not without_compute
             else "certain"
