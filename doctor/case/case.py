@@ -190,6 +190,12 @@ class Case:
         """Whether the TensorFlow in use is the library of another language's binding."""
         return self.bringing is not None and self.bringing.one("table") == "bindings"
 
+    def extra_listed(self, build: TensorFlowRelease) -> bool | None:
+        """Whether pip's list of packages holds everything of the build's extra and-cuda; None if it holds
+        nothing of NVIDIA's."""
+        listed = {p.name for p in self.facts.of(Package) if p.name.startswith("nvidia-")}
+        return set(build.extras.get("and-cuda", ())) <= listed if listed else None
+
     def _hosted(self, field: str) -> tuple[Meant, str] | None:
         """A field of the named hosted notebook, and the notebook's name."""
         return next(

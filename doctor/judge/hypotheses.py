@@ -148,27 +148,34 @@ def hypotheses(case: Case, findings: Sequence[Finding], parts: Sequence[Part]) -
 
 
 def alternatives(
-    verdict: Finding, ranked: Sequence[Hypothesis], misfits: Collection[str] = ()
+    verdict: Finding,
+    ranked: Sequence[Hypothesis],
+    misfits: Collection[str] = (),
+    found: Collection[str] = (),
 ) -> tuple[Alternative, ...]:
     """The other possible causes, each with the command that distinguishes it from the verdict.
 
     misfits: codes of parts that do not fit by the tables; these are named even if they are unlikely causes.
+    found: codes that rules found.
     """
     if verdict.confidence == "certain" and verdict.code not in ("undetermined", "benign-messages"):
         return ()
     others = [
         hypothesis
         for hypothesis in ranked
-        if hypothesis.code != verdict.code and (hypothesis.likelihood >= LEAST or hypothesis.code in misfits)
+        if hypothesis.code != verdict.code
+        and (hypothesis.likelihood >= LEAST or hypothesis.code in misfits)
+        # what only sentences suggest is not shown if a fact speaks against it
+        and not (hypothesis.against and hypothesis.code not in (*misfits, *found))
     ]
-    found: list[Alternative] = []
+    shown: list[Alternative] = []
     if others:
         from doctor.remedies.usual import USUAL  # most certain verdicts need none of it
     for hypothesis in others:
         usual = USUAL.get(hypothesis.code)
         if usual is None:
             continue
-        found.append(
+        shown.append(
             Alternative(
                 hypothesis.code,
                 round(hypothesis.likelihood, 2),
@@ -178,4 +185,4 @@ def alternatives(
                 usual.shows,
             )
         )
-    return tuple(found[:MOST])
+    return tuple(shown[:MOST])

@@ -47,6 +47,10 @@ def cuda_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part
     needs = f"CUDA {' or '.join(wanted[:3])}" if wanted else ""
     brought = brings_cuda(case)
     if brought and any(b.extras.get("and-cuda") for b in gpu_builds):
+        if not case.facts.has("and-cuda-installed") and case.extra_listed(gpu_builds[-1]) is False:
+            # a part of the libraries is there, as another framework's
+            yield Part("cuda", "", needs, None, (), (gpu_builds[-1].ref,))
+            return
         alone = case.cuda is None and not all(isinstance(f, Package) and f.manager != "pip" for f in brought)
         traps = _traps_of_pip(case, gpu_builds) if alone else []
         yield Part(

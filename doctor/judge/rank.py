@@ -62,7 +62,8 @@ def ranked(
         kept = _put_first(best, kept, case, parts, by_tables=code is not None)
     if kept[0].code != "undetermined":
         kept = [finding for finding in kept if finding.code != "undetermined"]
-    return kept, alternatives(kept[0], order, [part.code for part in parts if part.fits is False])
+    misfits = [part.code for part in parts if part.fits is False]
+    return kept, alternatives(kept[0], order, misfits, found)
 
 
 def _agreed(best: Hypothesis, first: Finding, parts: Sequence[Part]) -> bool:

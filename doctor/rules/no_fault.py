@@ -88,6 +88,8 @@ def benign_messages(case: Case) -> Iterator[Finding]:
         text += " TensorBoard, which runs here, needs no GPU."
     if registered(case):
         text += " A GPU is registered and used."
+    if facts.has("nan-results"):
+        text += " The NaN has another cause, most often the model or its data: these lines do not explain it."
     evidence: list[Source] = [*(r.source for r in retried[:2]), *(n.source for n in noise[:4])]
     evidence += (
         [p.source for p in plugin[:2]]

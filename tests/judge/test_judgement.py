@@ -266,3 +266,24 @@ def test_sentences_alone_do_not_register_a_gpu() -> None:
     ).verdict
     assert verdict.code == "healthy"
     assert "registered" not in verdict.title
+
+
+def test_a_gpu_that_another_framework_sees_is_no_gpu_that_works() -> None:
+    text = (
+        "My GPU is detected by PyTorch but not by TensorFlow. Ubuntu 22.04, pip install tensorflow (2.17).\n"
+    )
+    diagnosis = diagnosed(text)
+    assert diagnosis.verdict.code == "cuda-missing"
+    assert "tf-windows-native" not in [other.code for other in diagnosis.alternatives]
+
+
+def test_a_list_without_a_part_of_the_extra_shows_that_it_is_not_installed() -> None:
+    packages = (
+        "tensorflow 2.16.1",
+        "nvidia-cublas-cu12 12.3.4.1",
+        "nvidia-cuda-runtime-cu12 12.1.105",
+        "torch 2.4.0",
+    )
+    listed = "Package Version\n------- -------\n" + "".join(f"{package}\n" for package in packages)
+    skipped = "W gpu_device.cc:2251] Cannot dlopen some GPU libraries.\nSkipping registering GPU devices...\n"
+    assert diagnosed(listed + skipped).verdict.code == "cuda-missing"

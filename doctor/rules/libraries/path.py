@@ -108,8 +108,8 @@ def library_path(case: Case) -> Iterator[Finding]:
         # on a machine it is known whether pip's libraries are installed, and whether anything else fails
         and (facts.kind == "report" or ({f.name for f in same} >= set(names) and set(names) <= set(missed)))
     ):
-        pip_cuda = any(p.name.startswith("nvidia-") for p in facts.of(Package))
-        stated = facts.has("and-cuda-installed") or pip_cuda
+        listed = case.extra_listed(build)
+        stated = facts.has("and-cuda-installed") or listed is True
         # what fails is what RUNPATH leaves out, all of it and nothing else; a single library is missing for
         # itself
         exactly = not names or {
@@ -118,6 +118,8 @@ def library_path(case: Case) -> Iterator[Finding]:
         # "Could not find cuda drivers" is printed if libcudart did not load, and pip's folder of it is
         # searched
         unsaid = facts.kind == "report" and dotted(build.version) < (2, 21) and not facts.has("cudart-stub")
+        if listed is False and facts.kind == "report" and not facts.has("and-cuda-installed"):
+            unsaid = False  # the list shows that they are not installed
         if exactly and (stated or unsaid):
             yield found(
                 "library-path",
@@ -257,9 +259,10 @@ def _there_unnamed(case: Case, errors: Sequence[Fact]) -> Iterator[Finding]:
     if case.facts.kind != "report" or (build is not None and not build.extras.get("and-cuda")):
         return
     brought: list[Fact] = [*case.facts.symptoms("and-cuda-installed")]
-    brought += [
-        p for p in case.facts.of(Package) if p.name.startswith(("nvidia-cuda-runtime", "nvidia-cudnn"))
-    ]
+    if build is None or case.extra_listed(build) is not False:
+        brought += [
+            p for p in case.facts.of(Package) if p.name.startswith(("nvidia-cuda-runtime", "nvidia-cudnn"))
+        ]
     start = errors[0].source.line or 0
     brought = [
         fact for fact in brought if (fact.source.line or 0) <= start

@@ -9,6 +9,8 @@ cuda/11.2`, `name = "tensorflow"` of a lock file. Out: versions as a form states
 
 from __future__ import annotations
 
+import re
+
 from doctor import lazy
 from doctor.facts import (
     FORM,
@@ -52,6 +54,10 @@ _LISTED = (
     r"tensorflow(?:-gpu|-cpu|-intel|-macos)?|numpy|protobuf|keras|tf-keras|h5py"
     r"|nvidia-(?:cudnn|cublas|cuda-runtime)-cu1[123]"
 )
+
+_BY_ANOTHER = lazy.compile(r" (?:by|with|in|from|under) (?:py)?torch\b| (?:by|with|in) (?:jax|mxnet)\b", re.I)
+"""Matches what follows "the GPU is detected" if another framework detects it."""
+
 
 SIGNATURES: tuple[Signature, ...] = (
     *(
@@ -297,6 +303,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r" gpu)\b|\bno problems? so far\b|\bgpu is (?:found|used|detected)\b"
         r"|\btraining works\b|^\W{0,4}works\b",
         "The GPU is found and training works.",
+        lambda m, s: None if _BY_ANOTHER.match(m.string, m.end()) else Symptom(s, "works-said"),
     ),
     spoken(
         "works-elsewhere",
