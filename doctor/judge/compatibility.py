@@ -151,7 +151,7 @@ def _gpu(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
         yield Part(
             "gpu",
             f"{gpu.name or 'GPU'} ({' or '.join(possible)})",
-            f"compute capability {span(listed)}" if listed else "",
+            f"compute capability {span(listed)}{_and_later(possible, listed)}" if listed else "",
             is_fit(answer),
             (gpu.source,),
             rows,
@@ -160,6 +160,14 @@ def _gpu(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
             slow=answer is not None and answer.verdict == "slow",
             rank=max(gpu.rank, release_rank(case)),
         )
+
+
+def _and_later(capabilities: Sequence[str], compiled: Sequence[str]) -> str:
+    """" and later 8.x" if a build for 8.0 also serves a GPU of 8.6: machine code runs on a GPU with the same
+    major number and a higher minor one (CUDA C++ Programming Guide, "Binary Compatibility")."""
+    last = capability_number(compiled[-1])
+    later = [number for number in map(capability_number, capabilities) if number > last]
+    return f" and later {last[0]}.x" if later and all(number[0] == last[0] for number in later) else ""
 
 
 def _possible(gpu: Gpu, case: Case) -> tuple[str, ...]:
