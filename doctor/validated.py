@@ -12,6 +12,8 @@ import re
 from doctor import lazy
 
 _NAME = lazy.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9])?", re.ASCII)
+_NORMAL = lazy.compile(r"(?:0|[1-9]\d{0,9})(?:\.(?:0|[1-9]\d{0,9})){0,5}", re.ASCII)
+"""Matches numbers and dots in normal form."""
 _SONAME = lazy.compile(r"\w[\w.+-]{0,126}\.(?:so(?:\.\d{1,6}){0,4}|dll)", re.ASCII)
 _TAG = lazy.compile(r"\w[\w.-]{0,127}", re.ASCII)
 _GPU = lazy.compile(
@@ -23,6 +25,8 @@ _MINOR = lazy.compile(r"\d{1,4}\.\d{1,4}", re.ASCII)
 
 def version(text: str) -> str | None:
     """A version by PEP 440, in its normal form."""
+    if _NORMAL.fullmatch(text):
+        return text  # without the import, which is slow
     from packaging.version import InvalidVersion, Version
 
     try:
