@@ -17,6 +17,7 @@ from doctor.plan.conda_pins import CPU_BUILDS, judged_driver, judged_pins
 from doctor.plan.context import PlanContext
 from doctor.plan.edits import in_dockerfile, locked_again
 from doctor.plan.frameworks import judged_together
+from doctor.plan.hidden import hidden
 from doctor.plan.images import context_in, judged_image, request_of
 from doctor.plan.misfits import at, cpu_build, exclude, no_python, nothing, several_packages
 from doctor.plan.neighbours import examined_names, neighbours
@@ -71,7 +72,11 @@ def judged_files(
             findings += [f for f in found if f not in findings]
             if judged is not None and (outcome is None or (outcome.works and not judged.works)):
                 outcome = judged
-            if judged is not None and wanted.services and not wanted.services[0].gpu and not inside.for_cpu:
+            if inside.for_cpu or not (found or judged):
+                continue
+            hiding = [f for f in hidden(wanted, name) if f not in findings]
+            findings += hiding
+            if judged and wanted.services and not wanted.services[0].gpu and not hiding:
                 findings.append(without_gpu(wanted.services[0]))
     if outcome is None:
         outcome = make_plans(context)
