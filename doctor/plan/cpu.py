@@ -36,8 +36,9 @@ def cpu_candidate(context: PlanContext) -> Candidate | None:
 
 
 def _try(build: TensorFlowRelease, context: PlanContext) -> Candidate | None:
-    pythons = [context.python] if context.python in build.pythons else []
-    pythons += [p for p in sorted(build.pythons, key=dotted, reverse=True) if dotted(p) >= dotted(UV_PYTHONS)]
+    fit = [p for p in build.pythons if context.version_request.takes(p)]
+    pythons = [context.python] if context.python in fit else []
+    pythons += [p for p in sorted(fit, key=dotted, reverse=True) if dotted(p) >= dotted(UV_PYTHONS)]
     for python in pythons:
         situation = Situation(platform=context.platform, python=python, glibc=context.glibc, route="none")
         answer = installs_on(build, situation, context.tables)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from doctor import lazy
 from doctor.compat import Situation, traps_of
 from doctor.errors import UsageError
 from doctor.facts import Source
@@ -38,6 +38,7 @@ OF_CPU = ("tensorflow-cpu", "tensorflow-intel", "tensorflow-macos", "tensorflow-
 STUB = "2.12.0"
 """The last tensorflow-gpu on the package index, a source archive that always fails; pip takes it whenever a
 line allows it."""
+_PINNED = lazy.compile(r"==?\s*(\d+\.\d+)(?:\.[\d*]+)*")
 
 
 def judged_files(
@@ -234,8 +235,9 @@ def _line(
     ):
         return [nothing(line, name, context)], None, []
     python = _python(wanted, context, releases)
-    if python is not None and not python:
-        return [no_python(line, releases, wanted, name)], None, []
+    fits = python != ""
+    if not fits:  # the plans are for other releases, on a Python that the file allows
+        python = _python(wanted, context, context.releases) or None
     version_request = replace(
         context.version_request,
         tensorflow=line.specifier,
@@ -246,7 +248,12 @@ def _line(
         python_source=(
             Source(name, wanted.python.line, wanted.python.text) if python and wanted.python else None
         ),
+        pythons=_pythons(wanted, context),
     )
+    if not fits:
+        misfit = no_python(line, releases, wanted, name)
+        plans = make_plans(replace_request(context, version_request))
+        return [misfit], replace(plans, findings=(misfit,)), []
     solver = Solver(replace_request(context, version_request))
     left = {(u.file, u.line, u.text) for u in unexamined(asked, wanted, solver)}
     known = [a for a in asked if (a.file, a.line, a.text) not in left]
@@ -335,7 +342,7 @@ def _python(wanted: Wanted, context: PlanContext, releases: Sequence[TensorFlowR
     fits."""
     if wanted.python is None or context.version_request.python:
         return None
-    exact = re.fullmatch(r"==?\s*(\d+\.\d+)(?:\.[\d*]+)*", wanted.python.specifier)
+    exact = _PINNED.fullmatch(wanted.python.specifier)
     if exact:
         return exact[1]
     specifier = wanted.python.specifier
@@ -343,6 +350,13 @@ def _python(wanted: Wanted, context: PlanContext, releases: Sequence[TensorFlowR
         return None
     fit = {python for build in releases for python in build.pythons if together(specifier, f"=={python}.*")}
     return max(fit, key=dotted, default="")
+
+
+def _pythons(wanted: Wanted, context: PlanContext) -> str:
+    """The range of Pythons that a file requests; "" for none, or one Python, which a plan may change."""
+    if wanted.python is None or context.version_request.python:
+        return ""
+    return "" if _PINNED.fullmatch(wanted.python.specifier) else wanted.python.specifier
 
 
 def _releases(context: PlanContext, line: Asked) -> list[TensorFlowRelease]:

@@ -28,7 +28,7 @@ def hidden(wanted: Wanted, name: str) -> Iterator[Finding]:
     service = wanted.services[0] if wanted.services else None
     set_ = {line.name: line for line in wanted.variables}
     if service is not None:
-        set_ |= {line.name: replace(line, file=service.file) for line in service.variables}
+        set_.update((line.name, replace(line, file=service.file)) for line in service.variables)
     for line in set_.values():
         value = line.specifier.strip()
         if "$" in value or not (hides(value) if line.name == CUDA else value.lower() in ("", "none", "void")):
