@@ -161,3 +161,10 @@ def test_nearest_release_is_nearest_by_version(tables: Tables) -> None:
     )
     (finding,) = make_plans(context).findings
     assert "TensorFlow 2.12.0 on Python 3.11" in finding.explanation
+
+
+def test_plan_for_the_cpu_beside_plans_for_a_gpu_does_not_deny_them(tables: Tables) -> None:
+    found = outcome(tables, "2.12", os="Ubuntu 22.04", gpu="RTX 4090", driver="535.104.05")
+    assert found.plans[0].route != "cpu"
+    (why,) = found.plans[-1].why
+    assert why.startswith("it computes on the CPU: the last resort if no plan with a GPU works (")
