@@ -15,7 +15,7 @@ from doctor.plan.bases import brings_cuda, libraries_of
 from doctor.plan.compose import without_gpu
 from doctor.plan.conda_pins import CPU_BUILDS, judged_driver, judged_pins
 from doctor.plan.context import PlanContext
-from doctor.plan.edits import in_dockerfile, locked_again
+from doctor.plan.edits import in_dockerfile, locked_again, plan_with_cuda
 from doctor.plan.frameworks import judged_together
 from doctor.plan.hidden import hidden
 from doctor.plan.images import context_in, judged_image, request_of
@@ -233,7 +233,10 @@ def _line(
     if not releases or (
         line.name == "tensorflow-gpu" and VersionRequest(line.specifier).allows(STUB, context.newest)
     ):
-        return [nothing(line, name, context)], None, []
+        plan = plan_with_cuda(line, context) if line.name == "tensorflow-gpu" else None
+        found = neighbours(plan.candidate.build, line, asked, context, name) if plan else []
+        fixable = [f for f in found if any(step.edit for step in f.prescription)]
+        return [nothing(line, name, context), *fixable], None, []
     python = _python(wanted, context, releases)
     fits = python != ""
     if not fits:  # the plans are for other releases, on a Python that the file allows
