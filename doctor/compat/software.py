@@ -107,13 +107,16 @@ def runs_on_driver(build: TensorFlowRelease, driver: str, tables: Tables, platfo
     except ValueError:
         return Answer("unknown", f"{driver!r} is not a driver version", minimum.rows)
     own = _own_driver(build, tables, platform)
-    if len(number) == 1 and number[0] == dotted(floor.driver)[0]:
-        return Answer(
-            "unknown",
+    lowest = dotted(floor.driver)
+    if len(number) < len(lowest) and number == lowest[: len(number)]:
+        why = (
             f"branch {driver} contains {floor.driver}, the lowest for CUDA {floor.cuda}; the installed"
-            " release of that branch is not known",
-            minimum.rows,
+            " release of that branch is not known"
+            if len(number) == 1
+            else f"{driver} is only the beginning of a driver's version: whether it is {floor.driver} or"
+            f" newer, which CUDA {floor.cuda} needs, is not known"
         )
+        return Answer("unknown", why, minimum.rows)
     if number >= dotted(floor.driver):
         return Answer(
             "yes", f"driver {driver} is {floor.driver} or newer, which CUDA {floor.cuda} needs", minimum.rows

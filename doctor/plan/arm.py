@@ -14,6 +14,7 @@ from doctor.remedies import code, environments as make
 from doctor.shell import Path, Word, run
 from doctor.tables import DriverFloor, Row, dotted
 from doctor.tables.arm import nvidia_builds, only_with_arm
+from doctor.tables.versions import driver_at_least
 from doctor.values import replace
 
 CONTAINER = "nvidia-container"
@@ -88,7 +89,7 @@ def _driver_answers(context: PlanContext, floor: DriverFloor) -> list[Answer]:
     answers = [
         driver_serves_gpu(capability, context.driver, context.tables) for capability in context.capabilities
     ]
-    if dotted(context.driver) < dotted(floor.driver):
+    if not driver_at_least(context.driver, floor.driver):
         why = f"the driver is {context.driver}; CUDA {floor.cuda} needs {floor.driver} or newer"
         answers.append(Answer("no", why, (floor,)))
     return answers

@@ -86,7 +86,8 @@ class Unread:
 @dataclass(frozen=True)
 class Service:
     """A service of a compose file. image: the image that it starts; dockerfile: the path of the file that its
-    image is built from, "" if none; gpu: whether it requests a GPU; file, line, text: where it begins."""
+    image is built from, "" if none; gpu: whether it requests a GPU; file, line, text: where it begins;
+    variables: as in Wanted."""
 
     name: str
     line: int
@@ -95,6 +96,7 @@ class Service:
     dockerfile: str = ""
     gpu: bool = False
     file: str = ""
+    variables: tuple[Asked, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,8 @@ class Wanted:
     brings_python: whether one installs another Python than that of the image's system. found: the folders of
     pip's CUDA libraries that it links to or puts on LD_LIBRARY_PATH ("cudnn"; "*" for all). includes: the
     files after -r; constraints: the files after -c. indexes: other package indexes. unread: lines that could
-    not be judged. locked: an installer's resolver chose every version. services: those of a compose file."""
+    not be judged. locked: an installer's resolver chose every version. services: those of a compose file.
+    variables: the lines that set CUDA_VISIBLE_DEVICES or NVIDIA_VISIBLE_DEVICES, each value as specifier."""
 
     requirements: tuple[Asked, ...] = ()
     python: Asked | None = None
@@ -118,6 +121,7 @@ class Wanted:
     locked: bool = False
     services: tuple[Service, ...] = ()
     found: tuple[str, ...] = ()
+    variables: tuple[Asked, ...] = ()
 
 
 def normal(name: str) -> str:

@@ -173,5 +173,7 @@ def _offers(build: TensorFlowRelease, route: str, context: PlanContext, platform
     if route == "conda":
         return extra or recipe_of(build, context.tables) is not None
     if route == "docker":
-        return image_of(build, context.tables) is not None
+        # which of its release's Pythons an image contains is not in the tables
+        fits = all(context.version_request.takes(python) for python in build.pythons)
+        return fits and image_of(build, context.tables) is not None
     return True

@@ -7,12 +7,13 @@ deploy.resources.reservations.devices).
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from doctor.facts import Source
 from doctor.findings import Finding, manual
 from doctor.plan.asked import CONCERNS, Asked, Service, Unread, Wanted, unread
-from doctor.plan.yaml_lines import entries, listed
+from doctor.plan.hidden import VARIABLES, variable
+from doctor.plan.yaml_lines import Entry, entries, listed
 from doctor.values import replace
 
 _DEVICES = ("deploy", "resources", "reservations", "devices")
@@ -49,6 +50,8 @@ def compose(lines: Sequence[str]) -> Wanted:
                     "the settings that the service inherits from another one were not read",
                 )
             )
+        elif inner[:1] == ("environment",):
+            found[name] = replace(service, variables=(*service.variables, *_variables(entry)))
         elif _asks_for_gpu(inner, value):
             found[name] = replace(service, gpu=True)
     for name, folder in context.items():
@@ -60,6 +63,18 @@ def compose(lines: Sequence[str]) -> Wanted:
             path = posixpath.normpath(posixpath.join(folder, file.get(name, "Dockerfile")))
             found[name] = replace(found[name], dockerfile=path)
     return Wanted(unread=tuple(missing), services=tuple(found.values()))
+
+
+def _variables(entry: Entry) -> Iterator[Asked]:
+    """The variable that an item of `environment` sets; one without a value comes from the caller."""
+    key = entry.path[3] if len(entry.path) > 3 else ""
+    name, given, value = (
+        (key, not entry.text.endswith(":"), entry.value)
+        if isinstance(key, str)
+        else entry.value.partition("=")
+    )
+    if name in VARIABLES:
+        yield variable(name, value if given else "$", entry.line, entry.text)
 
 
 def _asks_for_gpu(path: tuple[str | int, ...], value: str) -> bool:

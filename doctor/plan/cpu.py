@@ -13,7 +13,8 @@ from doctor.tables.ordering import is_final, order
 
 
 def cpu_candidate(context: PlanContext) -> Candidate | None:
-    """The newest release that installs here, or the requested one; None if there is none."""
+    """The newest release that installs here, or the one nearest to the requested ones; None if there is
+    none."""
     if context.musl:
         return None
     newest = context.newest
@@ -22,7 +23,10 @@ def cpu_candidate(context: PlanContext) -> Candidate | None:
         for version in context.tables.versions("tensorflow", context.platform)
         if is_final(version) or version in context.version_request.tensorflow
     ]
-    versions.sort(key=lambda v: (context.version_request.allows(v, newest), order(v)), reverse=True)
+    versions.sort(key=order)
+    wished = [at for at, version in enumerate(versions) if context.version_request.allows(version, newest)]
+    away = {v: min((abs(at - one) for one in wished), default=0) for at, v in enumerate(versions)}
+    versions.sort(key=lambda v: (-away[v], order(v)), reverse=True)
     best: Candidate | None = None
     for version in versions:
         build = context.tables.tensorflow(version, "tensorflow", context.platform)
@@ -36,8 +40,9 @@ def cpu_candidate(context: PlanContext) -> Candidate | None:
 
 
 def _try(build: TensorFlowRelease, context: PlanContext) -> Candidate | None:
-    pythons = [context.python] if context.python in build.pythons else []
-    pythons += [p for p in sorted(build.pythons, key=dotted, reverse=True) if dotted(p) >= dotted(UV_PYTHONS)]
+    fit = [p for p in build.pythons if context.version_request.takes(p)]
+    pythons = [context.python] if context.python in fit else []
+    pythons += [p for p in sorted(fit, key=dotted, reverse=True) if dotted(p) >= dotted(UV_PYTHONS)]
     for python in pythons:
         situation = Situation(platform=context.platform, python=python, glibc=context.glibc, route="none")
         answer = installs_on(build, situation, context.tables)

@@ -15,6 +15,7 @@ from doctor import lazy
 from doctor.backports import removesuffix
 from doctor.plan.asked import CONCERNS, LINE, Asked, Unread, Wanted, requirement, unread
 from doctor.plan.conda import NOT_READ, match_spec
+from doctor.plan.hidden import VARIABLES, variable
 from doctor.values import dataclass, field, replace
 
 _VARIABLE = lazy.compile(r"\$(?:(\w{1,80})|\{(\w{1,80})(?::?-([^}]{0,200}))?\})")
@@ -83,6 +84,7 @@ class _Stage:
     brings_python: bool = False
     found: list[str] = field(default_factory=list)
     values: dict[str, str] = field(default_factory=dict)
+    variables: dict[str, Asked] = field(default_factory=dict)
 
     def heir(self) -> _Stage:
         """A new stage whose FROM names this one."""
@@ -94,6 +96,7 @@ class _Stage:
             includes=[*self.includes],
             constraints=[*self.constraints],
             values=dict(self.values),
+            variables=dict(self.variables),
             found=[*self.found],
         )
 
@@ -118,6 +121,11 @@ def dockerfile(lines: Sequence[str]) -> Wanted:
                 if began and name == "ARG" and not value:
                     stage.values[key] = globals_.get(key, "")
                 stage.found += _folders(value) if key == "LD_LIBRARY_PATH" else []
+                if began and name == "ENV" and key in VARIABLES:
+                    at = next((n for n in range(first, last + 1) if key in lines[n - 1]), first)
+                    alone = first == last and len(_settings(rest)) == 1
+                    filled, text = stage.values[key], lines[at - 1].strip()
+                    stage.variables[key] = variable(key, filled, at, text, alone)
         elif name == "RUN":
             stage.found += _folders(rest) if _FINDS.search(rest) else []
             stage.brings_cuda = stage.brings_cuda or (
@@ -136,6 +144,7 @@ def dockerfile(lines: Sequence[str]) -> Wanted:
         tuple(stage.indexes),
         tuple(stage.unread),
         found=tuple(stage.found),
+        variables=tuple(stage.variables.values()),
     )
 
 

@@ -190,14 +190,19 @@ def requests_of(plan: Plan) -> list[str]:
 def same_with_cuda(line: Asked, context: PlanContext, name: str) -> tuple[Step, ...]:
     """An edit of a line to the release of `tensorflow` that it allows and that works on this machine, with
     its CUDA."""
+    plan = plan_with_cuda(line, context)
+    return (replaced(line, requests_of(plan), name),) if plan else ()
+
+
+def plan_with_cuda(line: Asked, context: PlanContext) -> Plan | None:
+    """The plan for that release; None if there is none."""
     try:
         VersionRequest(line.specifier).allows("2.15.0", context.newest)
     except UsageError:  # a version that is none
-        return ()
+        return None
     judged = make_plans(
         PlanContext(
             context.facts, context.tables, replace(context.version_request, tensorflow=line.specifier)
         )
     )
-    plan = next((p for p in judged.plans if p.route == "pip-and-cuda"), None)
-    return (replaced(line, requests_of(plan), name),) if plan else ()
+    return next((p for p in judged.plans if p.route == "pip-and-cuda"), None)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from doctor import lazy
 from doctor.compat import Situation, traps_of
 from doctor.errors import UsageError
 from doctor.facts import Source
@@ -15,8 +15,9 @@ from doctor.plan.bases import brings_cuda, libraries_of
 from doctor.plan.compose import without_gpu
 from doctor.plan.conda_pins import CPU_BUILDS, judged_driver, judged_pins
 from doctor.plan.context import PlanContext
-from doctor.plan.edits import in_dockerfile, locked_again
+from doctor.plan.edits import in_dockerfile, locked_again, plan_with_cuda
 from doctor.plan.frameworks import judged_together
+from doctor.plan.hidden import hidden
 from doctor.plan.images import context_in, judged_image, request_of
 from doctor.plan.misfits import at, cpu_build, exclude, no_python, nothing, several_packages
 from doctor.plan.neighbours import examined_names, neighbours
@@ -37,6 +38,7 @@ OF_CPU = ("tensorflow-cpu", "tensorflow-intel", "tensorflow-macos", "tensorflow-
 STUB = "2.12.0"
 """The last tensorflow-gpu on the package index, a source archive that always fails; pip takes it whenever a
 line allows it."""
+_PINNED = lazy.compile(r"==?\s*(\d+\.\d+)(?:\.[\d*]+)*")
 
 
 def judged_files(
@@ -71,7 +73,11 @@ def judged_files(
             findings += [f for f in found if f not in findings]
             if judged is not None and (outcome is None or (outcome.works and not judged.works)):
                 outcome = judged
-            if judged is not None and wanted.services and not wanted.services[0].gpu and not inside.for_cpu:
+            if inside.for_cpu or not (found or judged):
+                continue
+            hiding = [f for f in hidden(wanted, name) if f not in findings]
+            findings += hiding
+            if judged and wanted.services and not wanted.services[0].gpu and not hiding:
                 findings.append(without_gpu(wanted.services[0]))
     if outcome is None:
         outcome = make_plans(context)
@@ -227,10 +233,14 @@ def _line(
     if not releases or (
         line.name == "tensorflow-gpu" and VersionRequest(line.specifier).allows(STUB, context.newest)
     ):
-        return [nothing(line, name, context)], None, []
+        plan = plan_with_cuda(line, context) if line.name == "tensorflow-gpu" else None
+        found = neighbours(plan.candidate.build, line, asked, context, name) if plan else []
+        fixable = [f for f in found if any(step.edit for step in f.prescription)]
+        return [nothing(line, name, context), *fixable], None, []
     python = _python(wanted, context, releases)
-    if python is not None and not python:
-        return [no_python(line, releases, wanted, name)], None, []
+    fits = python != ""
+    if not fits:  # the plans are for other releases, on a Python that the file allows
+        python = _python(wanted, context, context.releases) or None
     version_request = replace(
         context.version_request,
         tensorflow=line.specifier,
@@ -241,7 +251,12 @@ def _line(
         python_source=(
             Source(name, wanted.python.line, wanted.python.text) if python and wanted.python else None
         ),
+        pythons=_pythons(wanted, context),
     )
+    if not fits:
+        misfit = no_python(line, releases, wanted, name)
+        plans = make_plans(replace_request(context, version_request))
+        return [misfit], replace(plans, findings=(misfit,)), []
     solver = Solver(replace_request(context, version_request))
     left = {(u.file, u.line, u.text) for u in unexamined(asked, wanted, solver)}
     known = [a for a in asked if (a.file, a.line, a.text) not in left]
@@ -330,7 +345,7 @@ def _python(wanted: Wanted, context: PlanContext, releases: Sequence[TensorFlowR
     fits."""
     if wanted.python is None or context.version_request.python:
         return None
-    exact = re.fullmatch(r"==?\s*(\d+\.\d+)(?:\.[\d*]+)*", wanted.python.specifier)
+    exact = _PINNED.fullmatch(wanted.python.specifier)
     if exact:
         return exact[1]
     specifier = wanted.python.specifier
@@ -338,6 +353,13 @@ def _python(wanted: Wanted, context: PlanContext, releases: Sequence[TensorFlowR
         return None
     fit = {python for build in releases for python in build.pythons if together(specifier, f"=={python}.*")}
     return max(fit, key=dotted, default="")
+
+
+def _pythons(wanted: Wanted, context: PlanContext) -> str:
+    """The range of Pythons that a file requests; "" for none, or one Python, which a plan may change."""
+    if wanted.python is None or context.version_request.python:
+        return ""
+    return "" if _PINNED.fullmatch(wanted.python.specifier) else wanted.python.specifier
 
 
 def _releases(context: PlanContext, line: Asked) -> list[TensorFlowRelease]:

@@ -144,7 +144,7 @@ def _reason(edit: Edit, why: str) -> str:
     """A fix in a sentence."""
     first, *more = edit.new.split("\n")
     added = f" and {len(more)} more line{'s' if more[1:] else ''}" if more else ""
-    return f"{edit.file}, line {edit.line}: {first}{added}{f' ({why})' if why else ''}"
+    return f"{edit.file}, line {edit.line}: {first or 'removed'}{added}{f' ({why})' if why else ''}"
 
 
 def left_over(request: Request, before: Gate, changes: Sequence[Change]) -> Gate:

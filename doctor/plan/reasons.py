@@ -32,7 +32,7 @@ def reasons(candidate: Candidate, context: PlanContext, floor: object) -> list[R
     found: list[Reason] = []
     build = candidate.build
     if candidate.route == "cpu":
-        why = "there is no GPU here" if context.for_cpu else "no plan with a GPU works"
+        why = "there is no GPU here" if context.for_cpu else "the last resort if no plan with a GPU works"
         why = "a plan for the CPU was requested" if context.version_request.cpu else why
         return [(f"it computes on the CPU: {why}", (build.ref,))]
     for name, answer in candidate.judgement.answers:

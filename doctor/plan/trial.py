@@ -210,12 +210,13 @@ def _python(
     build: TensorFlowRelease, here: str | None, base: Situation, context: PlanContext, route: str
 ) -> str | None:
     """The Python for the plan: the installed one if it fits, otherwise the newest available one that fits."""
-    last_resort = sorted(build.pythons, key=dotted, reverse=True)
+    pythons = [p for p in build.pythons if context.version_request.takes(p)]
+    last_resort = sorted(pythons, key=dotted, reverse=True)
     if route == "wsl2":  # the Python of the distribution that wsl --install brings
         last_resort.sort(key=lambda p: p != WSL_PYTHON)
     if route != "conda":
         last_resort = [p for p in last_resort if dotted(p) >= dotted(UV_PYTHONS)]
-    order_of_trial = ([here] if here in build.pythons else []) + last_resort
+    order_of_trial = ([here] if here in pythons else []) + last_resort
     for python in order_of_trial:
         assert python is not None
         situation = replace(base, python=python)

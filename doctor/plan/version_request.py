@@ -22,7 +22,7 @@ class VersionRequest:
     tensorflow: "2.15", "==2.15.1", ">=2.16,<2.19", "~=2.15", "latest". python: "3.12". cuda, cudnn: installed
     versions that must be used. cpu: a plan for the CPU was requested. source: where the TensorFlow is
     requested ("--tensorflow", "requirements.txt"); python_source: the same for the Python, if it is not an
-    option.
+    option; pythons: the range of Pythons that a file allows.
     """
 
     tensorflow: str = ""
@@ -34,6 +34,15 @@ class VersionRequest:
     text: str = ""
     python_source: Source | None = None
     cpu: bool = False
+    pythons: str = ""
+
+    def takes(self, python: str) -> bool:
+        """Whether a Python ("3.12") is within the range that a file allows."""
+        if not self.pythons:
+            return True
+        from doctor.plan.specifiers import together
+
+        return together(self.pythons, f"=={python}.*")
 
     def allows(self, version: str, newest: str) -> bool:
         """Whether a release fits the request; `newest` is the newest final release, which "latest" means.

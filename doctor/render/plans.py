@@ -147,7 +147,7 @@ def text(outcome: Outcome, *, width: int = 80, colour: bool = False, verbose: bo
                 lines += [f"      {row}" for row in more]
         lines.append("")
     if not outcome.plans:
-        return "\n".join([*lines, "There is no plan for this platform."])
+        return "\n".join([*lines, "There is no plan for this platform and request."])
     for number, plan in enumerate(outcome.plans, 1):
         lines += _plan_text(plan, number, width, paint, for_cpu=outcome.context.for_cpu, verbose=verbose)
         lines.append("")

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from doctor.case import Case
+from doctor.case.visible_devices import hides
 from doctor.facts import CudaCallFailed, CudnnVersion, Facts, Gpu, LibraryLoaded, Noise, Source, Symptom
 from doctor.findings import Finding, manual, shell
 from doctor.remedies import commands, starts
@@ -13,7 +14,6 @@ from doctor.rules.driver.signs import cuinit
 from doctor.rules.ended import DIED, busy
 from doctor.rules.gpu.capability import left_out
 from doctor.rules.gpu.registered import registered
-from doctor.rules.gpu.visible_devices import hides
 from doctor.rules.memory.signs import retried_allocations
 from doctor.rules.registry import found, rule
 from doctor.shell import Path, run

@@ -36,10 +36,10 @@ def at_least(version: str, floor: str) -> bool:
 
 
 def driver_at_least(driver: str, floor: str) -> bool:
-    """Whether a driver is `floor` or newer. A bare branch ("525", as people write it) counts as its newest
-    release."""
+    """Whether a driver is `floor` or newer. The beginning of a version ("525" or "525.60", as people write
+    it) counts as the newest release that begins with it."""
     number, wanted = dotted(driver), dotted(floor)
-    return number[0] >= wanted[0] if len(number) == 1 else number >= wanted
+    return number >= wanted[: len(number)]
 
 
 def minor(version: str) -> str:

@@ -27,6 +27,9 @@ from .releases import release
         ("2.16.1", "535.54.03", "linux", "yes"),
         ("2.20.0", "525.60.13", "linux", "yes"),
         ("2.20.0", "525.60.12", "linux", "no"),
+        ("2.20.0", "525.60", "linux", "unknown"),  # any release that begins so
+        ("2.20.0", "525", "linux", "unknown"),
+        ("2.20.0", "525.59", "linux", "no"),
         ("2.20.0", "470.256.02", "linux", "no"),
         ("2.20.0", "450.80.02", "linux", "no"),
         ("2.14.0", "450.80.02", "linux", "yes"),

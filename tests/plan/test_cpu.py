@@ -11,6 +11,7 @@ import pytest
 from doctor.cli import main
 from doctor.facts import Absent, EnvironmentKind, Facts, Platform, PythonVersion, Source
 from doctor.plan import PlanContext, VersionRequest, make_plans
+from doctor.plan.described import described
 from doctor.plan.files import judged_files
 from doctor.plan.reasons import against_newer
 from doctor.tables import Tables
@@ -152,3 +153,18 @@ def test_an_extra_that_pip_cannot_install_is_no_ok_without_a_gpu(tables: Tables)
         {"requirements.txt": "tensorflow[and-cuda]==2.15.0\n"},
     )
     assert [f.code for f in found.findings if f.severity == "error"] == ["known-release-bug"]
+
+
+def test_nearest_release_is_nearest_by_version(tables: Tables) -> None:
+    context = PlanContext(
+        described(tables, os="Ubuntu 22.04"), tables, VersionRequest("2.10", python="3.11", cpu=True)
+    )
+    (finding,) = make_plans(context).findings
+    assert "TensorFlow 2.12.0 on Python 3.11" in finding.explanation
+
+
+def test_plan_for_the_cpu_beside_plans_for_a_gpu_does_not_deny_them(tables: Tables) -> None:
+    found = outcome(tables, "2.12", os="Ubuntu 22.04", gpu="RTX 4090", driver="535.104.05")
+    assert found.plans[0].route != "cpu"
+    (why,) = found.plans[-1].why
+    assert why.startswith("it computes on the CPU: the last resort if no plan with a GPU works (")

@@ -333,3 +333,14 @@ def test_specifiers_go_together_as_packaging_has_it(
     if range_of(first) is not None and not range_of(first).empty:  # type: ignore[union-attr]
         within = all(SpecifierSet(second).contains(v) for v in trials if SpecifierSet(first).contains(v))
         assert keeps_within(first, second) <= within
+
+
+def test_lines_that_conflict_with_the_successor_of_tensorflow_gpu_are_named(tables: Tables) -> None:
+    text = "tensorflow-gpu==2.12.0\nkeras>=3.0\nnumpy==2.1.0\nprotobuf==5.29.0\npandas\n"
+    found = [f for f in judged(tables, "requirements.txt", text).findings if f.severity == "error"]
+    assert {(f.code, f.evidence[0].line) for f in found} == {
+        ("tf-gpu-package-removed", 1),
+        ("python-dependency-conflict", 2),
+        ("python-dependency-conflict", 3),
+        ("python-dependency-conflict", 4),
+    }

@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 
 from doctor.case import Case
+from doctor.case.visible_devices import hides
 from doctor.facts import (
     FORM,
     INFERRED,
@@ -38,7 +39,6 @@ from doctor.facts import (
 )
 from doctor.findings import Finding
 from doctor.rules import RuleSet, rule_of
-from doctor.rules.gpu.visible_devices import hides
 from tests.rules.situation import bundled
 from tests.sampling import each
 

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 
 from doctor.case import Case
+from doctor.case.visible_devices import hides
 from doctor.facts import CudaCallFailed, DeviceNode, DriverMismatch, EnvVar, Fact, Gpu, OtherGpu, Prose
 from doctor.findings import Finding, manual, shell
 from doctor.remedies import commands
 from doctor.rules.driver.signs import cuinit, gives_driver
 from doctor.rules.gpu.registered import registered
-from doctor.rules.gpu.visible_devices import hides
 from doctor.rules.registry import found, rule
 from doctor.shell import Literal, run
 

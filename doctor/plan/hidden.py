@@ -1,0 +1,60 @@
+"""Names the variables in Dockerfiles and compose files that hide every GPU.
+
+Sources: CUDA C++ Programming Guide, section CUDA Environment Variables; NVIDIA Container Toolkit, section
+NVIDIA_VISIBLE_DEVICES; Docker Engine, daemon/nvidia_linux.go: a request for GPUs sets that variable anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from doctor.case.visible_devices import hides
+from doctor.facts import Source
+from doctor.findings import Finding, manual
+from doctor.plan.asked import Asked, Wanted
+from doctor.plan.edits import edited
+from doctor.values import replace
+
+CUDA, CONTAINER = VARIABLES = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES")
+
+
+def variable(name: str, value: str, line: int, text: str, alone: bool = False) -> Asked:
+    """A line that sets a variable. alone: whether the line does nothing else."""
+    return Asked(name, value, line, text, manager="docker", word=text if alone else "")
+
+
+def hidden(wanted: Wanted, name: str) -> Iterator[Finding]:
+    """A finding for each variable that leaves the container no GPU; a service's own value comes first."""
+    service = wanted.services[0] if wanted.services else None
+    set_ = {line.name: line for line in wanted.variables}
+    if service is not None:
+        set_.update((line.name, replace(line, file=service.file)) for line in service.variables)
+    for line in set_.values():
+        value = line.specifier.strip()
+        if "$" in value or not (hides(value) if line.name == CUDA else value.lower() in ("", "none", "void")):
+            continue
+        requested = line.name == CONTAINER and (service is None or service.gpu)
+        file = line.file or name
+        step = manual(
+            f"{file}, line {line.line}: remove {line.name}, or name the GPUs in it",
+            f"in place of: {line.text}",
+        )
+        yield Finding(
+            "gpu-hidden",
+            "warning" if requested else "error",
+            f'{line.name} is "{value}"'
+            + (": NVIDIA's runtime adds no GPU" if requested else ", which hides every GPU"),
+            (
+                "The container gets a GPU only if Docker itself requests one (`--gpus all`, or a service's"
+                " request), which sets the variable anew."
+                if requested
+                else "TensorFlow computes on the CPU in this container, unless its start or the code sets"
+                " another value."
+                if line.name == CUDA
+                else "NVIDIA's runtime gives the container no GPU, and the service does not request one."
+            ),
+            (Source(file, line.line, line.text),),
+            (),
+            (replace(step, edit=edited(line, "", file)) if line.word else step,),
+            confidence="likely" if requested else "certain",
+        )

@@ -1,0 +1,34 @@
+"""requires-python: every plan runs on a Python that the file allows."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.plan.specifiers import together
+from doctor.tables import Tables
+from tests.plan.contexts import errors, judged
+
+PROJECT = '[project]\nrequires-python = "{pythons}"\ndependencies = ["tensorflow[and-cuda]{spec}"]\n'
+
+
+@pytest.mark.parametrize(("pythons", "spec", "code"), [
+    (">=3.12", "==2.15.*", {"tf-no-wheel": 3}),
+    (">=3.9,<3.11", "", {}),
+    (">=3.12", ">=2.16", {}),
+    (">=3.8,<3.9", "==2.16.*", {"tf-no-wheel": 3}),
+])  # fmt: skip
+def test_plans_keep_within_requires_python(
+    tables: Tables, pythons: str, spec: str, code: dict[str, int]
+) -> None:
+    found = judged(tables, "pyproject.toml", PROJECT.format(pythons=pythons, spec=spec))
+    assert errors(found) == code
+    assert found.plans
+    for plan in found.plans:
+        fit = [plan.python] if plan.python else plan.candidate.build.pythons
+        assert all(together(pythons, f"=={python}.*") for python in fit), plan.changes
+
+
+def test_no_plan_where_no_release_has_such_a_python(tables: Tables) -> None:
+    found = judged(tables, "pyproject.toml", PROJECT.format(pythons=">=3.40", spec=""))
+    assert errors(found) == {"tf-no-wheel": 3}
+    assert found.plans == ()
