@@ -1,0 +1,48 @@
+"""The numbers that a message names are in the cure, and a cure is not what the user has already."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.findings import Finding
+from tests.rules.situation import diagnosed
+
+NO_RUNTIME_VERSION = "ImportError: cannot import name 'runtime_version' from 'google.protobuf'\n"
+OLD_CUDNN = (
+    "E tensorflow/stream_executor/cuda/cuda_dnn.cc:336] Loaded runtime CuDNN library: 8.0.5 but source was"
+    " compiled with: 8.1.0.  CuDNN library needs to have matching major version and equal or higher minor"
+    " version.\n"
+)
+BELOW_PTXAS = (
+    "W external/local_xla/xla/service/gpu/nvptx_compiler.cc:742] The NVIDIA driver's CUDA version is 12.2"
+    " which is older than the ptxas CUDA version (12.3.107). Because the driver is older than the ptxas"
+    " version, XLA is disabling parallel compilation, which may slow down compilation.\n"
+)
+
+
+def first(text: str) -> tuple[Finding, str]:
+    """The first finding, and its steps as one text with their reasons."""
+    finding = diagnosed(text).findings[0]
+    return finding, "\n".join(f"{step.text} {step.why}" for step in finding.prescription)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (f"{NO_RUNTIME_VERSION}tensorflow 2.19.0, protobuf 4.25.3\n", "'protobuf>=5.26,<6'"),
+        (f"{NO_RUNTIME_VERSION}tensorflow 2.21.0\n", "'protobuf>=6.31.1,<8'"),
+        (f"{NO_RUNTIME_VERSION}tensorflow 2.20.0\n", "'protobuf>=5.28.0'"),
+        (f"{NO_RUNTIME_VERSION}tensorflow 2.15.0\n", "a newer TensorFlow that accepts protobuf 5.26"),
+        (NO_RUNTIME_VERSION, "'protobuf>=5.26'"),
+        (
+            "google.protobuf.runtime_version.VersionError: Detected incompatible Protobuf Gencode/Runtime"
+            " versions when loading a.proto: gencode 5.29.0 runtime 5.28.3. Runtime version cannot be older"
+            " than the linked gencode version.\ntensorflow 2.19.0\n",
+            "'protobuf>=5.29.0,<6'",
+        ),
+    ],
+)
+def test_protobuf_as_new_as_the_generated_code_within_what_tensorflow_accepts(text: str, wanted: str) -> None:
+    finding, steps = first(text)
+    assert finding.code == "python-dependency-conflict"
+    assert wanted in steps
