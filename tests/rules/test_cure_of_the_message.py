@@ -56,3 +56,16 @@ def test_a_cudnn_of_the_compiled_minor_is_asked_for_and_the_loaded_one_does_not_
     assert "conda install" not in first(f"{OLD_CUDNN}TF 2.4, RTX 2080\n")[1]
     row = next(part for part in diagnosis.compatibility if part.part == "cudnn")
     assert (row.have, row.fits) == ("8.0.5", False)
+
+
+def test_the_driver_to_check_for_is_the_one_of_the_compiler_s_cuda() -> None:
+    _, steps = first(f"{BELOW_PTXAS}TF 2.16.1, A100\n")
+    assert "the version must be 545 or newer" in steps
+    assert "525.60" not in steps
+
+
+def test_no_driver_is_asked_for_that_does_not_exist_for_the_gpu() -> None:
+    message = BELOW_PTXAS.replace("12.2", "11.4").replace("12.3.107", "11.8.89")
+    finding, steps = first(f"{message}TF 2.13, Tesla K80\n")
+    assert finding.code == "driver-too-old"
+    assert steps.startswith("Keep the driver")
