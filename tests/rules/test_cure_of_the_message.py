@@ -69,3 +69,11 @@ def test_no_driver_is_asked_for_that_does_not_exist_for_the_gpu() -> None:
     finding, steps = first(f"{message}TF 2.13, Tesla K80\n")
     assert finding.code == "driver-too-old"
     assert steps.startswith("Keep the driver")
+
+
+def test_pip_s_refusal_of_tensorflow_gpu_does_not_say_what_is_installed() -> None:
+    found = diagnosed(
+        'On Windows 10 pip install tensorflow-gpu fails with "The "tensorflow-gpu" package has been removed!'
+        ' Please install "tensorflow" instead."\n'
+    ).findings
+    assert [finding.code for finding in found] == ["tf-gpu-package-removed"]
