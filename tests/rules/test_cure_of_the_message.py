@@ -77,3 +77,15 @@ def test_pip_s_refusal_of_tensorflow_gpu_does_not_say_what_is_installed() -> Non
         ' Please install "tensorflow" instead."\n'
     ).findings
     assert [finding.code for finding in found] == ["tf-gpu-package-removed"]
+
+
+def test_in_a_job_of_slurm_the_step_asks_for_the_gpu_and_unsets_nothing() -> None:
+    finding, steps = first(
+        "failed call to cuInit: INTERNAL: CUDA error: Failed call to cuInit: CUDA_ERROR_NO_DEVICE: no"
+        " CUDA-capable device is detected\ntensorflow 2.20.0, Python 3.13, slurm job on a cluster. squeue"
+        " shows my job with gres/gpu:h100:1 but CUDA_VISIBLE_DEVICES is empty.\n"
+    )
+    assert finding.code == "gpu-hidden"
+    assert "srun --gres=gpu:1" in steps
+    assert "scontrol show job -d" in steps
+    assert "unset" not in steps
