@@ -89,3 +89,12 @@ def test_in_a_job_of_slurm_the_step_asks_for_the_gpu_and_unsets_nothing() -> Non
     assert "srun --gres=gpu:1" in steps
     assert "scontrol show job -d" in steps
     assert "unset" not in steps
+
+
+def test_the_question_about_secure_boot_has_a_step_for_each_answer() -> None:
+    _, steps = first(
+        "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the"
+        " latest NVIDIA driver is installed and running.\nUbuntu 22.04, kernel 6.8\n"
+    )
+    assert "mokutil --sb-state" in steps
+    assert "If it says enabled: enrol the key" in steps
