@@ -98,3 +98,12 @@ def test_the_question_about_secure_boot_has_a_step_for_each_answer() -> None:
     )
     assert "mokutil --sb-state" in steps
     assert "If it says enabled: enrol the key" in steps
+
+
+def test_an_account_at_its_limit_is_not_asked_to_choose_a_gpu() -> None:
+    limit = "You cannot currently connect to a GPU due to usage limits in Colab."
+    finding, steps = first(f'Colab: GPU runtime, "Cannot connect to GPU backend. {limit}"\n')
+    assert finding.code == "gpu-absent"
+    assert "Wait until Colab lifts the limit" in steps
+    assert "Choose a GPU" not in steps
+    assert "lspci" not in str(finding.verify)
