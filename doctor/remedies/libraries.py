@@ -75,9 +75,11 @@ def cudnn(case: Case, build: TensorFlowRelease) -> list[Step]:
     row = conda_row(case, build)
     if stated is not None and row is not None and "conda" in case.environments:
         major, least = stated.compiled.split(".")[0], stated.range.split()[0]
-        why = f"TensorFlow was compiled with cuDNN {stated.compiled}"
-        wanted = f"cudnn>={least},<{int(major) + 1}"
-        first.append(shell(run("conda", "install", "-c", row["channel"], wanted), why))
+        why = (
+            f"TensorFlow was compiled with cuDNN {stated.compiled} (a channel may have dropped old packages)"
+        )
+        packages = (f"cudatoolkit={row['cudatoolkit']}", f"cudnn>={least},<{int(major) + 1}")
+        first.append(shell(run("conda", "install", "-c", row["channel"], *packages), why))
     elif "conda" in case.environments:
         first += conda(case, build)
     by_hand = (

@@ -51,7 +51,7 @@ def test_protobuf_as_new_as_the_generated_code_within_what_tensorflow_accepts(te
 def test_a_cudnn_of_the_compiled_minor_is_asked_for_and_the_loaded_one_does_not_fit() -> None:
     diagnosis = diagnosed(f"{OLD_CUDNN}TF 2.4 / conda / RTX 2080\n")
     _, steps = first(f"{OLD_CUDNN}TF 2.4 / conda / RTX 2080\n")
-    assert "'cudnn>=8.1,<9'" in steps
+    assert "cudatoolkit=11.0 'cudnn>=8.1,<9'" in steps
     assert "cuDNN 8.1 or newer of 8.x for CUDA 11.0" in steps
     assert "conda install" not in first(f"{OLD_CUDNN}TF 2.4, RTX 2080\n")[1]
     row = next(part for part in diagnosis.compatibility if part.part == "cudnn")
