@@ -78,6 +78,12 @@ class CudnnMismatch(Fact):
     loaded: str
     compiled: str
 
+    @property
+    def range(self) -> str:
+        """The versions that fit: "8.1 or newer of 8.x"."""
+        major, *rest = self.compiled.split(".")[:2]
+        return f"{'.'.join((major, *rest))} or newer of {major}.x"
+
 
 @dataclass(frozen=True, slots=True)
 class DriverMismatch(Fact):

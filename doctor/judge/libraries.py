@@ -9,6 +9,7 @@ from doctor import lazy
 from doctor.facts import (
     PROSE,
     CudaVersion,
+    CudnnMismatch,
     CudnnVersion,
     Fact,
     LibraryLoaded,
@@ -212,6 +213,11 @@ def cudnn_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Par
             # the major version that the build loads; the tables lack the minor that it was compiled with
             True
         )
+    reason = answer.reason if answer else ""
+    stated = case.facts.first(CudnnMismatch)
+    if stated is not None and stated.loaded == cudnn.version:  # TensorFlow itself refuses this one
+        needs, fits = f"cuDNN {stated.range}", False
+        reason = f"TensorFlow was compiled with cuDNN {stated.compiled}"
     yield Part("cudnn", cudnn.version, needs, fits, (cudnn.source,), answer.refs if answer else (),
-               answer.reason if answer else "", "cudnn-version-mismatch" if fits is False else "",
+               reason, "cudnn-version-mismatch" if fits is False else "",
                rank=max(cudnn.rank, release_rank(case)))  # fmt: skip

@@ -67,19 +67,21 @@ def linux_family(case: Case) -> str:
     return driver.family(case.os.name) if case.os else ""
 
 
-def driver_install(case: Case, release: TensorFlowRelease | None = None) -> list[Step]:
+def driver_install(
+    case: Case, release: TensorFlowRelease | None = None, *, minimum: str | None = None
+) -> list[Step]:
     """Steps that install or upgrade the NVIDIA driver; they need an administrator and a restart.
 
     release: the TensorFlow that must run on it, by default the build in use; if neither is known, the newest
-    driver that supports the GPUs.
+    driver that supports the GPUs. minimum: the oldest driver that cures, by default the release's; "" if it
+    is unknown.
     """
     from doctor import compat
     from doctor.tables import DriverFloor
 
     build = release or case.build
     side = case.platform if case.platform in ("windows", "wsl") else "linux"
-    minimum = ""
-    if build is not None and build.gpu:
+    if minimum is None and build is not None and build.gpu:
         floor = compat.driver_minimum(build, case.tables, side, case.capabilities).rows[-1]
         minimum = floor.driver if isinstance(floor, DriverFloor) else ""
     last = [
@@ -91,7 +93,7 @@ def driver_install(case: Case, release: TensorFlowRelease | None = None) -> list
         case.platform or "linux",
         case.os.name if case.os else "",
         linux_family(case),
-        minimum=minimum,
+        minimum=minimum or "",
         last=min(last, key=int, default=""),
     )
 

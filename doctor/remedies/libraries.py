@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from doctor.facts import CudnnMismatch
 from doctor.findings import Step, manual, shell
 from doctor.remedies import code, commands, environments
 from doctor.remedies.environments import ENV
@@ -70,10 +71,19 @@ def cudnn(case: Case, build: TensorFlowRelease) -> list[Step]:
     if case.environments & {"colab", "kaggle"}:
         return steps(case, build)
     first = image(case, build) if case.container else []
-    if "conda" in case.environments:
+    stated = case.facts.first(CudnnMismatch)
+    row = conda_row(case, build)
+    if stated is not None and row is not None and "conda" in case.environments:
+        major, least = stated.compiled.split(".")[0], stated.range.split()[0]
+        why = (
+            f"TensorFlow was compiled with cuDNN {stated.compiled} (a channel may have dropped old packages)"
+        )
+        packages = (f"cudatoolkit={row['cudatoolkit']}", f"cudnn>={least},<{int(major) + 1}")
+        first.append(shell(run("conda", "install", "-c", row["channel"], *packages), why))
+    elif "conda" in case.environments:
         first += conda(case, build)
     by_hand = (
-        f"nstall cuDNN {build.cudnn} for CUDA {build.cuda} from NVIDIA's archive"
+        f"nstall cuDNN {stated.range if stated else build.cudnn} for CUDA {build.cuda} from NVIDIA's archive"
         f" ({ARCHIVES.rpartition(', ')[2]})"
     )
     return [*first, manual(f"{'Or i' if first else 'I'}{by_hand}", _wants(case, build))]

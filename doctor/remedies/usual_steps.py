@@ -70,7 +70,27 @@ def growth(case: Case) -> Sequence[Step]:
     ]
 
 
+def in_slurm() -> list[Step]:
+    """Steps for a job in which Slurm leaves CUDA_VISIBLE_DEVICES empty. Slurm decides which GPUs the job may
+    use, so none of them unsets the variable: that can take the GPUs of others."""
+    return [
+        shell(
+            Literal("scontrol show job -d $SLURM_JOB_ID"),
+            "in the job: shows whether Slurm gave it a GPU (a line with GRES=gpu)",
+            platform="linux",
+        ),
+        shell(
+            run("srun", "--gres=gpu:1", "nvidia-smi", "-L"),
+            "in the job: must list a GPU; start the program in the same way, in a step that requests the GPU",
+            platform="linux",
+        ),
+        manual("If the program or the job's script sets CUDA_VISIBLE_DEVICES, remove that line"),
+    ]
+
+
 def visible(case: Case) -> Sequence[Step]:
+    if "slurm" in case.environments:
+        return in_slurm()
     windows = case.platform == "windows"
     unset = Literal("set CUDA_VISIBLE_DEVICES=") if windows else Literal("unset CUDA_VISIBLE_DEVICES")
     return [

@@ -131,7 +131,7 @@ SIGNATURES: tuple[Signature, ...] = (
         ("conda", "envs/", "envs\\", "miniforge", "mambaforge", "mamba install", "mamba create"),
         r"\bconda"
         r" (?:install|create|activate|list|env|update|info)|(?:ana|mini)conda\d?[/\\]|[/\\]envs[/\\][\w.-]+"
-        r"|miniforge|mambaforge|\bmamba"
+        r"|miniforge|mambaforge|\d / conda /|\bconda python \d|\bmamba"
         r" (?:install|create)|(?<!packaged by )\bconda-forge\b",
         "/opt/conda/envs/tf/lib/python3.8/site-packages",
         kind("conda"),

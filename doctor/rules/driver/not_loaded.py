@@ -234,6 +234,7 @@ def _steps(case: Case) -> list[Step]:
     running = facts.first(Kernel)
     release = unbuilt.get("running") if unbuilt else running.release if running else ""
     headers = unbuilt is None or not unbuilt.get("headers")
+    key = "/var/lib/shim-signed/mok/MOK.der" if "ubuntu" in name.lower() else "KEY"
     tool = (unbuilt.get("tool") if unbuilt else "") or "dkms"
     return [
         *first,
@@ -242,6 +243,12 @@ def _steps(case: Case) -> list[Step]:
             run("mokutil", "--sb-state"),
             "says whether Secure Boot is on; an unsigned module is refused then",
             platform="linux",
+        ),
+        manual(
+            f"If it says enabled: enrol the key that signs the module (sudo mokutil --import {key}, a"
+            " restart, Enroll MOK in the blue menu), or turn Secure Boot off in the firmware's settings",
+            platform="linux",
+            root=True,
         ),
         *commands.driver_install(case),
     ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from doctor import validated
 from doctor.case import Case
 from doctor.facts import PROSE, DriverVersion
-from doctor.findings import Finding, manual
+from doctor.findings import Finding, Step, manual
 from doctor.remedies import commands
 from doctor.remedies.fitness import situation
 from doctor.rules.gpu.registered import registered
@@ -51,6 +51,16 @@ def _is_enough(driver: DriverVersion | None, floor: DriverFloor | None, case: Ca
         return False
     made_with = first.windows if floor.platform == "windows" else first.linux
     return made_with is not None and driver_at_least(driver.version, made_with)
+
+
+def _newer_than_ptxas(case: Case, cuda: str) -> list[Step]:
+    """Steps for a driver of the branch that came with XLA's compiler, which is of a CUDA ("12.3")."""
+    made_with = case.tables.toolkit(cuda)
+    branch = ((made_with.linux if made_with else "") or "").split(".")[0]
+    lasts = [row.last_driver for c in case.capabilities if (row := case.tables.architecture(c)) is not None]
+    if branch and any(last and int(last) < int(branch) for last in lasts):
+        return [manual("Keep the driver: no driver for this GPU comes with a CUDA as new as the compiler's")]
+    return commands.driver_install(case, minimum=branch)
 
 
 @rule(
@@ -119,7 +129,7 @@ def driver_too_old(case: Case) -> Iterator[Finding]:
             [*slower[:1], driver],
             title="The driver is older than XLA's compiler, which makes compilation slower",
             severity="warning",
-            steps=commands.driver_install(case),
+            steps=_newer_than_ptxas(case, slower[0].get("ptxas")),
             verify=run("nvidia-smi"),
         )
         return

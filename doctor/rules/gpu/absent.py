@@ -101,7 +101,17 @@ def gpu_absent(case: Case) -> Iterator[Finding]:
                 platform="linux",
             ),
         )
-    if notebook_service(case) is not None:
+    limited = _limited(case)
+    if limited:
+        steps[:1] = [
+            manual(
+                "Wait until Colab lifts the limit, buy compute units, or use another machine with an NVIDIA"
+                " GPU; end sessions that are not in use (Runtime, Manage sessions)",
+                "Colab neither guarantees a GPU nor publishes its limits; without a GPU TensorFlow computes"
+                " on the CPU",
+            )
+        ]
+    elif notebook_service(case) is not None:
         steps.insert(
             0,
             manual(
@@ -119,10 +129,17 @@ def gpu_absent(case: Case) -> Iterator[Finding]:
         why.evidence,
         confidence=why.confidence,
         steps=steps,
-        verify={"windows": run("nvidia-smi"), "macos": run("system_profiler", "SPDisplaysDataType")}.get(
+        verify=run("nvidia-smi")
+        if limited
+        else {"windows": run("nvidia-smi"), "macos": run("system_profiler", "SPDisplaysDataType")}.get(
             case.platform or "", piped(run("lspci", "-nn"), run("grep", "-i", "nvidia"))
         ),
     )
+
+
+def _limited(case: Case) -> bool:
+    """Whether Colab says that the account has reached its limit."""
+    return any("usage limit" in s.source.text.lower() for s in case.facts.symptoms("colab-no-backend"))
 
 
 _IN_A_NOTEBOOK = r'/content/|/kaggle/|google\.colab|colab-wheels|"colab"'
@@ -168,7 +185,8 @@ def sign(case: Case) -> Reason | None:
     refused = facts.symptoms("colab-no-backend")
     if refused:
         return Reason(
-            "Colab gave this runtime no GPU: the account's limit is used up, or none was free.",
+            "Colab gave this runtime no GPU: the account's limit is used up"
+            + ("." if _limited(case) else ", or none was free."),
             [*refused[:2]],
             "likely",
         )

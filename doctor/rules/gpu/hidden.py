@@ -10,6 +10,7 @@ from doctor.case.visible_devices import hides
 from doctor.facts import CudaCallFailed, DeviceNode, DriverMismatch, EnvVar, Fact, Gpu, OtherGpu, Prose
 from doctor.findings import Finding, manual, shell
 from doctor.remedies import commands
+from doctor.remedies.usual_steps import in_slurm
 from doctor.rules.driver.signs import cuinit, gives_driver
 from doctor.rules.gpu.registered import registered
 from doctor.rules.registry import found, rule
@@ -204,7 +205,9 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
             if agree or mapped or emptied or (hiding and facts.kind == "machine")
             else "possible"
         ),
-        steps=[
+        steps=in_slurm()
+        if "slurm" in case.environments
+        else [
             shell(
                 (
                     Literal("set CUDA_VISIBLE_DEVICES=")

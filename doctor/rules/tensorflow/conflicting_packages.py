@@ -83,6 +83,9 @@ def tf_conflicting_packages(case: Case) -> Iterator[Finding]:
     ):
         several = []
     both = facts.symptoms("both-packages") if wants_gpu(case) or facts.has("mentions-gpu") else []
+    # pip's error about tensorflow-gpu names both, and says nothing about what is installed
+    refusals = {(s.source.where, s.source.line) for s in facts.symptoms("gpu-package-removed")}
+    both = [s for s in both if (s.source.where, s.source.line) not in refusals]
     if registered(case) or facts.has(*HANDLE_FAILURES, "launch-failed", "tensor-oom") or looks_for_gpus(case):
         both = []  # the GPU is used or searched for, so the CUDA build came last
     twins = _twins(case, several)

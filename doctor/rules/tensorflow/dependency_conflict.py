@@ -55,6 +55,28 @@ def _numpy_for_both(own: str, older: str) -> str:
     return f"{own},>={older}" if room else ""
 
 
+def _protobuf_asked(symptom: Symptom) -> str:
+    """The oldest protobuf that loads a generated file that is newer than the installed one; "" if that is not
+    the failure. Files of protobuf 5.26 and later import runtime_version, which came with that release."""
+    text = symptom.source.text
+    older = re.search(r"gencode (\d+(?:\.\d+){1,3}) runtime [\d.]+ Runtime version cannot be older", text)
+    if older:
+        return older[1]
+    named = re.search(r"(?:cannot import name|has no attribute) '?runtime_version\b", text)
+    return "5.26" if named else ""
+
+
+def _protobuf_for_both(own: str, older: str) -> str:
+    """A requirement for protobuf from `older` on below the limit of the build's own (`own`,
+    "protobuf<6.0.0dev,>=3.20.3"); "" if there is none."""
+    clauses = [clause.strip() for clause in removeprefix(own, "protobuf").split(",")]
+    lower = [clause[2:] for clause in clauses if clause.startswith((">=", "=="))]
+    upper = [re.sub(r"(?:\.0)*(?:\.?dev\d*)?$", "", clause) for clause in clauses if clause.startswith("<")]
+    least = max((older, *lower), key=dotted)
+    room = all(dotted(least) < dotted(clause.lstrip("<=")) for clause in upper)
+    return f"protobuf>={','.join((least, *upper))}" if room else ""
+
+
 _OF_NAME = lazy.compile(r"[\w.-]{1,100}\s{0,9}(?:\[[^\]]{0,200}\])?\s{0,9}")
 """The name in a requirement, with its extras."""
 
@@ -242,6 +264,25 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
                     )
                 )
             )
+    elif older := max(filter(None, map(_protobuf_asked, protobuf)), default="", key=dotted):
+        own = next((text for text in requires if _name_of(text) == "protobuf"), "")
+        both = _protobuf_for_both(own, older)
+        if both:
+            why = "a protobuf that is as new as the generated code" + (
+                ", and that TensorFlow accepts" if own else ""
+            )
+            steps.append(shell(install(both), why))
+        else:
+            steps.append(
+                manual(
+                    f"The traceback shows the package of the generated file (_pb2.py): install an older"
+                    f" release of it, or a newer TensorFlow that accepts protobuf {older} (tfgpu-doctor plan)"
+                )
+            )
+        text = (
+            f"The installed protobuf is too old for a package's generated code, which needs protobuf {older}"
+            f" or newer."
+        )
     elif protobuf:
         steps.append(
             shell(
