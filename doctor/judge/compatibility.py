@@ -163,7 +163,7 @@ def _gpu(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
 
 
 def _and_later(capabilities: Sequence[str], compiled: Sequence[str]) -> str:
-    """" and later 8.x" if a build for 8.0 also serves a GPU of 8.6: machine code runs on a GPU with the same
+    """ " and later 8.x" if a build for 8.0 also serves a GPU of 8.6: machine code runs on a GPU with the same
     major number and a higher minor one (CUDA C++ Programming Guide, "Binary Compatibility")."""
     last = capability_number(compiled[-1])
     later = [number for number in map(capability_number, capabilities) if number > last]

@@ -140,7 +140,9 @@ def _finding(best: Hypothesis, case: Case, parts: Sequence[Part]) -> Finding:
     ]
     if misfits:
         why = " ".join(_said(part) for part in misfits)
-        why += "".join(f" Also, for {part.have}: {_said(part)}" for part in others)
+        why += "".join(
+            f" Also{'' if part.have == 'none' else f', for {part.have}'}: {_said(part)}" for part in others
+        )
         rows = tuple(dict.fromkeys(row for part in misfits for row in part.tables))
     else:
         why = "No program's message names the cause; the sentences of the report suggest this one."
