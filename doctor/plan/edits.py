@@ -18,8 +18,8 @@ from doctor.shell import one_line, sh_argument
 from doctor.values import replace
 
 _ENTRY = lazy.compile(
-    r"""["']?[\w.-]{1,200}["']?\s*=\s*(?:"[^"]*"|'[^']*'|\{(?:\s*(?:version|extras)\s*=\s*"""
-    r"""(?:"[^"]*"|'[^']*'|\[[^]]*\])\s*,?)*\s*\})(?P<comment>\s*#.*)?"""
+    r"""["']?[\w.-]{1,200}["']?\s*=\s*(?:"[^"]*"|'[^']*'|\{\s*(?:(?:version|extras)\s*=\s*"""
+    r"""(?:"[^"]*"|'[^']*'|\[[^]]*\])\s*(?:,\s*)?)*\})(?P<comment>\s*#.*)?"""
 )
 """An entry of a table whose keys are packages: the version alone, or with extras."""
 

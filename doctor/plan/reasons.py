@@ -24,7 +24,7 @@ NEWER_LIMIT = 2
 """The most aspects that refuse newer releases to name: a few cover nearly all releases."""
 GROUP_LIMIT = 3
 """The most groups of releases to name for one aspect, the newest."""
-_VERSION = lazy.compile(r"\d+(?:\.\d+)+")
+_VERSION = lazy.compile(r"(?<![\d.])\d{1,9}(?:\.\d{1,9}){1,9}")
 
 
 def reasons(candidate: Candidate, context: PlanContext, floor: object) -> list[Reason]:

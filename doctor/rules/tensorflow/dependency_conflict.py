@@ -71,7 +71,8 @@ def _protobuf_for_both(own: str, older: str) -> str:
     "protobuf<6.0.0dev,>=3.20.3"); "" if there is none."""
     clauses = [clause.strip() for clause in removeprefix(own, "protobuf").split(",")]
     lower = [clause[2:] for clause in clauses if clause.startswith((">=", "=="))]
-    upper = [re.sub(r"(?:\.0)*(?:\.?dev\d*)?$", "", clause) for clause in clauses if clause.startswith("<")]
+    unused = r"(?:\.0){0,9}(?:\.?dev\d{0,9})?$"
+    upper = [re.sub(unused, "", clause) for clause in clauses if clause.startswith("<")]
     least = max((older, *lower), key=dotted)
     room = all(dotted(least) < dotted(clause.lstrip("<=")) for clause in upper)
     return f"protobuf>={','.join((least, *upper))}" if room else ""
