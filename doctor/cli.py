@@ -158,12 +158,26 @@ def _split(argv: Sequence[str]) -> tuple[str, list[str]]:
     return "check", arguments
 
 
+def _meant(word: str) -> str:
+    """The hint for a word that is no command: what to call instead."""
+    import difflib
+    import shlex
+    from pathlib import Path
+
+    if Path(word).exists() or word.startswith(("https://", "http://")):
+        return f"`tfgpu-doctor explain {shlex.quote(word)}` reads it"
+    near = difflib.get_close_matches(word, COMMANDS, 1)
+    return f"did you mean `{near[0]}`?" if near else "`tfgpu-doctor --help` lists them"
+
+
 def run(argv: Sequence[str]) -> int:
     """Run one command, and report its errors. Returns the exit code."""
     from doctor.errors import CommandError, DefectError
 
     if argv and argv[0] in ("-h", "--help", "help") and len(argv) == 1:
-        print(_overview())
+        from doctor.render.fold import columns_of, fold
+
+        print(fold(_overview(), columns_of(sys.stdout), paragraphs=True))
         return 0
     if argv and argv[0] in ("--version", "-V"):
         print(_version())
@@ -171,13 +185,8 @@ def run(argv: Sequence[str]) -> int:
     try:
         name, arguments = _split(argv)
     except LookupError as error:
-        import difflib
-
-        near = difflib.get_close_matches(str(error.args[0]), COMMANDS, 1)
-        _complain(
-            f"there is no command `{error.args[0]}`",
-            f"did you mean `{near[0]}`?" if near else "`tfgpu-doctor --help` lists them",
-        )
+        word = str(error.args[0])
+        _complain(f"there is no command `{word}`", _meant(word))
         return 2
     args = _parser(name).parse_args(arguments)
     try:

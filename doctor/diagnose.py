@@ -50,7 +50,9 @@ def diagnose(facts: Facts, tables: Tables, rules: Iterable[Rule] | None = None) 
         skipped.append(Skipped("undetermined", f"other causes were not judged: {error}"))
     findings = [_here(finding, case) for finding in ordered]
     findings[:1] = [compared(verdict, case) for verdict in findings[:1]]
-    return Diagnosis(facts, tuple(restated(findings, facts)), tuple(skipped), parts, others)
+    named = {finding.code for finding in findings}  # one that only sentences suggest has no rule that judged
+    unjudged = tuple(skip for skip in skipped if skip.code not in named)
+    return Diagnosis(facts, tuple(restated(findings, facts)), unjudged, parts, others)
 
 
 def gathered(
@@ -100,11 +102,15 @@ def gathered(
 def _here(finding: Finding, case: Case) -> Finding:
     """The finding with the steps that fit the case, written for its shell, and the table row of its
     TensorFlow."""
-    if case.facts.kind == "report":
+    if case.facts.has("binding") or case.named:
         from doctor.remedies import bindings
 
         finding = bindings.reworded(finding, case)
     steps = fitting(finding, case.platform)
+    if case.python is not None:
+        from doctor.rules.tensorflow.another_python import with_its_python
+
+        steps = with_its_python(steps, case)
     worded = without_pip.reworded(steps, case).on(case.platform)
     if case.bringing is None or not worded.tables:
         return worded

@@ -63,12 +63,13 @@ def read_all():
     reports = [json.loads(line) for line in train_prose.REPORTS.open(encoding="utf-8")]
     fold = {r["id"]: zlib.crc32((r.get("project") or r["id"]).encode()) % FOLDS for r in reports}
     prose = {r["id"]: train_prose.prose_of(r["text"])[:1500] for r in reports}
-    found = {"fit": [], "calibrate": [], "score": []}
+    found = {"fit": [], "score": []}
     for number in range(FOLDS):
         print(f"part {number + 1} of {FOLDS}: ", end="", file=sys.stderr, flush=True)
         others = [{"text": prose[r["id"]], "label": r["label"]} for r in reports
-                  if fold[r["id"]] != number and len(prose[r["id"]]) > 30]  # fmt: skip
-        model = classify.unpacked(train_prose.train([*examples, *others * train_prose.REPEATED]))
+                  if fold[r["id"]] != number and train_prose.part(r) == "fit"
+                  and len(prose[r["id"]]) > 30]  # fmt: skip
+        model = classify.unpacked(train_prose.train(train_prose.together(examples, others)))
         classify.bundled = lambda model=model: model
         for report in reports:
             if fold[report["id"]] == number:
@@ -133,7 +134,7 @@ def main() -> None:
 
         weights = shipped.WEIGHTS
     else:
-        weights = fit([*cases["fit"], *cases["calibrate"]])
+        weights = fit(cases["fit"])
         lines = [f'    "{name}": {weight},\n' for name, weight in sorted(weights.items())]
         WEIGHTS.write_text(HEAD + "".join(lines) + "}\n", encoding="utf-8")
     for name, several in cases.items():

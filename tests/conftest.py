@@ -48,6 +48,7 @@ BUILDS_LIBRARIES = (
 )
 """Test files that run on the simulated GPU, beside those in tests/simulate."""
 
+os.environ.pop("COLUMNS", None)  # pytest-xdist's workers set it; without it a pipe's lines stay whole
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -101,7 +102,7 @@ def program(name: str) -> str:
         name, path=os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", "")))
     )
     if found is None:
-        pytest.skip(f"needs {name} (pip install 'tfgpu-doctor[places]')")
+        pytest.skip(f"needs {name} (pip install '.[places]')")
     return found
 
 

@@ -17,6 +17,7 @@ import pytest
 
 from doctor import addresses
 from doctor.addresses import fetch
+from doctor.cli import main
 from doctor.errors import InputError
 from doctor.inputs import Input, expand, opened
 from tests.in_process import called_as_text
@@ -336,3 +337,16 @@ def test_explain_reads_an_address(server: str, explain: Run) -> None:
     found = json.loads(run.stdout)
     assert found["findings"][0]["code"] == "cudnn-missing"
     assert found["findings"][0]["evidence"][0]["line"] == 4
+
+
+def test_a_file_in_place_of_a_command_is_led_to_explain(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "a log.txt"
+    log.write_text("x", encoding="utf-8")
+    assert main([str(log)]) == 2
+    assert f"hint: `tfgpu-doctor explain '{log}'` reads it" in capsys.readouterr().err
+    assert main(["https://example.org/issues/1"]) == 2
+    assert "explain https://example.org/issues/1" in capsys.readouterr().err
+    assert main(["no-such-file.log"]) == 2
+    assert "explain" not in capsys.readouterr().err

@@ -1,9 +1,12 @@
-"""Facts reconciled into one answer to each question: `Case`, and `best`, which chooses among several
-facts."""
+"""The facts of one machine or report, and one answer to each question about it: `Case`."""
 
 from __future__ import annotations
 
-from doctor.case.best import best
-from doctor.case.case import Case
+from typing import TYPE_CHECKING
 
-__all__ = ["Case", "best"]
+from doctor import lazy
+
+if TYPE_CHECKING:
+    from doctor.case.case import Case as Case
+
+__getattr__ = lazy.names(__name__, {"Case": "case"})

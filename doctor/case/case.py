@@ -191,10 +191,11 @@ class Case:
         return self.bringing is not None and self.bringing.one("table") == "bindings"
 
     def extra_listed(self, build: TensorFlowRelease) -> bool | None:
-        """Whether pip's list of packages holds everything of the build's extra and-cuda; None if it holds
-        nothing of NVIDIA's."""
+        """Whether pip's list of packages holds the libraries of the build's extra and-cuda; None if it holds
+        nothing of NVIDIA's. The compiler (nvidia-cuda-nvcc) is no library: PyTorch brings all but that."""
         listed = {p.name for p in self.facts.of(Package) if p.name.startswith("nvidia-")}
-        return set(build.extras.get("and-cuda", ())) <= listed if listed else None
+        wanted = {name for name in build.extras.get("and-cuda", ()) if "nvcc" not in name}
+        return wanted <= listed if listed else None
 
     def _hosted(self, field: str) -> tuple[Meant, str] | None:
         """A field of the named hosted notebook, and the notebook's name."""
@@ -288,6 +289,12 @@ class Case:
     def capabilities(self) -> tuple[str, ...]:
         """The compute capabilities of the GPUs, each once."""
         return tuple(dict.fromkeys(g.compute_capability for g in self.gpus if g.compute_capability))
+
+    def stated_absent(self, what: str) -> list[Symptom]:
+        """Statements that CUDA, cuDNN or the GPU ("cuda", "cudnn", "gpu") is missing; none if one is known
+        all the same."""
+        known = {"cuda": self.cuda, "cudnn": self.cudnn, "gpu": self.gpus}[what]
+        return [] if known else [s for s in self.facts.symptoms("stated-absent") if s.get("what") == what]
 
     @cached_property
     def registered(self) -> list[GpuRegistered]:

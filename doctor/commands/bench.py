@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 EPILOG = """\
 examples:
   tfgpu-doctor bench
-  tfgpu-doctor bench --quick                   half a minute at most
+  tfgpu-doctor bench --quick  half a minute at most
   tfgpu-doctor bench --gpu 1 --output bench.svg
   tfgpu-doctor bench --format json
 

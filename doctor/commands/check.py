@@ -15,13 +15,14 @@ if TYPE_CHECKING:
     from doctor.facts import Facts
 
 EPILOG = """\
-  check                                  this machine and the Python in use
-  check --python ~/venv                  another environment (a folder or an interpreter)
-  check --deep                           start TensorFlow too, under limits, and use each GPU
-  check --root /mnt/disk                 the files of a container, a chroot, a disk; nothing is run
-  check --save machine.json              save what was seen, without names and tokens
-  check --from machine.json              diagnose what was saved, also elsewhere
-  check --script > collect.sh            for a machine without Python 3.8; then explain its output"""
+examples:
+  tfgpu-doctor check                        this machine and the Python in use
+  tfgpu-doctor check --python ~/venv        another environment (a folder or an interpreter)
+  tfgpu-doctor check --deep                 start TensorFlow too, under limits, and use each GPU
+  tfgpu-doctor check --root /mnt/disk       the files of a container, a chroot, a disk; nothing is run
+  tfgpu-doctor check --save machine.json    save what was seen, without names and tokens
+  tfgpu-doctor check --from machine.json    diagnose what was saved, also elsewhere
+  tfgpu-doctor check --script > collect.sh  for a machine without Python 3.8; then explain its output"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

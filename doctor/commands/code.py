@@ -7,14 +7,21 @@ import argparse
 from doctor.errors import UsageError
 from doctor.printable import as_json
 
+EPILOG = """\
+examples:
+  tfgpu-doctor code                 all codes
+  tfgpu-doctor code cudnn-init-oom  the page of one"""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
+    parser.epilog = EPILOG
     parser.add_argument("code", nargs="?", help="a finding code, such as cudnn-init-oom")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the page of a code, or the list of all. Raises UsageError for a code that does not exist."""
+    from doctor.render.fold import columns_of, fold
     from doctor.render.output import destination
     from doctor.rules import PLACES, all_rules, rule_of
 
@@ -34,13 +41,14 @@ def run(args: argparse.Namespace) -> int:
                 out.write(as_json(rows, indent=1) + "\n")
                 return 0
             width = max(len(rule.code) for rule in rules)
-            for rule in rules:
-                out.write(f"{rule.code:<{width}}  {rule.severity:<7}  {rule.title}\n")
+            lines = [f"{rule.code:<{width}}  {rule.severity:<7}  {rule.title}\n" for rule in rules]
+            out.write(fold("".join(lines), columns_of(out)))
             return 0
         rule = rule_of(args.code)
         if args.format == "json":
             document = {"code": rule.code, "severity": rule.severity, "title": rule.title, "page": rule.page}
             out.write(as_json(document) + "\n")
         else:
-            out.write(f"# {rule.code} ({rule.severity})\n\n{rule.page}\n")
+            page = f"# {rule.code} ({rule.severity})\n\n{rule.page}\n"
+            out.write(fold(page, columns_of(out), paragraphs=True))
     return 0

@@ -15,6 +15,7 @@ FILES = {
     "man": "tfgpu-doctor.1",
 }
 EPILOG = """\
+examples:
   eval "$(tfgpu-doctor completion bash)"                                in ~/.bashrc
   tfgpu-doctor completion zsh > ~/.zfunc/_tfgpu-doctor                  a folder in $fpath
   tfgpu-doctor completion fish > ~/.config/fish/completions/tfgpu-doctor.fish

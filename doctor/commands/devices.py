@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 EPILOG = """\
 examples:
-  tfgpu-doctor devices                         this machine, with the current CUDA_VISIBLE_DEVICES
-  tfgpu-doctor devices --visible="-1,0"        what that value would do
+  tfgpu-doctor devices                        this machine, with the current CUDA_VISIBLE_DEVICES
+  tfgpu-doctor devices --visible="-1,0"       what that value would do
   tfgpu-doctor devices --visible 2,0 --order PCI_BUS_ID
-  tfgpu-doctor devices --visible 1 --count 4   on a machine with four GPUs of the same model"""
+  tfgpu-doctor devices --visible 1 --count 4  on a machine with four GPUs of the same model"""
 ASSUMED = 4
 
 
@@ -42,11 +42,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the answer. Raises UnableError if there is no GPU and no value to explain."""
     from doctor.devices.look import Seen, driver_shows, look
-    from doctor.devices.visibility import Device, enumeration, interpret, is_certain
+    from doctor.devices.visibility import Device, enumeration, interpret, is_certain, unseparated
     from doctor.render.output import destination
 
     if args.format in ("markdown", "html"):
         raise UsageError("devices supports only --format text and json")
+    if args.visible is not None and (words := unseparated(args.visible)):
+        raise UsageError(
+            f"CUDA separates the entries by commas: of {args.visible!r} it would read `{words[0]}` alone",
+            f"tfgpu-doctor devices --visible {','.join(words)}",
+        )
     value = args.visible if args.visible is not None else os.environ.get("CUDA_VISIBLE_DEVICES")
     order = args.order or os.environ.get("CUDA_DEVICE_ORDER")
     seen = Seen() if args.count is not None else look(os.environ, order)
@@ -184,20 +189,18 @@ def _print(page: dict[str, Any], out: TextIO, color: str, *, real: bool) -> None
     setting = "CUDA_VISIBLE_DEVICES is not set" if value is None else f'CUDA_VISIBLE_DEVICES="{value}"'
     console.print(safe(f"{setting}, CUDA_DEVICE_ORDER {order or 'is not set (the fastest first)'}"))
     if page["explanation"]:
-        console.print(safe(f"  {page['explanation']}"), soft_wrap=True)
+        console.print(safe(f"  {page['explanation']}"))
     for entry in page["entries"]:
         which = "" if entry["nvidia_smi"] is None else f", GPU {entry['nvidia_smi']} of nvidia-smi"
         word = "[green]visible[/green]" if entry["visible"] else "[red]hidden[/red] "
-        console.print(
-            f"  {safe('`' + entry['text'] + '`'):<8} {word} {safe(entry['why'] + which)}", soft_wrap=True
-        )
+        console.print(f"  {safe('`' + entry['text'] + '`'):<8} {word} {safe(entry['why'] + which)}")
     if value is not None:
         seen = ", ".join(f"{d['tensorflow']} = nvidia-smi's {d['nvidia_smi']}" for d in page["visible"])
-        console.print(f"  TensorFlow sees: {seen or 'no GPU'}", soft_wrap=True)
+        console.print(f"  TensorFlow sees: {seen or 'no GPU'}")
     if page["driver_agrees"]:
         console.print("  With this value, the driver shows the same GPUs.")
     for note in page["notes"]:
-        console.print(safe(note), soft_wrap=True)
+        console.print(safe(note))
 
 
 def _user(process: dict[str, Any]) -> str:

@@ -15,11 +15,12 @@ if TYPE_CHECKING:
     from doctor.render import Options
 
 EPILOG = """\
-  explain train.log                      a log, traceback, issue, notebook, pip or nvidia-smi output
+examples:
+  tfgpu-doctor explain train.log         a log, traceback, issue, notebook, pip or nvidia-smi output
   python train.py 2>&1 | tfgpu-doctor explain -
-  explain logs/ more/*.txt               every text in a folder; --format json: one line for each
-  explain https://github.com/OWNER/REPO/issues/1234 --comments
-  explain logs/ --summary                which causes, and how often
+  tfgpu-doctor explain logs/ more/*.txt  every text in a folder; --format json: one line for each
+  tfgpu-doctor explain https://github.com/OWNER/REPO/issues/1234 --comments
+  tfgpu-doctor explain logs/ --summary   which causes, and how often
 
 Files may be of any size: above one megabyte, only the lines that can matter are read.
 Requests to GitHub use the token in GITHUB_TOKEN or GH_TOKEN if one is set."""

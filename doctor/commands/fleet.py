@@ -16,13 +16,14 @@ if TYPE_CHECKING:
     from doctor.render.fleet_document import Result
 
 EPILOG = """\
-  fleet read reports/                    compare reports collected otherwise (check --format json)
-  fleet --ssh n1,n2,n3                   run check on each with ssh; --ssh @hosts.txt reads a file
-  fleet --slurm -p gpu                   a step on each node of a partition; or --slurm n[1-8]
-  fleet --slurm --distributed            in a job: do its nodes agree for distributed training?
-  fleet --ray                            a task on each node of the running Ray cluster
-  fleet --manifest kubernetes --image IMAGE --nodes 8 > fleet.yaml    what `kubectl apply` runs
-  fleet --ssh @hosts.txt --format json --output today.json --since yesterday.json"""
+examples:
+  tfgpu-doctor fleet read reports/          compare reports collected otherwise (check --format json)
+  tfgpu-doctor fleet --ssh n1,n2,n3         run check on each with ssh; --ssh @hosts.txt reads a file
+  tfgpu-doctor fleet --slurm -p gpu         a step on each node of a partition; or --slurm n[1-8]
+  tfgpu-doctor fleet --slurm --distributed  in a job: do its nodes agree for distributed training?
+  tfgpu-doctor fleet --ray                  a task on each node of the running Ray cluster
+  tfgpu-doctor fleet --manifest kubernetes --image IMAGE --nodes 8 > fleet.yaml  what `kubectl apply` runs
+  tfgpu-doctor fleet --ssh @hosts.txt --format json --output today.json --since yesterday.json"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

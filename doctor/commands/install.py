@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     from doctor.plan import Outcome, Plan
 
 EPILOG = """\
-  install                                  the first plan of `plan`, in ./tf-gpu; asks before it begins
-  install --tensorflow latest --yes        the newest release, without asking
-  install --dry-run > install.sh           a script that does the same
-  install --env ~/envs/tf --memory-growth  in another folder, and with memory growth on
+examples:
+  tfgpu-doctor install                            the first plan of `plan`, in ./tf-gpu; asks before it begins
+  tfgpu-doctor install --tensorflow latest --yes  the newest release, without asking
+  tfgpu-doctor install --dry-run > install.sh     a script that does the same
+  tfgpu-doctor install --env ~/envs/tf --memory-growth  in another folder, and with memory growth on
 
 Nothing is run as an administrator, and the system's Python is not touched.
 After a failure or Ctrl-C, everything that was made is removed."""

@@ -11,9 +11,11 @@ from doctor.printable import say
 
 FORMATS = ("text",)
 EPILOG = """\
-  An assistant starts this command itself. In its configuration:
-    command: tfgpu-doctor    arguments: mcp
-  or without installing it: command: uvx    arguments: --from tfgpu-doctor[mcp] tfgpu-doctor mcp"""
+examples:
+  tfgpu-doctor mcp                                    the command, in an assistant's configuration
+  uvx --from /path/to/clone[mcp] tfgpu-doctor mcp     the same without installing it
+
+The assistant starts the command itself."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     except ImportError as error:
         where = "needs Python 3.10 or later and " if sys.version_info < (3, 10) else "needs "
         raise UnableError(
-            f"mcp {where}the package `mcp`, 2 or later", "pip install 'tfgpu-doctor[mcp]'"
+            f"mcp {where}the package `mcp`, 2 or later", "in a clone of this tool: pip install '.[mcp]'"
         ) from error
     if sys.stdin is None:
         raise UnableError("standard input is closed: there is nobody to answer")

@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from doctor.plan.request import Request
 
 EPILOG = """\
-  plan                                           this machine, the newest TensorFlow that needs
-                                                 the fewest changes
-  plan --tensorflow 2.15                         this machine, that release
-  plan --os "Ubuntu 24.04" --gpu "GTX 1080"      another machine, described
-  plan --machine check.json                      another machine: the JSON of `check` there
-  plan --cpu                                     for the CPU, without CUDA; the same as --gpu none
-  plan --cuda 11.2 --cudnn 8.1                   with this CUDA and cuDNN
-  plan -r requirements.txt --check               a gate for CI: one line and an exit code
-  plan Dockerfile uv.lock --check --format sarif  for code scanning; --format github: annotations
-  plan Dockerfile --fix --diff                   the lines that fix it; --fix --yes writes them"""
+examples:
+  tfgpu-doctor plan                              the newest TensorFlow that needs the fewest changes
+  tfgpu-doctor plan --tensorflow 2.15            this machine, that release
+  tfgpu-doctor plan --os "Ubuntu 24.04" --gpu "GTX 1080"  another machine, described
+  tfgpu-doctor plan --machine check.json         another machine: the JSON of `check` there
+  tfgpu-doctor plan --cpu                        for the CPU, without CUDA
+  tfgpu-doctor plan --cuda 11.2 --cudnn 8.1      with this CUDA and cuDNN
+  tfgpu-doctor plan -r requirements.txt --check  a gate for CI: one line and an exit code
+  tfgpu-doctor plan Dockerfile uv.lock --check --format sarif  for code scanning; or github
+  tfgpu-doctor plan Dockerfile --fix --diff      the lines that fix it; --fix --yes writes them"""
 
 FORMATS = ("text", "json", "markdown", "html", "sarif", "github")
 
@@ -140,7 +140,7 @@ def _fix(args: argparse.Namespace) -> int:
     from doctor.plan.gate import cured, left_over
     from doctor.printable import block, say
     from doctor.render.output import destination
-    from doctor.render.plans import hidden
+    from doctor.render.plans import cures, hidden
 
     found = _judged(args)
     changes = cured(_request(args), found)
@@ -152,8 +152,9 @@ def _fix(args: argparse.Namespace) -> int:
             say(reason)
         open_ = [f for f in after.whole.findings if f.severity != "info"]
         for finding in open_:
-            cures = [s.text for s in finding.prescription if s.kind == "manual" and s.edit is None]
-            say(f"Not fixed: {finding.evidence[0]}: {'. '.join((finding.title, *cures))} [{finding.code}]")
+            other = replace(finding, prescription=tuple(s for s in finding.prescription if s.edit is None))
+            words = ". ".join((finding.title, *cures(other, after.whole, shown=False)))
+            say(f"Not fixed: {finding.evidence[0]}: {words} [{finding.code}]")
         if not changes and not open_:
             say("There is nothing to fix.")
     if not args.yes:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 EPILOG = """\
 examples:
   tfgpu-doctor reproduce cudnn-init-oom
-  tfgpu-doctor reproduce cudnn-init-oom --simulate          with real TensorFlow on a simulated GPU
-  tfgpu-doctor reproduce cudnn-init-oom --backend native    cuDNN alone, without TensorFlow
+  tfgpu-doctor reproduce cudnn-init-oom --simulate  with real TensorFlow on a simulated GPU
+  tfgpu-doctor reproduce cudnn-init-oom --backend native  cuDNN alone, without TensorFlow
   tfgpu-doctor reproduce cudnn-init-oom --output memory.svg the plot of free memory as a picture
 
 It fills the GPU's memory for some seconds at a time, and frees all of it. It does not affect other

@@ -9,8 +9,9 @@ import sys
 from doctor.errors import UnableError, UsageError
 
 EPILOG = """\
-  serve                    prints the address, and opens it if there is a screen
-  serve --port 8080        on this port; then, from elsewhere: ssh -L 8080:127.0.0.1:8080 HOST
+examples:
+  tfgpu-doctor serve              prints the address, and opens it if there is a screen
+  tfgpu-doctor serve --port 8080  on this port; then, from elsewhere: ssh -L 8080:127.0.0.1:8080 HOST
 
 Only programs on this machine that know the address can reach it. It ends with Ctrl-C."""
 

@@ -27,7 +27,7 @@ examples:
   tfgpu-doctor simulate --fault cudnn-out-of-memory -- python train.py
   tfgpu-doctor simulate --held 7000 -- tfgpu-doctor check
   tfgpu-doctor simulate --gpu A100 --mig 3g.20gb,1g.5gb -- python train.py
-  tfgpu-doctor simulate            (a shell)
+  tfgpu-doctor simulate  a shell
 """
 
 

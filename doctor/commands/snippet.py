@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING, Any
 
 from doctor.commands.numbers import whole
@@ -14,12 +15,12 @@ if TYPE_CHECKING:
 
 EPILOG = """\
 examples:
-  tfgpu-doctor snippet                                   the list
+  tfgpu-doctor snippet                           the list
   tfgpu-doctor snippet memory-growth
   tfgpu-doctor snippet memory-limit --gpus 0,1 --memory 2048 --tensorflow 2.15
   tfgpu-doctor snippet virtual-gpus --count 2 --memory 1024
   tfgpu-doctor snippet memory-limit --memory 40%
-  tfgpu-doctor snippet cpu-only -q > use_cpu.py          the code alone"""
+  tfgpu-doctor snippet cpu-only -q > use_cpu.py  the code alone"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -164,7 +165,9 @@ def _list(args: argparse.Namespace) -> str:
             json.dumps({"schema": 1, "snippets": [{"name": name, "title": title} for name, title in rows]})
             + "\n"
         )
-    return "".join(f"{name:<17} {title}\n" for name, title in rows)
+    from doctor.render.fold import columns_of, fold
+
+    return fold("".join(f"{name:<16}  {title}\n" for name, title in rows), columns_of(sys.stdout))
 
 
 def _json(snippet: Snippet, options: Options, origin: str) -> str:
@@ -193,15 +196,19 @@ def _text(snippet: Snippet, options: Options, origin: str, args: argparse.Namesp
     import textwrap
 
     from doctor.remedies import code
+    from doctor.render.fold import columns_of
 
     if args.quiet:
         return snippet.code + "\n"
 
+    width = columns_of(sys.stdout) or 100
+
     def comment(text: str) -> str:
-        return (
-            textwrap.fill(text, 100, initial_indent="# ", subsequent_indent="#   ", break_on_hyphens=False)
-            + "\n"
-        )
+        lines = textwrap.wrap(
+            text, width, initial_indent="# ", subsequent_indent="#   ",
+            break_on_hyphens=False, break_long_words=False,
+        )  # fmt: skip
+        return "\n".join(lines) + "\n"
 
     out = comment(f"{snippet.name}: {snippet.title}. {code.era_name(options.tensorflow)}")
     if args.tensorflow is None:
@@ -211,7 +218,7 @@ def _text(snippet: Snippet, options: Options, origin: str, args: argparse.Namesp
         out += "\n"
     if snippet.environment:
         variables = " ".join(f"{name}={value}" for name, value in snippet.environment)
-        out += f"# Or without a change to the program: {variables} python YOUR_PROGRAM.py\n"
+        out += comment(f"Or without a change to the program: {variables} python YOUR_PROGRAM.py")
     return out + "".join(comment(note) for note in snippet.notes)
 
 

@@ -13,23 +13,27 @@ ACTIONS = ("refresh", "verify")
 FORMATS = ("text", "json", "markdown")
 
 EPILOG = """\
-  tables tensorflow 2.15.1          what this release was built for and needs (no version: every release)
-  tables tensorflow 1.14 --package tensorflow-gpu
-  tables driver 535.183.01          the highest CUDA that a driver offers, and which GPUs it supports
-  tables cuda 12.5                  a toolkit's drivers and the libraries in it
-  tables cudnn 9.10                 a cuDNN release's CUDA majors and compute capabilities
-  tables gpu RTX 3080               by name, PCI id (10de:2206) or compute capability (8.6)
-  tables library libcudnn.so.8      what a library belongs to, and which releases open it
-  tables trap                       known traps
-  tables refresh [--undo]           read new releases from the package index into your own data folder
-  tables verify 2.15.1 2.21.0       read these releases again and compare with the table"""
+examples:
+  tfgpu-doctor tables tensorflow 2.15.1      what this release was built for and needs
+  tfgpu-doctor tables tensorflow 1.14 --package tensorflow-gpu
+  tfgpu-doctor tables driver 535.183.01      the highest CUDA that it offers, and the GPUs that it supports
+  tfgpu-doctor tables cuda 12.5              a toolkit's drivers and libraries; 12: its releases
+  tfgpu-doctor tables cudnn 9.10             a cuDNN release's CUDA majors and compute capabilities
+  tfgpu-doctor tables gpu RTX 3080           by name, PCI id (10de:2206) or compute capability (8.6)
+  tfgpu-doctor tables library libcudnn.so.8  what a library belongs to, and which releases open it
+  tfgpu-doctor tables trap                   known traps
+  tfgpu-doctor tables refresh [--undo]       read new releases into your own data folder
+  tfgpu-doctor tables verify 2.15.1 2.21.0   read these releases again and compare with the table"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `tables`."""
     parser.epilog = EPILOG
     parser.add_argument(
-        "table", choices=(*TABLES, *ACTIONS), help="the table to read, or `refresh` or `verify`"
+        "table",
+        choices=(*TABLES, *ACTIONS),
+        metavar="TABLE",
+        help=f"the table to read ({', '.join(TABLES)}), or {', '.join(ACTIONS)}",
     )
     parser.add_argument("key", nargs="*", help="a version, a name, a PCI id ...; for verify: releases")
     parser.add_argument(
@@ -62,6 +66,7 @@ def run(args: argparse.Namespace) -> int:
     """
     if args.format not in FORMATS:
         raise UsageError(f"tables does not support --format {args.format}", f"choose {', '.join(FORMATS)}")
+    from doctor.render.fold import columns_of, fold
     from doctor.render.output import destination
 
     if args.table in ACTIONS:
@@ -83,5 +88,8 @@ def run(args: argparse.Namespace) -> int:
     except TableError as error:
         raise UnableError(str(error), "tfgpu-doctor tables refresh --undo") from error
     with destination(args.output) as out:
-        out.write(found.render(args.format) + "\n")
+        text = found.render(args.format)
+        if args.format == "text":
+            text = fold(text, columns_of(out) or (100 if found.single else 0))
+        out.write(text + "\n")
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from typing import Any
 
@@ -10,8 +11,8 @@ from doctor.printable import block
 from doctor.render.width import width_of
 
 
-class Formatter(argparse.RawDescriptionHelpFormatter):
-    """Formats help without changing line breaks, in the width of the terminal.
+class Formatter(argparse.HelpFormatter):
+    """Formats help in the width of the terminal; examples stay in lines of their own, and words whole.
 
     argparse makes a formatter for each option and would load `shutil` to find the width; this class gets the
     width passed in, which makes the start faster.
@@ -19,6 +20,22 @@ class Formatter(argparse.RawDescriptionHelpFormatter):
 
     def __init__(self, prog: str, **options: Any) -> None:
         super().__init__(prog, **{"width": width_of(sys.__stdout__) - 2, **options})
+
+    def _format_usage(self, *arguments: Any) -> str:
+        usage = super()._format_usage(*arguments)
+        if all(len(row) <= self._width for row in usage.split("\n")):
+            return usage
+        return re.sub(r"\n +", "\n    ", usage)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        from doctor.render.fold import fold  # only help needs it
+
+        return fold(text, width, paragraphs=True)
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        from doctor.render.fold import fold
+
+        return fold(" ".join(text.split()), width).split("\n")
 
 
 class Parser(argparse.ArgumentParser):

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     )
     from doctor.compat.situation import Situation as Situation, applies as applies, traps_of as traps_of
     from doctor.compat.software import (
+        accepted_cudnn as accepted_cudnn,
         compiled_cudnn as compiled_cudnn,
         cuda_of as cuda_of,
         cudnn_serves_gpu as cudnn_serves_gpu,
@@ -50,6 +51,7 @@ __getattr__ = lazy.names(
     __name__,
     {
         "Answer": "answer",
+        "accepted_cudnn": "software",
         "Judgement": "choose",
         "Pin": "companion_packages",
         "Situation": "situation",

@@ -300,6 +300,25 @@ def row_serves_gpu(row: Cudnn, capabilities: tuple[str, ...]) -> Answer:
     )
 
 
+def accepted_cudnn(build: TensorFlowRelease, tables: Tables, capabilities: tuple[str, ...] = ()) -> str:
+    """The cuDNN releases that a build accepts and that have kernels for the GPUs, as text: "8", "8.6 or a
+    later 8", "8, up to 8.7", "8.1 to 8.7". build: one that opens cuDNN. The upper bound is that of the
+    tables' rows for the build's CUDA."""
+    major = str(build.cudnn).split(".", 1)[0]
+    compiled = compiled_cudnn(build, tables)
+    first = major if compiled is None else minor(compiled[0])
+    cuda = cuda_major(build, tables)
+    rows = sorted(
+        (r for r in tables.cudnns() if r.version.split(".")[0] == major and (cuda is None or cuda in r.cuda)),
+        key=lambda row: dotted(row.version),
+    )
+    serving = [row for row in rows if row_serves_gpu(row, capabilities).verdict != "no"]
+    if serving and serving[-1] is not rows[-1]:
+        last = minor(serving[-1].version)
+        return last if last == first else f"{first}, up to {last}" if first == major else f"{first} to {last}"
+    return first if first == major else f"{first} or a later {major}"
+
+
 def traps_on_driver(build: TensorFlowRelease, situation: Situation, tables: Tables) -> tuple[Answer, ...]:
     """The answers of the traps that apply to this build on the situation's driver."""
     return tuple(

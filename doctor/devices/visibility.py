@@ -85,7 +85,7 @@ def interpret(value: str | None, devices: Sequence[Device], driver: str | None =
     end = ""
     first_kind = ""
     for part in value.split(","):
-        text = (part.split() or [""])[0]
+        text, *ignored = part.split() or [""]
         if end:
             device, _ = _named(text, devices, branch)
             entries.append(Entry(text, device, False, end))
@@ -107,7 +107,8 @@ def interpret(value: str | None, devices: Sequence[Device], driver: str | None =
             shown_so_far = []
             end = f"comes after `{text}`, which is repeated and hides all GPUs"
         else:
-            entries.append(Entry(text, device, True, why))
+            blank = "; what follows the blank is ignored, because CUDA separates by commas" if ignored else ""
+            entries.append(Entry(text, device, True, why + blank))
             shown_so_far.append(device)
     shown = _expanded(shown_so_far, branch)
     entries = [
@@ -117,6 +118,13 @@ def interpret(value: str | None, devices: Sequence[Device], driver: str | None =
         for e in entries
     ]  # fmt: skip
     return Visibility(value, shown, tuple(entries), "")
+
+
+def unseparated(value: str) -> list[str]:
+    """The entries of a value that separates them by blanks ("0 1", "0, 1 2"); none if each comma-separated
+    part is one word at most."""
+    spaced = any(len(part.split()) > 1 for part in value.split(","))
+    return value.replace(",", " ").split() if spaced else []
 
 
 def enumeration(

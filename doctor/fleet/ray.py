@@ -149,7 +149,7 @@ def _interpreter(env: Mapping[str, str]) -> str:
             return candidate
     raise UnableError(
         "no Python here has ray",
-        "activate the environment that the cluster runs, or: pip install 'tfgpu-doctor[ray]'",
+        "activate the environment that the cluster runs, or, in a clone of this tool: pip install '.[ray]'",
     )
 
 

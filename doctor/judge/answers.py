@@ -7,10 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from doctor.facts import (
-    PROSE,
-    Symptom,
-)
+from doctor.facts import PROSE
 
 if TYPE_CHECKING:
     from doctor.case import Case
@@ -27,13 +24,6 @@ NO_DEVICE_SEEN = (
     "no-gpu-said",
 )
 """Symptoms that TensorFlow has no GPU, for any reason."""
-
-
-def stated_absent(case: Case, what: str) -> list[Symptom]:
-    """Statements that CUDA, cuDNN or the GPU ("cuda", "cudnn", "gpu") is missing; none if the report also
-    states a version."""
-    known = {"cuda": case.cuda, "cudnn": case.cudnn, "gpu": case.gpus}[what]
-    return [] if known else [s for s in case.facts.symptoms("stated-absent") if s.get("what") == what]
 
 
 def minor_release(version: str) -> tuple[int, ...]:

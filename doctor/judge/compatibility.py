@@ -148,16 +148,18 @@ def _gpu(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
             continue
         rows = answer.refs if answer is not None else ()
         reason = answer.reason if answer is not None else ""
+        slow = answer is not None and answer.verdict == "slow"
+        through = ", newer ones through PTX" if slow else ""
         yield Part(
             "gpu",
             f"{gpu.name or 'GPU'} ({' or '.join(possible)})",
-            f"compute capability {span(listed)}{_and_later(possible, listed)}" if listed else "",
+            f"compute capability {span(listed)}{_and_later(possible, listed)}{through}" if listed else "",
             is_fit(answer),
             (gpu.source,),
             rows,
             reason,
             codes.pop(),
-            slow=answer is not None and answer.verdict == "slow",
+            slow=slow,
             rank=max(gpu.rank, release_rank(case)),
         )
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from doctor.facts import PROSE, Fact, OtherGpu, Source, TensorFlowBuild
+from doctor.facts import PROSE, Fact, GpuMemory, OtherGpu, Source, TensorFlowBuild
 from doctor.tables import dotted
 
 if TYPE_CHECKING:
@@ -208,6 +208,16 @@ def _another_makers_gpu(case: Case) -> Sequence[Fact]:
     return case.facts.of(OtherGpu) if only_another_makers(case) else []
 
 
+FREE = 0.2
+"""The part of a GPU's memory below which what is in use is no reason for a failure."""
+
+
+def _memory_free(case: Case) -> Sequence[Fact]:
+    """What nvidia-smi shows of the GPUs' memory, if little of each is in use."""
+    shown = [m for m in case.facts.of(GpuMemory) if m.used_mib is not None and m.total_mib]
+    return shown if all((m.used_mib or 0) < FREE * (m.total_mib or 0) for m in shown) else []
+
+
 OF_NVIDIA = (
     "healthy",
     "gpu-memory-held",
@@ -250,6 +260,7 @@ SIGNS: tuple[tuple[str, Sign, tuple[str, ...]], ...] = (
     ("a self-made build", _own_build, ("cuda-version-mismatch",)),
     ("another framework computes", _another_framework, OF_TENSORFLOW),
     ("the driver is in the container", _driver_inside, ("container-no-gpu",)),
+    ("the memory is free", _memory_free, ("gpu-memory-held",)),
     ("a program failed", _failed, ("healthy", "benign-messages")),
     ("the GPU is of another maker", _another_makers_gpu, OF_NVIDIA),
 )

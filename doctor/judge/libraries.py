@@ -18,7 +18,7 @@ from doctor.facts import (
     TensorFlowVersion,
 )
 from doctor.findings import Part
-from doctor.judge.answers import NO_DEVICE_SEEN, agreed, is_fit, release_rank, stated_absent
+from doctor.judge.answers import NO_DEVICE_SEEN, agreed, is_fit, release_rank
 
 if TYPE_CHECKING:
     from doctor.case import Case
@@ -72,7 +72,7 @@ def cuda_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part
     if case.facts.has("own-build"):  # it loads the CUDA that it was compiled for
         return
     if cuda is None:
-        absent = stated_absent(case, "cuda")
+        absent = case.stated_absent("cuda")
         lacking = absent[0] if absent else _without_cuda(case, gpu_builds)
         if lacking is not None:
             yield Part(
@@ -174,7 +174,9 @@ def cudnn_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Par
     gpu_builds = [b for b in builds if b.gpu and b.cudnn]
     if not gpu_builds:
         return
-    wanted = tuple(dict.fromkeys(b.cudnn for b in gpu_builds if b.cudnn))
+    wanted = tuple(
+        dict.fromkeys(compat.accepted_cudnn(b, case.tables, case.capabilities) for b in gpu_builds)
+    )
     needs = f"cuDNN {' or '.join(wanted[:3])}"
     if case.facts.kind == "machine":
         yield from _opened(case, gpu_builds[-1], "cudnn", needs)
@@ -183,7 +185,7 @@ def cudnn_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Par
     if cudnn is None:
         if brings_cuda(case):
             return
-        absent = stated_absent(case, "cudnn")
+        absent = case.stated_absent("cudnn")
         if absent:
             yield Part(
                 "cudnn",

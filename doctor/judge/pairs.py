@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import PROSE, OtherGpu
 from doctor.findings import Part
-from doctor.judge.answers import capability_number, stated_absent
+from doctor.judge.answers import capability_number
 from doctor.remedies.fitness import situation
 from doctor.tables import dotted
 
@@ -37,7 +37,7 @@ def pair_parts(case: Case) -> Iterator[Part]:
 
 def without_gpu(case: Case, build: TensorFlowRelease) -> Iterator[Part]:
     """The misfit of a report that says that there is no NVIDIA GPU, and names none."""
-    others = [*stated_absent(case, "gpu"), *case.facts.of(OtherGpu)]
+    others = [*case.stated_absent("gpu"), *case.facts.of(OtherGpu)]
     if case.facts.kind == "report" and others and not case.gpus and case.driver is None:
         yield Part("gpu", "no NVIDIA GPU", "an NVIDIA GPU", False, (others[0].source,), (build.ref,),
                    "TensorFlow's CUDA builds use only NVIDIA's GPUs", "gpu-absent", rank=PROSE)  # fmt: skip

@@ -5,7 +5,6 @@ that it explains. A code hides those after it."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -156,6 +155,9 @@ _PLAIN = frozenset(
         "latest",
         "ready",
         "game",
+        "pytorch",
+        "torch",
+        "jax",
     )
 )
 """Words of sentences that state an environment or an observation, greet or ask, and name no cause."""
@@ -164,6 +166,8 @@ _STATUS = lazy.compile(r"\b[A-Z]{3,16}_[A-Z]{3,16}_[A-Z_]{2,40}\b")
 _PROMPT = lazy.compile(r"(?:\([\w.-]{1,40}\) ?)?(?:[\w.-]{1,40}@[\w.-]{1,60}[:~$#]|[$>] |(?:PS )?[A-Z]:\\)")
 """Matches a line that begins with a shell prompt."""
 _WORD = lazy.compile(r"[^\W\d_]{2,}")
+_OF_CODE = lazy.compile(r"\d|\w_\w|\w\(|[a-z]\.[a-z]")
+"""Matches a version, and a name from a program: device_lib.list_local_devices()."""
 _TOKEN = lazy.compile(r"\S{1,80}")
 
 
@@ -187,7 +191,7 @@ def only_states(sentence: str) -> bool:
     words = [
         word
         for token in _TOKEN.findall(sentence)
-        if not (token.isascii() and re.search(r"\d", token))
+        if not (token.isascii() and _OF_CODE.search(token))
         for word in _WORD.findall(token.lower())
     ]
     more = [word for word in words if word not in _PLAIN]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import IO, TYPE_CHECKING
 
 from doctor.facts import Fact, Facts
@@ -24,9 +25,7 @@ SHORT = 1 << 16
 def facts_of(text: Text) -> Facts:
     """All facts in a text."""
     from doctor.logs.collectors import read_collected
-    from doctor.logs.mentioned import read_mentioned
     from doctor.logs.parse import parse
-    from doctor.logs.prose import read_prose
     from doctor.logs.signatures import catalogue
 
     ours: list[Fact] = []
@@ -37,9 +36,23 @@ def facts_of(text: Text) -> Facts:
     printed: set[int] = set()
     text, collected = read_collected(text, printed)
     facts = parse(text, catalogue(), printed)
-    said = read_prose(text, printed) if not ours else []
     known = [*ours, *collected, *facts]
-    return Facts((*known, *read_mentioned(text, printed, known), *said), "report", text.name, text.total)
+    if _written(text, printed):
+        # imported here: without a person's words the patterns for sentences are not needed
+        from doctor.logs.mentioned import read_mentioned
+        from doctor.logs.prose import read_prose
+
+        said = read_prose(text, printed) if not ours else []
+        known += [*read_mentioned(text, printed, known), *said]
+    return Facts(tuple(known), "report", text.name, text.total)
+
+
+def _written(text: Text, printed: Collection[int]) -> bool:
+    """Whether a person may have written a line of a text. printed: the numbers of lines that a program
+    printed."""
+    from doctor.logs.windows import PRINTED
+
+    return any(n not in printed and line.strip() and not PRINTED.match(line) for n, line in text.lines())
 
 
 def read(data: bytes, name: str = "-") -> Facts:

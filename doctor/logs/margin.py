@@ -50,7 +50,12 @@ def rejoined(text: Text) -> Text:
     margin = max((len(line) for _, line in lines if " " in line.strip()), default=0)
     if not NARROWEST <= margin <= WIDEST:
         return text
-    full = [i for i in range(len(lines) - 1) if _full(lines[i][1], lines[i + 1][1], margin)]
+    full = [
+        i
+        for i in range(len(lines) - 1)
+        if lines[i + 1][0] <= lines[i][0] + 1  # of a long log, lines between may be left out
+        and _full(lines[i][1], lines[i + 1][1], margin)
+    ]
     exact = [i for i in full if len(lines[i][1]) == margin]
     cut = 5 * len(exact) >= 4 * len(full) and (margin in WIDTHS or len(exact) >= SEVERAL)
     joins = _rests([line for _, line in lines], exact if cut else full, cut)

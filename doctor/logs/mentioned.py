@@ -146,15 +146,21 @@ _NUMBER = lazy.compile(
 _KIND = (
     r"(?:an? |any |my own )?(?:(?:nvidia|dedicated|discrete|cuda|cuda[- ](?:capable|enabled)|physical) ){0,2}"
 )
-_COMPUTER = r"(?:pc|computer|laptop|machine|server|box|notebook|desktop|system|mac\w*)"
+_COMPUTER = (
+    r"(?:pc|computer|laptop|machine|server|box|notebook|desktop|system|mac\w*|workstation|cluster|instance"
+    r"|node|host|vm)s?"
+)
 _NO_GPU = lazy.compile(
     r"\b(?<!if )(?:I|we) (?:(?:currently|still|just|really) )?"
     r"(?:(?:do|did)(?: not|n'?t) (?:have|own)|(?:have|own) no)"
     rf" {_KIND}(?:gpus?|graphics? cards?)\b(?! \w+)"
     rf"|\b(?:has|have) no {_KIND}(?:gpus?|graphics? cards?) (?:at all|at hand|of my own|locally|in|on)\b"
     rf"|\bno {_KIND}(?:gpus?|graphics? cards?) (?:of my own|(?:on|in) (?:my|this|the) {_COMPUTER})\b"
-    rf"|\b(?:my|this|the|a) (?:\w+ )?{_COMPUTER} (?:has no|does(?: not|n'?t) have|without)"
-    rf" {_KIND}(?:gpu|graphics? card)\b",
+    rf"|\b(?:my|our|this|the|an?) (?:\w+ ){{0,2}}{_COMPUTER}(?: (?:that|which|where)(?: \w+){{1,4}})?"
+    rf" (?:ha(?:s|ve) no|do(?:es)?(?: not|n'?t) have|without) {_KIND}(?:gpu|graphics? card)s?\b"
+    r"|\b(?:I|we|you) (?:\w+ )?(?:only|just) have (?:an? |the )?CPUs?\b(?! \w)"
+    rf"|\b(?:I|we|{_COMPUTER}) (?:have|has|with) (?:only|just) (?:an? |the )?CPUs?\b(?! \w)"
+    rf"|\bCPU[- ]only {_COMPUTER}\b",
     re.IGNORECASE,
 )
 """Matches a statement that somebody's own computer has no GPU, but not TensorFlow's "Ignore above cudart

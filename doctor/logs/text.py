@@ -274,8 +274,10 @@ def _pieces(lines: Lines, width: int) -> Lines:
     """The lines of one record: the first, and each that follows a full one."""
     pieces = lines[:1]
     for number, line in lines[1:]:
-        before = pieces[-1][1]
+        place, before = pieces[-1]
         word = line.split(maxsplit=1)[:1]
+        if number > place + 1:  # lines between were left out
+            break
         if len(before) < LEAST or _BREAK.match(line[:40]) or len(before) + 1 + len("".join(word)) <= width:
             break
         pieces.append((number, line))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable
 
-from doctor.case import Case, best
+from doctor.case import Case
+from doctor.case.best import best
 from doctor.compat import Judgement, Situation, judge
 from doctor.facts import Absent, CudaVersion, CudnnVersion, Facts, Glibc, Platform, Source, Symptom
 from doctor.plan.version_request import VersionRequest, newest_final

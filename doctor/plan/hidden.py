@@ -56,5 +56,5 @@ def hidden(wanted: Wanted, name: str) -> Iterator[Finding]:
             (Source(file, line.line, line.text),),
             (),
             (replace(step, edit=edited(line, "", file)) if line.word else step,),
-            confidence="likely" if requested else "certain",
+            confidence="likely",  # its start may set another value
         )

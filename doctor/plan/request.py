@@ -86,7 +86,34 @@ def wished(request: Request, tables: Tables) -> VersionRequest:
     version_request = VersionRequest(request.tensorflow, python, cuda, cudnn, cpu=for_cpu)
     described(tables, python=python, cuda=cuda, cudnn=cudnn)  # refuses anything but a version
     check(version_request, tables)
+    _check_cuda(cuda, cudnn, tables)
     return version_request
+
+
+def _check_cuda(cuda: str | None, cudnn: str | None, tables: Tables) -> None:
+    """Raise UsageError, with the known ones, for a CUDA release or a cuDNN major that no table knows."""
+    from doctor.tables.ordering import nearest
+
+    toolkits = [toolkit.cuda for toolkit in tables.toolkits()]
+    if cuda and tables.toolkit(cuda) is None:
+        raise UsageError(
+            f"the tables of {tables.date} hold no CUDA {cuda}; the newest is {toolkits[-1]}",
+            f"the nearest are {', '.join(nearest(cuda, toolkits))}",
+        )
+    majors = sorted(
+        {
+            number.split(".")[0]
+            for number in (
+                *(row.version for row in tables.cudnns()),
+                *(raw["cudnn"] for raw in tables.store.all("tensorflow") if raw["cudnn"]),
+            )
+        },
+        key=int,
+    )
+    if cudnn and cudnn.lstrip("v").split(".")[0] not in majors:
+        raise UsageError(
+            f"the tables of {tables.date} hold no cuDNN {cudnn}", f"they hold cuDNN {', '.join(majors)}"
+        )
 
 
 def machine_facts(request: Request, tables: Tables) -> Facts:

@@ -21,6 +21,7 @@ where a log says the same):
     gpu-without-driver             NVIDIA's driver runs another GPU and not this one [bus]
     cuda-compat-on-path            libcuda.so.1 would come from a forward-compatibility folder [path, version]
     cuda-stub-on-path              libcuda.so.1 would be the toolkit's stub for linking [path]
+    variable-misspelt              a variable's name is close to CUDA_VISIBLE_DEVICES [name]
     nix                            the Python in use is one that Nix or Guix built [maker]
     wsl1                           WSL 1, which has no GPU
     wsl-no-windows-driver          WSL 2 without the Windows driver's libraries
@@ -38,7 +39,9 @@ where a log says the same):
                                    file, value]
     hung-driver                    a call of NVML, libcuda or nvidia-smi did not return [call, seconds]
     driver-call-crashed            the process that called NVML or libcuda was killed [call, signal]
-    cuda-devices                   how many devices libcuda lists [count]
+    cuda-devices                   how many devices libcuda lists [count; buses: where they are, if each is
+                                   known]
+    caller-uses-gpu                a process that started this one uses a GPU: a notebook's kernel, say [pids]
     compute-mode-exclusive         one process at a time may use the GPU [gpu]
     compute-mode-prohibited        no process may use the GPU [gpu]
     mig-enabled                    the GPU is divided into MIG instances [gpu, instances: compute instances,
@@ -374,8 +377,9 @@ def _merged(facts: list[Fact]) -> list[Fact]:
         else:
             known = merged[at]
             assert isinstance(known, Gpu)
-            # libcuda numbers the visible GPUs only: NVML's number, if there is one, is nvidia-smi's
-            index = known.index if known.index is not None or hidden else fact.index
+            # libcuda, which names no UUID, numbers the visible GPUs only; NVML's number is nvidia-smi's
+            visible_only = hidden and fact.uuid is None
+            index = known.index if known.index is not None or visible_only else fact.index
             merged[at] = replace(
                 known,
                 source=fact.source,

@@ -140,6 +140,35 @@ def process_name(pid):
         return None
 
 
+def opened(pid):
+    """The files that a process of this user has open."""
+    folder = "/proc/%d/fd" % pid
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return
+    for name in names:
+        try:
+            yield os.readlink(os.path.join(folder, name))
+        except OSError:
+            pass
+
+
+def callers():
+    """The processes that started this one, at whatever remove, and use a GPU: a notebook's kernel, say. CUDA
+    opens these files; NVML does not."""
+    found, pid = [], os.getppid()
+    try:
+        while pid:
+            if {"/dev/nvidia-uvm", "/dev/dxg"} & set(opened(pid)):
+                found.append(pid)
+            with open("/proc/%d/stat" % pid) as file:
+                pid = int(file.read().rpartition(")")[2].split()[1])
+    except (OSError, ValueError, IndexError):
+        pass
+    return found
+
+
 def ask_cuda():
     name = "nvcuda.dll" if os.name == "nt" else "libcuda.so.1"
     try:
@@ -204,6 +233,7 @@ def guarded(part, ask):
         say(part, {"failed": part, "error": "%s: %s" % (type(problem).__name__, problem)})
 
 
+guarded("callers", callers)
 threads = [
     threading.Thread(target=guarded, args=("nvml", ask_nvml)),
     threading.Thread(target=guarded, args=("cuda", ask_cuda)),

@@ -78,11 +78,21 @@ def ask(machine: Machine) -> Iterator[Fact]:
     nvml, cuda = parts.get("nvml"), parts.get("cuda")
     facts = [*_nvml(nvml), *_cuda(cuda)] if isinstance(nvml, dict) or isinstance(cuda, dict) else []
     yield from facts
+    yield from _callers(parts.get("callers"))
     for part, library in (("nvml", NVML), ("cuda", LIBCUDA)):
         if not isinstance(parts.get(part), dict):
             yield from _no_answer(ran, library, part)
     if not any(isinstance(fact, Gpu) for fact in facts):
         yield from _smi(machine)
+
+
+def _callers(answer: Any) -> Iterator[Fact]:
+    """The processes that started this one and use a GPU."""
+    listed = answer[:ANSWER_LIMIT] if isinstance(answer, list) else []
+    pids = [str(pid) for pid in listed if isinstance(pid, int)]
+    if pids:
+        text = f"process {', '.join(pids)} started this check and uses a GPU"
+        yield Symptom(Source("/proc/PID/fd", None, text), "caller-uses-gpu", (("pids", " ".join(pids)),))
 
 
 def _no_answer(ran: Ran, library: str, part: str) -> Iterator[Fact]:
@@ -215,7 +225,9 @@ def _cuda(answer: Any) -> Iterator[Fact]:
         return
     devices = _dicts(answer.get("devices"))
     source = Source(f"{where}: cuDeviceGetCount", None, str(len(devices)))
-    yield Symptom(source, "cuda-devices", (("count", str(len(devices))),))
+    buses = [bus(_word(device.get("bus_id"))) or "" for device in devices]
+    shown = " ".join(buses) if all(buses) else ""
+    yield Symptom(source, "cuda-devices", (("count", str(len(devices))), ("buses", shown)))
     for device in devices:
         index = _number(device.get("index")) or 0
         if device.get("error"):

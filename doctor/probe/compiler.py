@@ -36,6 +36,7 @@ ELSEWHERE = ("/usr/lib/cuda", "/usr/lib/nvidia-cuda-toolkit")
 """The folders of Debian's toolkit."""
 USUAL = "/usr/local/bin:/usr/bin:/bin"
 TOOLS = {"ptxas": "bin/ptxas", "libdevice.10.bc": "nvvm/libdevice"}
+OF_PIP = lazy.compile(r"nvidia-cuda-nvcc-cu1[12]")
 OF_CONDA = lazy.compile(r"cudatoolkit|cuda-cudart|cuda-runtime|cuda-libraries|libcublas")
 BESIDE = ("torch", "cupy-cuda12x", "cupy-cuda11x")
 """Packages that install or use NVIDIA's wheels without the one that contains the compiler."""
@@ -62,25 +63,30 @@ def missing_tools(
     flags = machine.env.get("XLA_FLAGS", "")
     if not of_wheel or by_conda or not at_least(release.version, FIRST) or "fallback_to_driver" in flags:
         return
-    if any(entry.name.startswith("nvidia-cuda-nvcc") for entry in installed.distributions):
-        return  # files of another machine may leave out what is no library
-    named = re.search(r"--xla_gpu_cuda_data_dir=(\S+)", flags)
-    known = {"cuda": ".".join((build.cuda or "").split(".")[:2]), "site": posixpath.dirname(location)}
-    roots = [named[1]] if named else []
+    site = posixpath.dirname(location)
+    # of a package, files of another machine may leave out what is no library
+    packed = {f"{site}/nvidia/cuda_nvcc" for entry in installed.distributions if OF_PIP.fullmatch(entry.name)}
+    if not packed and any(entry.name.startswith("nvidia-cuda-nvcc") for entry in installed.distributions):
+        return
+    named = re.findall(r"--xla_gpu_cuda_data_dir=(\S+)", flags)
+    known = {"cuda": ".".join((build.cuda or "").split(".")[:2]), "site": site}
+    roots = named[-1:]  # the last of several counts
     roots += [
         posixpath.normpath(root.format(**known))
         for first, end, root in ROOTS
         if at_least(release.version, first or "0") and not (end and at_least(release.version, end))
     ]
     path = [*filter(None, machine.env.get("PATH", USUAL).split(":")), f"{environment.prefix}/bin"]
+
+    def has(home: str, tool: str) -> bool:
+        return home in packed or machine.exists(f"{home}/{TOOLS[tool]}")
+
     with machine.noting() as unseen:
-        found = {
-            tool: any(machine.exists(f"{root}/{file}") for root in roots) for tool, file in TOOLS.items()
-        }
+        found = {tool: any(has(root, tool) for root in roots) for tool in TOOLS}
         found["ptxas"] |= any(machine.exists(f"{folder}/ptxas") for folder in path)
         lacks = [tool for tool in TOOLS if not found[tool]]
-        others = [*toolkits(machine), *ELSEWHERE, environment.prefix or "/"] if lacks else []
-        other = next((home for home in others if machine.exists(f"{home}/{TOOLS[lacks[0]]}")), "")
+        others = [*packed, *toolkits(machine), *ELSEWHERE, environment.prefix or "/"] if lacks else []
+        other = next((home for home in others if all(has(home, tool) for tool in lacks)), "")
         sure = bool(lacks) and _sure(machine, installed, posixpath.dirname(machine.resolve(runtime)), other)
     if not lacks or unseen or (other and "PATH" not in machine.env and lacks[0] == "ptxas"):
         return

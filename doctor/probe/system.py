@@ -25,7 +25,7 @@ from doctor.probe import containers
 from doctor.probe.cpu import cpu_flags
 from doctor.probe.gpu_devices import tegra
 from doctor.probe.machine import Machine
-from doctor.redact.variables import decides
+from doctor.redact.variables import MISSPELT, decides
 
 SYSTEM_VERSION = "/System/Library/CoreServices/SystemVersion.plist"
 MARKERS = (  # environment variable, kind
@@ -167,8 +167,11 @@ def _jetson(machine: Machine) -> Iterator[Fact]:
 
 
 def variables(machine: Machine) -> Iterator[Fact]:
-    """The environment variables that affect TensorFlow or the GPU."""
+    """The environment variables that affect TensorFlow or the GPU, and a misspelt name of one."""
     for name in sorted(machine.env):
+        if name.startswith("CUDA_VIS") and re.fullmatch(MISSPELT, name):
+            source = machine.origins.get(name, Source("environment", None, name))
+            yield Symptom(source, "variable-misspelt", (("name", name),))
         if decides(name) if name.upper() != "PATH" else machine.system == "windows":
             value = machine.env[name]
             source = machine.origins.get(name, Source("environment", None, f"{name}={value}"))

@@ -48,6 +48,8 @@ _PATHS = lazy.compile(
     r"|PYTHONPATH"
     r"|PYTHONHOME|VIRTUAL_ENV|CONDA_PREFIX|KERAS_HOME|PATH|Path"
 )
+MISSPELT = r"(?!CUDA_VISIBLE_DEVICES(?!\w))CUDA_VIS[A-Z]{2,8}_D[A-Z]{3,8}"
+"""A name that people write for CUDA_VISIBLE_DEVICES and that CUDA does not read."""
 _FIRST = (
     *("CUD", "NVIDIA_", "NCCL_", "TF_", "TF2_", "XLA_", "KERAS_", "SLURM_", "GPU_", "PYTHONNO", "CONDA_"),
     *("LOADEDMODULES", "SINGULARITY_NV", "APPTAINER_NV", "SNAP_NAME"),

@@ -128,13 +128,6 @@ def reload_driver() -> list[Step]:
     ]
 
 
-PIP_FOLDERS = (
-    "import glob, site, os; "
-    "print(':'.join(glob.glob(os.path.join(site.getsitepackages()[0], 'nvidia', '*', 'lib'))))"
-)
-"""Code that prints the folders of pip's NVIDIA packages as a list for the loader."""
-
-
 def minor(version: str) -> str | None:
     """The first two parts of a version."""
     match = re.match(r"\d+\.\d+", version)

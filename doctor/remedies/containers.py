@@ -175,7 +175,7 @@ def give_gpu(case: Case, *, no_toolkit: bool = False) -> tuple[list[Step], Comma
     ):
         text = f"With docker compose, write this into the service and start it again: {COMPOSE}"
         steps.append(manual(text, platform="linux"))
-    if case.platform == "wsl" and case.facts.kind == "machine":
+    if case.platform == "windows" or (case.platform == "wsl" and case.facts.kind == "machine"):
         steps.append(
             manual(
                 "Docker Desktop uses the driver of Windows: if --gpus all does not help, update that driver"

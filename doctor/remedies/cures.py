@@ -9,10 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doctor.findings import Step, manual, shell
-from doctor.remedies import code, commands, environments, libraries
+from doctor.remedies import code, commands, environments, installation, libraries
 from doctor.remedies.cure import Cure, python_of
 from doctor.remedies.fitness import on_driver, situation, usable
-from doctor.remedies.installation import setting_steps
 from doctor.shell import Export, run
 from doctor.tables.arm import nvidia_builds
 from doctor.tables.store import remembered
@@ -27,11 +26,11 @@ if TYPE_CHECKING:
 @remembered
 def libraries_for_build(case: Case) -> Cure:
     """CUDA and cuDNN for the TensorFlow in use; another TensorFlow if that one cannot use these GPUs."""
-    serving = _usable_builds(case)
-    if not serving:
+    newest = _newest_usable(case)
+    if newest is None:
         return another_build(case)
-    build = case.build or serving[-1]
-    version = _version(case, serving)
+    build = case.build or newest
+    version = _version(case, newest)
     if (
         build.extras.get("and-cuda")
         and case.python
@@ -44,27 +43,28 @@ def libraries_for_build(case: Case) -> Cure:
     return Cure((*steps, *driver_for(case, build)), version)
 
 
-def _usable_builds(case: Case) -> list[TensorFlowRelease]:
-    """The possible builds for the case's platform that have code for its GPUs."""
-    return [b for b in case.builds if b.platform == case.table_platform and usable(case, b)]
+def _newest_usable(case: Case) -> TensorFlowRelease | None:
+    """The newest possible build for the case's platform that has code for its GPUs."""
+    builds = (b for b in reversed(case.builds) if b.platform == case.table_platform)
+    return next((build for build in builds if usable(case, build)), None)
 
 
-def _version(case: Case, serving: list[TensorFlowRelease]) -> str | None:
-    """The release in use; if it is unknown and all possible builds are TensorFlow 1, one of these."""
+def _version(case: Case, newest: TensorFlowRelease) -> str | None:
+    """The release in use; if it is unknown and all possible builds are TensorFlow 1, the newest of these."""
     if case.build is not None:
         return case.build.version
-    return serving[-1].version if all(build.version.startswith("1.") for build in serving) else None
+    return newest.version if newest.version.startswith("1.") else None
 
 
 @remembered
 def cudnn_for_build(case: Case) -> Cure:
     """The cuDNN that the TensorFlow in use was made for; another TensorFlow if that one cannot use these
     GPUs."""
-    serving = _usable_builds(case)
-    if not serving:
+    newest = _newest_usable(case)
+    if newest is None:
         return another_build(case)
-    build = case.build or serving[-1]
-    return Cure((*libraries.cudnn(case, build), *driver_for(case, build)), _version(case, serving))
+    build = case.build or newest
+    return Cure((*libraries.cudnn(case, build), *driver_for(case, build)), _version(case, newest))
 
 
 def _move(case: Case, build: TensorFlowRelease) -> list[Step]:
@@ -97,6 +97,21 @@ def inside_wsl(case: Case) -> list[Step]:
     if best is None or best.route != "wsl2":
         return []
     return list(planned(case, best).steps[len(environments.wsl_install()) :])
+
+
+def beside_windows(case: Case) -> list[Step]:
+    """Steps for the newest TensorFlow under WSL2, as an alternative where the plan stays on Windows with an
+    older release; none where the plan itself leads there."""
+    from doctor.plan.candidates import weigh
+    from doctor.plan.plans import foremost
+    from doctor.plan.recommended import context_of
+
+    best = recommendation(case)
+    other = foremost(weigh(context_of(case), ("wsl2",)))
+    if case.platform != "windows" or best is None or other is None or best.route == "wsl2":
+        return []
+    first, *others = planned(case, other).steps
+    return [replace(first, why=f"or TensorFlow {other.build.version} under WSL2: {first.why}"), *others]
 
 
 def build_for_mac(case: Case) -> Cure:
@@ -168,7 +183,10 @@ def another_build(case: Case, *, own: bool = False, words: str = "") -> Cure:
         why += "; this machine has no GPU, so TensorFlow computes on the CPU"
         return Cure(tuple(libraries.on_cpu(case, release, why)), release.version)
     answer = dict(best.judgement.answers).get("gpu")
-    steps = [*libraries.with_build(case, release, why), *(setting_steps(answer) if answer else [])]
+    steps = [
+        *libraries.with_build(case, release, why),
+        *(installation.setting_steps(answer) if answer else []),
+    ]
     return Cure((*steps, *driver_for(case, release)), release.version)
 
 
@@ -249,7 +267,7 @@ def better_code(case: Case) -> Cure:
             "makes the driver's cache large enough for all kernels that it compiles, so that later "
             "starts reuse them (CUDA C++ Programming Guide, CUDA Environment Variables)",
         ),
-        *(setting_steps(answer) if answer is not None else []),
+        *(installation.setting_steps(answer) if answer is not None else []),
         *_container(case),
     ]
     return Cure((*steps, *driver_for(case, build)), build.version)

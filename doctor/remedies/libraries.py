@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import CudnnMismatch
 from doctor.findings import Step, manual, shell
-from doctor.remedies import code, commands, environments
+from doctor.remedies import code, commands, environments, installation as installations
 from doctor.remedies.environments import ENV
 from doctor.remedies.fitness import brought, installation, on_driver, usable
-from doctor.remedies.installation import link_steps
 from doctor.shell import run
 from doctor.values import replace
 
@@ -82,8 +81,11 @@ def cudnn(case: Case, build: TensorFlowRelease) -> list[Step]:
         first.append(shell(run("conda", "install", "-c", row["channel"], *packages), why))
     elif "conda" in case.environments:
         first += conda(case, build)
+    from doctor.compat import accepted_cudnn
+
+    accepted = stated.range if stated else accepted_cudnn(build, case.tables, case.capabilities)
     by_hand = (
-        f"nstall cuDNN {stated.range if stated else build.cudnn} for CUDA {build.cuda} from NVIDIA's archive"
+        f"nstall cuDNN {accepted} for CUDA {build.cuda} from NVIDIA's archive"
         f" ({ARCHIVES.rpartition(', ')[2]})"
     )
     return [*first, manual(f"{'Or i' if first else 'I'}{by_hand}", _wants(case, build))]
@@ -108,13 +110,13 @@ def by_name(case: Case, build: TensorFlowRelease) -> list[Step]:
         "the CUDA and cuDNN libraries from NVIDIA's packages, without an administrator;"
         f" {_wants(case, build)}"
     )
-    return [_install(case, wanted, why), *link_steps(found, commands.python_command(case))]
+    return [_install(case, wanted, why), *installations.link_steps(found, commands.python_command(case))]
 
 
 def links(case: Case, build: TensorFlowRelease) -> list[Step]:
     """The step for the links that let an installed build find pip's libraries."""
     found = brought(case, build)
-    return link_steps(found, commands.python_command(case)) if found is not None else []
+    return installations.link_steps(found, commands.python_command(case)) if found is not None else []
 
 
 def _install(case: Case, requirements: list[str], why: str) -> Step:
@@ -164,7 +166,7 @@ def with_pip(case: Case, build: TensorFlowRelease, why: str = "") -> list[Step]:
     explained = [pin for pin in found.pins if why and not pin.requirement.startswith("nvidia-cu")]
     why += "".join(f"; {pin.requirement}: {pin.why}" for pin in explained)
     step = _install(case, found.requirements, f"{why}; {brings}" if why else brings)
-    return [step, *link_steps(found, commands.python_command(case))]
+    return [step, *installations.link_steps(found, commands.python_command(case))]
 
 
 def _patched(case: Case, build: TensorFlowRelease) -> Installation | None:

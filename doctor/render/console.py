@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
@@ -9,8 +10,8 @@ if TYPE_CHECKING:
 
 
 def console_for(out: TextIO, color: str, width: int) -> Console:
-    """A console over a stream; `color` is --color's value. In a pipe or file it is at least `width` columns
-    wide, so that tables are not truncated."""
+    """A console over a stream; `color` is --color's value. In a pipe or file it has the columns that COLUMNS
+    states, or at least `width`, so that tables are not truncated."""
     from rich.console import Console
 
     forced = {"always": True, "never": False}.get(color)
@@ -21,7 +22,7 @@ def console_for(out: TextIO, color: str, width: int) -> Console:
         no_color=color == "never" or None,
         highlight=False,
     )
-    if not console.is_terminal:
+    if not console.is_terminal and not os.environ.get("COLUMNS", "").isdigit():
         console.width = max(console.width, width)
     return console
 

@@ -6,6 +6,7 @@ The keys are stable (schema 1, doctor/render/schema.json).
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import date
 from typing import Any
 
 from doctor import __version__
@@ -160,7 +161,7 @@ def document(diagnosis: Diagnosis, tables: Tables) -> dict[str, Any]:
     if facts.kind == "machine":
         from doctor.probe.record import to_record  # the probes are not loaded for a report
 
-        whole["record"] = to_record(facts, __version__, tables.date)
+        whole["record"] = to_record(facts, __version__, date.today().isoformat())
     return {
         "schema": 1,
         "tool": {"name": "tfgpu-doctor", "version": __version__, "tables": tables.date},

@@ -100,8 +100,8 @@ def workflow_commands(gate: Gate) -> list[str]:
                 "title": f"{finding.title} [{finding.code}]",
             }
             given = ",".join(f"{key}={_value(value)}" for key, value in values.items() if value)
-            cures = [f"Cure: {step.text}" for step in finding.prescription if step.kind == "manual"]
-            message = "\n".join((finding.explanation, *cures))
+            steps = [f"Cure: {cure}" for cure in plans.cures(finding, judged.outcome, shown=False)]
+            message = "\n".join((finding.explanation, *steps))
             rows.append(f"::{_COMMANDS[finding.severity]} {given}::{_data(message)}")
     return rows + [f"tfgpu-doctor: {row}".replace("##[", "## [") for row in summaries(gate)]
 
@@ -165,8 +165,8 @@ def sarif(gate: Gate) -> dict[str, Any]:
 
 def _result(finding: Finding, judged: Judged, codes: list[str]) -> dict[str, Any]:
     places = _places(finding, judged)
-    cures = [step.text for step in finding.prescription if step.kind == "manual"]
-    words = " ".join((f"{finding.title}. {finding.explanation}", *(f"Cure: {cure}." for cure in cures)))
+    steps = [f"Cure: {cure}." for cure in plans.cures(finding, judged.outcome, shown=False)]
+    words = " ".join((f"{finding.title}. {finding.explanation}", *steps))
     result: dict[str, Any] = {
         "ruleId": finding.code,
         "ruleIndex": codes.index(finding.code),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from datetime import date
 from typing import TYPE_CHECKING
 
 from doctor import __version__, lazy
@@ -129,7 +130,7 @@ class _Page:
         """Every fact as a block of letters, redacted like the page."""
         from doctor.probe.record import packed, to_record  # the probes are not loaded for a report
 
-        record = to_record(self.diagnosis.facts, __version__, self.tables.date)
+        record = to_record(self.diagnosis.facts, __version__, date.today().isoformat())
         return packed(record)
 
     def _headline(self, finding: Finding) -> str:

@@ -109,12 +109,26 @@ def gate_line(outcome: Outcome) -> str:
         words = f"ok: tensorflow {best.tensorflow} by {best.route}" + (
             f", Python {best.python}" if best.python else ""
         )
+        if outcome.context.for_cpu and not outcome.context.version_request.cpu:
+            words += " (no NVIDIA GPU was found here; --gpu NAME judges for one)"
         return line("; ".join((words, *([f"warning: {_first(doubt)}"] if doubt else []), *left[:1])))
     why = _first(errors) if errors else "no plan gives TensorFlow a GPU"
     why += f"; {outcome.unexamined[0].title}" if outcome.unexamined else ""
     return line(
         f"not ok: {why}" + (f"; nearest: tensorflow {best.tensorflow} by {best.route}" if best else "")
     )
+
+
+def cures(finding: Finding, outcome: Outcome, *, shown: bool = True) -> list[str]:
+    """What a person does against a finding, without commands: the steps by hand, or the plan whose steps cure
+    it, because those by hand alone would be a part of them. shown: whether the plans are shown, too."""
+    by_hand = [step for step in finding.prescription if step.kind == "manual"]
+    if len(by_hand) < len(finding.prescription):
+        for number, plan in enumerate(outcome.plans, 1):
+            if all(step in plan.commands for step in finding.prescription):
+                where = f"of plan {number}" if shown else "that `tfgpu-doctor plan` shows"
+                return [f"the steps {where}"]
+    return [step.text + (f" ({step.why})" if step.why and shown else "") for step in by_hand]
 
 
 def _first(findings: Sequence[Finding]) -> str:
@@ -140,11 +154,10 @@ def text(outcome: Outcome, *, width: int = 80, colour: bool = False, verbose: bo
         ]
         for ref in finding.tables[: None if verbose else 2]:
             lines += _wrapped(f"table: {ref}", width, "  ")
-        for step in finding.prescription:
-            if step.kind == "manual":  # commands stand in the plans
-                head, *more = block(step.text).split("\n")
-                lines += _wrapped(f"cure: {head}" + (f" ({step.why})" if step.why else ""), width, "  ")
-                lines += [f"      {row}" for row in more]
+        for cure in cures(finding, outcome):
+            head, *more = block(cure).split("\n")
+            lines += _wrapped(f"cure: {head}", width, "  ")
+            lines += [f"      {row}" for row in more]
         lines.append("")
     if not outcome.plans:
         return "\n".join([*lines, "There is no plan for this platform and request."])
@@ -218,7 +231,7 @@ def markdown(outcome: Outcome) -> str:
         lines += [
             f"- seen: {source}{f': `{source.text}`' if source.text else ''}" for source in finding.evidence
         ]
-        fixes = [step.text.replace("\n", "\n  - ") for step in finding.prescription if step.kind == "manual"]
+        fixes = [cure.replace("\n", "\n  - ") for cure in cures(finding, outcome)]
         lines += [f"- fix: {text}" for text in fixes] + [""]
     for number, plan in enumerate(outcome.plans, 1):
         lines += [f"## Plan {number}: {plan.package} {plan.tensorflow} {ROUTE_NAMES[plan.route]}", ""]

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from doctor import lazy
 from doctor.facts import EnvVar, Fact, Source
-from doctor.redact import Redactor, without_doors
-from doctor.redact.variables import kept
+from doctor.redact import without_doors
 from doctor.values import replace
 
 if TYPE_CHECKING:
@@ -49,12 +48,16 @@ def shared_facts(facts: Facts) -> Facts:
 
 
 def _hider(facts: Facts, *, names: bool = True) -> Callable[[str], str]:
-    redactor = Redactor.of(os.environ).learn(_texts(facts)) if names else None
+    cleaned: Callable[[str], str] = without_doors
+    if names:
+        from doctor.redact import Redactor
+
+        cleaned = Redactor.of(os.environ).learn(_texts(facts))
     known: dict[str, str] = {}
 
     def hide(text: str) -> str:
         if text not in known:
-            known[text] = redactor(text) if redactor else without_doors(text)
+            known[text] = cleaned(text)
         return known[text]
 
     return hide
@@ -72,6 +75,8 @@ def _texts(facts: Facts) -> Iterator[str]:
 
 def _fact(fact: Fact, hide: Callable[[str], str], *, variables: bool) -> Fact:
     if variables and isinstance(fact, EnvVar):
+        from doctor.redact.variables import kept
+
         value = kept(fact.name, fact.value, hide)
         said = fact.source.text
         text = said.replace(fact.value, value) if fact.value and fact.value in said else value if said else ""

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from doctor.case import Case
+from typing import TYPE_CHECKING
+
 from doctor.findings import Step, manual, shell
 from doctor.shell import run
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 DIED = ("segfault", "fatal-check")
 """Symptoms of a process that ended in a crash."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from doctor.case import Case
 from doctor.case.visible_devices import hides
 from doctor.facts import CudaCallFailed, CudnnVersion, Facts, Gpu, LibraryLoaded, Noise, Source, Symptom
 from doctor.findings import Finding, manual, shell
@@ -18,10 +18,17 @@ from doctor.rules.memory.signs import retried_allocations
 from doctor.rules.registry import found, rule
 from doctor.shell import Path, run
 
+if TYPE_CHECKING:
+    from doctor.case import Case
+
 QUIET = frozenset(
     ("cpu-features", "onednn", "mlir-disabled", "xla-not-created", "dlopen-static", "absl-init")
 )
 """Harmless lines that do not even sound alarming."""
+
+
+HIDES = " TF_CPP_MIN_LOG_LEVEL=2 hides such lines, but real warnings too."
+"""What hides lines of TensorFlow's C++ log; Python's warnings have another filter."""
 
 
 @rule(
@@ -62,7 +69,7 @@ def benign_messages(case: Case) -> Iterator[Finding]:
     if facts.kind == "machine" and registered(case):  # lines of our own deep check, which saw the GPU work
         return
     works = registered(case) or case.taken or _cudnn_at_work(case)
-    quiet = all(n.kind in QUIET or _informs(n) for n in noise)
+    quiet = all(n.kind in QUIET or _logged(n, "I") for n in noise)
     if (works or facts.has("process-died")) and not plugin and not retried and quiet:
         return
     kinds = list(dict.fromkeys(n.kind for n in noise))
@@ -89,7 +96,7 @@ def benign_messages(case: Case) -> Iterator[Finding]:
     if registered(case):
         text += " A GPU is registered and used."
     if facts.has("nan-results"):
-        text += " The NaN has another cause, most often the model or its data: these lines do not explain it."
+        text += " They do not explain the NaN in the results."
     evidence: list[Source] = [*(r.source for r in retried[:2]), *(n.source for n in noise[:4])]
     evidence += (
         [p.source for p in plugin[:2]]
@@ -101,14 +108,15 @@ def benign_messages(case: Case) -> Iterator[Finding]:
         text,
         evidence,
         confidence="certain" if registered(case) or plugin or board else "possible",
-        steps=[manual("Nothing to do. TF_CPP_MIN_LOG_LEVEL=2 hides such lines, but real warnings too")],
+        steps=[manual("Nothing to do." + (HIDES if any(map(_logged, noise)) else ""))],
         verify=commands.list_gpus(case),
     )
 
 
-def _informs(noise: Noise) -> bool:
-    """Whether a line of TensorFlow's log has the level I (information)."""
-    return re.search(r"(?:^|[\s:])I (?:[A-Za-z]:\\|\w+/)", noise.source.text) is not None
+def _logged(noise: Noise, levels: str = "IWE") -> bool:
+    """Whether a line is of TensorFlow's C++ log, which TF_CPP_MIN_LOG_LEVEL governs, and has one of these
+    levels: I (information), W (warning) or E (error)."""
+    return re.search(rf"(?:^|[\s:])[{levels}] (?:[A-Za-z]:\\|\w+/|\w+\.cc)", noise.source.text) is not None
 
 
 def _cudnn_at_work(case: Case) -> list[CudnnVersion]:
@@ -233,14 +241,7 @@ def healthy(case: Case) -> Iterator[Finding]:
     variable = case.env.get("CUDA_VISIBLE_DEVICES")
     if _stops_in_nccl(case) or (not works and variable is not None and hides(variable.value)):
         return
-    helped = any(
-        s.get("helped") for s in facts.symptoms("path-suggested")
-    )  # and the log that follows opens CUDA
-    if (
-        not works
-        and not taken
-        and not (cudnn or any("cudnn" in lib.name for lib in opened) or (helped and opened))
-    ):
+    if not works and not taken and not (cudnn or any("cudnn" in lib.name for lib in opened)):
         return
     if facts.kind == "machine" and not works:
         if facts.has("gpu-list-empty", "deep-hung", "deep-crashed", "deep-failed", "deep-import-failed"):
@@ -321,14 +322,10 @@ def healthy(case: Case) -> Iterator[Finding]:
             "TensorFlow found and added a GPU that it can use, and nothing shows a fault."
             if taken
             else (
-                "The CUDA libraries load after the step that helped, and nothing shows a fault."
-                if not (cudnn or any("cudnn" in lib.name for lib in opened))
-                else (
-                    "TensorFlow loaded cuDNN, which it does when an op first needs it on a GPU, and"
-                    " nothing shows a fault."
-                    if cudnn
-                    else "The CUDA libraries and cuDNN load, and nothing shows a fault."
-                )
+                "TensorFlow loaded cuDNN, which it does when an op first needs it on a GPU, and nothing"
+                " shows a fault."
+                if cudnn
+                else "The CUDA libraries and cuDNN load, and nothing shows a fault."
             )
         )
     )

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from doctor.case import Case
 from doctor.facts import Fact, Source
 from doctor.findings import Finding, Step, shell
 from doctor.shell import Line
@@ -17,6 +16,8 @@ from doctor.values import dataclass
 
 if TYPE_CHECKING:
     from typing import TypeAlias
+
+    from doctor.case import Case
 
 
 Judge: TypeAlias = "Callable[[Case], Iterator[Finding]]"

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from doctor.case import Case
 from doctor.facts import DECIDING, HOSTS_DRIVER, RUNNING_KERNEL, Source, Unreadable
 from doctor.findings import Finding, Step, manual, shell
 from doctor.remedies import commands
 from doctor.rules.ended import DIED, busy
 from doctor.rules.registry import found, rule
 from doctor.shell import run
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 
 def _examined_next(unexamined: Sequence[Unreadable]) -> list[Step]:

@@ -213,7 +213,7 @@ complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using tables' -l color -xka "au
 complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using tables' -s v -l verbose -d 'also show where each fact came from and what was not examined'
 complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using tables' -s q -l quiet -d 'show no progress and no hints'
 complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using tables' -l exit-zero -d 'exit with 0 even if a finding has severity error'
-complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using tables; and test $_shtab_tfgpu_doctor_npos -eq 0' -ka "tensorflow driver cuda cudnn gpu library trap refresh verify" -d 'the table to read, or `refresh` or `verify`'
+complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using tables; and test $_shtab_tfgpu_doctor_npos -eq 0' -ka "tensorflow driver cuda cudnn gpu library trap refresh verify" -d 'the table to read (tensorflow, driver, cuda, cudnn, gpu, library, trap), or refresh, verify'
 complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using; and test $_shtab_tfgpu_doctor_npos -eq 0' -a simulate -d 'Run a command, real TensorFlow included, on a simulated GPU.'
 complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using simulate' -s h -l help -d 'show this help message and exit'
 complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using simulate' -l gpu -x -d 'a GPU by name, PCI id or compute capability; may be repeated'

@@ -59,21 +59,12 @@ def said(value: Any) -> str:
 
 
 def pairs_as(title: str, pairs: Sequence[tuple[str, str]], form: str) -> str:
-    """One row as names and values: text wrapped at the terminal's width, or a Markdown table."""
+    """One row as names and values: a line each, or a Markdown table."""
     if form == "markdown":
         head = [f"### {title}", "", "| | |", "|---|---|"]
         return "\n".join([*head, *(f"| {name} | {_escaped(value)} |" for name, value in pairs)])
-    import shutil
-    import textwrap
-
-    indent = min(max((len(name) for name, _ in pairs), default=0) + 4, 40)
-    width = max(shutil.get_terminal_size((100, 24)).columns - 1, indent + 30)
-    lines = [title]
-    for name, value in pairs:
-        body = textwrap.wrap(value, width - indent, break_long_words=False, break_on_hyphens=False) or [""]
-        lines.append(f"  {name:<{indent - 2}}{body[0]}")
-        lines += [" " * indent + rest for rest in body[1:]]
-    return "\n".join(lines)
+    widest = min(max((len(name) for name, _ in pairs), default=0), 36)
+    return "\n".join([title, *(f"  {name:<{widest}}  {value}".rstrip() for name, value in pairs)])
 
 
 def rows_as(columns: Sequence[str], rows: Sequence[Mapping[str, Any]], form: str) -> str:

@@ -75,13 +75,21 @@ def _framework(raw: Mapping[str, Any]) -> Framework:
 @remembered
 def pip_library(store: Store, soname: str, cuda_major: str | None = None) -> PipLibrary | None:
     """See Tables.pip_library."""
-    rows = [row for row in wheels(store) if soname in row.libraries and row.folder]
-    if not rows:
-        return None
     wanted = ("-cu12", "-cu11", "") if cuda_major is None else (f"-cu{cuda_major}", "")
-    package = min((row.package for row in rows), key=lambda name: _rank(name, wanted))
-    own = sorted((row for row in rows if row.package == package), key=lambda row: dotted(row.version))
-    folder = own[-1].folder or ""
+    return min(pip_libraries(store, soname), key=lambda row: _rank(row.package, wanted), default=None)
+
+
+@remembered
+def pip_libraries(store: Store, soname: str) -> tuple[PipLibrary, ...]:
+    """See Tables.pip_libraries."""
+    rows = [row for row in wheels(store) if soname in row.libraries and row.folder]
+    packages = sorted({row.package for row in rows})
+    return tuple(_pip_library(soname, [row for row in rows if row.package == name]) for name in packages)
+
+
+def _pip_library(soname: str, rows: list[NvidiaWheel]) -> PipLibrary:
+    own = sorted(rows, key=lambda row: dotted(row.version))
+    package, folder = own[-1].package, own[-1].folder or ""
     return made(
         PipLibrary,
         own[-1].data,

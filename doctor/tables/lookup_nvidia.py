@@ -7,6 +7,7 @@ from typing import Any
 
 from doctor.tables.answers import Found, NoSuchRowError, cited, listing, said
 from doctor.tables.ordering import nearest, order
+from doctor.tables.rows import Cudnn
 from doctor.tables.tables import Tables
 from doctor.tables.versions import dotted, minor
 
@@ -58,12 +59,13 @@ def driver(tables: Tables, version: str, platform: str) -> Found:
 
 def cuda(tables: Tables, version: str) -> Found:
     """The page of a CUDA toolkit: drivers, GPUs, libraries and the TensorFlow builds for it; without a
-    version the list.
+    version, or with a major version alone, the list.
 
     Raises NoSuchRowError.
     """
-    if not version:
-        return listing(tables.toolkits(), ("version", "linux", "windows"))
+    rows = [t for t in tables.toolkits() if version in ("", t.cuda.split(".")[0])]
+    if rows:
+        return listing(rows, ("version", "linux", "windows"))
     row = tables.toolkit(version)
     if row is None:
         near = nearest(version, [t.cuda for t in tables.toolkits()])
@@ -137,17 +139,17 @@ def _grouped(rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def cudnn(tables: Tables, version: str) -> Found:
-    """The page of a cuDNN release; without a version the list.
+    """The page of a cuDNN release; without a version, or with one that several releases begin with, the list.
 
     Raises NoSuchRowError.
     """
     rows = tables.cudnns()
-    if not version:
-        return listing(rows, ("version", "cuda", "lowest", "capabilities", "source"))
-    row = tables.cudnn(version)
-    if row is None:
-        near = nearest(version, [r.version for r in rows])
-        raise NoSuchRowError(f"cuDNN {version} is not in the tables; the nearest are {', '.join(near)}")
+    row = tables.cudnn(version) if version else None
+    if version and row is None:
+        raise NoSuchRowError(_no_cudnn(tables, version))
+    begun = [r for r in rows if not version or f"{r.version}.".startswith(f"{version.lstrip('v')}.")]
+    if row is None or len({r.version for r in begun}) > 1:
+        return _cudnns(begun, merged=bool(version))
     same = [r for r in rows if r.version == row.version]
     major = row.version.split(".")[0]
     releases = _builds(tables, "cudnn", major)
@@ -172,6 +174,38 @@ def cudnn(tables: Tables, version: str) -> Found:
     return Found(
         [entry], f"cuDNN {row.version}", lambda: [(n, said(v)) for n, v in pairs if v or n != "note"]
     )
+
+
+def _cudnns(rows: Iterable[Cudnn], *, merged: bool) -> Found:
+    """Rows of cuDNN releases. merged: one for all CUDA majors that do not differ otherwise."""
+    if not merged:
+        return listing(rows, ("version", "cuda", "lowest", "capabilities", "source"))
+    table: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for r in rows:
+        kernels = (r.lowest, *(tuple(r.data.get(key) or ()) for key in ("capabilities", "ptx")))
+        entry = table.setdefault(
+            (r.version, *kernels),
+            {"version": r.version, "cuda": [], "lowest": r.lowest, "packages": [], "sources": []},
+        )
+        entry.update({key: r.data.get(key) for key in ("capabilities", "ptx")})
+        entry["cuda"] += r.cuda
+        entry["packages"] += [r.package] if r.package else []
+        entry["sources"] += [r.source]
+    columns = ("version", "cuda", "lowest", "capabilities", "ptx", "packages")
+    return Found(list(table.values()), columns=columns, single=False)
+
+
+def _no_cudnn(tables: Tables, version: str) -> str:
+    """What is known of a cuDNN release without a row: its neighbours, and the TensorFlow compiled with it."""
+    rows = tables.cudnns()
+    near = [
+        f"{name} (CUDA {', '.join(dict.fromkeys(c for r in rows if r.version == name for c in r.cuda))};"
+        f" GPUs from compute capability {next(r.lowest for r in rows if r.version == name)} on)"
+        for name in nearest(version, [r.version for r in rows])
+    ]
+    built = [r.data["versions"] for r in tables.compiled_cudnn() if r.data["cudnn"] == minor(version)]
+    compiled = f"; TensorFlow {' and '.join(built)} was compiled with it" if built else ""
+    return f"cuDNN {version} is not in the tables; the nearest are {', '.join(near)}{compiled}"
 
 
 def gpu(tables: Tables, name: str) -> Found:
@@ -234,26 +268,29 @@ def library(tables: Tables, name: str, platform: str | None) -> Found:
     opened = tables.build_opening(name, platform if platform and "-" in platform else None)
     if row is None and not opened:
         raise NoSuchRowError(f"no library called {name!r} is in the tables; tables library lists them")
-    pip = tables.pip_library(name)
+    best, every = tables.pip_library(name), tables.pip_libraries(name)
+    packages = {
+        p.package: {"package": p.package, "folder": p.folder, "first": p.first, "last": p.last} for p in every
+    }
     entry = {
         **(row.data if row else {"soname": name}),
         "tensorflow": [f"{r.requirement} ({r.platform})" for r in opened],
-        "pip": None if pip is None else {"package": pip.package, "folder": pip.folder, "first": pip.first,
-                                         "last": pip.last},
-    }  # fmt: skip
+        "pip": best and packages[best.package],
+        "pip_packages": list(packages.values()),
+    }
     pairs = [
         ("component", row and row.component),
         ("in", row and row.first and f"{row.data['product']} {_span(row.first, row.last)}"),
-        ("pip", pip and f"{pip.package} {pip.first} to {pip.last}, folder {pip.folder}"),
+        *(("pip", f"{p.package} {_span(p.first, p.last)}, folder {p.folder}") for p in every),
         ("opened by", _grouped(r.data for r in opened)),
         ("note", row and row.data.get("note")),
-        ("source", cited(row, pip)),
+        ("source", cited(row, *every)),
     ]
     return Found([entry], name, lambda: [(n, said(v)) for n, v in pairs if v])
 
 
-def _span(first: str, last: str | None) -> str:
-    return first if first == last else f"{first} to {last or 'now'}"
+def _span(first: str | None, last: str | None) -> str:
+    return str(first) if first == last else f"{first} to {last or 'now'}"
 
 
 def trap(tables: Tables, name: str) -> Found:

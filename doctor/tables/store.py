@@ -145,6 +145,10 @@ class Store:
             self._made[table] = tuple(make(raw) for raw in self.all(table))
         return self._made[table]
 
+    def parsed(self, table: str) -> bool:
+        """Whether the whole table was parsed already."""
+        return table in self._parsed
+
     def matching(self, table: str, *needles: str) -> Iterable[dict[str, Any]]:
         """The rows whose line holds any of the needles, parsed one by one; the caller checks the fields."""
         if table in self._parsed:

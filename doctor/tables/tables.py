@@ -6,8 +6,9 @@ import functools
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from doctor.tables import drivers, gpus, libraries, tensorflow
+from doctor import lazy
 from doctor.tables.rows import (
     Architecture,
     Cudnn,
@@ -27,6 +28,14 @@ from doctor.tables.rows import (
 )
 from doctor.tables.store import BUNDLED, Store, remembered, user_folder
 from doctor.tables.versions import dotted
+
+if TYPE_CHECKING:
+    from doctor.tables import drivers, gpus, libraries, tensorflow
+else:  # imported at the first look-up
+    drivers = lazy.module("doctor.tables.drivers")
+    gpus = lazy.module("doctor.tables.gpus")
+    libraries = lazy.module("doctor.tables.libraries")
+    tensorflow = lazy.module("doctor.tables.tensorflow")
 
 
 class Tables:
@@ -152,6 +161,10 @@ class Tables:
         default 12.
         """
         return libraries.pip_library(self.store, soname, cuda_major)
+
+    def pip_libraries(self, soname: str) -> tuple[PipLibrary, ...]:
+        """Every nvidia-* package that holds this SONAME, by name."""
+        return libraries.pip_libraries(self.store, soname)
 
     def nvidia_wheels(self, package: str | None = None) -> tuple[NvidiaWheel, ...]:
         """The nvidia-* wheels in the tables, of all packages or of one."""

@@ -11,6 +11,7 @@ from doctor.backports import removeprefix
 from doctor.tables.ordering import is_final, order
 from doctor.tables.rows import ComputeCapabilities, TensorFlowRelease
 from doctor.tables.store import Store, remembered
+from doctor.tables.versions import minor
 
 TABLE = "tensorflow"
 _HEAD = lazy.compile(r'\{"package": "([^"]{1,80})", "version": "([^"]{1,80})", "platform": "([^"]{1,80})"')
@@ -146,13 +147,22 @@ def _by_age(row: Mapping[str, Any]) -> tuple[Any, ...]:
     return (order(row["version"]), row["package"], row.get("platform", ""))
 
 
-def _of(store: Store, version: str) -> list[dict[str, Any]]:
+def _of(store: Store, version: str) -> Sequence[dict[str, Any]]:
     # a prefix of the value finds "2.3" in "2.3.1" as well as the exact release
-    return [
-        r
-        for r in store.matching(TABLE, f'"version": "{version}')
-        if str(r.get("version", "")).startswith(version)
-    ]
+    if store.parsed(TABLE):
+        rows: Sequence[dict[str, Any]] = _by_minor(store).get(minor(version), ())
+    else:
+        rows = tuple(store.matching(TABLE, f'"version": "{version}'))
+    return [row for row in rows if str(row.get("version", "")).startswith(version)]
+
+
+@remembered
+def _by_minor(store: Store) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in store.all(TABLE):
+        for name in {minor(row["version"]), row["version"].split(".")[0]}:
+            found.setdefault(name, []).append(row)
+    return found
 
 
 def _within(found: str, asked: str) -> bool:

@@ -133,7 +133,7 @@ def test_manual_page_is_read_without_a_warning() -> None:
 
 def test_files_are_what_the_script_makes(tmp_path: Path) -> None:
     if importlib.util.find_spec("shtab") is None or importlib.util.find_spec("argparse_manpage") is None:
-        pytest.skip("needs shtab and argparse-manpage (pip install 'tfgpu-doctor[places]')")
+        pytest.skip("needs shtab and argparse-manpage (pip install '.[places]')")
     if sys.version_info[:2] not in ((3, 11), (3, 12)):
         pytest.skip("argparse writes its help in another way")
     run(sys.executable, str(ROOT / "scripts/shell_files.py"), str(tmp_path))
@@ -168,3 +168,16 @@ def test_every_link_between_the_pages_leads_somewhere() -> None:
     for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))):
         for target in re.findall(r"\]\(([^)#\s]+)\)", page.read_text(encoding="utf-8")):
             assert "://" in target or (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_nothing_installs_the_tool_from_an_index() -> None:
+    """No index has it: it is installed from a clone, as README.md says."""
+    by_name = re.compile(
+        r"(?:pip install|pipx (?:install|run)|uvx|uv tool (?:install|run))(?: --?\S+)* '?tfgpu-doctor\b"
+        r"|tfgpu-doctor\["
+    )
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+    pages += [page for folder in ("docs", "examples", "doctor") for page in (ROOT / folder).rglob("*")]
+    for page in pages:
+        if page.suffix in (".md", ".yml", ".py", ".sh", ".html", ".js", ".ipynb"):
+            assert not by_name.search(page.read_text(encoding="utf-8")), page

@@ -109,6 +109,13 @@ def test_without_a_gpu_it_cannot_be_done_and_says_what_can(cli):
     assert b"--count" in done.stderr
 
 
+def test_blanks_do_not_separate_the_numbers(cli):
+    done = cli("devices", "--visible", "0 1", "--count", "2")
+    assert done.returncode == 2
+    assert b"commas" in done.stderr
+    assert b"--visible 0,1" in done.stderr
+
+
 @pytest.mark.tensorflow
 @pytest.mark.parametrize("value", [None, "2,0", "1,-1,0"])
 def test_tensorflow_lists_what_was_predicted(value):

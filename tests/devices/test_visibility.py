@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from doctor.devices.visibility import Device, enumeration, interpret, is_certain
+from doctor.devices.visibility import Device, enumeration, interpret, is_certain, unseparated
 from doctor.simulate import environment, prepare
 from tests.sampling import each, sampled
 
@@ -69,6 +69,13 @@ def test_an_invalid_entry_names_itself_and_those_that_it_hides():
     assert two.why == "is negative"
     assert three.why == "comes after `-1`, which is not valid and ends the list"
     assert three.device == FOUR[0]
+
+
+def test_what_follows_a_blank_is_named_as_ignored():
+    found = interpret("0 1", FOUR)
+    assert [device.index for device in found.shown] == [0]
+    assert "commas" in found.entries[0].why
+    assert unseparated(" 0, 1") == []
 
 
 def test_a_repeated_entry_says_that_it_hides_those_before_it():

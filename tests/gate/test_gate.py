@@ -450,3 +450,30 @@ def test_pre_commit_runs_the_hook(tmp_path: Path) -> None:
     )
     assert passed.returncode == 0, passed.stdout + passed.stderr
     assert "Passed" in passed.stdout
+
+
+def test_a_machine_without_a_gpu_says_nothing_about_a_file(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The machine that runs the gate is rarely the one that trains."""
+    from doctor.facts import Absent, Facts, Platform, Source
+    from doctor.plan import request as asked
+
+    none = Absent(Source("/sys"), "nvidia gpu")
+    bare = Facts((Platform(Source("here"), "linux", "x86_64"), none), "machine", "here")
+    monkeypatch.setattr(asked, "machine_facts", lambda *_: bare)
+    written(tmp_path, good=GOOD)
+    found = gate(Request(requirements=(str(tmp_path / "requirements.txt"),)))
+    assert found.context.gpu_absent
+    assert not [f for f in found.whole.findings if f.code == "gpu-absent"]
+    said = rendered(found, "github")
+    assert "::warning" not in said
+    assert "--gpu NAME judges for one" in said
+
+
+def test_a_cure_that_is_a_plan_is_never_half_of_it(tmp_path: Path) -> None:
+    (file,) = written(tmp_path, good="tensorflow==2.16.1\n")
+    found = gate(request(file, os="Windows 11", driver="535.98"))
+    said = rendered(found, "github")
+    assert "the steps that `tfgpu-doctor plan` shows" in said
+    assert "Start Ubuntu" not in said

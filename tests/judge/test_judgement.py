@@ -224,7 +224,7 @@ def test_libraries_of_pip_are_looked_for_where_pip_puts_them() -> None:
     verdict = diagnosed(f"WSL2. I did pip install 'tensorflow[and-cuda]' in a new venv.\n{skipped}").verdict
     assert verdict.code == "library-path"
     steps = " ".join(step.text for step in verdict.prescription)
-    assert "nvidia.__path__" in steps
+    assert "for p in n.__path__" in steps
     assert "/usr/local/cuda" not in steps
     verdict = diagnosed(f"WSL2, tensorflow[and-cuda] (2.16.1)\n{skipped}").verdict
     assert "tensorflow[and-cuda]==2.16.2" in " ".join(step.text for step in verdict.prescription)
@@ -287,3 +287,86 @@ def test_a_list_without_a_part_of_the_extra_shows_that_it_is_not_installed() -> 
     listed = "Package Version\n------- -------\n" + "".join(f"{package}\n" for package in packages)
     skipped = "W gpu_device.cc:2251] Cannot dlopen some GPU libraries.\nSkipping registering GPU devices...\n"
     assert diagnosed(listed + skipped).verdict.code == "cuda-missing"
+    # PyTorch brings all but the compiler
+    for name in ("cuda-cupti", "cuda-nvrtc", "cufft", "curand", "cusolver", "cusparse", "nccl", "nvjitlink"):
+        listed += f"nvidia-{name}-cu12 12.1.105\n"
+    listed += "nvidia-cudnn-cu12 8.9.6.50\n"
+    assert diagnosed(listed + skipped).verdict.code == "library-path"
+
+
+def test_the_reason_of_the_tables_stands_beside_a_newer_card() -> None:
+    report = (
+        "RTX 5080, driver 570, Ubuntu 24.04. tensorflow 2.18.0 with Python 3.13. The first step takes ages."
+    )
+    verdict = diagnosed(report).verdict
+    assert verdict.code == "gpu-arch-too-new"
+    assert "9.0a" in verdict.explanation
+    assert "nothing else" not in verdict.explanation
+
+
+_TABLE = """\
+| NVIDIA-SMI 460.32.03    Driver Version: 460.32.03    CUDA Version: 11.2     |
+|   0  GeForce RTX 2080    Off  | 00000000:01:00.0 Off |                  N/A |
+| 30%   35C    P8    10W / 215W | {used:>7}MiB /  7982MiB |      0%      Default |
+|  No running processes found                                                 |
+"""
+
+
+def test_memory_that_is_free_is_held_by_nobody() -> None:
+    said = "It hangs and then dies, maybe memory. tensorflow 2.4.1 runs out of GPU memory at start\n"
+    held, free = (
+        [other.code for other in diagnosed(said + _TABLE.format(used=used)).alternatives]
+        for used in (3000, 10)
+    )
+    assert "gpu-memory-held" in held
+    assert "gpu-memory-held" not in free
+
+
+def test_the_verdicts_own_code_was_judged() -> None:
+    found = diagnosed("I did pip install tensorflow and the gpu (RTX 3060) is not found\n")
+    assert found.verdict.confidence == "possible", "only sentences suggest it"
+    assert found.verdict.code not in [skipped.code for skipped in found.skipped]
+
+
+def test_a_release_that_pip_gave_is_tensorflows() -> None:
+    for said in (
+        "`pip install tensorflow` which gave me 2.15",
+        "pip install tensorflow, and it installed 2.15",
+    ):
+        assert (
+            str(diagnosed(f"I did {said} and the GPU is not found.\n").facts.of(TensorFlowVersion)[0].version)
+            == "2.15"
+        )
+
+
+def test_a_release_without_a_wheel_for_the_python_comes_with_another_one() -> None:
+    skipped = "W gpu_device.cc:2251] Cannot dlopen some GPU libraries.\nSkipping registering GPU devices...\n"
+    for python, made in (("3.8.10", True), ("3.11.4", False)):
+        verdict = diagnosed(f"Python {python}\nWSL2, tensorflow[and-cuda] (2.16.1)\n{skipped}").verdict
+        steps = " ".join(step.text for step in verdict.prescription)
+        assert "tensorflow[and-cuda]==2.16.2" in steps
+        assert ("uv venv --python 3.11 tf-env" in steps) == made
+        assert verdict.verify.startswith("tf-env/" if made else "python3")
+
+
+def test_a_newer_card_is_served_through_ptx() -> None:
+    needs = {
+        name: next(
+            part.needs
+            for part in diagnosed(f"tensorflow 2.10.0 on {name}\n").compatibility
+            if part.part == "gpu"
+        )
+        for name in ("an H100", "an RTX 2080")
+    }
+    assert needs["an H100"] == "compute capability 3.5 to 8.0, newer ones through PTX"
+    assert "PTX" not in needs["an RTX 2080"]
+
+
+def test_the_cuda_that_nvidia_smi_shows_beside_a_driver_is_not_installed() -> None:
+    report = (
+        "RTX 4070, nvidia-smi says driver 550.120 and CUDA 12.4. tensorflow 2.17.0 on Ubuntu 22.04.\n"
+        "I have CUDA toolkit 11.8 in /usr/local/cuda, and list_physical_devices gives []\n"
+    )
+    cuda = Case(diagnosed(report).facts, bundled()).cuda
+    assert cuda is not None
+    assert cuda.version == "11.8"

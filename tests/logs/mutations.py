@@ -73,9 +73,10 @@ _RECORD = re.compile(
 
 
 def _of_programs(change: Mutation) -> Mutation:
-    """A mutation of a text that programs printed for the most part: no person's words go through a logger."""
+    """A mutation of a text that programs printed, three of four lines at least: no person's words go through
+    a logger."""
     return lambda text, random: (
-        change(text, random) if 2 * len(_RECORD.findall(text)) > text.count("\n") + 1 else text
+        change(text, random) if 4 * len(_RECORD.findall(text)) > 3 * (text.count("\n") + 1) else text
     )
 
 

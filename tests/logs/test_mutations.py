@@ -1,5 +1,6 @@
-"""The verdict on a text stays the same however the text was changed on its way: at most 3 % of the cases get
-another one."""
+"""The verdict on a text stays the same however the text was changed on its way. A verdict that is at least
+likely stays in 99 % of the cases. One that is only possible may change in 2 % of all cases, and in 6 % of
+those that were changed in one way: another word for a thing tips a vague sentence."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -18,7 +20,9 @@ from tests.logs.mutations import MUTATIONS, changed
 from tests.sampling import each
 
 ROOT = Path(__file__).resolve().parents[2]
-MOST = 0.03
+SURE = 0.01
+MOST = 0.02
+OF_ONE_KIND = 0.06
 FEW = 100
 """Cases of a kind below which a few are more than its share."""
 ENOUGH = 200
@@ -38,39 +42,52 @@ def logs() -> list[str]:
 
 @lru_cache(maxsize=1)
 def reports() -> list[str]:
-    """What people reported, without the latest reports, which are only scored: with them 11 of 297 texts get
-    another verdict by synonyms."""
+    """What people reported, without the latest reports, which are only scored."""
     with open(ROOT / "scripts/training/reports.jsonl", encoding="utf-8") as lines:
         several = [json.loads(line) for line in lines]
     return [report["text"] for report in several if "part" not in report]
 
 
-@lru_cache(maxsize=None)
-def verdict(text: str) -> str:
-    return diagnose(read(text.encode()), Tables.bundled()).verdict.code
+def judged(text: str) -> tuple[str, bool]:
+    """The verdict on a text, and whether it claims to be at least likely."""
+    found = diagnose(read(text.encode()), Tables.bundled()).verdict
+    return found.code, found.confidence != "possible"
 
 
-def compared(name: str, texts: Iterable[str]) -> tuple[int, list[str]]:
-    """How many of the texts a mutation changes, and those that get another verdict then."""
-    tried, other = 0, []
+before = lru_cache(maxsize=None)(judged)
+
+
+class Compared(NamedTuple):
+    """How many texts a mutation changed, how many of these had a verdict that claims to be at least likely,
+    which of these got another verdict, and which of all."""
+
+    tried: int
+    sure: int
+    lost: list[str]
+    other: list[str]
+
+
+def compared(name: str, texts: Iterable[str]) -> Compared:
+    """What a mutation changed."""
+    tried, claimed, lost, other = 0, 0, [], []
     for text in texts:
         mutant = changed(name, text)
         if mutant == text:
             continue
         tried += 1
-        was, now = verdict(text), diagnose(read(mutant.encode()), Tables.bundled()).verdict.code
+        (was, sure), (now, _) = before(text), judged(mutant)
+        claimed += sure
         if now != was:
             other.append(f"{name}: {was} -> {now}: {text[:80]!r}")
-    return tried, other
+            lost += other[-1:] if sure else []
+    return Compared(tried, claimed, lost, other)
 
 
 def test_verdict_stays_whatever_happened_to_the_text() -> None:
     cases = [*logs()[::13], *reports()[::111]]
-    tried, other = 0, []
-    for i, name in enumerate(MUTATIONS):
-        n, changes = compared(name, cases[i % 9 :: 9])
-        tried += n
-        other += changes
+    results = [compared(name, cases[i % 9 :: 9]) for i, name in enumerate(MUTATIONS)]
+    other = [text for result in results for text in result.other]
+    tried = sum(result.tried for result in results)
     assert tried > 100
     assert len(other) <= MOST * tried, "\n".join(other)
 
@@ -78,18 +95,26 @@ def test_verdict_stays_whatever_happened_to_the_text() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("texts", [logs, reports], ids=["logs", "reports"])
 def test_no_kind_of_mutation_changes_more_than_a_few_verdicts(texts: Callable[[], list[str]]) -> None:
-    few_tried, few_other, too_many = 0, [], []
+    results = {}
     for name in MUTATIONS:
-        tried, other = compared(name, texts()[2::4])
-        if tried < ENOUGH:
-            tried, other = compared(name, texts())
-        if tried < FEW:
-            few_tried += tried
-            few_other += other
-        elif len(other) > MOST * tried:
-            too_many.append(f"{name}: {len(other)} of {tried}\n  " + "\n  ".join(other))
+        results[name] = compared(name, texts()[2::4])
+        if results[name].tried < ENOUGH:
+            results[name] = compared(name, texts())
+    rare = [result for result in results.values() if result.tried < FEW]
+    few = [text for result in rare for text in result.other]
+    too_many = [
+        f"{name}: {len(result.other)} of {result.tried}\n  " + "\n  ".join(result.other)
+        for name, result in results.items()
+        if result.tried >= FEW and len(result.other) > OF_ONE_KIND * result.tried
+    ]
+    lost = [text for result in results.values() for text in result.lost]
+    other = [text for result in results.values() for text in result.other]
+    sure, tried = (sum(numbers) for numbers in zip(*((r.sure, r.tried) for r in results.values())))
     assert not too_many, "\n".join(too_many)
-    assert len(few_other) <= MOST * few_tried, "\n".join(few_other)
+    assert len(few) <= OF_ONE_KIND * sum(result.tried for result in rare), "\n".join(few)
+    assert len(lost) <= SURE * sure, f"{sure}\n" + "\n".join(lost)
+    assert len(other) <= MOST * tried, "\n".join(other)
+    print(f"{len(lost)} of {sure} likely ones and {len(other)} of all {tried} get another verdict")
 
 
 @each("name", MUTATIONS)

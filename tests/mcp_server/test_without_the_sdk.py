@@ -22,5 +22,5 @@ def test_what_is_missing_is_one_line_and_the_next_step() -> None:
     assert done.returncode == 3
     assert done.stdout == ""
     assert "pip install" in done.stderr
-    assert "tfgpu-doctor[mcp]" in done.stderr
+    assert "'.[mcp]'" in done.stderr
     assert len(done.stderr.splitlines()) == 2

@@ -415,3 +415,27 @@ def test_cuda_that_pip_or_conda_brought_into_an_environment_serves_no_other(tabl
     )
     own = by_route(make_plans(looked_at(*inside, cuda, cudnn)).plans, "pip-system-cuda")
     assert (own.cuda, own.cudnn) == ("12.3", "8.9.7")
+
+
+def test_cuda_and_cudnn_that_no_table_knows_are_refused(tables: Tables) -> None:
+    from doctor.errors import UsageError
+    from doctor.plan.request import Request, wished
+
+    for request, said in (
+        (Request(cuda="99"), "no CUDA 99; the newest is"),
+        (Request(cuda="12.7"), "no CUDA 12.7"),
+        (Request(cudnn="42"), "no cuDNN 42"),
+    ):
+        with pytest.raises(UsageError, match=said) as refused:
+            wished(request, tables)
+        assert refused.value.hint
+    wished(Request(cuda="11.2.2", cudnn="8.1"), tables)
+
+
+def test_a_cure_that_is_a_plan_names_the_plan(tables: Tables) -> None:
+    from doctor.plan.request import Request, answered
+    from doctor.render.plans import text
+
+    said = text(answered(Request(os="Windows 11", gpu=("RTX 3060",), driver="535.98")))
+    assert "cure: the steps of plan 1" in said
+    assert "cure: Start Ubuntu" not in said

@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from doctor.diagnose import diagnose
@@ -108,6 +109,7 @@ WHEEL_FOLDERS = {
 BUILDS = {
     "1.15.0": ("10", "7", ()),
     "2.10.0": ("11.2", "8", ()),
+    "2.13.1": ("11.8", "8", ()),
     "2.15.1": ("12.2", "8", ("cuda_runtime", "cublas", "cudnn", "cufft", "cusolver", "cusparse")),
     "2.16.1": ("12.3", "8", ("cuda_runtime",)),
     "2.18.1": ("12.5.1", "9", ("cublas", "cudnn", "cufft", "cusolver", "cusparse", "cuda_runtime")),
@@ -224,41 +226,51 @@ class Folder:
         capability: str = "8.6",
         name: str = "NVIDIA GeForce RTX 3070",
         cuinit: str = "",
+        driver: str = "",
+        used_mib: Sequence[int] = (300,),
+        named: bool = True,
     ) -> Folder:
-        """What NVML and libcuda answered when the machine was recorded."""
+        """What NVML and libcuda answered when the machine was recorded. used_mib: of each GPU's 8 GiB; more
+        than a display's belongs to a process, which NVML names if `named`."""
         major, minor = (int(n) for n in capability.split("."))
         number = int(cuda.split(".")[0]) * 1000 + int(cuda.split(".")[1]) * 10
-        gpu = {
-            "index": 0,
-            "name": name,
-            "bus_id": "0000:01:00.0",
-            "memory": 8 << 30,
-            "major": major,
-            "minor": minor,
-            "multiprocessors": 46,
-        }
-        libcuda: dict[str, object] = {"cuda": number, "devices": [gpu], "files": []}
-        if cuinit:
-            libcuda = {"cuda": number, "devices": [], "files": [], "failed": "cuInit", "error": cuinit}
-        nvml = {
-            "files": [],
-            "driver": self.version,
-            "devices": [
+        nvml_devices, devices = [], []
+        for index, used in enumerate(used_mib):
+            bus = f"0000:0{index + 1}:00.0"
+            devices.append(
                 {
-                    "index": 0,
+                    "index": index,
                     "name": name,
-                    "uuid": "GPU-00000000-0000-0000-0000-000000000001",
-                    "bus_id": "00000000:01:00.0",
-                    "memory": [8 << 30, 300 << 20, (8 << 30) - (300 << 20)],
+                    "bus_id": bus,
+                    "memory": 8 << 30,
+                    "major": major,
+                    "minor": minor,
+                    "multiprocessors": 46,
+                }
+            )
+            nvml_devices.append(
+                {
+                    "index": index,
+                    "name": name,
+                    "uuid": f"GPU-00000000-0000-0000-0000-00000000000{index + 1}",
+                    "bus_id": f"0000{bus}",
+                    "memory": [8 << 30, used << 20, (8 << 30) - (used << 20)],
                     "capability": capability,
                     "compute_mode": 0,
+                    "processes": [[4000 + index, (used - 300) << 20, "python"]]
+                    if named and used > 900
+                    else [],
                 }
-            ],
-        }
-        out = "\n".join(
-            json.dumps({"part": part, "answer": answer})
-            for part, answer in (("nvml", nvml), ("cuda", libcuda))
-        )
+            )
+        libcuda: dict[str, object] = {"cuda": number, "devices": devices, "files": []}
+        if cuinit:
+            libcuda = {"cuda": number, "devices": [], "files": [], "failed": "cuInit", "error": cuinit}
+        nvml = {"files": [], "driver": driver or self.version, "devices": nvml_devices}
+        return self.answered({"nvml": nvml, "cuda": libcuda})
+
+    def answered(self, parts: Mapping[str, object]) -> Folder:
+        """What the process printed that asked NVML and libcuda."""
+        out = "\n".join(json.dumps({"part": part, "answer": answer}) for part, answer in parts.items())
         self.record["answers"] = {"driver": {"status": 0, "out": out}}
         return self
 

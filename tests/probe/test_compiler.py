@@ -48,6 +48,18 @@ def debian(machine: Folder, **variables: str) -> Folder:
     return machine.env(PATH="/usr/bin:/bin", **variables)
 
 
+def beyond_the_search(machine: Folder) -> Folder:
+    """pip's compiler under a release that looks for it in the toolkit alone."""
+    machine.working_gpu().python().tensorflow("2.13.1").toolkit("11.8").cudnn("8.6.0", LIB)
+    machine.in_loader_cache("/usr/local/cuda-11.8/lib64").env(PATH="/usr/bin:/bin")
+    return tools(machine.package("nvidia-cuda-nvcc-cu11", "11.8.89"), NVCC)
+
+
+def half_a_toolkit(machine: Folder) -> Folder:
+    """Another toolkit, which has one of the two."""
+    return runtime_of_apt(machine).write("/opt/cuda/bin/ptxas", "").env(PATH="/usr/bin")
+
+
 LACKING: dict[str, tuple[str, Callable[[Folder], Folder]]] = {
     "conda without cuda-nvcc": ("cuda-nvcc=12.2", conda),
     "apt's run time": ("nvidia-cuda-nvcc-cu12", runtime_of_apt),
@@ -60,6 +72,12 @@ LACKING: dict[str, tuple[str, Callable[[Folder], Folder]]] = {
     "conda's compiler that XLA does not know": (
         "--xla_gpu_cuda_data_dir=/opt/conda",
         lambda m: tools(conda(m, "cuda-nvcc-12.2.140-0"), "/opt/conda"),
+    ),
+    "pip's compiler that 2.13 does not look for": (f"--xla_gpu_cuda_data_dir={NVCC}", beyond_the_search),
+    "a toolkit of another folder that has ptxas alone": ("nvidia-cuda-nvcc-cu12==12.2.140", half_a_toolkit),
+    "other flags for XLA": (
+        '"$XLA_FLAGS --xla_gpu_cuda_data_dir=',
+        lambda m: runtime_of_apt(m).env(XLA_FLAGS="--xla_dump_to=/tmp/hlo --xla_gpu_cuda_data_dir=/nowhere"),
     ),
     "a toolkit of another folder": (
         "--xla_gpu_cuda_data_dir=/opt/cuda",
@@ -87,6 +105,9 @@ WHOLE: dict[str, Callable[[Folder], Folder]] = {
     "a toolkit in /usr/local/cuda": lambda m: tools(runtime_of_apt(m), "/usr/local/cuda"),
     "a toolkit in the folder of the build": lambda m: tools(runtime_of_apt(m), "/usr/local/cuda-12.2"),
     "apt's compiler": lambda m: tools(runtime_of_apt(m, "cuda-nvcc-12-2"), "/usr/local/cuda-12.2"),
+    "pip's compiler that 2.13 was shown": (
+        lambda m: beyond_the_search(m).env(XLA_FLAGS=f"--xla_x=1 --xla_gpu_cuda_data_dir={NVCC}")
+    ),
     "the driver's compiler asked for": (
         lambda m: beside_torch(m).env(XLA_FLAGS="--xla_gpu_unsafe_fallback_to_driver_on_ptxas_not_found")
     ),

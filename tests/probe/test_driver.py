@@ -26,8 +26,11 @@ from doctor.facts import (
 )
 from doctor.probe import calls, examine
 from doctor.probe.machine import Machine
+from doctor.probe.script import script
 from tests.probe.machines import Folder
 from tests.probe.shared_objects import compile_library, needs_compiler
+from tests.probe.test_verdicts import with_wheels
+from tests.remedies.following import answers, under_variables
 
 ANSWERING = """
 int cuDriverGetVersion(int *v) { *v = 12040; return 0; }
@@ -99,6 +102,19 @@ class TestLibcuda:
         facts = asked(with_libcuda(tmp_path, "*(volatile int *)0 = 1; return 0;"))
         crashes = [fact for fact in facts if isinstance(fact, Symptom) and fact.kind == "driver-call-crashed"]
         assert ("cuInit", "11") in [(fact.get("call"), fact.get("signal")) for fact in crashes]
+
+    def test_a_process_that_started_the_check_and_uses_the_gpu_is_told(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        node = tmp_path / "nvidia-uvm"
+        monkeypatch.setattr(
+            calls, "script", lambda name: script(name).replace("/dev/nvidia-uvm", str(node.resolve()))
+        )
+        machine = with_libcuda(tmp_path, "return 0;")
+        with node.open("w"):
+            seen = [fact for fact in asked(machine) if isinstance(fact, Symptom)]
+        assert [s.get("pids").split() for s in seen if s.kind == "caller-uses-gpu"] == [[str(os.getpid())]]
+        assert not any(isinstance(f, Symptom) and f.kind == "caller-uses-gpu" for f in asked(machine))
 
     def test_a_library_without_the_functions_is_no_driver(self, tmp_path: Path) -> None:
         compile_library(tmp_path / "libcuda.so.1", soname="libcuda.so.1")
@@ -211,3 +227,41 @@ def test_a_gpu_kept_for_a_virtual_machine_is_seen(tmp_path: Path) -> None:
 def test_the_machine_that_runs_this_can_be_examined() -> None:
     facts = examine(Machine.here())
     assert not [fact for fact in facts.of(Unreadable) if "the probe failed" in fact.reason]
+
+
+@pytest.mark.parametrize(
+    ("callers", "named", "code"),
+    [
+        ([], True, "gpu-memory-held"),
+        ([], False, "gpu-memory-held"),
+        ([4000], True, "healthy"),
+        ([4000], False, "healthy"),
+        ([77], True, "gpu-memory-held"),
+    ],
+)
+def test_the_memory_of_the_notebook_in_which_the_check_runs_is_not_that_of_others(
+    callers: list[int], named: bool, code: str, tmp_path: Path
+) -> None:
+    machine = with_wheels(Folder(tmp_path).working_gpu(), "2.15.1").answers(used_mib=[7800], named=named)
+    machine.answered({**answers(machine), "callers": callers})
+    assert machine.diagnosis().verdict.code == code
+
+
+@pytest.mark.parametrize(
+    ("visible", "code"), [("0", "healthy"), ("1", "gpu-memory-held"), ("0,1", "gpu-memory-held")]
+)
+def test_only_the_gpus_that_the_program_sees_are_held_from_it(
+    visible: str, code: str, tmp_path: Path
+) -> None:
+    machine = with_wheels(Folder(tmp_path).working_gpu(), "2.15.1").answers(used_mib=[300, 7800])
+    machine.pci("0000:02:00.0", "10de", "2484", "030000", "nvidia").env(CUDA_VISIBLE_DEVICES=visible)
+    under_variables(machine)
+    assert machine.diagnosis().verdict.code == code
+
+
+def test_a_divided_gpu_s_memory_is_not_that_of_an_instance(tmp_path: Path) -> None:
+    machine = with_wheels(Folder(tmp_path).working_gpu(), "2.15.1").answers(used_mib=[7800])
+    parts = answers(machine)
+    instance = {"name": "MIG 1g.1gb", "uuid": "MIG-1", "memory": None, "numbers": [1, 0]}
+    parts["nvml"]["devices"][0].update(mig=1, mig_devices=[instance])
+    assert machine.answered(parts).diagnosis().verdict.code == "healthy"

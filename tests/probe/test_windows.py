@@ -208,8 +208,10 @@ def test_a_user_s_packages_are_found(place: str, named: bool, tmp_path: Path) ->
 FOLDER = "C:\\" + CUDA.replace("/", "\\") + "\\bin"
 
 
-def in_registry(machine: Windows, *folders: str, user: str = "") -> Windows:
-    """A machine whose PATH stands in its registry alone."""
+def in_registry(
+    machine: Windows, *folders: str, user: str = "", device: str = "2484", driver: str = "31.0.15.3623"
+) -> Windows:
+    """A machine whose PATH stands in its registry alone. device, driver: of its NVIDIA GPU, an RTX 3070."""
     path = ";".join(("%SystemRoot%\\system32", "%SystemRoot%", *folders))
     display = "{4d36e968-e325-11ce-bfc1-08002be10318}"
     adapter: Tree = {
@@ -219,13 +221,13 @@ def in_registry(machine: Windows, *folders: str, user: str = "") -> Windows:
     }
     audio: Tree = {"ClassGUID": "{4d36e96c-e325-11ce-bfc1-08002be10318}"}
     devices: Tree = {
-        "VEN_10DE&DEV_2484&SUBSYS_1": {"4&1": adapter},
+        f"VEN_10DE&DEV_{device.upper()}&SUBSYS_1": {"4&1": adapter},
         "VEN_10DE&DEV_228B&SUBSYS_1": {"4&2": audio},
     }
     system: Tree = {
         "Control": {
             "Session Manager": {"Environment": {"Path": path, "OS": "Windows_NT"}},
-            "Class": {display: {"0000": {"DriverVersion": "31.0.15.3623"}}},
+            "Class": {display: {"0000": {"DriverVersion": driver}}},
         },
         "Enum": {"PCI": devices},
     }

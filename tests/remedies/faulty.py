@@ -1,4 +1,5 @@
-"""Every machine with a fault that the tests make, by name: what its printed cure has to lead out of."""
+"""Every Linux machine with a fault that the tests make, by name, with the code of the fault: what its printed
+cure has to lead out of."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from scripts.machines.skeleton import skeleton
 from tests.probe import (
+    test_compiler,
     test_faulty_libraries,
     test_files_alone,
     test_installations,
@@ -22,6 +24,7 @@ from tests.probe import (
 from tests.probe.machines import Folder
 from tests.probe.test_files_alone import Disk
 from tests.probe.test_verdicts import LIB, with_wheels
+from tests.remedies.following import under_variables
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -84,60 +87,106 @@ def closed_to_others(machine: Disk) -> Disk:
     return machine.write("/etc/group", f"u:x:4242:\ngpuusers:x:{test_files_alone.node_group(machine)}:bob\n")
 
 
+def held(*used_mib: int, named: bool = True, **variables: str) -> Make:
+    """GPUs with so much of their 8 GiB in use."""
+
+    def make(root: Path) -> Folder:
+        machine = Folder(root)
+        for index in range(len(used_mib)):
+            machine.pci(f"0000:0{index + 1}:00.0", "10de", "2484", "030000", "nvidia")
+        machine.driver().answers(used_mib=used_mib, named=named).env(**variables)
+        under_variables(machine)
+        return with_wheels(machine, "2.15.1")
+
+    return make
+
+
+def refused_by_a_full_gpu(machine: Folder) -> Folder:
+    machine.gpu().driver().answers(cuinit="CUDA_ERROR_OUT_OF_MEMORY", used_mib=[8100])
+    return with_wheels(machine, "2.15.1")
+
+
+def in_docker(make: Make) -> Make:
+    """The same in a container, whose NVML names no process of others."""
+    return lambda root: make(root).write("/.dockerenv", "")
+
+
 def beside(package: str, version: str, requires: str) -> Make:
     return of_files(lambda m: test_files_alone.text_beside(m, version, requires, package))
 
 
-def _every() -> Iterator[tuple[str, Make]]:
-    for name, (_, make) in {**test_verdicts.FAULTS, **test_own_builds.BROKEN}.items():
-        yield name, on(make)
-    for name, (_, _, make) in {**test_kinds_of_machine.FAULTS, **test_starts.FAULTS}.items():
-        yield name, on(make)
-    for name, (_, make) in test_installations.BROKEN.items():
-        yield name, with_gpu(make)
+def _every() -> Iterator[tuple[str, tuple[str, Make]]]:
+    for name, (code, make) in {**test_verdicts.FAULTS, **test_own_builds.BROKEN}.items():
+        yield name, (code, on(make))
+    for name, (code, _, make) in {**test_kinds_of_machine.FAULTS, **test_starts.FAULTS}.items():
+        yield name, (code, on(make))
+    for name, (code, make) in test_installations.BROKEN.items():
+        yield name, (code, with_gpu(make))
     for name, make in test_installations.NOT_FOUND.items():
-        yield name, with_gpu(make)
+        yield name, ("tf-not-installed", with_gpu(make))
     for name, make in test_faulty_libraries.BROKEN.items():
-        yield name, on(make)
+        yield name, ("library-broken", on(make))
+    for name, (_, make) in test_compiler.LACKING.items():
+        yield name, ("xla-toolchain-missing", on(make))
     for name, make_disk in test_files_alone.UNFIT.items():
-        yield f"a compat folder: {name}", of_files(make_disk)
+        yield f"a compat folder: {name}", ("cuda-compat-package", of_files(make_disk))
     for name, (package, version, requires) in test_files_alone.OTHERS.items():
-        yield f"an add-on: {name}", beside(package, version, requires)
+        yield f"an add-on: {name}", ("tf-addon-mismatch", beside(package, version, requires))
     for number in test_kernel_log.OF_HARDWARE:
-        yield f"Xid {number}", logged(test_kernel_log.xid(number))
+        yield f"Xid {number}", ("gpu-bad-state", logged(test_kernel_log.xid(number)))
     for name, content in (
         ("cut short", test_faulty_libraries.cut(Path(FRAMEWORK).name)),
         ("for Arm", skeleton(machine=183)),
         ("of text", b"text\n" * 30),
     ):
-        yield f"TensorFlow's library {name}", damaged(content)
-    for name, (_, make_disk) in test_unusual_machines.BROKEN.items():
-        yield name, of_files(make_disk)
-    yield (
-        "pip's TensorFlow and conda's libraries",
+        yield f"TensorFlow's library {name}", ("tf-import-failed", damaged(content))
+    for name, (code, make_disk) in test_unusual_machines.BROKEN.items():
+        yield name, (code, of_files(make_disk))
+    yield from OTHERS.items()
+
+
+OTHERS: dict[str, tuple[str, Make]] = {
+    "pip's TensorFlow and conda's libraries": (
+        "library-path",
         of_files(lambda m: test_files_alone.conda(m, script=False)),
-    )
-    yield (
-        "a container whose program is not activated",
+    ),
+    "a container whose program is not activated": (
+        "library-path",
         of_files(lambda m: test_files_alone.in_container(m, b"python\0train.py")),
-    )
-    yield "NixOS without the driver's folder", on(lambda m: test_systems.nixos(m, runpath=False))
-    yield "DKMS without headers", no_module(test_kernel_log.dkms)
-    yield (
-        "DKMS with headers",
+    ),
+    "NixOS without the driver's folder": (
+        "driver-libcuda-missing",
+        on(lambda m: test_systems.nixos(m, runpath=False)),
+    ),
+    "DKMS without headers": ("driver-not-loaded", no_module(test_kernel_log.dkms)),
+    "DKMS with headers": (
+        "driver-not-loaded",
         no_module(lambda m: test_kernel_log.dkms(m).write(f"/lib/modules/{KERNEL}/build/Makefile", "")),
-    )
-    yield (
-        "akmods",
+    ),
+    "akmods": (
+        "driver-not-loaded",
         no_module(
             lambda m: test_kernel_log.fedora(m).write(AKMODS, "akmodsbuild: ERROR: kernel-devel is missing\n")
         ),
-    )
-    yield "a module that Secure Boot refuses", no_module(refused)
-    yield "a GPU that needs the open modules", on(without_open_modules)
-    yield "a glibc below the wheel's floor", old_glibc
-    yield "musl", with_gpu(on_musl)
-    yield "nodes of a group", of_files(closed_to_others)
-
-
-EVERY: dict[str, Make] = dict(_every())
+    ),
+    "a module that Secure Boot refuses": ("driver-not-loaded", no_module(refused)),
+    "a GPU that needs the open modules": ("driver-not-loaded", on(without_open_modules)),
+    "a glibc below the wheel's floor": ("tf-import-failed", old_glibc),
+    "musl": ("tf-no-wheel", with_gpu(on_musl)),
+    "nodes of a group": ("device-permission", of_files(closed_to_others)),
+    "a GPU that a process holds": ("gpu-memory-held", held(7800)),
+    "a GPU that nobody seems to hold, in a container": (
+        "gpu-memory-held",
+        in_docker(held(7800, named=False)),
+    ),
+    "the first of two GPUs is held": ("gpu-memory-held", held(7800, 300)),
+    "the second of two GPUs is held": ("gpu-memory-held", held(300, 7800)),
+    "both GPUs are held": ("gpu-memory-held", held(7000, 7800)),
+    "the GPU that was chosen is held": ("gpu-memory-held", held(300, 7800, CUDA_VISIBLE_DEVICES="1")),
+    "a GPU too full for CUDA to start": ("gpu-memory-held", on(refused_by_a_full_gpu)),
+    "a misspelt variable": (
+        "gpu-config-conflict",
+        with_gpu(lambda m: with_wheels(m, "2.15.1").env(CUDA_VISIBLE_DEVICE="0")),
+    ),
+}
+EVERY: dict[str, tuple[str, Make]] = dict(_every())

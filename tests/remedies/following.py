@@ -14,14 +14,16 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
-from typing import Callable
+from typing import Any, Callable
 
 import pytest
 from packaging.requirements import Requirement
 
 from doctor.backports import removeprefix
-from doctor.findings import Finding
+from doctor.devices.visibility import Device, interpret
+from doctor.findings import Finding, Step
 from doctor.tables import Tables, TensorFlowRelease, dotted
 from tests.probe.machines import BUILDS, MODERN, Folder
 
@@ -59,6 +61,8 @@ def bring(machine: Folder, package: str, specifiers: list[str], tables: Tables) 
     it."""
     wanted = Requirement(f"{package}{','.join(specifiers)}").specifier
     wheels = [wheel for wheel in tables.nvidia_wheels(package) if wanted.contains(wheel.version)]
+    if package.startswith("nvidia-cuda-nvcc-"):
+        compiler(machine, f"{machine.site}/nvidia/cuda_nvcc")
     if not wheels:  # none with a library
         fits = [v for v in ("12.9.86", "12.5.82", "12.3.107", "11.8.89") if wanted.contains(v)]
         machine.package(package, fits[0])
@@ -151,6 +155,55 @@ def answer_again(machine: Folder) -> None:
     """What was recorded of the driver is of the time before: the files alone tell what is there now."""
     machine.record.pop("answers", None)
     machine.record.pop("denied", None)
+
+
+def under_variables(machine: Folder) -> None:
+    """What libcuda lists to a program with the variables that are set now, of the GPUs that NVML listed."""
+    parts = answers(machine)
+    devices = (parts.get("nvml") or {}).get("devices")
+    if not devices:
+        answer_again(machine)
+        return
+    value = machine.record["env"].get("CUDA_VISIBLE_DEVICES")  # type: ignore[attr-defined]
+    known = [Device(one["index"], one["name"], one["uuid"], one["bus_id"]) for one in devices]
+    shown = interpret(value, known, parts["nvml"].get("driver")).shown
+    listed = [_of_libcuda(number, devices[device.index]) for number, device in enumerate(shown)]
+    none = {} if listed else {"failed": "cuInit", "error": "CUDA_ERROR_NO_DEVICE"}
+    parts["cuda"] = {"cuda": parts["cuda"]["cuda"], "files": [], "devices": listed, **none}
+    machine.answered(parts)
+
+
+def _of_libcuda(number: int, device: dict[str, Any]) -> dict[str, object]:
+    major, minor = map(int, device["capability"].split("."))
+    more = {"memory": device["memory"][0], "major": major, "minor": minor, "multiprocessors": 46}
+    return {"index": number, "name": device["name"], "bus_id": device["bus_id"], **more}
+
+
+def answers(machine: Folder) -> dict[str, Any]:
+    """What was recorded of NVML and libcuda, by their names."""
+    recorded = machine.record.get("answers") or {"driver": {"out": ""}}
+    lines = recorded["driver"]["out"].splitlines()  # type: ignore[index]
+    return {one["part"]: one["answer"] for one in map(json.loads, lines)}
+
+
+def freed(machine: Folder) -> None:
+    """The processes on every GPU have ended: CUDA starts, and lists the GPUs."""
+    parts = answers(machine)
+    for device in parts["nvml"]["devices"]:
+        total = device["memory"][0]
+        device.update(memory=[total, 300 << 20, total - (300 << 20)], processes=[])
+    machine.answered(parts)
+    under_variables(machine)
+
+
+def compiler(machine: Folder, home: str) -> None:
+    """XLA's compiler tools as a package of nvcc lays them out."""
+    machine.write(f"{home}/bin/ptxas", "").write(f"{home}/nvvm/libdevice/libdevice.10.bc", "BC")
+
+
+def renamed(machine: Folder, right: str, wrong: str) -> None:
+    """A variable under another name."""
+    machine.env(**{right: machine.record["env"].pop(wrong)})  # type: ignore[attr-defined]
 
 
 def pass_in(machine: Folder) -> None:
@@ -284,6 +337,12 @@ def load(machine: Folder, names: list[str]) -> None:
     machine.env(LD_LIBRARY_PATH=TOOLKIT)
 
 
+def conda_compiler(machine: Folder, version: str) -> None:
+    """conda's work for NVIDIA's cuda-nvcc."""
+    compiler(machine, machine.prefix)
+    machine.write(f"{machine.prefix}/conda-meta/cuda-nvcc-{version}.140-0.json", "{}")
+
+
 def conda_install(machine: Folder, wanted: list[str]) -> None:
     """conda's work for cudatoolkit and cudnn."""
     lib = f"{machine.prefix}/lib"
@@ -340,8 +399,9 @@ EFFECTS: tuple[tuple[str, Effect], ...] = (
     (r"sudo apt remove 'cuda-compat", without_compat),
     (r"sudo systemctl enable --now nvidia-fabricmanager", fabric_manager),
     (r"sudo ldconfig", configured),
-    (r"Install cuDNN 8 ", lambda m: (m.cudnn("8.9.7", LIB), None)[-1]),
+    (r"Install cuDNN 8[. ,]", lambda m: (m.cudnn("8.9.7", LIB), None)[-1]),
     (r"Switch the machine off and on again|Start that program again; reset the GPU", start_again),
+    (r"End your own processes that hold it", freed),
     (r"Use a system or an image with glibc", lambda m: on_glibc(m)),
     (
         r"sudo chmod a\+rw /dev/",
@@ -405,8 +465,10 @@ NAMED: tuple[tuple[str, Callable[..., object]], ...] = (
         r"Start the program with the variables of the container's first process: (\w+)=([^;]+);",
         lambda m, name, value: m.env(**{name: value}),
     ),
+    (r"conda install -c nvidia cuda-nvcc=([\d.]+)", conda_compiler),
+    (r"Write (CUDA_VISIBLE_DEVICES) in place of (\w+) where it is set", renamed),
     (r"conda install -c conda-forge (.+)", lambda m, wanted: conda_install(m, wanted.split())),
-    (r"Install cuDNN 9 for CUDA 12", lambda m: (m.cudnn("9.5.0", LIB), configured(m))),
+    (r"Install cuDNN 9\S* (?:or a later 9 )?for CUDA 12", lambda m: (m.cudnn("9.5.0", LIB), configured(m))),
     (r"Install the CUDA Toolkit ([\d.]+) and cuDNN (\d)", archives),
     (r"sudo nvidia-smi mig -i (\d+) -gi ([\d,]+) -cci", compute_instances),
     (r"sudo nvidia-smi mig -i (\d+) -cgi ([\d,]+) -C", instances),
@@ -434,6 +496,12 @@ def packages_of_apt(machine: Folder, words: list[str]) -> bool:
 def in_a_shell(machine: Folder, text: str) -> None:
     """Run a line for what it sets, or writes below the machine's folder."""
     env = {**json.loads(json.dumps(machine.record["env"])), "PATH": os.environ["PATH"]}
+    if "$(python" in text:  # the machine's Python is a file to look at: this one reads its packages
+        programs = machine.root / "python-of-the-test"
+        for name in ("python", "python3"):
+            machine.write(f"/{programs.name}/{name}", f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+            (programs / name).chmod(0o755)
+        env.update(PATH=f"{programs}:{env['PATH']}", PYTHONPATH=f"{machine.root}{machine.site}")
     if not text.startswith("export "):
         paths = r"(?<![\w.:$\"'{])/(?:opt|home|etc)/[\w./-]+"
         for path in re.findall(paths, text):
@@ -444,19 +512,34 @@ def in_a_shell(machine: Folder, text: str) -> None:
         ["/bin/sh", "-c", f"{line} >&2\nenv -0"], env=env, capture_output=True, timeout=30, check=True
     )
     after = dict(pair.split("=", 1) for pair in shown.stdout.decode().split("\0") if "=" in pair)
-    for name in ("LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES"):
+    for name in ("LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "XLA_FLAGS"):
         if name in after:
-            machine.env(**{name: after[name]})
+            machine.env(**{name: after[name].replace(str(machine.root), "")})
         else:
             machine.record["env"].pop(name, None)  # type: ignore[attr-defined]
+
+
+def another_way(step: Step) -> bool:
+    """Whether the steps from this one on are another way to the same."""
+    return f"{step.why} {step.text}".lower().startswith("or ") or step.text.startswith("Or ")
+
+
+def each_way(finding: Finding) -> list[list[Step]]:
+    """The ways that a prescription offers, each with its steps."""
+    ways: list[list[Step]] = [[]]
+    for step in finding.prescription:
+        if another_way(step) and ways[-1]:
+            ways.append([])
+        ways[-1].append(step)
+    return ways
 
 
 def carry_out(machine: Folder, finding: Finding, tables: Tables, monkeypatch: pytest.MonkeyPatch) -> int:
     """Do what the steps say, up to another way to the same; how many did something."""
     done = 0
     for step in finding.prescription:
-        if (done and f"{step.why} {step.text}".lower().startswith("or ")) or step.text.startswith("Or "):
-            break  # another way to the same
+        if (done and another_way(step)) or step.text.startswith("Or "):
+            break
         effect = next((effect for pattern, effect in EFFECTS if re.match(pattern, step.text)), None)
         if effect is None:
             named = ((change, re.match(pattern, step.text)) for pattern, change in NAMED)
@@ -496,7 +579,7 @@ def carry_out(machine: Folder, finding: Finding, tables: Tables, monkeypatch: py
                 os.chdir(here)
         elif words[0] in ("export", "unset"):
             in_a_shell(machine, step.text)
-            answer_again(machine)
+            (under_variables if "VISIBLE_DEVICES" in step.text else answer_again)(machine)
         elif re.match(r"echo .*ld\.so\.conf\.d", step.text):
             in_a_shell(machine, step.text)
             configured(machine)

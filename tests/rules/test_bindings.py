@@ -28,8 +28,7 @@ def test_the_language_is_read_and_no_python_is_asked_for(language: str) -> None:
 @pytest.mark.parametrize("language", IN_ANOTHER_LANGUAGE)
 def test_each_language_has_its_own_way_to_the_build_for_the_gpu(language: str) -> None:
     verdict = diagnosed(
-        f"{IN_ANOTHER_LANGUAGE[language]}\nI installed the CPU version of TensorFlow, and the GPU is not"
-        " used.\n"
+        f"{IN_ANOTHER_LANGUAGE[language]}\nIs TensorFlow built with CUDA: False. The GPU is not used.\n"
     ).verdict
     assert verdict.code == "tf-cpu-only"
     assert "GPU" in verdict.prescription[0].text.upper()

@@ -66,6 +66,7 @@ def wrong(finding: Finding, picture: Case) -> Iterator[str]:
         driver = picture.driver
         if (
             driver is not None
+            and picture.facts.absent("nvidia gpu") is None
             and not tells_driver
             and compat.runs_on_driver(build, driver.version, bundled(), side).verdict == "no"
         ):

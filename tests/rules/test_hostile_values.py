@@ -159,6 +159,7 @@ def test_every_value_of_every_fact_filled_runs_nothing(platform: str, part: int,
     """As facts, which pass by the patterns: each text of each fact of the cases that make the codes fire."""
     payloads = itertools.cycle(PAYLOADS[part:] + PAYLOADS[:part])
     texts: set[str] = set()
+    judged = 0
     seen: set[tuple[str, ...]] = set()
     for case in FIRES[part::PARTS]:
         facts = diagnosed(case.text).facts
@@ -172,8 +173,9 @@ def test_every_value_of_every_fact_filled_runs_nothing(platform: str, part: int,
                 for hostile in filled(fact, next(payloads), whole=whole):
                     diagnosis = judged_with(facts, [*items[:at], hostile, *items[at + 1 :]], platform)
                     if diagnosis is not None:
+                        judged += 1
                         texts.update(safe(diagnosis, platform, report=True))
-    assert texts
+    assert judged > len(seen)
     executed(sorted(texts), tmp_path)
 
 

@@ -207,3 +207,34 @@ def test_a_toolkit_names_the_package_that_brings_it_over_older_drivers(
 def test_a_source_is_cited_once(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["tables", "driver", "535"]) == 0
     assert " ".join(capsys.readouterr().out.split()).count("Minor Version Compatibility, Table 1") == 1
+
+
+def rows(words: str, capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    assert run(["tables", *words.split(), "--format", "json"]) == 0
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_a_version_that_several_releases_begin_with_lists_them(capsys: pytest.CaptureFixture[str]) -> None:
+    found = rows("cudnn 8.9", capsys)
+    assert [row["version"] for row in found][-1] == "8.9.7.29"
+    assert found[0]["cuda"] == ["11", "12"], "one row for the CUDA majors that do not differ"
+    assert found[0]["packages"] == ["nvidia-cudnn-cu11", "nvidia-cudnn-cu12"]
+    assert len(rows("cudnn 9.10.2", capsys)) == 1
+    toolkits = [row["version"] for row in rows("cuda 12", capsys)]
+    assert toolkits[0] == "12.0"
+    assert all(version.startswith("12.") for version in toolkits)
+    assert len(toolkits) > 10
+
+
+def test_a_cudnn_without_a_row_says_what_is_known(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["tables", "cudnn", "8.1"]) == 2
+    said = capsys.readouterr().err
+    assert "8.2.2 (CUDA 10, 11; GPUs from compute capability 3.5 on)" in said
+    assert "TensorFlow >=2.5,<2.12 was compiled with it" in said
+
+
+def test_a_library_names_every_package_that_holds_it(capsys: pytest.CaptureFixture[str]) -> None:
+    (row,) = rows("library libcudnn.so.8", capsys)
+    assert [one["package"] for one in row["pip_packages"]] == ["nvidia-cudnn-cu11", "nvidia-cudnn-cu12"]
+    assert run(["tables", "library", "libcudnn.so.8"]) == 0
+    assert "nvidia-cudnn-cu11 8.5.0.96 to 8.9.6.50" in capsys.readouterr().out

@@ -36,9 +36,6 @@ LEAST = 0.02
 def read_prose(text: Text, printed: Collection[int] = ()) -> list[Fact]:
     """The text that people wrote in a report (`Prose`) and the causes that it suggests (`Likelihood`), the
     likeliest first. printed: the numbers of the lines that a program printed."""
-    if all(number in printed or not line.strip() for number, line in text.lines()):
-        # imported here: compiling the patterns for sentences takes a tenth of a short log's time
-        return []
     from doctor.logs.prose.segment import sentences
 
     said = sentences(text, printed)

@@ -62,10 +62,11 @@ _MACHINE = lazy.compile(
     r"|[\w.-]{1,40}@[\w.-]{1,60}[:~ ]|PS [A-Z]:|[A-Z]:\\[^ ]{0,80}>|\[?\d{1,4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d"
     r"|\[ *\d{1,8}\.\d{3,6}\]|[IWEF]"
     r" (?:\./)?(?:tensorflow|external|T:)|[\w.]{0,120}(?:Error|Exception|Warning)\b ?[:(]"
-    r"|\w{2,30}: ?\S{1,40}\s{1,9}\w{2,30}: ?\S)"
+    r"|\w{2,30}: ?\S{1,40}\s{1,9}\w{2,30}: ?\S|(?:import [\w.]{1,60}|from [\w.]{1,60} import [\w, ]{1,80}?)"
+    r"(?: as \w{1,20})?$)"
 )
 """Matches the start of a line that is always a program's: a prompt, a time stamp, an exception's name,
-fields."""
+fields, an import."""
 _FORM = lazy.compile(r"^[^:：.!?]{2,75}[:：]\*{0,2} ?\S{0,60}(?: \S{1,20}){0,3}$")
 """Matches a form's field with a short answer, which is read as a fact; the form's question is not a person's
 sentence."""
@@ -121,8 +122,9 @@ def _sentences(text: Text, printed: Collection[int], *, fences: bool = True) -> 
 def parts(paragraph: str) -> Iterator[str]:
     """The sentences of a paragraph."""
     for part in (_ASCII_END if paragraph.isascii() else _END).split(paragraph):
-        if part and _words(part) >= 2:
-            yield part.strip()
+        part = part.strip()
+        if _words(part) >= 2 and (" " in part or not part.isascii()):
+            yield part
 
 
 def _words(text: str) -> int:
@@ -137,7 +139,7 @@ def _paragraphs(text: Text, printed: Collection[int], fences: bool) -> Iterator[
     if len(lines) > LINES:
         lines = [*lines[: LINES // 2], *lines[-LINES // 2 :]]
     shapes = Counter(_DIGITS.sub("0", line[:80]) for _, line in lines if len(line) > 20)
-    begin = size = 0
+    begin = size = last = 0
     run: list[str] = []
     least = PERSON if any(_programs(number, line, printed) for number, line in lines) else ALONE
     fence, framed, below = "", False, False
@@ -153,7 +155,8 @@ def _paragraphs(text: Text, printed: Collection[int], fences: bool) -> Iterator[
         framed = _FRAME.match(line) is not None
         below = number in printed or PRINTED.match(line) is not None
         fence = _fence_after(mark, fence)
-        alone = number in printed or begin in printed
+        alone = number in printed or begin in printed or number > last + 1  # or lines between are left out
+        last = number
         if run and (not prose or alone or not _goes_on(run[-1], prose)):
             yield begin, " ".join(run)
             run = []

@@ -34,8 +34,7 @@ FAMILIES = (
     *("placement", "names", "installers", "dependencies", "imports", "builds", "toolchain", "noise"),
     *("outcome", "versions.tensorflow", "versions.python", "versions.cuda", "versions.cudnn"),
     *("versions.driver", "versions.rows", "versions.fields", "systems", "environments", "variables", "cards"),
-    *("usage", "machines", "conclusions", "words", "circumstances", "named", "records"),
-    *("said.program", "said.situations"),
+    *("usage", "machines", "words", "circumstances", "named", "records"),
 )
 """The modules that hold signatures, in the order in which these are tried."""
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from doctor.facts import Fact, Package, Platform, Source, Symptom, TensorFlowBuild, normalised
 from doctor.logs.signatures.installers import LISTED, LISTING
-from doctor.logs.signatures.signature import BLANK, Signature, glued, sig
+from doctor.logs.signatures.signature import BLANK, Signature, glued, sig, spoken
 
 
 def pip_list_line(match: re.Match[str], source: Source) -> Fact | None:
@@ -39,6 +39,15 @@ def with_cuda(match: re.Match[str], source: Source) -> Fact:
 
 _BESIDE = ("keras", "numpy", "protobuf", "h5py", "cudatoolkit", "cudnn", "cu11", "cu12", "cu13")
 """The endings of the names of other relevant packages."""
+
+_NUMBERED = r"(?:==| |=| \()?\d\.\d[\w.]*\)?"
+
+
+def not_of_conda(match: re.Match[str], source: Source) -> Fact | None:
+    """The symptom that both packages are installed; None for conda's, whose tensorflow-gpu is empty and only
+    requires its tensorflow."""
+    return None if "conda" in source.text.lower() else Symptom(source, "both-packages")
+
 
 SIGNATURES: tuple[Signature, ...] = (
     sig(
@@ -137,7 +146,7 @@ SIGNATURES: tuple[Signature, ...] = (
         glued((*LISTED, "-base", "_base", "-metal", "_metal", "-plugin", *_BESIDE), LISTING),
         r"^[\s│|>$#*-]{0,8}(?P<name>tensorflow(?:[-_](?:gpu|cpu|intel|base|macos|metal|directml"
         r"|directml-plugin|cpu-aws))?|tf[-_]nightly(?:[-_](?:gpu|cpu))?|keras|tf[-_]keras|numpy|protobuf|h5py"
-        r"|cudatoolkit|cudnn|nvidia[-_](?:cudnn|cublas|cuda[-_]runtime)[-_]cu1[123])"
+        r"|cudatoolkit|cudnn|nvidia[-_](?:cuda[-_])?[a-z]{2,12}[-_]cu1[123])"
         r"(?:==|\s{1,40}|\s*\|\s*)(?P<version>\d+\.\d+(?:\.[\w.]+)?)(?:\s+(?P<build>[\w.]+_\w+|\d"
         r"|h\w{5,12}_\d)(?:\s+(?P<channel>[\w-]+))?)?\s*[|│]?$",
         "tensorflow-gpu         2.3.1",
@@ -152,5 +161,14 @@ SIGNATURES: tuple[Signature, ...] = (
         r" [^\n]{0,200}tensorflow",
         "- TensorFlow installed from (source or binary): source",
         unlogged=True,
+    ),
+    spoken(
+        "both-packages",
+        "tensorflow",
+        rf"\btensorflow{_NUMBERED}(?:,| and| &|;| \+) (?:also )?tensorflow[-_]gpu(?:==| |=|"
+        rf" \()?\d|\btensorflow[-_]gpu{_NUMBERED}(?:,| and| &|;| \+) (?:also )?tensorflow(?:==| |=| \()?\d",
+        "pip list shows tensorflow 2.3.0, tensorflow-gpu 2.3.0",
+        not_of_conda,
+        near="tensorflow-gpu|tensorflow_gpu",
     ),
 )

@@ -260,7 +260,8 @@ SIGNATURES: tuple[Signature, ...] = (
             *words("rtx|gtx|tesla|quadro|titan|geforce|jetson|grid|nvs|gt |900mx|910mx|920mx|930mx|940mx"),
             *words(
                 "a100|h100|h200|h800|a800|v100|p100|l40|a6000|a5000|a4000|a30|a40|a10|b200|b300|gh200|gb10|"
-                "k80|k40|k20|p40|m60|m40|p4|p5000|p6000|k620|t4|l4|t400|t550|t1000|t1200|t2000|cmp|p102|p104|p106"
+                "k80|k40|k20|p40|m60|m40|p4|p5000|p6000|k620|t4|l4|t400|t550|t1000|t1200|t2000|cmp|p102|p104"
+                "|p106"
             ),
             *glued(("mx", "mx "), "12345"),
             *glued(("nvidia ", "nvidia-"), glued("abhklmptv", DIGITS)),

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from doctor.facts import Fact, Source, Symptom
+from doctor.facts import Fact, LibraryNotLoaded, Source, Symptom
 from doctor.logs.signatures.signature import Signature, glued, sig, spoken, words
 
 
@@ -35,6 +35,29 @@ def processes(match: re.Match[str], source: Source) -> Iterator[Fact]:
 _AFTER_RAM = " \t,):'\"`*-/(!;%>]|"
 
 _RAM = r"\bRAM(?=[ \t,):'\"`*/(!;%>\]|-])"
+
+_FILE = (
+    r"(?<![a-z\d])(?P<name>(?:lib)?(?:nvcuda|cu(?:da|dart|blas|blasLt|fft|rand|solver|sparse|dnn)\w{0,12})"
+    r"(?:\.dll|\.so(?:\.\d+){0,3}))"
+)
+_LOST = (
+    r"(?:找不到|丢失|缺失|缺少|不存在|没有找到|not being found|[을를] 찾을 수 없|[이가]"
+    r" ?없|[がを]見つ|が無|がな[いく]|がありません|no (?:se )?(?:encuentra|encontr\w+)|não (?:foi"
+    r" )?encontr\w+"
+    r"|не найден\S*|отсутствует|fehlt|nicht gefunden|introuvable|manquant\w*|bulunamad\w+|non (?:è stato"
+    r" )?trovat\w+|không tìm thấy|nie znaleziono)"
+)
+_LOST_BEFORE = (
+    r"(?:找不到|缺少|没有找到|无法(?:加载|找到|定位)|no se (?:encuentra|encontró|puede encontrar)|falta(?: el"
+    r" archivo)?|não encontr\w+(?: o arquivo)?|не (?:найден|находит|удалось найти|удалось загрузить)"
+    r"|отсутствует|impossible de (?:trouver|charger)|es fehlt|không tìm thấy)"
+)
+
+
+def asked_for(match: re.Match[str], source: Source) -> Fact:
+    """The fact that a library does not open, from a person who writes which version is there instead."""
+    return LibraryNotLoaded(source, match["name"].rstrip("."), "", "absent")
+
 
 SIGNATURES: tuple[Signature, ...] = (
     spoken(
@@ -289,5 +312,58 @@ SIGNATURES: tuple[Signature, ...] = (
         r"non-?(?:escalated|privileged)[^\n]{0,80}(?:no GPU|saw"
         r" no|fail|cuInit)|(?:only|works?)[^\n.]{0,20}(?:with|as|under) (?:sudo|root)\b",
         "non-escalated runs saw no GPU",
+    ),
+    spoken(  # a library that is asked for, and another one that is there
+        "library-not-loaded",
+        (".so.", "64_"),
+        r"\b(?:wants?|wanted|needs?|(?:looks?|looking|asks?|asking|search(?:es|ing)?)"
+        r" for|requires?|expects?|(?:tries|trying) to (?:open|load|find)) (?:the |for )?(?:library |file"
+        r" )?[`'\"]{0,2}"
+        r"(?P<name>lib(?:cu|nv)\w{2,16}\.so\.\d[\d.]*|cu\w{2,10}64_\d{1,3}"
+        r"(?:\.dll)?)[`'\"]{0,2}[^\n.]{0,24}?\b(?:but|while|whereas|although|and)\b[^\n]{0,30}\b(?:have|has"
+        r"|got|installed|there"
+        r" is|only|is)\b",
+        "it wants libcudart.so.10.0 but I have CUDA 10.1",
+        asked_for,
+        near=("want|need|for |requir|expect|tries to|trying to", "but|while|whereas|although|and"),
+    ),
+    spoken(
+        "library-not-loaded",
+        (".so.", "64_"),
+        r"\bcuda (?:toolkit )?(?:version"
+        r" )?v?\d{1,2}\.\d\b[^\n]{0,60}?\b(?:wants?|needs?|(?:looks?|looking|asks?|asking)"
+        r" for|requires?|expects?|tries to (?:open|load)) (?:the |for"
+        r" )?[`'\"]{0,2}(?P<name>lib(?:cu|nv)\w{2,16}\.so\.\d[\d.]*|cu\w{2,10}64_\d{1,3}(?:\.dll)?)",
+        "CUDA 11.2 is installed and TensorFlow asks for cudart64_101.dll",
+        asked_for,
+        near=("want|need|for |requir|expect|tries to", "cuda"),
+    ),
+    spoken(  # as loading.py has it for what programs print
+        "library-not-loaded",
+        (".dll", ".so"),
+        rf"{_FILE}[`'\"”」]?(?:[^\n\w]{{0,3}}|[^\n]{{0,3}}是){_LOST}"
+        rf"|{_LOST_BEFORE}[^\n\w]{{0,4}}{_FILE.replace('name', 'n2', 1)}",
+        "No se encuentra cudart64_110.dll",
+        lambda m, s: LibraryNotLoaded(s, (m["name"] or m["n2"]).strip(), "", "absent", None),
+        near=(
+            "找不到|丢失|缺失|缺少|不存在|没有找到|无法|not being found|찾을 수"
+            " 없|없|見つ|無|がな|がありません|encuentr|encontr|удалось|найд|находит|отсутствует|fehlt|nicht"
+            " gefunden|introuvable|manquant|bulunamad|trovat|không tìm|znaleziono|falta|impossible de "
+        ),
+    ),
+    spoken(
+        "path-suggested",
+        words(
+            "export ld_library_path|ld.so.conf|add ld_library_path|`ld_library_path|set path=|ldconfig|to the"
+            " path|to path|환경변수|환경 변수|环境变量|環境変数|add 'ld_library_path=|add"
+            ' "ld_library_path=|adding \'ld_library_path=|adding "ld_library_path=|adding ld_library_path='
+        ),
+        r"export LD_LIBRARY_PATH=[^\n]{0,160}(?:cuda|/lib|nvidia)|\badd(?:ing)?"
+        r" [`'\"]?LD_LIBRARY_PATH=[^\n]{0,80}|/etc/ld\.so\.conf\.d/\S+(?!\S)[^\n]{0,60}"
+        r"(?:\n[^\n]{0,20})?ldconfig"
+        r"|>> ?/etc/ld\.so\.conf\.d/\w+|\bset"
+        r" PATH=[^\n]{0,60}(?:cud(?:a|nn)|%PATH%)|LD_LIBRARY_PATH[^\n]{0,60}(?:环境变量|環境変数|환경 ?변수)",
+        'export LD_LIBRARY_PATH="$LD_LIBRARY_PATH:/opt/cuda/lib64"',
+        lines=2,
     ),
 )

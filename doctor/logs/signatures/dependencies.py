@@ -40,12 +40,12 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "protobuf-conflict",
         words(
-            "descriptors cannot|getprototype|google.protobuf|protobuf gencode|protoc >="
+            "descriptors cannot|descriptors should|getprototype|google.protobuf|protobuf gencode|protoc >="
             " 3.19|_pb2|serialized_options|detected incompatible protobuf|detected mismatched protobuf|must"
             " be regenerated with protoc"
         ),
-        r"Descriptors cannot (?:not )?be created directly|has no attribute 'GetPrototype'|cannot import name"
-        r" '?\w+'? from '?google\.protobuf"
+        r"Descriptors (?:cannot|should not) (?:not )?be created directly|has no attribute 'GetPrototype'"
+        r"|cannot import name '?\w+'? from '?google\.protobuf"
         r"|No module named '?google\.protobuf'?|Protobuf Gencode|generated code is out of date and must be"
         r" regenerated with protoc|module 'google\.protobuf[\w.]*' has no attribute"
         r"|Detected (?:incompatible|mismatched) Protobuf|unexpected keyword argument 'serialized_options'",
@@ -89,13 +89,15 @@ SIGNATURES: tuple[Signature, ...] = (
             " but|requires tf-keras|keras requires tensorflow|tensorflow.python.keras.engine|cannot import"
             " name 'dtensor'|cannot import name 'get_config'|keras_tensor|_tape|tf.keras` is disabled|no"
             " module named"
-            " 'keras.src.engine'|tensorflow.python.distribute.load_context|tensorflow.python.trackable|"
-            "tensorflow.python.training.tracking|layerversionselector|installed"
+            " 'keras.src.engine'|tensorflow.python.distribute.load_context|"
+            "tensorflow.python.trackable|"
+            "tensorflow.python.training.tracking|layerversionselector|duplicate registrations for|installed"
             " version of keras is keras 3"
         ),
         r"Keras cannot be imported|You have tensorflow [\d.]+\w* and this requires tf-keras|installed version"
         r" of Keras is Keras 3|Keras requires TensorFlow [\d.]+ or higher|cannot import name"
         r" '(?:dtensor|get_config)'|No module named 'keras\.src\.engine'"
+        r"|Duplicate registrations for type 'experimentalOptimizer'"
         r"|cannot import name 'LayerVersionSelector'|No module named"
         r" 'tensorflow\.python\.(?:trackable|training\.tracking|distribute\.load_context)'",
         "ImportError: Keras cannot be imported. Check that it is installed.",

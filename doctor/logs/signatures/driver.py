@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from doctor.facts import CudaCallFailed, DriverMismatch, DriverVersion, Fact, Source, Symptom
 from doctor.facts.statuses import BY_NUMBER
-from doctor.logs.signatures.signature import Signature, sig
+from doctor.logs.signatures.signature import Signature, sig, spoken
 
 CUDA_ERRORS = {
     "303": "UNKNOWN_ERROR_303",  # TensorFlow's own answer where libcuda does not open
@@ -303,5 +303,12 @@ SIGNATURES: tuple[Signature, ...] = (
         r" \w+)?\s+(?P<version>\d{3}\.\d+(?:\.\d+)?)",
         "NVRM version: NVIDIA UNIX x86_64 Kernel Module  470.63.01  Tue Aug  3 20:44:16 UTC 2021",
         driver("kernel"),
+    ),
+    spoken(
+        "cuinit-failed",
+        "unknown error (303)",
+        r"(?<!cuInit: )UNKNOWN ERROR \(303\)",
+        "TensorFlow says UNKNOWN ERROR (303)",
+        lambda m, s: CudaCallFailed(s, "cuInit", "UNKNOWN_ERROR_303"),
     ),
 )

@@ -98,8 +98,9 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(  # without the message around it, as in titles and short questions; PyTorch says "cuDNN error: …"
         "cudnn-status-said",
-        ("cudnn_status_internal_error", "cudnn_status_not_initialized"),
-        r"(?<!cuDNN error: )(?<!cudnn handle: )\bCUDNN_STATUS_(?:INTERNAL_ERROR|NOT_INITIALIZED)\b",
+        ("cudnn_status_internal_error", "cudnn_status_not_initialized", "could not create cudnn handle"),
+        r"(?<!cuDNN error: )(?<!cudnn handle: )\bCUDNN_STATUS_(?:INTERNAL_ERROR|NOT_INITIALIZED)\b"
+        r"|could not create cudnn handle(?!: CUDNN_STATUS)",
         "What is CUDNN_STATUS_INTERNAL_ERROR?",
     ),
     sig(
@@ -274,5 +275,16 @@ SIGNATURES: tuple[Signature, ...] = (
         r"Check failed: (?P<call>cudnn\w+)\([^\n]{0,240}== CUDNN_STATUS_SUCCESS \(3 vs\. 0\)",
         "Check failed: cudnnSetTensorNdDescriptor(handle_.get(), elem_type, nd, dims.data(), strides.data())"
         " == CUDNN_STATUS_SUCCESS (3 vs. 0)",
+    ),
+    spoken(
+        "cudnn-mismatch",
+        ("cudnn",),
+        r"\b(?:compiled|built) (?:with|against|for) cudnn (?:version"
+        r" )?v?(?P<compiled>\d\.\d{1,2}(?:\.\d{1,2})?)\b[^\n]{0,16}?\b(?:but|while|whereas|and)\b"
+        r" (?:(?:it|loads?|loaded|finds?|found|gets?|uses?|runs?|with|on|at|runtime|there"
+        r" is|the|only|cudnn|version|has|have|I|is|v) ){0,6}?v?(?P<loaded>\d\.\d{1,2}(?:\.\d{1,2})?)\b",
+        "compiled with cuDNN 8.6 but 8.4 is loaded",
+        lambda m, s: CudnnMismatch(s, m["loaded"], m["compiled"]) if m["loaded"] != m["compiled"] else None,
+        near=("compiled|built", "but|while|whereas|and"),
     ),
 )

@@ -204,6 +204,23 @@ SIGNATURES: tuple[Signature, ...] = (
         "tensorflow 2.15.0 requires numpy<2.0.0,>=1.23.5, but you have numpy 2.0.1 which is incompatible.",
     ),
     sig(
+        "pip-unsolvable",
+        ("have conflicting dependencies", "package version conflicts", "resolutionimpossible"),
+        r"Cannot install (?P<packages>[^\n]{1,300}?) because these package versions have (?:conflicting"
+        r" dependencies|package version conflicts)|\bResolutionImpossible\b",
+        "ERROR: Cannot install keras==2.13.1 and tensorflow==2.10.1 because these package versions have"
+        " conflicting dependencies.",
+        origin="pip/_internal/resolution/resolvelib/factory.py, get_installation_error",
+    ),
+    sig(
+        "pip-depends-on",
+        " depends on ",
+        r"^\W{0,12}(?P<package>(?:tensorflow|keras)[\w-]{0,40}) (?P<version>\d[\w.]{0,20}) depends on"
+        r" (?P<wants>\w[^\n]{0,100})",
+        "    tensorflow 2.10.1 depends on keras<2.11 and >=2.10.0",
+        origin="pip/_internal/resolution/resolvelib/factory.py, get_installation_error",
+    ),
+    sig(
         "wheel-address-gone",
         ("error 404", "404 client error", "no such object: tensorflow/"),
         r"No such object: tensorflow/\S{0,60}/(?P<w4>libtensorflow-[\w.-]{1,80}?\.(?:zip|tar\.gz))|"

@@ -322,6 +322,13 @@ SIGNATURES: tuple[Signature, ...] = (
         " libcublasLt.so.11 with link time reference",
         origin="glibc, elf/dl-lookup.c",
     ),
+    sig(
+        "addon-mismatch",
+        "dali plugin",
+        r"No matching DALI plugin found for installed TensorFlow version",
+        "Exception: No matching DALI plugin found for installed TensorFlow version",
+        origin="NVIDIA DALI, dali/python/nvidia/dali/plugin/tf.py",
+    ),
     sig(  # plugins for devices of other makers: a library that was built for another TensorFlow does not load
         "addon-mismatch",
         "tensorflow-plugins",

@@ -217,8 +217,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "host-killed",
         "killed",
-        r"^(?:#{1,4} |\$ |.{0,30}\d+ )?\s*Killed(?:\s+python.{0,60}|\s*\[?.{0,12})?$|Killed: 9$|Killed \(core"
-        r" dumped\)",
+        r"^(?:#{1,4} |\$ |.{0,30}\d+ )?\s*Killed(?:\s+python.{0,60}|\s*\[?.{0,12})?$|\]Killed$|Killed: 9$"
+        r"|Killed \(core dumped\)",
         "Killed",
     ),
     sig(

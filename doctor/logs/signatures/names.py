@@ -66,8 +66,10 @@ SIGNATURES: tuple[Signature, ...] = (
         ),
         r"^\s{0,8}tensorflow:\s+\[NOT FOUND\]|No module named ['\"]?tensorflow['\"]?(?![.\w])|TensorFlow"
         r" installation not found - running with reduced feature set|\b(?:Valid i|I)nstallation of TensorFlow"
-        r" not found\b",
+        r" not found\b"  # R says so of every exception of the import, and quotes it
+        r"(?!\W{1,12}Python exception encountered:\W{1,12}(?!ModuleNotFoundError)\w)",
         "ModuleNotFoundError: No module named 'tensorflow'",
+        lines=5,
     ),
     sig(  # R, whose packages look for Python's
         "tensorflow-not-installed",

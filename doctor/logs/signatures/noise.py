@@ -51,6 +51,23 @@ SIGNATURES: tuple[Signature, ...] = (
         "Unable to register cuDNN factory: Attempting to register factory for plugin cuDNN when one has"
         " already been registered",
     ),
+    _harmless(  # tensorflow/python/keras/mixed_precision/device_compatibility_check.py, 2.1 and later
+        "mixed-precision-check",
+        ("mixed precision compatibility check", "with dtype policy mixed_float16"),
+        r"Mixed precision compatibility check \(mixed_float16\)|Your GPUs? (?:will likely|may) run"
+        r" (?:quickly|slowly) with dtype policy mixed_float16",
+        "Keras says whether the GPU computes 16-bit numbers faster (from compute capability 7.0 on); either"
+        " way the GPU is used",
+        "Your GPU will likely run quickly with dtype policy mixed_float16 as it has compute capability of at"
+        " least 7.0. Your GPU: NVIDIA GeForce RTX 3080, compute capability 8.6",
+    ),
+    _harmless(  # tensorflow/contrib/__init__.py, 1.13 to 1.15
+        "contrib-notice",
+        "the tensorflow contrib module will not be included",
+        r"The TensorFlow contrib module will not be included in TensorFlow 2\.0",
+        "a notice for whoever moves on to TensorFlow 2; in TensorFlow 1 contrib works",
+        "The TensorFlow contrib module will not be included in TensorFlow 2.0.",
+    ),
     _harmless(
         "unknown-op",
         "for unknown op: ",

@@ -259,9 +259,13 @@ SIGNATURES: tuple[Signature, ...] = (
             "must be a str or physicaldevice",
             "expected a physicaldevice",
             "set_memory_growth() missing",
+            "fieldproperty' object",
+            "getset_descriptor' object",
         ),
-        r"set_memory_growth\(\) missing \d|'(?P<given>list|str|int|NoneType|LogicalDevice|tuple)' object has"
-        r" no attribute 'device_type'|'PhysicalDevice' object has no attribute '(?P<attribute>\w+)'",
+        r"set_memory_growth\(\) missing \d|'[\w.]*(?:FieldProperty|getset_descriptor)' object has no"
+        r" attribute '(?P<option>allow_growth|per_process_gpu_memory_fraction|visible_device_list)'"
+        r"|'(?P<given>list|str|int|NoneType|LogicalDevice|tuple)' object has no attribute 'device_type'"
+        r"|'PhysicalDevice' object has no attribute '(?P<attribute>\w+)'",
         "AttributeError: 'list' object has no attribute 'device_type'",
     ),
     sig(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from doctor.facts import FORM, INFERRED, MEASURED, PROSE, Fact, OperatingSystem, Platform, Source
-from doctor.logs.signatures.signature import Maker, Signature, glued, sig, words
+from doctor.facts import FORM, INFERRED, MEASURED, PROSE, Fact, OperatingSystem, Platform, Source, Symptom
+from doctor.logs.signatures.signature import Maker, Signature, glued, sig, spoken, words
 
 _DISTRIBUTIONS = (
     *words(
@@ -225,5 +225,29 @@ SIGNATURES: tuple[Signature, ...] = (
         " /proc/driver/nvidia/version does not exist",
         platform("wsl", INFERRED),
         once=True,
+    ),
+    spoken(  # the only word on the system; any other word on it counts more
+        "platform-windows",
+        "windows",
+        r"\b(?:on|under|in|for) (?:native |my |plain )?windows\b(?!"
+        r" (?:subsystem|side|hosts?|update|terminal|explorer|drivers?|and|or|it"
+        r" (?:works|runs)|works|everything|there))(?!,? (?:but|while|whereas|where|not)\b)(?! ?/)",
+        "my GPU is not found on Windows any more",
+        lambda m, s: Platform(s, "windows", rank=INFERRED),
+        once=True,
+    ),
+    spoken(
+        "wsl1",
+        ("wsl 1", "wsl1", "-microsoft"),
+        r"(?:^|[\s,(:])WSL ?1(?=[,;)]| (?:on|with|under|ubuntu|debian)\b)|\b4\.4\.0-\d{5}-Microsoft\b",
+        "Linux DESKTOP 4.4.0-19041-Microsoft #1237 x86_64 GNU/Linux",
+    ),
+    spoken(  # what WSL was called when there was only the first
+        "wsl1",
+        "bash on ",
+        r"\bbash on (?:ubuntu on )?windows\b",
+        "Bash on Ubuntu on Windows",
+        lambda m, s: (Symptom(s, "wsl1"), Platform(s, "wsl", rank=PROSE)),
+        near="windows",
     ),
 )

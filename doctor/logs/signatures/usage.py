@@ -2,23 +2,9 @@
 
 from __future__ import annotations
 
-from doctor.logs.signatures.signature import Signature, sig, spoken, words
+from doctor.logs.signatures.signature import Signature, sig, spoken
 
 SIGNATURES: tuple[Signature, ...] = (
-    spoken(
-        "wants-no-gpu",
-        words(
-            "cpu only|cpu-only|no gpu|without a gpu|without gpu|n't have a gpu|not have a gpu|n't have any"
-            " gpu|not have any gpu|xnnpack delegate for cpu|running on cpu|has no gpu|have no gpu|any gpu|an"
-            " gpu|no nvidia gpu|a nvidia gpu|an nvidia gpu|any nvidia gpu|without an nvidia gpu|without"
-            " nvidia gpu|without an gpu"
-        ),
-        r"(?:I|we|machine|computer|laptop|server|cluster|instance|host|vm)\b[^\n.]{0,40}\b(?:no|without(?: a|"
-        r" an)?|do(?:es)?(?: not|n't) have (?:a|an|any)|has no) (?:nvidia )?GPU\b|\bCPU[- ]only"
-        r" (?:machine|server|node|instance)|(?:no|without a) GPU (?:on|in) (?:this|my|the)"
-        r" (?:machine|computer|laptop|server)",
-        "I don't have a GPU in this machine, is that a problem?",
-    ),
     sig(
         "tensorboard-serving",
         ("tensorboard ", "serving tensorboard"),

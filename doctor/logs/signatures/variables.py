@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from doctor.facts import EnvVar, Fact, Source, Symptom
-from doctor.logs.signatures.signature import Signature, sig, words
+from doctor.logs.signatures.signature import Signature, sig, spoken, words
+from doctor.redact.variables import MISSPELT
 
 _NAMES = r"(?:gpu|mig|all|none|void|no|nodevfiles)(?![a-z])"
 """What a list of devices may hold besides numbers: UUIDs, and words of the container runtime and of
@@ -47,7 +48,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # a name that CUDA does not read
         "variable-misspelt",
         "cuda_vis",
-        r"(?<!\w)(?P<name>(?!CUDA_VISIBLE_DEVICES(?!\w))CUDA_VIS[A-Z]{2,8}_D[A-Z]{3,8})"
+        rf"(?<!\w)(?P<name>{MISSPELT})"
         r"(?:['\"]\])?\s?=\s?['\"]?(?:-?\d|['\"])",
         'os.environ["CUDA_VISIBLE_DEVICE"] = "0"',
     ),
@@ -99,5 +100,15 @@ SIGNATURES: tuple[Signature, ...] = (
         r"(?P<value>\"[^\"\n]{0,120}\"|'[^'\n]{0,120}'|[^\s'\";]{0,120})",
         "export TF_GPU_ALLOCATOR=cuda_malloc_async",
         env,
+    ),
+    spoken(
+        "env-var",
+        ("$cuda_visible_devices",),
+        r"\becho \$(?P<name>CUDA_VISIBLE_DEVICES)[`'\"]{0,2},? (?:(?:just|only|it|which)"
+        r" )?(?:prints?|gives?|shows?|says|returns?|is|outputs?|->|=>)(?: me)?:?"
+        r" [`'\"]?(?P<value>-1|NoDevFiles)\b",
+        "echo $CUDA_VISIBLE_DEVICES prints -1",
+        lambda m, s: EnvVar(s, "CUDA_VISIBLE_DEVICES", m["value"]),
+        near="-1|nodevfiles",
     ),
 )

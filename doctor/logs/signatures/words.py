@@ -87,28 +87,6 @@ SIGNATURES: tuple[Signature, ...] = (
         lambda m, s: LibraryNotLoaded(s, "libcuda.so.1", "", "absent"),
         near=" open ",
     ),
-    spoken(
-        "cudnn-said-missing",
-        ("cudnn", "cuda deep neural network"),
-        r"\b(?:missing|no|without|lacks?|lacking|miss(?:es)?|(?:does|did|do|has|have)(?: not|n't) (?:seem to"
-        r" )?(?:have|contain|include|ship|come with|bring|carry)) (?:the |any |a )?(?:NVIDIA )?(?:cuDNN|CUDA"
-        r" Deep Neural Network)\b"
-        r"(?! ?(?:v?\d|error|handle|kernel|support|version|path|convolution|implementation|algorithm|rnn|lstm"
-        r"|gru))"
-        r"|\bcuDNN (?:library |libraries |drivers? )?(?:(?:is|are|was|were)"
-        r" missing|(?:is|are|was|were|seems)(?: not|n't) (?:to be"
-        r" )?(?:installed|included|there|present|part)|(?:is|was) never installed|does(?: not|n't) (?:seem to"
-        r" )?come with)\b"
-        r"|\b(?:forgot|forgotten) (?:to install )?(?:the )?cuDNN|\b(?:did|have|had|has)(?: not|n't)"
-        r" installed? (?:the )?cuDNN|(?:没有?|未)(?:安装|装) ?cuDNN|cuDNN ?(?:没有?|未)(?:安装|装)"
-        r"|cuDNN ?(?:이|가|을|를)? ?(?:없(?:어|었|다|습|네)|설치(?:를)? ?(?:안|하지 ?않))|cuDNN ?(?:が|を)"
-        r" ?(?:入って(?:い)?な|(?:インストール|導入)(?:されて|して)(?:い)?な|なかった|忘れ)",
-        "the image brings CUDA, and cuDNN is missing",
-        near=(
-            "miss|no |without|lack|not |n't |never|forgot"
-            "|没|未|없|설치|入って|インストール|導入|なかった|忘れ"
-        ),
-    ),
     sig(
         "mentions-gpu",
         ("gpu", "显卡", "显存", "vram", "グラボ", "graphics card"),
@@ -191,102 +169,11 @@ SIGNATURES: tuple[Signature, ...] = (
         "Please install GPU version of TF",
     ),
     spoken(
-        "cpu-build-said",
-        words(
-            "cpu version|cpu build|cpu-only|mkl build|without gpu support|compiled without cuda|not built"
-            " with cuda|not compiled with cuda|cpu-only variant|cpu variant|mkl variant|mkl version|cpu"
-            " only|mkl-only|mkl only|the mkl|without cuda support|not built with gpu|not compiled with gpu"
-        ),
-        r"(?:installs?|installed|is|picks|picked|gets?|got|(?<!\bwith )(?<!\bthan )(?<!\bfrom )(?<!\bof )the)"
-        r" (?:the |a |only the |only a )?(?:CPU|mkl)(?:[- ]only)? (?:version|build|variant)(?: of"
-        r" tensorflow)?|tensorflow[^\n.]{0,40}without (?:GPU|CUDA) support|not (?:built|compiled) with"
-        r" (?:CUDA(?! kernel binaries)|GPU)",
-        "conda installed the CPU version of tensorflow",
-    ),
-    spoken(
-        "both-packages",
-        ("tensorflow-gpu", "tensorflow_gpu", "tensorflow gpu"),
-        r"both (?:the )?`?tensorflow`? (?:\(?cpu\)? )?and (?:the )?`?tensorflow[-_]gpu"
-        r"|\btensorflow(?![-_ ]?gpu)[\w. ]{0,12}(?:package )?[^\n.]{0,50}(?:beside|next to|alongside|along"
-        r" with|together with|over)\s+(?:my |the )?`?tensorflow[-_ ]gpu"
-        r"|`?tensorflow[-_]gpu`?[^\n.]{0,40}(?:beside|next to|alongside|together with|over|and also)\s+(?:my"
-        r" |the )?`?tensorflow\b(?![-_]gpu)"
-        r"|uninstall(?:ed|ing)? (?:the"
-        r" )?`?tensorflow`?(?![-_]gpu)\b[^\n]{0,60}(?:keep|leav|only|and)[^\n]{0,20}tensorflow[-_]gpu",
-        "I have both tensorflow and tensorflow-gpu installed",
-    ),
-    spoken(  # the same in other languages
-        "both-packages",
-        ("tensorflow-gpu", "tensorflow_gpu"),
-        r"(?:同时|都)[^\n，。]{0,8}(?:安?装)[^\n，。]{0,8}tensorflow(?![-_]gpu)[^\n，。"
-        r"]{0,6}(?:和|与|跟|以及)[^\n，。"
-        r"]{0,4}tensorflow[-_]gpu|tensorflow(?![-_]gpu)\W{0,3}(?:和|与|跟"
-        r"|以及)\W{0,3}tensorflow[-_]gpu\W{0,3}(?:同时|都)"
-        r"|(?:tensorflow(?![-_]gpu)\W{0,3}(?:と|와|과|랑|이랑)\W{0,3}tensorflow[-_]gpu|tensorflow[-_]gpu\W{0,3}(?:と"
-        r"|와|과|랑|이랑)\W{0,3}tensorflow(?![-_]gpu))[^\n。"
-        r"]{0,12}(?:両方|同時|둘 ?다|모두|같이|동시)"
-        r"|(?:sowohl|tanto|ambos|entrambi|i\W|и|les deux)[^\n.]{0,20} tensorflow(?![-_]gpu)\W{1,4}(?:als"
-        r" auch|como|y|e|и|und|et|i)\W{1,3}(?:el |o |le |la )?tensorflow[-_]gpu",
-        "同时安装了tensorflow和tensorflow-gpu",
-    ),
-    spoken(
         "both-packages",
         ("pip install", "pip3 install", "conda install"),
         r"\b(?:pip3?|conda)"
-        r" install\b(?=[^\n`;&|]*\btensorflow[-_]gpu\b)(?=[ A-Za-z0-9_.,:=<>!~\[\]\"'/+-]*\btensorflow"
-        r"(?![-_\w]|/))[^\n`;&|]{1,200}",
+        r" install\b(?=[^\n`;&|]*\btensorflow[-_]gpu\b)(?=[ A-Za-z0-9_.:=<>!~\[\]\"'+-]*\btensorflow"
+        r"(?![-_\w]|/| \d))[^\n`;&|]{1,200}",
         "pip install tensorflow tensorflow-gpu keras",
-    ),
-    spoken(
-        "both-packages",
-        ("tensorflow-gpu", "tensorflow gpu", "gpu version", "tensorflow_gpu"),
-        r"(?<!\bI )(?<!\bhad )(?<!\bhave )(?<!\bwe"
-        r" )\b(?:pulls?|brings?|installs?|installed|drags?|puts?|downloads?|replac\w+|overwr\w+"
-        r"|overrid\w+)\b[^\n.]{0,60}\btensorflow\b(?![-_"
-        r" ]?gpu)[^\n.]{0,60}\b(?:cpu|although|(?:even )?(?:though|when|if)|while|instead"
-        r" of|over|despite|ignor\w+)\b[^\n.]{0,40}\b(?:tensorflow[-_ ]gpu|gpu version)"
-        r"|\btensorflow[-_ ]gpu\b[^\n.]{0,60}\b(?:is |gets |was"
-        r" )?(?:replaced|overwritten|overridden|ignored|shadowed)\b[^\n.]{0,60}\b(?:cpu|tensorflow)\b"
-        r"|\bignores? tensorflow[-_]gpu\b|\btensorflow\b(?![-_"
-        r" ]?gpu)[^\n.]{0,40}\b(?:overrides?|overwrites?|replaces?|shadows?|on top"
-        r" of)\b[^\n.]{0,12}\btensorflow[-_ ]gpu\b"
-        r"|\binstall\w*\b[^\n.]{0,24}\btensorflow\b(?![-_ ]?gpu)[^\n.]{0,60}\b(?:in the way of|conflicts?"
-        r" with|clash(?:es)? with|interferes? with|disturbs?)\b[^\n.]{0,24}\btensorflow[-_ ]gpu\b"
-        r"|\bgpu version\b[^\n.]{0,24}\b(?:overridden|overwritten|replaced|shadowed)"
-        r" (?:by|with)\b[^\n.]{0,16}\bCPU\b"
-        r"|\btensorflow[-_"
-        r" ]gpu\b[^\n]{0,100}\b(?:pull\w*|brings?|brought|drag\w*|draws?|drew|drawn"
-        r"|switch\w*)\b[^\n.]{0,40}\btensorflow\b(?![-_"
-        r" ]?gpu)[^\n.]{0,24}\bCPU\b",
-        "the plugin installs tensorflow (the CPU version) although tensorflow-gpu is there",
-    ),
-    spoken(
-        "both-packages",
-        "tensorflow",
-        r"\b(?:several|multiple|more than one|two|both|different|many)\b(?: \w+){0,2}? tensorflow(?:'s|s)?(?:"
-        r" versions?| packages?| installations?)?[^\n.]{0,16}\b(?:is|are|were|was|been|be|got)? ?installed\b"
-        r"|\b(?:uninstall|remov|delet|purg|take|took|throw|threw)\w*\b[^\n.]{0,12}\b(?:all|every|any|the)"
-        r" (?:the )?(?:of them|others?|rest|other (?:\w+ )?tensorflow\w*(?: \w+)?|tensorflow\w*(?:"
-        r" \w+)?)\b[^\n.]{0,12}\b(?:except|but|other than|apart from|besides)\b[^\n.]{0,16}tensorflow[-_"
-        r" ]gpu",
-        "there were several versions of tensorflow installed, so I removed them",
-        near=(
-            "several|multiple|more than one|two|both|different|many|except|but|other than|apart from|besides",
-            "install|uninstall|remov|delet|purg|take|took|throw|threw",
-        ),
-    ),
-    # Keras and others that depend on `tensorflow` bring it, over a tensorflow-gpu that does not count for pip
-    spoken(
-        "both-packages",
-        ("keras", "tensorflow-gpu", "tensorflow_gpu", "of tensorflow"),
-        r"\b(?:installing keras[\w-]*|after (?:I )?(?:install(?:ing|ed|ation of)? )?(?:the"
-        r" )?keras[\w-]*)(?![^\n.]{0,24}tensorflow[-_ ]?gpu)[^\n.]{0,40}\b(?:(?:can't|cannot|can"
-        r" not|couldn't|doesn't|does not|not|no longer|stop\w*|unable to)\b[^\n.]{0,24}\bGPU|(?:only|nothing"
-        r" but|just)\b[^\n.]{0,24}\bCPU)\b"
-        r"|\buninstall(?:s|ed|ing)? (?:my |the |my existing )?tensorflow[-_]gpu\b[^\n.]{0,24}\b(?:and|then)"
-        r" install(?:s|ed|ing)? (?:the )?tensorflow\b(?![-_]gpu)"
-        r"|\bforces (?:the )?CPU[- ](?:only )?(?:version|build) of tensorflow\b",
-        "after installing keras, tensorflow only sees the CPU",
-        near="installing keras|after |uninstall|forces ",
     ),
 )

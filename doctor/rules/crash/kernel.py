@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from doctor.case import Case
 from doctor.facts import Symptom
 from doctor.findings import Finding, manual, shell
 from doctor.remedies import commands
@@ -13,6 +13,9 @@ from doctor.rules.memory.signs import failed_routines, handle_signs
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import version_of
 from doctor.shell import Export, piped, run
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 TOOLS = ("ptxas-missing", "ptxas-failed", "libdevice-missing", "jit-failed")
 """Symptoms of a compiler without its tools, which is another finding."""
@@ -162,19 +165,11 @@ def kernel_crash(case: Case) -> Iterator[Finding]:
     ):
         return
     strong = [s for s in signs if s.kind != "cudnn-launch-failed"]
-    blamed = facts.symptoms(
-        "cuda-version-unfit", "cuda-version-blamed", "cudnn-version-unfit", "cudnn-version-blamed"
-    )
     yield found(
         "ptx-jit-or-kernel-crash",
-        "A program on the GPU crashed while it ran; "
-        + (
-            "the report names another version of CUDA or cuDNN as the reason."
-            if blamed
-            else "nothing here shows a wrong version or a lack of memory."
-        ),
+        "A program on the GPU crashed while it ran; nothing here shows a wrong version or a lack of memory.",
         [*strong[:3], *signs[:2]],
-        confidence="possible" if blamed else "certain" if strong else "likely",
+        confidence="certain" if strong else "likely",
         steps=[
             shell(
                 Export("CUDA_LAUNCH_BLOCKING", "1"),

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from doctor.case import Case
 from doctor.findings import Finding, manual, shell
 from doctor.remedies import commands
 from doctor.remedies.fitness import installation, on_driver, usable
 from doctor.rules.libraries.cudnn import dropped_gpu
 from doctor.rules.registry import found, rule
 from doctor.tables import dotted
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 
 @rule(
@@ -67,13 +70,9 @@ def known_release_bug(case: Case) -> Iterator[Finding]:
         )
     yield found(
         "known-release-bug",
-        (
-            f"The report says that TensorFlow {release} has a defect that a later release does not have."
-            if first.get("stated")
-            else f"Only TensorFlow {release} prints this message; nothing on the machine is wrong."
-        ),
+        f"Only TensorFlow {release} prints this message; nothing on the machine is wrong.",
         signs[:3],
-        confidence="possible" if first.get("stated") else "likely",
+        confidence="likely",
         tables=[defective] if defective is not None else [],
         steps=steps,
         verify=commands.list_gpus(case),

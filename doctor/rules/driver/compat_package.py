@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from doctor import lazy
-from doctor.case import Case
 from doctor.facts import DriverMismatch, DriverVersion, Fact, Gpu
 from doctor.findings import Finding, Step, shell
 from doctor.remedies import commands, containers
@@ -15,6 +15,9 @@ from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
 from doctor.rules.registry import found, rule
 from doctor.shell import run
 from doctor.tables import dotted
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 CONSUMER = lazy.compile(r"geforce|titan|\bmx\d", re.IGNORECASE)
 """Names of GPUs that are not data-centre GPUs."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from doctor.case import Case
 from doctor.facts import Absent, CudaCallFailed, DriverVersion, Fact, KernelModule, LibraryNotLoaded
 from doctor.findings import Finding, Step, manual, shell
 from doctor.remedies import commands, containers
@@ -12,6 +12,9 @@ from doctor.rules.driver.signs import cuinit, no_libcuda
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
 from doctor.rules.registry import found, rule
 from doctor.shell import Literal, piped, run
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 
 @rule(

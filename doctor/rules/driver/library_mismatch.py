@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from doctor.case import Case
 from doctor.facts import DriverMismatch, DriverVersion, LibraryFile
 from doctor.findings import Finding, manual, shell
 from doctor.remedies import commands, containers
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
 from doctor.rules.registry import found, rule
 from doctor.shell import run
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 
 @rule(

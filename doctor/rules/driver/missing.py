@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from doctor import validated
-from doctor.case import Case
 from doctor.facts import Absent, CudaCallFailed, DriverVersion, Fact, KernelModule, LibraryNotLoaded
 from doctor.findings import Finding, Step, shell
 from doctor.remedies import commands
@@ -13,6 +13,9 @@ from doctor.rules.driver.signs import NO_ANSWER, cuinit, no_libcuda
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
 from doctor.rules.registry import found, rule
 from doctor.shell import Export, run
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 
 @rule(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from doctor import validated
-from doctor.case import Case
 from doctor.facts import Absent, DriverVersion, Fact, Kernel, KernelModule, Symptom
 from doctor.findings import Finding, Step, manual, shell
 from doctor.remedies import commands, driver
@@ -13,6 +13,9 @@ from doctor.rules.driver.signs import all_reserved, cuinit, no_libcuda
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
 from doctor.rules.registry import found, rule
 from doctor.shell import piped, run
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 
 @rule(
@@ -55,7 +58,7 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
         return
     if all_reserved(case):
         return
-    if facts.kind == "report" and facts.has("wants-no-gpu") and not (case.gpus or case.driver):
+    if facts.kind == "report" and case.stated_absent("gpu") and not case.driver:
         return  # the reporter has no GPU, so no module is missing
     # messages of the host, wherever the text was written
     host = facts.symptoms("host-driver-down", "kernel-module-missing", "module-not-listed")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-from doctor.case import Case
 from doctor.facts import Absent, CudaCallFailed, EnvironmentKind, Fact, Gpu, LibraryNotLoaded, LibraryWanted
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 NVML = "libnvidia-ml.so.1"
 """SONAME of the NVIDIA Management Library, which comes with the driver."""

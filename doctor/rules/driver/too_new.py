@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from doctor.case import Case
 from doctor.facts import DriverVersion, Gpu
 from doctor.findings import Finding
 from doctor.remedies import commands
 from doctor.rules.gpu.registered import registered
 from doctor.rules.registry import found, rule
 from doctor.shell import run
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 
 @rule(

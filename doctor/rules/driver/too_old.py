@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor import validated
-from doctor.case import Case
 from doctor.facts import PROSE, DriverVersion
 from doctor.findings import Finding, Step, manual
 from doctor.remedies import commands
@@ -18,6 +17,7 @@ from doctor.tables.versions import driver_at_least
 
 if TYPE_CHECKING:
     from doctor import compat
+    from doctor.case import Case
     from doctor.tables import DriverFloor
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from doctor.case import Case
 from doctor.facts import (
     Absent,
     CudaCallFailed,
@@ -23,6 +22,9 @@ from doctor.rules.gpu.makers import only_another_makers
 from doctor.rules.gpu.registered import registered
 from doctor.rules.registry import found, rule
 from doctor.shell import piped, run
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 
 @rule(
@@ -234,10 +236,11 @@ def sign(case: Case) -> Reason | None:
             [other, *signs[:3]],
             "likely",
         )
-    if facts.has("wants-no-gpu") and signs:
+    stated = case.stated_absent("gpu")
+    if stated and signs:
         return Reason(
             "The report says that there is no GPU, and the messages fit that.",
-            [*facts.symptoms("wants-no-gpu"), *signs[:2]],
+            [*stated[:1], *signs[:2]],
             "likely",
         )
     if facts.has("directml-no-adapter"):

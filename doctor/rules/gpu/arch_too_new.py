@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from doctor.case import Case
 from doctor.facts import Gpu, Prose
 from doctor.findings import Finding, manual
 from doctor.remedies import commands, cures
@@ -14,6 +14,9 @@ from doctor.rules.gpu.capability import code_answer, minor
 from doctor.rules.gpu.registered import registered
 from doctor.rules.libraries.cudnn import dropped_gpu
 from doctor.rules.registry import found, rule
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 _ELEVEN_ON = r"(?:cudart64_|libcudart\.so\.|(?:cublas|cublasLt|cusparse)(?:64_|\.so\.))(1[1-9])"
 """The CUDA major version in the names of CUDA's libraries, from CUDA 11 on."""
@@ -297,10 +300,12 @@ def gpu_arch_too_new(case: Case) -> Iterator[Finding]:
         and newest[0] > highest[0]
         and not works
     ):
+        answer = code_answer(case, f"{newest[0]}.{newest[1]}")
         yield found(
             "gpu-arch-too-new",
             f"The newest code in this build is for compute capability {highest[0]}.{highest[1]}, and the"
-            f" card in the report has {newest[0]}.{newest[1]}; nothing else here shows a fault.",
+            f" card in the report has {newest[0]}.{newest[1]}"
+            + (f": {answer.reason}." if answer is not None and answer.verdict != "yes" else "."),
             [
                 *(g for g in case.gpus if g.compute_capability and minor(g.compute_capability) == newest),
                 case.tensorflow,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from doctor.case import Case
 from doctor.facts import Fact, Gpu, LibraryLoaded
 from doctor.findings import Finding, shell
 from doctor.remedies import commands, cures
@@ -14,6 +14,9 @@ from doctor.rules.gpu.registered import registered
 from doctor.rules.registry import found, rule
 from doctor.shell import Export, Line
 from doctor.tables import TensorFlowRelease
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 LOWEST_OF_XLA = (3, 5)
 """The lowest compute capability that XLA accepts (kMinCudaComputeCapability,
@@ -178,9 +181,9 @@ def gpu_arch_too_old(case: Case) -> Iterator[Finding]:
         if image or facts.kind == "machine" or registered(case)
         else facts.symptoms("gpu-not-used", "gpu-list-empty", "uses-cpu")
     )
-    ancient = any((1, 0) <= minor(capability) < LOWEST_EVER for capability in case.capabilities)
+    ancient = any((1, 0) <= minor(capability) <= LOWEST_EVER for capability in case.capabilities)
     if ancient and not (image or complaint or registered(case) or case.not_loaded) and facts.kind == "report":
-        complaint = [*facts.symptoms("mentions-gpu")]  # no release ever supported such a card
+        complaint = [*facts.symptoms("mentions-gpu")]  # hardly any release ever supported such a card
     unsure = bool(complaint)
     if unsure:
         image = [*complaint[:2]]

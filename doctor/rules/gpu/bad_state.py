@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from doctor.case import Case
 from doctor.facts import CudaCallFailed, Fact, GpuProcess, Symptom
 from doctor.findings import Finding, manual, shell
 from doctor.remedies import commands
@@ -15,6 +15,9 @@ from doctor.rules.gpu.makers import only_another_makers
 from doctor.rules.gpu.registered import registered
 from doctor.rules.registry import found, rule
 from doctor.shell import run, sequence
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 EXPLAINED_CUINIT = frozenset(
     (

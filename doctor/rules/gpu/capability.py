@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doctor.case import Case
 from doctor.facts import Gpu
 from doctor.remedies.fitness import situation
 
 if TYPE_CHECKING:
     from doctor import compat
+    from doctor.case import Case
 
 
 def minor(capability: str) -> tuple[int, int]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from doctor.case import Case
+from typing import TYPE_CHECKING
+
 from doctor.facts import CudaCallFailed
 from doctor.findings import Finding, manual, python
 from doctor.remedies import commands
 from doctor.rules.registry import found
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 
 def forked(refusal: CudaCallFailed, case: Case) -> Finding:

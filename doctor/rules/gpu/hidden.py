@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from doctor.case import Case
 from doctor.case.visible_devices import hides
 from doctor.facts import CudaCallFailed, DeviceNode, DriverMismatch, EnvVar, Fact, Gpu, OtherGpu, Prose
 from doctor.findings import Finding, manual, shell
@@ -15,6 +15,9 @@ from doctor.rules.driver.signs import cuinit, gives_driver
 from doctor.rules.gpu.registered import registered
 from doctor.rules.registry import found, rule
 from doctor.shell import Literal, run
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 
 @rule(
@@ -133,7 +136,7 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
     # a driver installs where there is a GPU: NVIDIA's kernel module does not stay without one, nor Windows'
     bare = (
         error is not None
-        and (bool(case.gpus) or (facts.first(Prose) is not None and not facts.has("wants-no-gpu")))
+        and (bool(case.gpus) or (facts.first(Prose) is not None and not case.stated_absent("gpu")))
         and not broken
         and not facts.symptoms("kernel-driver-not-running", "smi-no-driver", "no-device-node")
         and not facts.of(OtherGpu)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from doctor.case import Case
+from typing import TYPE_CHECKING
+
 from doctor.facts import PROSE, OtherGpu
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 
 def only_another_makers(case: Case) -> bool:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from doctor import validated
-from doctor.case import Case
 from doctor.facts import Absent, CudaCallFailed, DeviceNode, EnvironmentKind, Fact, KernelModule
 from doctor.findings import Finding, manual, shell
 from doctor.remedies import containers
@@ -13,6 +13,9 @@ from doctor.rules.driver.signs import cuinit
 from doctor.rules.gpu.registered import registered
 from doctor.rules.registry import found, rule
 from doctor.shell import Literal, Path, run
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 
 @rule(

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from doctor.case import Case
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from doctor.case import Case
+
 
 NO_TENSORFLOW_GPU = ("device-not-found", "cuda-missing", "tf-cpu-only", "benign-messages")
 """Codes whose findings follow if the driver gives TensorFlow no GPU."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from doctor import validated
-from doctor.case import Case
 from doctor.facts import CudaCallFailed, Fact, Symptom
 from doctor.findings import Finding, manual, shell
 from doctor.rules.driver.signs import all_reserved
 from doctor.rules.registry import found, rule
 from doctor.shell import run
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 
 @rule(

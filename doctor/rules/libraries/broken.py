@@ -5,8 +5,8 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from doctor.case import Case
 from doctor.facts import LibraryFile, LibraryNotLoaded, Symptom
 from doctor.findings import Finding, Step, manual, shell
 from doctor.remedies import commands, cures, libraries
@@ -16,6 +16,9 @@ from doctor.rules.libraries.wanted import NO_GPU_SINCE, table_rows, unusable_fil
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.own_ops import own_ops
 from doctor.shell import Literal, Path, piped, run
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 
 @rule(

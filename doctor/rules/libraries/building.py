@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from doctor.case import Case
 from doctor.findings import Finding, Step, manual, shell
 from doctor.rules.registry import found
 from doctor.shell import Export, Path, piped, run
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 _OF = {"cuda": "the CUDA toolkit", "cudnn": "cuDNN", "nccl": "NCCL", "driver": "the driver's library"}
 

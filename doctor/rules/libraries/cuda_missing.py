@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from doctor.case import Case
 from doctor.facts import FORM, CudaCallFailed, CudnnVersion, LibraryNotLoaded, Noise
 from doctor.findings import Finding, manual, shell
 from doctor.remedies import commands, cures
@@ -14,6 +14,9 @@ from doctor.rules.libraries.building import building
 from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, table_rows, works, xla_gpu_note
 from doctor.rules.registry import found, rule
 from doctor.tables import dotted
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 
 def asked_for(case: Case) -> bool:
@@ -73,7 +76,7 @@ def cuda_missing(case: Case) -> Iterator[Finding]:
         return
     if facts.has("tensorboard-serving") and not facts.has("gpu-skipped", "gpu-not-used", "gpu-list-empty"):
         return
-    if facts.has("wants-no-gpu") and not asked_for(case):
+    if case.stated_absent("gpu") and not asked_for(case):
         return  # the reporter has no GPU, and the message says that it can be ignored then
     missing = gone(case)
     skipped = facts.symptoms("gpu-skipped")

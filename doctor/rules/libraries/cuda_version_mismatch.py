@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from doctor.case import Case
 from doctor.facts import (
     MEASURED,
     PROSE,
-    CudaCallFailed,
     CudaVersion,
-    DriverMismatch,
     Fact,
     LibraryFile,
     LibraryLoaded,
@@ -30,6 +27,7 @@ from doctor.shell import run
 from doctor.values import replace
 
 if TYPE_CHECKING:
+    from doctor.case import Case
     from doctor.tables import TensorFlowRelease
 
 
@@ -44,8 +42,6 @@ def installed_releases(case: Case) -> list[CudaVersion]:
     explains=("cuda-missing", "cudnn-missing", "library-path", *NO_GPU_SINCE),
     needs=(
         LibraryNotLoaded,
-        "cuda-version-unfit",
-        "cuda-version-blamed",
         "toolkit-refuses",
         *UNUSED,
         "dll-load-failed",
@@ -76,8 +72,7 @@ def cuda_version_mismatch(case: Case) -> Iterator[Finding]:
     if works(case):
         return
     if not missing:
-        findings = [*_stated_pair(case)]
-        yield from findings or _unfit(case)
+        yield from _stated_pair(case)
         return
     names = [lib.name for lib in missing]
     same, others = other_files(case, names)
@@ -134,10 +129,6 @@ def cuda_version_mismatch(case: Case) -> Iterator[Finding]:
     if not reasons and others:
         reasons += others[:3]
         said = f"{others[0].name} is on the disk"
-    blamed = case.facts.symptoms("cuda-version-blamed", "cuda-version-unfit")
-    if not reasons and blamed:
-        reasons += blamed[:1]
-        said = "the report says that another version of CUDA is installed"
     if not reasons:
         return
     wanted = case.wanted_cuda
@@ -165,11 +156,7 @@ def cuda_version_mismatch(case: Case) -> Iterator[Finding]:
             *case.facts.symptoms("gpu-skipped")[:1],
             *case.facts.symptoms("xla-gpu-listed")[:1],
         ],
-        confidence=(
-            "certain"
-            if reasons != blamed[:1] and min((_rank(r) for r in reasons), default=0) < PROSE
-            else "likely"
-        ),
+        confidence=("certain" if min((_rank(r) for r in reasons), default=0) < PROSE else "likely"),
         tables=table_rows(case, names),
         steps=cure.steps,
         verify=cure.lists_gpus(case),
@@ -241,36 +228,6 @@ def _stated_pair(case: Case) -> Iterator[Finding]:
         [case.tensorflow, cuda, signs[0]],
         confidence="likely",
         tables=builds[-1:],
-        steps=cure.steps,
-        verify=cure.lists_gpus(case),
-    )
-
-
-def _unfit(case: Case) -> Iterator[Finding]:
-    """The finding for a report without a log that says that the installed CUDA does not fit, or that another
-    CUDA helped."""
-    facts = case.facts
-    outright = facts.symptoms("cuda-version-unfit")
-    unfit = outright or (
-        []
-        if facts.of(DriverMismatch) or facts.has("compat-not-supported", "cuda-compat-path")
-        else facts.symptoms("cuda-version-blamed")
-    )
-    if (
-        facts.kind != "report"
-        or not unfit
-        or case.not_loaded
-        or facts.of(CudaCallFailed)
-        or facts.has("own-build")
-    ):
-        return
-    cure = matching(case)
-    yield found(
-        "cuda-version-mismatch",
-        "The report says that the original CUDA does not fit this TensorFlow, or that another CUDA solved the"
-        " problem.",
-        [*unfit[:2], *facts.symptoms(*UNUSED)[:1]],
-        confidence="likely" if outright or facts.has(*UNUSED) else "possible",
         steps=cure.steps,
         verify=cure.lists_gpus(case),
     )

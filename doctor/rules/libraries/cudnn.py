@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-from doctor.case import Case
 from doctor.compat import Answer
 from doctor.facts import CudnnMismatch, CudnnVersion, Gpu, Symptom
 from doctor.findings import manual, shell
 from doctor.remedies import cures
 from doctor.remedies.cure import Cure
 from doctor.shell import Literal, piped, run
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 IN_EVERY_CUDNN = ("cudnnCreate", "cudnnDestroy", "cudnnGetVersion", "cudnnSetStream")
 """Functions that every version of cuDNN has (cudnn.h); a library without them is not cuDNN."""

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from doctor.case import Case
 from doctor.facts import LibraryLoaded, LibraryNotLoaded
 from doctor.findings import Finding
 from doctor.rules.libraries.building import building
 from doctor.rules.libraries.cudnn import bring_cudnn, never_opened
 from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, table_rows, works, xla_gpu_note
 from doctor.rules.registry import found, rule
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 
 @rule(
@@ -22,7 +25,6 @@ from doctor.rules.registry import found, rule
         LibraryNotLoaded,
         "toolkit-part-missing",
         "cudnn-not-opened",
-        "cudnn-said-missing",
         "cudnn-symbol-missing",
     ),
 )
@@ -45,37 +47,21 @@ def cudnn_missing(case: Case) -> Iterator[Finding]:
     old = [*facts.symptoms("cudnn-not-opened"), *unopened]
     if (works(case) and not unopened) or gone(case):
         return
-    stated = facts.symptoms("cudnn-said-missing") if not case.not_loaded and not case.loaded else []
-    if not missing and not old and not stated:
+    if not missing and not old:
         return
     main = [lib for lib in missing if not re.search(r"cudnn_", lib.name)] or missing
     cure = bring_cudnn(case)
     yield found(
         "cudnn-missing",
-        (
-            f"{main[0].name if main else 'cuDNN'} cannot be loaded although the CUDA libraries can; the"
-            f" CUDA toolkit does not contain cuDNN."
-            if missing or old
-            else (
-                "The report says that cuDNN is missing; neither the CUDA toolkit nor an nvidia/cuda image"
-                " without `cudnn` in its tag contains it."
-            )
-        )
-        + xla_gpu_note(case),
+        f"{main[0].name if main else 'cuDNN'} cannot be loaded although the CUDA libraries can; the CUDA"
+        " toolkit does not contain cuDNN." + xla_gpu_note(case),
         [
             *main[:2],
             *old[:1],
-            *(stated[:2] if not missing else []),
             *facts.of(LibraryLoaded)[:1],
             *facts.symptoms("gpu-skipped")[:1],
         ],
-        confidence=(
-            "possible"
-            if not (missing or old)
-            else "certain"
-            if case.loaded or facts.has("gpu-skipped")
-            else "likely"
-        ),
+        confidence="certain" if case.loaded or facts.has("gpu-skipped") else "likely",
         tables=table_rows(case, [m.name for m in main]),
         steps=cure.steps,
         verify=cure.lists_gpus(case),

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from doctor.case import Case
 from doctor.facts import (
     MEASURED,
     CudaCallFailed,
@@ -20,13 +19,13 @@ from doctor.remedies import commands
 from doctor.remedies.cure import Later
 from doctor.rules.libraries.cudnn import bring_cudnn, cudnn_major, dropped_gpu, never_opened, wanted_major
 from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, other_files, table_rows, xla_gpu_note
-from doctor.rules.memory.signs import HANDLE_FAILURES, handle_signs, roomy_handle
+from doctor.rules.memory.signs import HANDLE_FAILURES, roomy_handle
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import likely_build
 from doctor.tables import dotted
 
 if TYPE_CHECKING:
-    pass
+    from doctor.case import Case
 
 
 @rule(
@@ -47,8 +46,6 @@ if TYPE_CHECKING:
         CudnnMismatch,
         LibraryNotLoaded,
         CudnnVersion,
-        "cudnn-version-blamed",
-        "cudnn-version-unfit",
         "cudnn-symbol-missing",
         "handle-memory",
         "autotuning-failed",
@@ -160,25 +157,6 @@ def cudnn_version_mismatch(case: Case) -> Iterator[Finding]:
         )
         return
     missing = case.missing("cudnn")
-    outright = facts.symptoms("cudnn-version-unfit")
-    blamed = [*outright, *facts.symptoms("cudnn-version-blamed")]
-    failing = [*handle_signs(case), *missing[:1]]
-    if (
-        blamed
-        and not gone(case)
-        and not stated
-        and (failing or outright or blamed[0].get("one") or facts.kind == "report")
-    ):
-        yield found(
-            "cudnn-version-mismatch",
-            "The report says that the original cuDNN does not fit, or that another cuDNN solved the problem.",
-            [*blamed[:2], *failing[:1]],
-            confidence="likely" if failing or outright else "possible",
-            tables=[build] if build else [],
-            steps=steps,
-            verify=verify,
-        )
-        return
     if not missing or gone(case):
         return
     wanted = cudnn_major(missing[0].name)

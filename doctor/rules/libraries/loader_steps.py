@@ -84,7 +84,10 @@ def _at_activation(prefix: str, folders: Sequence[str]) -> list[Step]:
 def pip_folders(case: Case) -> list[Step]:
     """Steps that make the loader search the folders into which pip installed NVIDIA's libraries, before any
     other folder."""
-    listed = "import glob, nvidia; print(':'.join(glob.glob(list(nvidia.__path__)[0] + '/*/lib')))"
+    # the package knows every folder that it lies in: a user's packages, Debian's dist-packages, a venv's
+    listed = (
+        "import glob, nvidia as n; print(':'.join(f for p in n.__path__ for f in glob.glob(p + '/*/lib')))"
+    )
     return [
         shell(
             piped(commands.pip(case, "list"), run("grep", "nvidia")),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from doctor.case import Case
 from doctor.facts import (
     FORM,
     PROSE,
@@ -29,6 +29,9 @@ from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, other_files, table
 from doctor.rules.registry import found, rule
 from doctor.tables import dotted
 from doctor.values import replace
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 
 def mentions_path(case: Case) -> list[Fact]:
@@ -109,7 +112,8 @@ def library_path(case: Case) -> Iterator[Finding]:
         and (facts.kind == "report" or ({f.name for f in same} >= set(names) and set(names) <= set(missed)))
     ):
         listed = case.extra_listed(build)
-        stated = facts.has("and-cuda-installed") or listed is True
+        # on a machine the files themselves were found
+        stated = facts.kind == "machine" or facts.has("and-cuda-installed") or listed is True
         # what fails is what RUNPATH leaves out, all of it and nothing else; a single library is missing for
         # itself
         exactly = not names or {
@@ -120,6 +124,8 @@ def library_path(case: Case) -> Iterator[Finding]:
         unsaid = facts.kind == "report" and dotted(build.version) < (2, 21) and not facts.has("cudart-stub")
         if listed is False and facts.kind == "report" and not facts.has("and-cuda-installed"):
             unsaid = False  # the list shows that they are not installed
+        if case.cudnn is not None and build.cudnn and dotted(case.cudnn.version)[0] != dotted(build.cudnn)[0]:
+            unsaid = False  # a cuDNN of another major version explains it without pip's libraries
         if exactly and (stated or unsaid):
             yield found(
                 "library-path",
@@ -204,19 +210,13 @@ def library_path(case: Case) -> Iterator[Finding]:
         for v in fits
     )
     suggested = [
-        s
-        for s in facts.symptoms("path-suggested")
-        if s.get("helped") or any(_soon_after(s, error) for error in errors)
+        s for s in facts.symptoms("path-suggested") if any(_soon_after(s, error) for error in errors)
     ]
-    if (
-        suggested
-        and not against
-        and not facts.has("cuda-version-blamed", "cuda-version-unfit", "cudnn-version-blamed")
-    ):
+    if suggested and not against:
         yield found(
             "library-path",
-            "In the report, adding the libraries' folder to the loader's path helped, or is the advice"
-            " right after the error.",
+            "In the report, the advice right after the error is to add the libraries' folder to the loader's"
+            " path.",
             [*errors[:3], *suggested[:1], *fits[:1]],
             confidence="likely",
             tables=table_rows(case, names),
@@ -296,17 +296,13 @@ def _folders(case: Case, names: Sequence[str]) -> list[str]:
 
 
 def _suggested(case: Case) -> Iterator[Finding]:
-    """The finding for a report that contains no log, but says that a folder added to the loader's path
-    helped, or that pip installed the libraries."""
+    """The finding for a report that contains no log, but says that pip installed the libraries."""
     facts = case.facts
-    suggested = [s for s in facts.symptoms("path-suggested") if s.get("helped")]
+    suggested = []
     if case.tensorflow is None and facts.has(
         "gpu-not-used", "gpu-list-empty"
     ):  # two releases do not find pip's libraries
-        suggested += facts.symptoms("and-cuda-installed")
-    versions = facts.has(
-        "cuda-version-unfit", "cuda-version-blamed", "cudnn-version-unfit", "cudnn-version-blamed"
-    )
+        suggested = facts.symptoms("and-cuda-installed")
     opened = any(
         case.component(lib.name) == "cuda" for lib in facts.of(LibraryLoaded)
     )  # the report shows the state after the solution
@@ -314,10 +310,10 @@ def _suggested(case: Case) -> Iterator[Finding]:
         opened
         or case.not_loaded
         or facts.of(CudaCallFailed)
-        or facts.has("cudnn-said-missing", "own-build")
+        or facts.has("own-build")
         or mismatched_pair(case)
     )
-    if facts.kind != "report" or not suggested or versions or otherwise:
+    if facts.kind != "report" or not suggested or otherwise:
         return
     yield found(
         "library-path",

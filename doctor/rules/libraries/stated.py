@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from doctor.case import Case
+from typing import TYPE_CHECKING
+
 from doctor.facts import PROSE, CudaCallFailed, Symptom
 from doctor.rules.libraries.toolkit import contains
 from doctor.tables import dotted
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 UNUSED = ("gpu-not-used", "gpu-list-empty", "uses-cpu", "gpu-not-found", "gpu-skipped")
 """Symptoms that show that the GPU is not used, but not why."""

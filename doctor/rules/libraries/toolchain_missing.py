@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from doctor.case import Case
 from doctor.findings import Finding, Step, manual, shell
 from doctor.remedies import commands
 from doctor.rules.registry import found, rule
 from doctor.shell import Export, Joined, Literal, Output, Path, run
 from doctor.tables import dotted
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 
 @rule(
@@ -70,18 +73,15 @@ def xla_toolchain_missing(case: Case) -> Iterator[Finding]:
     cuda = (
         case.build.cuda if case.build and case.build.cuda else case.cuda.version if case.cuda else ""
     ) or ""
-    major = cuda.split(".")[0]
+    major, minor = cuda.split(".")[0], ".".join(cuda.split(".")[:2])
+    known = [row.first_cuda for c in case.capabilities if (row := case.tables.architecture(c))]
+    first = max((cuda for cuda in known if cuda), key=dotted, default="0")  # whose ptxas knows the GPUs
+    outdated = bool(old) or facts.has("ptxas-failed")
     steps: list[Step] = []
-    site = commands.run_python(case, "import site; print(site.getsitepackages()[0])")
+    folder = commands.run_python(case, "import nvidia.cuda_nvcc as nvcc; print(nvcc.__path__[0])")
     elsewhere = absent[0].get("elsewhere") if absent else ""
     if elsewhere:
-        steps.append(
-            shell(
-                Export("XLA_FLAGS", Joined(("--xla_gpu_cuda_data_dir=", Path(elsewhere)))),
-                "tells XLA where they are",
-                platform="linux",
-            )
-        )
+        steps.append(_pointed_at(case, Path(elsewhere)))
     elif case.platform == "windows":
         steps.append(
             manual(
@@ -91,41 +91,30 @@ def xla_toolchain_missing(case: Case) -> Iterator[Finding]:
             )
         )
     elif "conda" in case.environments:
-        version = (
-            max(".".join(cuda.split(".")[:2]), "11.3", key=dotted) if cuda else ""
-        )  # the channel begins with 11.3
+        version = max(minor, first, "11.3", key=dotted) if cuda else ""  # the channel begins with 11.3
         steps.append(
             shell(
                 run("conda", "install", "-c", "nvidia", f"cuda-nvcc{'=' + version if version else ''}"),
-                "ptxas and libdevice of the CUDA in use",
+                f"ptxas and libdevice{' of CUDA ' + version if version else ''}",
             )
         )
-        steps.append(
-            shell(
-                Literal('export XLA_FLAGS="--xla_gpu_cuda_data_dir=$CONDA_PREFIX"'),
-                "tells XLA where they are",
-                platform="linux",
-            )
-        )
+        steps.append(_pointed_at(case, Literal("$CONDA_PREFIX")))
     elif major in ("11", "12"):
-        steps.append(
-            shell(
-                commands.pip(case, "install", f"nvidia-cuda-nvcc-cu{major}"),
-                "ptxas and libdevice of the CUDA in use",
-            )
-        )
-        steps.append(
-            shell(
-                Export("XLA_FLAGS", Joined(("--xla_gpu_cuda_data_dir=", Output(site), "/nvidia/cuda_nvcc"))),
-                "tells XLA where they are",
-                platform="linux",
-            )
-        )
+        newest = dotted(first) > dotted(minor) or outdated
+        wanted = _nvcc(case, major, minor, newest=newest)
+        why = f"ptxas and libdevice, {f'the newest of CUDA {major}' if newest else 'of the CUDA in use'}"
+        steps.append(shell(commands.pip(case, "install", wanted), why))
+        steps.append(_pointed_at(case, Output(folder)))
     else:
+        which = (
+            f"of CUDA {first} or newer"
+            if outdated and first != "0"
+            else "of the CUDA that TensorFlow was built for"
+        )
         steps.append(
             manual(
-                "Install the CUDA toolkit's compiler package (nvcc) in the version that TensorFlow was built"
-                " for, and set XLA_FLAGS=--xla_gpu_cuda_data_dir=FOLDER to the toolkit's folder"
+                f"Install the CUDA toolkit's compiler package (nvcc) {which}, and set"
+                " XLA_FLAGS=--xla_gpu_cuda_data_dir=FOLDER to the toolkit's folder"
             )
         )
     said = absent[0].get("lacks").replace(" ", " and ") if absent and not (hard or old or jit) else ""
@@ -153,3 +142,21 @@ def xla_toolchain_missing(case: Case) -> Iterator[Finding]:
             "import tensorflow as tf; print(tf.function(lambda x: x * 2, jit_compile=True)(tf.ones([2])))",
         ),
     )
+
+
+def _nvcc(case: Case, major: str, minor: str, *, newest: bool) -> str:
+    """The requirement for pip's compiler: what the release's own extra asks for, or else one of the CUDA in
+    use, because XLA compiles one kernel after the other with a ptxas that is newer than the driver. newest:
+    the GPU, or a ptxas that is there and fails, calls for a newer one."""
+    package = f"nvidia-cuda-nvcc-cu{major}"
+    own = case.build.extras.get("and-cuda", {}).get(package) if case.build is not None else None
+    there = any(wheel.version.startswith(f"{minor}.") for wheel in case.tables.nvidia_wheels(package))
+    return package if newest else f"{package}{own or (f'=={minor}.*' if there else '')}"
+
+
+def _pointed_at(case: Case, folder: Literal | Path | Output) -> Step:
+    """The step that names the tools' folder to XLA, beside the flags that are set already."""
+    flags = case.env.get("XLA_FLAGS")
+    others = (Literal("$XLA_FLAGS "),) if flags is not None and flags.value.strip() else ()
+    value = Joined((*others, "--xla_gpu_cuda_data_dir=", folder))
+    return shell(Export("XLA_FLAGS", value), "tells XLA where they are", platform="linux")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-from doctor.case import Case
 from doctor.tables import dotted
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 
 def window(case: Case, names: list[str]) -> tuple[tuple[int, ...], tuple[int, ...]] | None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-from doctor.case import Case
 from doctor.facts import LibraryFile, LibraryNotLoaded
 from doctor.rules.gpu.registered import registered
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 NO_GPU_SINCE = ("device-not-found", "tf-cpu-only", "benign-messages", "xla-toolchain-missing")
 """Codes whose findings follow if TensorFlow skips the GPU because a library is missing."""

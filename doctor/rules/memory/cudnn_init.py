@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from doctor.case import Case
-from doctor.facts import CudaCallFailed, CudnnMismatch, DriverVersion, Symptom
+from doctor.facts import CudnnMismatch, DriverVersion
 from doctor.findings import Finding, Step, manual, python, shell
 from doctor.remedies import code, commands
 from doctor.rules.memory.signs import (
@@ -20,12 +20,15 @@ from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import likely_build, version_of
 from doctor.shell import run
 
+if TYPE_CHECKING:
+    from doctor.case import Case
+
 
 @rule(
     "cudnn-init-oom",
     "cuDNN or cuBLAS cannot start because TensorFlow took nearly all GPU memory first",
     explains=("ptx-jit-or-kernel-crash", "known-release-bug"),
-    needs=(*HANDLE_FAILURES, "cudnn-status-said", "growth-suggested"),
+    needs=(*HANDLE_FAILURES, "cudnn-status-said"),
 )
 def cudnn_init_oom(case: Case) -> Iterator[Finding]:
     """cuDNN or cuBLAS cannot create its handle, because TensorFlow took nearly all GPU memory first.
@@ -48,12 +51,10 @@ def cudnn_init_oom(case: Case) -> Iterator[Finding]:
     facts = case.facts
     signs = handle_signs(case)
     bare = (
-        not signs
-        and not case.not_loaded
-        and not facts.has("illegal-address", "launch-failed", "tensor-oom", "cudnn-said-missing")
+        not signs and not case.not_loaded and not facts.has("illegal-address", "launch-failed", "tensor-oom")
     )
     if bare:
-        signs = facts.symptoms("cudnn-status-said") or _cured(case)
+        signs = facts.symptoms("cudnn-status-said")
     if not signs or facts.of(CudnnMismatch) or roomy_handle(case) is not None or failed_routines(case):
         return
     statuses = {s.get("status").rsplit("CUDNN_STATUS_", 1)[-1] for s in signs if s.get("status")}
@@ -123,15 +124,3 @@ def cudnn_init_oom(case: Case) -> Iterator[Finding]:
         steps=steps,
         verify=commands.convolution(case),
     )
-
-
-def _cured(case: Case) -> list[Symptom]:
-    """Statements that memory growth helped, if no message shows the cause; else none."""
-    facts = case.facts
-    if (
-        facts.of(CudaCallFailed)
-        or case.not_loaded
-        or facts.has("oom-said", "other-process", "memory-grows", "config-conflict", "resource-exhausted")
-    ):
-        return []
-    return facts.symptoms("growth-suggested")

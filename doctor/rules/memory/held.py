@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from doctor.case import Case
-from doctor.facts import CudaCallFailed, Fact, GpuMemory, GpuProcess, GpuRegistered
-from doctor.findings import Finding, manual, python, shell
+from doctor import validated
+from doctor.facts import CudaCallFailed, Fact, Gpu, GpuMemory, GpuProcess, GpuRegistered
+from doctor.findings import Finding, Step, manual, python, shell
 from doctor.remedies import code
+from doctor.rules.gpu.capability import code_answer
 from doctor.rules.memory.signs import handle_signs, retried_allocations
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import version_of
 from doctor.shell import Export, run
+
+if TYPE_CHECKING:
+    from doctor.case import Case
+
+VARIABLE = "CUDA_VISIBLE_DEVICES"
 
 
 def held_before(case: Case) -> list[Fact]:
     """Signs that the GPU was nearly full before this process took anything."""
     facts = case.facts
     signs: list[Fact] = []
-    for memory in facts.of(GpuMemory):
+    for memory in _in_use(case):
         if (
             memory.total_mib
             and memory.free_mib is not None
@@ -44,6 +51,53 @@ def held_before(case: Case) -> list[Fact]:
         if call.call in ("cudaSetDevice", "cudaGetDevice") and call.error == "out of memory":
             signs.append(call)
     return signs
+
+
+def _in_use(case: Case) -> list[GpuMemory]:
+    """The memory of the GPUs that a program can use; on a machine only those that libcuda lists. What is free
+    on a divided GPU is not what is free in one of its instances."""
+    facts = case.facts
+    found = facts.of(GpuMemory)
+    if facts.kind != "machine":
+        return found
+    divided = {s.get("gpu") for s in facts.symptoms("mig-enabled")}
+    buses = {bus for s in facts.symptoms("cuda-devices") for bus in s.get("buses").split()}
+    shown = {gpu.index for gpu in case.gpus if gpu.bus_id in buses}
+    return [m for m in found if str(m.index) not in divided and (m.index in shown or not shown)]
+
+
+def _full(memory: GpuMemory) -> bool:
+    total, used = memory.total_mib, memory.used_mib
+    return bool(total) and used is not None and used > 0.8 * (total or 0)
+
+
+def _other_gpu(case: Case) -> list[Step]:
+    """The step that chooses another GPU; on a machine one whose memory is free, if there is one."""
+    facts = case.facts
+    if facts.kind != "machine":
+        return [shell(Export(VARIABLE, "1"), "uses the second GPU, if there is one and it is free")]
+    chosen = VARIABLE in case.env or "slurm" in case.environments  # others may have been given to others
+    uuids = {gpu.index: validated.gpu(gpu.uuid or "") for gpu in case.gpus if not _without_code(case, gpu)}
+    for memory in _in_use(case) if chosen else facts.of(GpuMemory):
+        uuid = uuids.get(memory.index)
+        if uuid and memory.used_mib is not None and not _full(memory):
+            return [shell(Export(VARIABLE, uuid), f"or use GPU {memory.index}, which is free")]
+    return []
+
+
+def _without_code(case: Case, gpu: Gpu) -> bool:
+    answer = code_answer(case, gpu.compute_capability) if gpu.compute_capability else None
+    return answer is not None and answer.verdict == "no"
+
+
+def _where_they_show(case: Case) -> str:
+    """Where nvidia-smi lists no process of others: a container has its own process numbers, and WSL's NVML
+    cannot ask for processes (NVIDIA, CUDA on WSL User Guide, Known Limitations)."""
+    if case.facts.kind == "machine" and case.container:
+        return "; run it on the host: inside a container it lists none of other containers"
+    if case.facts.kind == "machine" and case.platform == "wsl":
+        return "; WSL lists none of Windows: look into the Task Manager as well"
+    return ""
 
 
 def typical_memory(name: str | None) -> int:
@@ -113,10 +167,16 @@ def gpu_memory_held(case: Case) -> Iterator[Finding]:
         or facts.has("tensor-oom", "resource-exhausted", "bfc-out-of-memory", "dst-not-initialized")
     )
     processes = [p for p in facts.of(GpuProcess) if (p.memory_mib or 0) >= 500]
-    full = [
-        m
-        for m in facts.of(GpuMemory)
-        if m.used_mib is not None and m.total_mib and m.used_mib > 0.8 * m.total_mib
+    full = [memory for memory in _in_use(case) if _full(memory)]
+    # a container, WSL and Windows list no process of others, or no amounts: full memory is proof without
+    # them, unless it may be that of the notebook in which this check runs
+    callers = [pid for s in facts.symptoms("caller-uses-gpu") for pid in s.get("pids").split()]
+    holders = [
+        p
+        for p in facts.of(GpuProcess)
+        if p.index in {m.index for m in full}
+        and (p.memory_mib is None or p in processes)
+        and str(p.pid) not in callers
     ]
     evidence: list[Fact] = []
     confidence = "likely"
@@ -133,7 +193,7 @@ def gpu_memory_held(case: Case) -> Iterator[Finding]:
     elif (
         refused
         and max(int(s.get("mib", "0") or 0) for s in refused) < 512
-        and not facts.has("tensor-oom", "bfc-out-of-memory", "size-stated")
+        and not facts.has("tensor-oom", "bfc-out-of-memory")
         and not [r for r in facts.of(GpuRegistered) if (r.memory_mib or 0) > 2048]
     ):
         evidence = [*refused[:2]]
@@ -144,8 +204,8 @@ def gpu_memory_held(case: Case) -> Iterator[Finding]:
         evidence, confidence = [*said[:1], *facts.symptoms("oom-said")[:1]], "possible"
     elif any(s.get("held") for s in said) and not facts.has("tensor-oom", "memory-grows"):
         evidence, confidence = [*[s for s in said if s.get("held")][:1]], "possible"
-    elif facts.kind == "machine" and full and processes:
-        evidence = [*full[:1], *processes[:3]]
+    elif facts.kind == "machine" and full and (holders or not callers):
+        evidence = [*full[:2], *holders[:2]]
     elif full and (said or facts.has("process-died")) and facts.kind == "report":
         evidence = [*full[:1], *said[:1]]
     elif facts.has("listing-of-users") and (oom or said):
@@ -153,7 +213,7 @@ def gpu_memory_held(case: Case) -> Iterator[Finding]:
     elif (
         (refused or oom)
         and not retried_allocations(case)
-        and not facts.has("tensor-oom", "resource-exhausted", "memory-grows", "size-stated")
+        and not facts.has("tensor-oom", "resource-exhausted", "memory-grows")
         and not handle_signs(case)
     ):
         evidence, confidence = [*refused[:1], *oom[:1]], "likely" if len(refused) > 1 else "possible"
@@ -162,31 +222,24 @@ def gpu_memory_held(case: Case) -> Iterator[Finding]:
     limited = facts.symptoms("fraction-set", "limit-set")
     if limited and not any(isinstance(h, (GpuMemory, CudaCallFailed)) for h in held) and not processes:
         return
-    version = version_of(case)
+    machine = facts.kind == "machine"
+    numbers = [str(m.index) for m in full] if machine and len(case.gpus) > 1 else []
+    owner = f"memory of GPU{'s' * (len(numbers) > 1)} {' and '.join(numbers)}" if numbers else "GPU's memory"
     yield found(
         "gpu-memory-held",
-        "The GPU's memory was in use before this program requested any: another job, an open notebook"
+        f"The {owner} was in use before this program requested any: another job, an open notebook"
         " kernel or a dead process holds it.",
         [*evidence, *refused[:1], *oom[:1], *said[:1]],
-        severity="error" if trouble or facts.kind == "report" else "warning",
+        severity="error" if trouble or not machine else "warning",
         confidence=confidence,
         steps=[
-            shell(run("nvidia-smi"), "shows which processes hold the memory"),
+            shell(run("nvidia-smi"), f"shows which processes hold the memory{_where_they_show(case)}"),
             manual(
                 "End your own processes that hold it (shut down old notebook kernels); ask the owners of"
-                " others, or use another GPU"
+                f" others{'' if machine else ', or use another GPU'}"
             ),
-            *(
-                [
-                    shell(
-                        Export("CUDA_VISIBLE_DEVICES", "1"),
-                        "uses the second GPU, if there is one and it is free",
-                    )
-                ]
-                if facts.kind == "report" or len(case.gpus) > 1
-                else ()
-            ),
-            python(code.memory_growth(version), "so that several jobs fit on one GPU"),
+            *_other_gpu(case),
+            python(code.memory_growth(version_of(case)), "so that several jobs fit on one GPU"),
         ],
         verify=run("nvidia-smi"),
     )

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from doctor.case import Case
 from doctor.facts import Noise
 from doctor.findings import Finding, manual, shell
 from doctor.rules.registry import found, rule
 from doctor.shell import piped, run, sequence
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 
 @rule(

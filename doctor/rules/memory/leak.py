@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from doctor.case import Case
-from doctor.facts import CudaCallFailed
 from doctor.findings import Finding, manual, python
 from doctor.remedies import code
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import version_of
 from doctor.shell import piped, run
 
+if TYPE_CHECKING:
+    from doctor.case import Case
+
 
 @rule(
     "memory-leak",
     "Memory grows in one process until it fails",
     explains=("model-oom", "cudnn-init-oom", "gpu-memory-held"),
-    needs=("memory-grows", "memory-kept"),
+    needs=("memory-grows",),
 )
 def memory_leak(case: Case) -> Iterator[Finding]:
     """Memory grows over epochs, folds or models in one process until it fails.
@@ -45,8 +47,7 @@ def memory_leak(case: Case) -> Iterator[Finding]:
         "bfc-out-of-memory",
         "oom-said",
     )
-    kept = facts.symptoms("memory-kept")
-    if not grows and (not kept or facts.of(CudaCallFailed) or facts.has("other-process")):
+    if not grows:
         return
     host = any(re.search(r"\bRAM\b", s.source.text) for s in grows) and not any(
         re.search(r"\bVRAM\b|GPU(?:'s)? memory", s.source.text) for s in grows
@@ -58,16 +59,11 @@ def memory_leak(case: Case) -> Iterator[Finding]:
     )
     yield found(
         "memory-leak",
-        (
-            "The report says that memory grows while the program runs: the program still holds memory of"
-            " earlier steps, folds or models."
-            if grows
-            else "The report says that TensorFlow does not release memory: TensorFlow keeps its memory"
-            " until the process ends."
-        ),
-        [*(grows or kept)[:2], *trouble[:2]],
+        "The report says that memory grows while the program runs: the program still holds memory of earlier"
+        " steps, folds or models.",
+        [*grows[:2], *trouble[:2]],
         severity="error" if trouble else "warning",
-        confidence="likely" if trouble and grows else "possible",
+        confidence="likely" if trouble else "possible",
         steps=[
             python(code.clear_session(version_of(case)), "releases the graphs of earlier models"),
             manual(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from doctor.case import Case
 from doctor.facts import Fact, GpuRegistered
 from doctor.findings import Finding, manual, python
 from doctor.remedies import code
@@ -12,6 +12,9 @@ from doctor.rules.memory.signs import handle_signs
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import version_of
 from doctor.shell import run
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 
 @rule(

@@ -5,14 +5,17 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from doctor.case import Case
 from doctor.facts import Prose, Symptom
 from doctor.findings import Finding, manual, shell
 from doctor.rules.memory.signs import handle_signs
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import version_of
 from doctor.shell import run
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 OTHERWISE = (
     "other-process",
@@ -46,9 +49,7 @@ _OOM = (
         "dst-not-initialized",
         "bfc-out-of-memory",
         "allocator-stats",
-        "batch-size-blamed",
         "oom-said",
-        "size-stated",
     ),
 )
 def model_oom(case: Case) -> Iterator[Finding]:
@@ -75,24 +76,13 @@ def model_oom(case: Case) -> Iterator[Finding]:
     if facts.has("cpu-oom") and not oom:
         return
     stats = facts.symptoms("allocator-stats")
-    smaller = (
-        []
-        if handle_signs(case) or facts.has("other-process", "host-memory-said")
-        else facts.symptoms("batch-size-blamed", "size-stated")
-    )
-    said = facts.symptoms("cuda-out-of-memory", "oom-said") if smaller else []
-    alone = not (said or handle_signs(case) or facts.has(*OTHERWISE)) and facts.has("mentions-gpu")
+    alone = not (handle_signs(case) or facts.has(*OTHERWISE)) and facts.has("mentions-gpu")
     only = [
         s
         for s in facts.symptoms("oom-said")
         if alone and re.search(_OOM, s.source.text, re.IGNORECASE) and "pytorch" not in s.source.text.lower()
     ]
-    only += (
-        []
-        if handle_signs(case) or facts.has(*OTHERWISE, "cuda-out-of-memory")
-        else facts.symptoms("size-stated")
-    )
-    if not (oom or exhausted or failed or dst or stats or said or only):
+    if not (oom or exhausted or failed or dst or stats or only):
         return
     if exhausted and not (oom or failed or dst) and facts.has("cuda-out-of-memory") and handle_signs(case):
         return
@@ -125,8 +115,7 @@ def model_oom(case: Case) -> Iterator[Finding]:
     )
     held = shell(
         run("nvidia-smi"),
-        "if memory is in use before the program starts, another process holds it: tfgpu-doctor code"
-        " gpu-memory-held",
+        "if memory is in use before the program starts, another process holds it (gpu-memory-held)",
     )
     yield found(
         "model-oom",
@@ -137,7 +126,6 @@ def model_oom(case: Case) -> Iterator[Finding]:
             *exhausted[:1],
             *dst[:1],
             *stats[:1],
-            *(said[:1] + smaller[:1] if said else []),
             *only[:1],
         ],
         confidence=(

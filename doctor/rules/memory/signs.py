@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from doctor.case import Case
 from doctor.facts import Symptom
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 HANDLE_FAILURES = (
     "cudnn-handle-failed",
@@ -93,7 +96,6 @@ def failed_routines(case: Case) -> list[Symptom]:
         "resource-exhausted",
         "bfc-out-of-memory",
         "oom-said",
-        "growth-suggested",
         "other-process",
     )
     return [] if others or short else ran

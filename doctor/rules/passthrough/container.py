@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from doctor import validated
-from doctor.case import Case
 from doctor.facts import (
     Absent,
     CudaCallFailed,
@@ -21,6 +21,9 @@ from doctor.rules.driver.signs import cuinit, gives_driver, no_driver_signs, no_
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
 from doctor.rules.registry import found, rule
 from doctor.shell import run
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 NONE_SEEN = ("no-known-devices", "gpu-list-empty", "gpu-not-found", "cpu-only-listed", "gpu-not-used")
 """Symptoms of a TensorFlow that sees no GPU."""

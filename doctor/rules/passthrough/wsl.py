@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from doctor.case import Case
 from doctor.facts import Absent, CudaCallFailed, LibraryNotLoaded
 from doctor.findings import Finding, shell
 from doctor.remedies import commands
@@ -13,6 +13,9 @@ from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
 from doctor.rules.registry import found, rule
 from doctor.shell import run
 from doctor.tables import dotted
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 LINUX_DRIVER = (
     "^(libcuda1|nvidia-(compute-utils|dkms|driver|firmware|headless|kernel|open|smi|utils)(-.*)?"

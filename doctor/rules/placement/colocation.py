@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from doctor.case import Case
+from typing import TYPE_CHECKING
+
 from doctor.facts import Symptom
 from doctor.rules.gpu.registered import registered
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 
 def colocated(case: Case) -> tuple[list[Symptom], str]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from doctor.case import Case
 from doctor.facts import Symptom
 from doctor.findings import Finding, manual, python, shell
 from doctor.remedies import code, commands
@@ -12,6 +12,9 @@ from doctor.rules.placement.colocation import colocated
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import version_of
 from doctor.shell import Export, run
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 
 @rule(
@@ -49,9 +52,12 @@ def device_not_found(case: Case) -> Iterator[Finding]:
     signs: list[Symptom] = facts.symptoms(
         "device-unknown", "invalid-ordinal", "gpu-index-error", "gpu-not-found", "gpu-op-without-gpu"
     )
-    # CUDA also reports an existing card as invalid to the second process that uses it
-    if facts.has("exclusive-mode"):
-        signs = [s for s in signs if s.kind != "invalid-ordinal"]
+    # CUDA also reports an existing card as invalid to the second process that uses it; cuInit takes no number
+    signs = [
+        s
+        for s in signs
+        if s.kind != "invalid-ordinal" or not (facts.has("exclusive-mode") or "cuInit" in s.source.text)
+    ]
     skipped, gpus = colocated(case)
     if gpus == "XLA":
         signs = [*signs, *facts.symptoms("colocation-failed")[:1], *skipped[:1]]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from doctor.case import Case
 from doctor.findings import Finding, manual, python, shell
 from doctor.remedies import code, commands
 from doctor.rules.placement.colocation import colocated
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import version_of
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 
 @rule(

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from doctor.case import Case
 from doctor.facts import CudaCallFailed, EnvVar, GpuRegistered
 from doctor.findings import Finding, manual
 from doctor.rules.registry import found, rule
 from doctor.shell import run
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 
 @rule(

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from doctor.case import Case
 from doctor.findings import Finding, manual, python
 from doctor.remedies import code, commands
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import version_of
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 
 @rule(
@@ -61,14 +64,23 @@ def gpu_config_conflict(case: Case) -> Iterator[Finding]:
         return
     misspelt = facts.symptoms("variable-misspelt")
     if misspelt and not conflict and case.env.get("CUDA_VISIBLE_DEVICES") is None:
+        name, machine = misspelt[0].get("name"), facts.kind == "machine"
         yield found(
             "gpu-config-conflict",
-            f"CUDA reads the variable CUDA_VISIBLE_DEVICES. {misspelt[0].get('name')} is a different name,"
+            f"CUDA reads the variable CUDA_VISIBLE_DEVICES. {name} is a different name,"
             f" so setting it does nothing.",
             misspelt[:2],
             title="The variable that chooses the GPUs is misspelt",
+            severity="warning" if machine else "",  # the GPUs work, though not the chosen ones alone
             confidence="likely",
-            steps=[manual("Write CUDA_VISIBLE_DEVICES, before the program imports TensorFlow")],
+            steps=[
+                manual(
+                    f"Write CUDA_VISIBLE_DEVICES in place of {name} where it is set, and start the program"
+                    " anew"
+                    if machine
+                    else "Write CUDA_VISIBLE_DEVICES, before the program imports TensorFlow"
+                )
+            ],
             verify=commands.list_gpus(case),
         )
         return
@@ -76,7 +88,7 @@ def gpu_config_conflict(case: Case) -> Iterator[Finding]:
         return
     first = conflict[0].source.text
     text = "GPU settings contradict each other."
-    if "cannot differ" in first or conflict[0].get("every"):
+    if "cannot differ" in first:
         text = (
             "The program set memory growth for only some of the visible GPUs; it has to be the same for"
             " all of them."
@@ -86,7 +98,7 @@ def gpu_config_conflict(case: Case) -> Iterator[Finding]:
             "Two parts of one process map GPU:0 to different devices (visible_device_list of a session"
             " against TensorFlow 2's own configuration)."
         )
-    elif "virtual devices configured" in first or conflict[0].get("stated"):
+    elif "virtual devices configured" in first:
         text = (
             "The program set both memory growth and a fixed memory limit for one GPU; they exclude each"
             " other."
@@ -97,6 +109,11 @@ def gpu_config_conflict(case: Case) -> Iterator[Finding]:
         text = (
             "tf.config.experimental.set_memory_growth takes two arguments: one PhysicalDevice, and True or"
             " False."
+        )
+    elif conflict[0].get("option"):
+        text = (
+            "ConfigProto without parentheses is the class: the program set the option there, not in an object"
+            " of it."
         )
     elif conflict[0].kind == "config-wrong-object":
         text = (

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from doctor.case import Case
 from doctor.findings import Finding, python
 from doctor.remedies import code, commands
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import version_of
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 
 @rule(

@@ -4,32 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from doctor import validated
-from doctor.case import Case
 from doctor.facts import Symptom
 from doctor.findings import Finding, Step, manual, shell
 from doctor.remedies import commands
 from doctor.rules.registry import found, rule
-from doctor.rules.tensorflow.own_ops import op_that_does_not_load, op_without_code, own_ops
+from doctor.rules.tensorflow.own_ops import ADDONS, addon_of, op_that_does_not_load, op_without_code, own_ops
 
-ADDONS = {
-    "horovod": "horovod",
-    "tensorflow_text": "tensorflow-text",
-    "tensorflow_io": "tensorflow-io",
-    "tensorflow_addons": "tensorflow-addons",
-    "tensorflow_decision_forests": "tensorflow-decision-forests",
-    "tensorflow_ranking": "tensorflow-ranking",
-}
-"""Packages that hold ops compiled against one TensorFlow release: their folders in site-packages, and their
-names for pip."""
-
-
-def addon_of(symptom: Symptom) -> str:
-    """The pip package in whose library a symbol is missing; "" if it is not one of the known add-ons."""
-    path = symptom.get("library") or symptom.source.text
-    found = re.search(r"(?:site|dist)-packages[/\\\\](\w+)[/\\\\]", path)
-    return ADDONS.get(found[1], "") if found else ""
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 
 @rule(
@@ -77,15 +62,14 @@ def tf_addon_mismatch(case: Case) -> Iterator[Finding]:
         yield _stated(case, stated)
         return
     name = addon_of(broken[0]) if broken else printed[0].get("addon")
-    addon = validated.distribution(name) or "horovod"
-    again = commands.pip(case, "install", "--no-cache-dir", "--force-reinstall", "--no-deps", addon)
-    steps = [
-        shell(again, "builds or fetches the add-on again, for the TensorFlow that is installed"),
-        manual(
-            "If that installs the same file: choose the release of the add-on that its table of versions"
-            " lists for this TensorFlow"
-        ),
-    ]
+    package = validated.distribution(name) if not broken or name in ADDONS.values() else None
+    of = package or "its package"
+    choose = f"hoose the release of {of} that its table of versions lists for this TensorFlow"
+    steps = [manual(f"C{choose}")]
+    if package:
+        again = commands.pip(case, "install", "--no-cache-dir", "--force-reinstall", "--no-deps", package)
+        why = "builds or fetches the add-on again, for the TensorFlow that is installed"
+        steps = [shell(again, why), manual(f"If that installs the same file: c{choose}")]
     plugin = any(s.get("plugin") for s in printed) and not broken
     yield found(
         "tf-addon-mismatch",

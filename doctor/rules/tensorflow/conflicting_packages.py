@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from doctor.case import Case
 from doctor.facts import Package
 from doctor.findings import Finding, Step, shell
 from doctor.remedies import commands
@@ -15,6 +15,9 @@ from doctor.rules.memory.signs import HANDLE_FAILURES
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.own_ops import pythons_own
 from doctor.rules.tensorflow.release import looks_for_gpus, wants_gpu
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 
 @rule(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from doctor.case import Case
 from doctor.facts import CudaCallFailed, Fact, Noise, Package, Platform, TensorFlowBuild, TensorFlowVersion
 from doctor.findings import Finding, shell
 from doctor.remedies import commands, cures
@@ -14,6 +14,9 @@ from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import looks_for_gpus, wants_gpu
 from doctor.tables import dotted
 
+if TYPE_CHECKING:
+    from doctor.case import Case
+
 
 @rule(
     "tf-cpu-only",
@@ -21,7 +24,6 @@ from doctor.tables import dotted
     explains=("device-not-found", "benign-messages", "cuda-missing"),
     needs=(
         "built-without-cuda",
-        "cpu-build-said",
         "install-gpu-version",
         "no-known-devices",
         "cudnn-op-unsupported",
@@ -93,8 +95,6 @@ def tf_cpu_only(case: Case) -> Iterator[Finding]:
         evidence, confidence = [*package[:1], *wanting[:1]], "likely"
     elif tried and wanting and case.platform in ("windows", None) and not any(s.get("gpu") for s in tried):
         evidence, confidence = [*tried[:1], *wanting[:1]], "likely"
-    elif facts.has("cpu-build-said") and (wanting or facts.has("mentions-gpu")):
-        evidence, confidence = [*facts.symptoms("cpu-build-said")[:1], *wanting[:1]], "likely"
     elif (
         (other := facts.symptoms("binding-cpu-package"))
         and not facts.has("binding-gpu-package")
@@ -103,8 +103,6 @@ def tf_cpu_only(case: Case) -> Iterator[Finding]:
         and not case.not_loaded
     ):
         evidence, confidence = [*other[:1], *wanting[:1]], "likely"
-    elif said := [s for s in facts.symptoms("cpu-build-said") if s.get("stated") and not case.loaded]:
-        evidence, confidence = [*said[:1]], "possible"
     elif (
         facts.has("install-gpu-version", "no-known-devices", "cudnn-op-unsupported")
         and (facts.of(Noise) or not any(v.package == "tensorflow-gpu" for v in facts.of(TensorFlowVersion)))

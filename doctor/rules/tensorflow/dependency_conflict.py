@@ -5,16 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from doctor import lazy, validated
 from doctor.backports import removeprefix
-from doctor.case import Case
 from doctor.facts import Dependency, Package, Symptom, normalised
 from doctor.findings import Finding, Step, manual, shell
 from doctor.remedies import commands
 from doctor.rules.registry import found, rule
+from doctor.shell import Path, run
 from doctor.tables import dotted
 from doctor.tables.ranges import satisfies
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 NUMPY_OF_API = {
     0xD: "1.16",
@@ -142,6 +146,7 @@ def _too_old(package: Package, specifier: str) -> bool:
         "keras-mismatch",
         "python-package-conflict",
         "pip-resolver-conflict",
+        "pip-unsolvable",
         Package,
         "missing-name",
         "missing-module",
@@ -162,6 +167,7 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
     Install the version that this TensorFlow release requires, in a separate environment.
     """
     facts = case.facts
+    yield from _unsolvable(case)
     numpy = facts.symptoms("numpy-abi", "numpy-alias")
     tensorflow = case.tensorflow
     if tensorflow is None or dotted(tensorflow.version) < (2, 5):
@@ -299,7 +305,15 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
         version = case.tensorflow.version if case.tensorflow else None
         minor = ".".join(version.split(".")[:2]) if version else None
         own = f"keras=={minor}.*" if minor and (2, 6) <= dotted(minor) <= (2, 15) else "tf-keras"
-        steps.append(shell(install(pin("keras", own)), "the Keras that belongs to this TensorFlow"))
+        keras_wanted = pin("keras", own)
+        steps.append(
+            shell(install(keras_wanted), "the Keras that belongs to this TensorFlow")
+            if minor or keras_wanted != own
+            else manual(
+                "Install the Keras of TensorFlow's own minor number (keras==2.6.* for 2.6, up to 2.15); from"
+                " 2.16 on tf-keras of that number"
+            )
+        )
         text = "The releases of Keras and TensorFlow do not fit together."
     elif broken:
         steps = [
@@ -315,7 +329,7 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
             f" not meet the requirements of TensorFlow {release}."
         )
         if not breaking:
-            text += " TensorFlow usually works all the same."
+            text += " No trial shows that TensorFlow fails with them."
         for package in broken[:2]:
             row = excluded.get(package.name)
             text += f" {package.name.capitalize()} {package.version}: {row['reason']}." if row else ""
@@ -354,4 +368,32 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
         ],
         steps=steps,
         verify=commands.run_python(case, "import tensorflow as tf; print(tf.__version__)"),
+    )
+
+
+def _unsolvable(case: Case) -> Iterator[Finding]:
+    """The finding for a request to pip whose packages exclude each other, if it concerns TensorFlow."""
+    signs, depends = case.facts.symptoms("pip-unsolvable"), case.facts.symptoms("pip-depends-on")
+    named = [s for s in signs if re.search(r"tensorflow|keras", s.get("packages"), re.IGNORECASE)]
+    if not signs or not (named or depends):
+        return
+    pairs = [(f"{s.get('package')} {s.get('version')}", s.get("wants")) for s in depends[:2]]
+    wants = "; ".join(f"{package} depends on {other}" for package, other in pairs)
+    yield found(
+        "python-dependency-conflict",
+        "pip installs nothing: no versions of the requested packages go together"
+        + (f" ({wants})." if wants else "."),
+        [*signs[:1], *depends[:3]],
+        title="The requested packages exclude each other",
+        steps=[
+            manual(
+                "Leave out the version of the package that pip names beside TensorFlow's requirement, so that"
+                " pip chooses one, or request a TensorFlow that accepts this version"
+            ),
+            shell(
+                run("tfgpu-doctor", "plan", "-r", Path("requirements.txt")),
+                "names the lines of that file that exclude each other, and a TensorFlow for the rest",
+            ),
+        ],
+        verify=commands.pip(case, "check"),
     )

@@ -1,20 +1,38 @@
-"""Requests for tensorflow-gpu from 2.12 on, a stub that refuses to install."""
+"""Requests for tensorflow-gpu that get 2.12, a stub that refuses to install."""
 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-from doctor.case import Case
-from doctor.facts import Symptom
+from doctor.facts import PythonVersion, Symptom
+from doctor.tables import dotted
+from doctor.tables.versions import minor
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 
 def asked_for_the_stub(case: Case) -> list[Symptom]:
-    """Failed installations of tensorflow-gpu 2.12 or later (2.11 is its last release with code)."""
-    return [
-        s
-        for s in case.facts.symptoms("no-matching-distribution")
-        if s.get("name") == "tensorflow-gpu" and _at_least(s.get("specifier"), (2, 12))
-    ]
+    """Failed installations of tensorflow-gpu 2.12 or later (2.11 is its last release with code), and of any
+    release if neither the Python nor the platform explains that pip found none."""
+    asked = [s for s in case.facts.symptoms("no-matching-distribution") if s.get("name") == "tensorflow-gpu"]
+    free = [s for s in asked if not re.search(r"\d", s.get("specifier"))]
+    if not any(s.get("versions").strip() == "none" for s in free) or _explained(case):
+        free = []
+    return [s for s in asked if s in free or _at_least(s.get("specifier"), (2, 12))]
+
+
+def _explained(case: Case) -> bool:
+    """Whether there is a wheel of tensorflow-gpu for another Python or platform than the case's, or may be:
+    Windows's Python was a 32-bit one by default until 3.9."""
+    facts, known = case.facts, case.tables.releases(case.table_platform, "tensorflow-gpu")
+    if facts.symptoms("python-32bit") or any(p.bits == 32 for p in facts.of(PythonVersion)) or not known:
+        return True
+    if case.python is None:
+        return case.platform in ("windows", "macos")
+    newest = max((python for release in known for python in release.pythons), key=dotted)
+    return dotted(minor(case.python.version)) <= dotted(newest)
 
 
 def _at_least(specifier: str, floor: tuple[int, int]) -> bool:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from doctor.case import Case
 from doctor.findings import Finding
 from doctor.remedies import cures
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.gpu_package import asked_for_the_stub
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 
 @rule(

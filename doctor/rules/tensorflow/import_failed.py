@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from doctor import validated
-from doctor.case import Case
 from doctor.facts import Glibc, LibraryNotLoaded, Symptom
 from doctor.findings import Finding, Step, manual, shell
 from doctor.remedies import commands, cures, environments
@@ -15,19 +15,21 @@ from doctor.rules.libraries.stated import blamed_path, mismatched_pair
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.node_addon import addon_that_does_not_load
 from doctor.rules.tensorflow.own_library import not_found, not_mapped
-from doctor.rules.tensorflow.own_ops import own_ops, pythons_own
+from doctor.rules.tensorflow.own_ops import addon_of, own_ops, pythons_own
 from doctor.rules.tensorflow.removed_names import missing_parts
 from doctor.shell import Export, Joined, Literal, Path, run
 from doctor.tables import dotted
 from doctor.values import replace
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 OWN_PARTS = ("tensorflow.python", "tensorflow.core", "tensorflow.python.tools", "tensorflow.python.platform")
 """Packages inside TensorFlow that it imports first (tensorflow/__init__.py, 1.0 to 2.21)."""
 
 
 def _of_tensorflow(line: str) -> bool:
-    """Whether a line about an undefined symbol concerns TensorFlow's library, not CUDA's, which it loads at
-    run time."""
+    """Whether a line about an undefined symbol concerns TensorFlow's library, not one of CUDA's."""
     return "tensorflow" in line.lower() and not re.search(r"could not find cu\w{1,80} in \w{1,12} DSO", line)
 
 
@@ -95,7 +97,7 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
     symbol = [
         s
         for s in facts.symptoms("undefined-symbol")
-        if _of_tensorflow(s.source.text) and s not in own_ops(case)
+        if _of_tensorflow(s.source.text) and s not in own_ops(case) and not addon_of(s)
     ]
     symbol += facts.symptoms("rocm-library")
     cuda = [
@@ -134,11 +136,7 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
         or (native and not cuda)
     ):
         return
-    another = (
-        facts.has("cuda-version-unfit", "cudnn-version-unfit")
-        or mismatched_pair(case)
-        or bool(blamed_path(case))
-    )
+    another = mismatched_pair(case) or bool(blamed_path(case))
     proven = glibc or lost_library or arch or shadow or tls or unmapped or seen
     if another and not (proven or facts.has("msvc-runtime")):
         return  # then the library that did not load belongs to CUDA or cuDNN

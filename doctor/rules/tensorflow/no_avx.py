@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from doctor.case import Case
 from doctor.facts import Symptom
 from doctor.findings import Finding, manual, shell
 from doctor.remedies import commands
 from doctor.rules.registry import found, rule
 from doctor.shell import Export, Literal, run
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 
 @rule(

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from doctor.case import Case
-from doctor.facts import LibraryLoaded, PythonVersion, Symptom
+from doctor.facts import PythonVersion, Symptom
 from doctor.findings import Finding, manual, shell
 from doctor.remedies import commands
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.gpu_package import asked_for_the_stub
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 
 @rule(
@@ -22,7 +24,6 @@ from doctor.rules.tensorflow.gpu_package import asked_for_the_stub
         "wheel-platform",
         "python-refused",
         "wheel-address-gone",
-        "python-version-blamed",
         "musl-libc",
     ),
 )
@@ -51,16 +52,7 @@ def tf_no_wheel(case: Case) -> Iterator[Finding]:
     if musl:
         yield _musl(case, musl)
         return
-    stated = [
-        s
-        for s in facts.symptoms("python-version-blamed")
-        if re.search(r"tensorflow|텐서플로", s.source.text, re.IGNORECASE)
-    ]
-    ran = max((lib.source.line or 0 for lib in (*case.not_loaded, *facts.of(LibraryLoaded))), default=0)
-    stated = [
-        s for s in stated if (s.source.line or 0) > ran
-    ]  # a package that is imported later was installed in the end
-    if not said and not stated:
+    if not said:
         return
     # imported here because few reports need it, and each start would pay for it
     from doctor.remedies.cure import Cure
@@ -85,7 +77,7 @@ def tf_no_wheel(case: Case) -> Iterator[Finding]:
     yield found(
         "tf-no-wheel",
         reason.text,
-        [*said[:3], *stated[:2], *narrow, case.python],
+        [*said[:3], *narrow, case.python],
         tables=[*reason.rows, release if cure.steps else None],
         steps=[
             *reason.steps,

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from doctor.case import Case
 from doctor.facts import Absent, Package
 from doctor.findings import Finding, shell
 from doctor.remedies import commands, cures
 from doctor.rules.registry import found, rule
 from doctor.shell import Literal
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 
 @rule(

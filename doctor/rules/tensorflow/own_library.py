@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from doctor import validated
-from doctor.case import Case
 from doctor.facts import LibraryNotLoaded
 from doctor.findings import Step, manual, shell
 from doctor.shell import Literal, Path, piped, run
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 
 def not_found(case: Case, library: LibraryNotLoaded) -> tuple[str, list[Step]]:

@@ -22,15 +22,36 @@ if TYPE_CHECKING:
 _PYTHON = r"_?Py[A-Z]\w*|Py[A-Z]+_\w+"
 """Names that Python itself exports (Include/*.h); an extension without one was built for another Python."""
 
-_TENSORFLOWS = r"_Z\w{0,4}N(?:K)?10tensorflow"
+_TENSORFLOWS = r"_Z\w{0,4}NK?(?:10tensorflow|9perftools8gputools|15stream_executor|3tsl|3xla)"
 """Prefixes of mangled C++ names of TensorFlow's functions, classes and type descriptions (Itanium C++ ABI,
 5.1)."""
 
 _LIBRARIES = r"(?<![\w-])(?:lib(?:tensorflow|tfkernel|bfloat)|_pywrap_)"
 """TensorFlow's own libraries, which use each other's symbols."""
 
-_INSTALLED = r"(?:site|dist)-packages/"
-"""Matches the path of a library from an installed package, which nobody compiled by hand."""
+_INSTALLED = r"(?:site|dist)-packages[/\\]{1,2}(\w{1,80})[/\\]"
+"""Matches the path of a library from an installed package, which nobody compiled by hand, and its folder."""
+
+ADDONS = {
+    "horovod": "horovod",
+    "tensorflow_text": "tensorflow-text",
+    "tensorflow_io": "tensorflow-io",
+    "tensorflow_addons": "tensorflow-addons",
+    "tensorflow_decision_forests": "tensorflow-decision-forests",
+    "tensorflow_ranking": "tensorflow-ranking",
+}
+"""Packages that hold ops compiled against one TensorFlow release: their folders in site-packages, and their
+names for pip."""
+
+
+def addon_of(symptom: Symptom) -> str:
+    """The package other than TensorFlow in whose library a symbol is missing: its name for pip, or the name
+    of a library that lacks one of TensorFlow's symbols; "" for all others."""
+    path = symptom.get("library") or symptom.source.text
+    found = re.search(_INSTALLED, path)
+    folder = found[1] if found else ""
+    own = not folder or folder.startswith("tensorflow") or not _wants_tensorflow(symptom)
+    return ADDONS.get(folder, "" if own else path.rpartition("/")[2][:80])
 
 
 def own_ops(case: Case) -> list[Symptom]:

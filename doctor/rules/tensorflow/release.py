@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doctor.case import Case
 from doctor.facts import CudaCallFailed, Fact
 
 if TYPE_CHECKING:
+    from doctor.case import Case
     from doctor.tables import TensorFlowRelease
 
 

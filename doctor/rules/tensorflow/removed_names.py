@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from doctor.case import Case
+from typing import TYPE_CHECKING
+
 from doctor.facts import FORM, Symptom
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 IN_EVERY_ONE = frozenset(
     [

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from doctor.case import Case
-from doctor.facts import CudaCallFailed, Package, TensorFlowVersion
+from doctor.facts import Package, TensorFlowVersion
 from doctor.findings import Finding
 from doctor.remedies import cures, environments
 from doctor.rules.gpu.registered import registered
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import wants_gpu
 from doctor.tables import dotted
+
+if TYPE_CHECKING:
+    from doctor.case import Case
 
 
 @rule(
@@ -28,7 +31,6 @@ from doctor.tables import dotted
     ),
     needs=(
         "windows-native",
-        "windows-native-stated",
         "intel-package",
         "and-cuda-installed",
         TensorFlowVersion,
@@ -65,24 +67,9 @@ def tf_windows_native(case: Case) -> Iterator[Finding]:
     # the extra exists from 2.14 on
     extra = facts.symptoms("and-cuda-installed") if case.platform == "windows" and known is None else []
     hinted = late and facts.has("mentions-gpu")
-    old = (
-        known is not None
-        and known.rank <= 1
-        and dotted(re.split(r"[a-z+]", known.version)[0].strip(".")) < (2, 11)
-    )
-    silent = not case.not_loaded and not case.loaded and not facts.of(CudaCallFailed)
-    here = case.platform == "windows" or (
-        case.platform == "wsl" and silent
-    )  # an answer that names the solution
-    stated = [
-        s
-        for s in facts.symptoms("windows-native-stated")
-        if here and not case.not_loaded and (s.get("after") or not old)
-    ]
     intel = facts.symptoms("intel-package") if late or (known is None and wanting) else []
     if (
         not said
-        and not stated
         and not intel
         and not extra
         and not hinted
@@ -93,13 +80,13 @@ def tf_windows_native(case: Case) -> Iterator[Finding]:
     cure = cures.another_build(case, own=True)
     if case.platform != "windows":
         cure = cure.after(*environments.wsl_install())
+    cure = cure.then(*cures.beside_windows(case))  # the code may need more than 2.10
     yield found(
         "tf-windows-native",
         "The Windows wheels of TensorFlow 2.11 and later hold no CUDA code and do not use an installed"
         " CUDA or cuDNN.",
         [
             *said[:1],
-            *stated[:1],
             *intel[:1],
             *extra[:1],
             *([known] if late else []),
@@ -109,7 +96,7 @@ def tf_windows_native(case: Case) -> Iterator[Finding]:
             "certain"
             if said or (wanting and known is not None and known.rank <= 1)
             else "likely"
-            if wanting or stated or extra or facts.kind == "machine"
+            if wanting or extra or facts.kind == "machine"
             else "possible"
         ),
         tables=[row] if row else [],

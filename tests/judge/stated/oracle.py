@@ -336,6 +336,8 @@ def _cudnn(env: Environment, row: dict[str, Any]) -> dict[str, str]:
     card = capability(env.gpu) if env.gpu not in (None, "none") else None
     if card is not None and here[:2] >= (9, 11) and card < (7, 5):
         return {"cudnn-version-mismatch": "no kernels below 7.5 from 9.11 on"}
+    if card is not None and (8, 8) <= here[:2] < (9, 0) and card < (5, 0):
+        return {"cudnn-version-mismatch": "no kernels below 5.0 from 8.8 on"}
     return {}
 
 

@@ -22,9 +22,12 @@ QUICK = 40
 
 
 def right(env: Environment, expected: oracle.Expected, text: str) -> bool:
-    """Whether the verdict on a report is one that the oracle accepts."""
+    """Whether the verdict on a report is one that the oracle accepts. Where all that is stated fits and the
+    GPU is not used all the same, the cause is not stated: any may be called possible."""
     verdict = api.explain(text).verdict
-    return verdict.code in expected.codes if expected.codes else verdict.severity != "error"
+    if expected.codes:
+        return verdict.code in expected.codes
+    return verdict.severity != "error" or (env.symptom == EMPTY and verdict.confidence == "possible")
 
 
 def wrong(seed: str, count: int) -> tuple[list[str], list[str]]:

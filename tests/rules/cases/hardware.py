@@ -705,6 +705,12 @@ FIRES = (
         "HorovodVersionMismatchError",
         says=("horovod",),
     ),
+    Fires(
+        "gpu-bad-state",
+        "cuInit takes no number of a device",
+        "failed call to cuInit: CUDA_ERROR_INVALID_DEVICE\nlibcuda reported version is: 470.74.0\n",
+        "INVALID_DEVICE",
+    ),
 )
 
 NEAR_MISSES = (

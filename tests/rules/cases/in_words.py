@@ -186,14 +186,6 @@ FIRES = (
         "in swig_import_helper",
     ),
     Fires(
-        "library-path",
-        "a folder that Windows has to search",
-        "ImportError: DLL load failed: The specified module could not be found.\n\nThe bin folder of cuDNN"
-        " was missing from %PATH% on that machine.\n",
-        "was missing",
-        says=("PATH",),
-    ),
-    Fires(
         "gpu-arch-too-new",
         "a Blackwell card, whose name nvidia-smi cut, under a release without code for it",
         "TensorFlow version: 2.19.0\n\nIt does not run on this laptop.\n"

@@ -40,6 +40,51 @@ def dll(words: str, python: str = "36") -> str:
 
 FIRES = (
     Fires(
+        "python-dependency-conflict",
+        "R calls every failed import a missing installation",
+        "Error: Valid installation of TensorFlow not found.\n\nPython exception encountered:\n"
+        " AssertionError: Duplicate registrations for type 'experimentalOptimizer'\n\nYou can install"
+        " TensorFlow using the install_tensorflow() function.\n",
+        "Duplicate registrations",
+    ),
+    Fires(
+        "tf-addon-mismatch",
+        "an installed package's library for an older TensorFlow",
+        "tensorflow.python.framework.errors_impl.NotFoundError: /usr/lib64/python2.7/site-packages/nvidia/"
+        "dali/plugin/libdali_tf.so: undefined symbol: _ZN9perftools8gputools6Stream18BlockHostUntilDoneEv\n",
+        "libdali_tf.so",
+        words=("libdali_tf.so",),
+    ),
+    Fires(
+        "tf-addon-mismatch",
+        "a plugin that says so",
+        "tensorflow-gpu 1.8.0\nException: No matching DALI plugin found for installed TensorFlow version\n",
+        "DALI plugin",
+    ),
+    Fires(
+        "python-dependency-conflict",
+        "packages that exclude each other",
+        "ERROR: Cannot install -r requirements.txt (line 3) and keras==2.13.1 because these package versions"
+        " have conflicting dependencies.\n\nThe conflict is caused by:\n    You want keras==2.13.1\n"
+        "    tensorflow 2.10.1 depends on keras<2.11 and >=2.10.0\n",
+        "conflicting dependencies",
+        words=("keras<2.11",),
+    ),
+    Fires(
+        "gpu-config-conflict",
+        "an option that is set on the class",
+        "config = tf.compat.v1.ConfigProto\nconfig.gpu_options.allow_growth = True\nAttributeError:"
+        " 'google.protobuf.pyext._message.FieldProperty' object has no attribute 'allow_growth'\n",
+        "FieldProperty",
+        words=("parentheses",),
+    ),
+    Fires(
+        "host-oom",
+        "killed at the end of a progress bar",
+        "Training on the CPU\n  0%|          | 0/3 [00:00<?, ?b/s]Killed\n",
+        "Killed",
+    ),
+    Fires(
         "tf-import-failed",
         "a wheel for a Python 2 with wide characters",
         "ImportError: /srv/py27/lib/python2.7/site-packages/tensorflow/python/_pywrap_tensorflow_internal.so:"
@@ -218,13 +263,6 @@ FIRES = (
         "libmetal_plugin",
     ),
     Fires(
-        "tf-windows-native",
-        "the end of the support on Windows, in Japanese",
-        "GPUが認識されない。2.11からはWindowsでGPUが使えないとのこと、tensorflow 2.10にしたら直った\n",
-        "2.11から",
-        says=("wsl",),
-    ),
-    Fires(
         "python-dependency-conflict",
         "an older NumPy that helped",
         "import tensorflow as tf failed for me, downgrading numpy to 1.26.4 fixed it\n",
@@ -239,13 +277,14 @@ FIRES = (
         says=("No TensorFlow release",),
         never=("uninstall",),
     ),
-    # --- tf-no-wheel
     Fires(
-        "tf-no-wheel",
-        "a Python that is too new, in Chinese",
-        "python版本太新了，3.13装不了tensorflow\n",
-        "版本太新",
+        "tf-gpu-package-removed",
+        "pip finds no tensorflow-gpu of any release, and nothing else explains it",
+        "$ pip install tensorflow-gpu\nERROR: Could not find a version that satisfies the requirement"
+        " tensorflow-gpu (from versions: none)\nERROR: No matching distribution found for tensorflow-gpu\n",
+        "from versions: none",
     ),
+    # --- tf-no-wheel
     Fires(
         "tf-no-wheel",
         "conda, which finds no build for the Python that is there",
@@ -741,6 +780,13 @@ NEAR_MISSES = (
         "Python 3.10.12\nERROR: Could not find a version that satisfies the requirement"
         " tensorflow-gpu==2.15.0 (from versions: 2.8.0, 2.11.0, 2.12.0)\nERROR: No matching distribution"
         " found for tensorflow-gpu==2.15.0\n",
+    ),
+    NearMiss(
+        "tf-gpu-package-removed",
+        "pip finds no tensorflow-gpu for a Python for which there was one: the platform or a 32-bit Python",
+        "tf-no-wheel",
+        "Python 3.8.10 on macOS\nERROR: Could not find a version that satisfies the requirement"
+        " tensorflow-gpu (from versions: none)\n",
     ),
     NearMiss(
         "tf-gpu-package-removed",

@@ -104,19 +104,6 @@ FIRES = (
         "cudart64_101.dll",
     ),
     Fires(
-        "library-path",
-        "a folder that was put onto PATH",
-        "Could not load dynamic library 'cudart64_101.dll'; dlerror: cudart64_101.dll not found\nSolved by"
-        " adding the bin folder of CUDA 10.1 to PATH\n",
-        "cudart64_101.dll",
-    ),
-    Fires(
-        "library-path",
-        "the same in Japanese",
-        "cudart64_110.dllが見つからない。CUDA 11.2は入っているので、PATHを通したら直った\n",
-        "cudart64_110.dll",
-    ),
-    Fires(
         "cuda-missing",
         "a library that is not found, in Spanish",
         "Al importar tensorflow dice que no se encuentra cublas64_11.dll\n",
@@ -141,13 +128,6 @@ FIRES = (
         " file or directory\n",
         "libcudart.so.7.5",
         words=("8.0",),
-    ),
-    Fires(
-        "library-path",
-        "a cache that was built anew",
-        "CUDA 9.0 is installed.\nImportError: libcublas.so.9.0: cannot open shared object file: No such file"
-        " or directory\nsudo ldconfig /usr/local/cuda/lib64 fixed it\n",
-        "libcublas.so.9.0",
     ),
     Fires(
         "cuda-version-mismatch",
@@ -228,14 +208,6 @@ FIRES = (
     ),
     Fires(
         "cuda-version-mismatch",
-        "only the reporter's word for it, in Chinese",
-        "装完一跑就是 ImportError: libcublas.so.10.0: cannot open shared object file: No such file or"
-        " directory\n后来才知道服务器上CUDA的版本和它对不上\n",
-        "libcublas.so.10.0",
-        words=("another version of CUDA is installed",),
-    ),
-    Fires(
-        "cuda-version-mismatch",
         "no log, only the two versions and an idle GPU",
         "tensorflow-gpu==2.3.1 with CUDA 9.2 does not use my GPU at all, any idea?\n",
         "CUDA 9.2",
@@ -256,13 +228,6 @@ FIRES = (
         "another cuDNN helped, and nothing else is stated",
         "solved: cudnn 6.0 was on my PC, tensorflow 1.2 with cudnn 5.1 works\n",
         "cudnn 6.0",
-    ),
-    Fires(
-        "cudnn-version-mismatch",
-        "the handle fails and the reporter blames the version, in Korean",
-        "Could not create cudnn handle: CUDNN_STATUS_NOT_INITIALIZED\n찾아보니 cuDNN 버전이 안 맞아서 그런"
-        " 거였다\n",
-        "안 맞아서",
     ),
     Fires(
         "cudnn-version-mismatch",
@@ -572,7 +537,7 @@ FIRES = (
             " Neither ptxas/nvlink nor nvjtlink is available.",
         ),
         "No PTX compilation provider",
-        says=("nvidia-cuda-nvcc",),
+        says=("nvidia-cuda-nvcc-cu12<13.0,>=12.5.82",),
     ),
     Fires(
         "cudnn-version-mismatch",
@@ -622,6 +587,20 @@ FIRES = (
             "Falling back to the CUDA driver for PTX compilation; ptxas does not support CC 12.0",
         ),
         "does not support CC 12.0",
+        says=("CUDA 12.8 or newer",),
+    ),
+    Fires(
+        "xla-toolchain-missing",
+        "the same, where the release is stated",
+        log(
+            "2.18.0",
+            versions("2.18.0", "3.12.3"),
+            created("NVIDIA GeForce RTX 5090", "12.0", 29800),
+            "Falling back to the CUDA driver for PTX compilation; ptxas does not support CC 12.0",
+        ),
+        "does not support CC 12.0",
+        says=("install nvidia-cuda-nvcc-cu12",),
+        never=("12.5",),  # the ptxas of the release's own CUDA
     ),
     Fires(
         "library-path",
@@ -711,13 +690,6 @@ NEAR_MISSES = (
         "a mismatch of something else",
         "undetermined",
         "a mismatch between the CUDA book and the cuDNN manual confused me\n",
-    ),
-    NearMiss(
-        "tf-import-failed",
-        "the same import error, where another CUDA helped",
-        "cuda-version-mismatch",
-        "ImportError: DLL load failed: The specified module could not be found.\nI switched to CUDA 9.0 from"
-        " 9.2, and it worked\n",
     ),
     NearMiss(
         "library-broken",

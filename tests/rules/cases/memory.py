@@ -73,13 +73,6 @@ FIRES = (
         "10% of system memory",
     ),
     Fires(
-        "model-oom",
-        "a smaller batch that helped",
-        "CUDA_ERROR_OUT_OF_MEMORY in the first epoch of my TensorFlow model. I reduced the batch size from 64"
-        " to 16 and it trains\n",
-        "OUT_OF_MEMORY",
-    ),
-    Fires(
         "gpu-memory-held",
         "in Korean",
         "GPU 메모리 부족 에러가 나는데, nvidia-smi 로 보니 이전 파이썬 프로세스가 남아 있어서"

@@ -78,7 +78,6 @@ FIRES = (
         "TensorFlow 2.3: why are memory growth and a memory limit incompatible? I want an upper bound and"
         " growth below it.\n",
         "incompatible",
-        words=("exclude",),
     ),
     Fires(
         "gpu-config-conflict",

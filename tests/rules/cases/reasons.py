@@ -6,7 +6,6 @@ from tests.rules.situation import Fires, NearMiss
 
 _SENTENCES = (
     ("cuda-version-mismatch", "原因是CUDA版本太高，换成10.0就可以了"),
-    ("cuda-version-mismatch", "CUDAのバージョンがTensorFlowと合っていなかったようです"),
     ("cuda-version-mismatch", "CUDA 버전이 텐서플로우 버전과 맞지 않아서 생긴 문제였습니다"),
     ("cuda-version-mismatch", "La version de CUDA n'était pas la bonne, j'ai mis CUDA 10.0"),
     ("cuda-version-mismatch", "Die CUDA-Version passte nicht, mit CUDA 10.0 geht es"),

@@ -173,7 +173,6 @@ FIRES = (
         "one GPU of several",
         "turn on memory growth for every GPU, not only for the first\n",
         "every GPU",
-        words=("the same for all",),
     ),
     Fires(
         "op-no-gpu-kernel",
@@ -194,7 +193,6 @@ FIRES = (
         "a release and the next",
         "That is a bug in TF 2.3.0, fixed since 2.3.1\n",
         "a bug in",
-        words=("The report says",),
     ),
     Fires(
         "cuda-version-mismatch",
@@ -258,12 +256,6 @@ FIRES = (
         "growth in code",
         "For me it works with tf.config.experimental.set_memory_growth(g[0], True)\n",
         "set_memory_growth",
-    ),
-    Fires(
-        "tf-conflicting-packages",
-        "both in a list",
-        "My GPU isn't used.\nTensorflow: 1.10.0\nTensorflow- GPU: 1.10.0\n",
-        "Tensorflow: 1.10.0",
     ),
     Fires(
         "tf-windows-native",

@@ -152,22 +152,10 @@ FIRES = (
         says=("Turing needs CUDA 10.0",),
     ),
     Fires(
-        "tf-not-installed",
-        "a binding's builder",
-        "ERROR: LoadError: Python TensorFlow not installed\n",
-        "not installed",
-    ),
-    Fires(
         "cuda-version-mismatch",
         "a pair that was never tested",
         "TensorFlow 1.14 is not tested with CUDA 10.1; with 10.0 it trains on the GPU.\n",
         "not tested",
-    ),
-    Fires(
-        "gpu-memory-held",
-        "somebody else's training, in Japanese",
-        "GPUのメモリが足りなかった。先生が学習を回していたようです。\n",
-        "先生",
     ),
     Fires(
         "cudnn-init-oom",

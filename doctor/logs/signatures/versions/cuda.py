@@ -22,7 +22,7 @@ from doctor.logs.signatures.versions.spelling import (
     said_rank,
 )
 
-_SMI = lazy.compile(r"\bnvidia-smi\b[^\n.]{0,40}\Z", re.IGNORECASE)
+_SMI = lazy.compile(r"\bnvidia-smi\b(?:[^\n.]|\.(?=\d)){0,40}\Z", re.IGNORECASE)
 """Matches what precedes a CUDA from nvidia-smi, which is the one that the driver offers."""
 _BY_SMI = lazy.compile(
     r"\W{0,3}(?:from |by |per |in |shown (?:in|by) |according to |says )?(?:the )?nvidia-smi\b", re.IGNORECASE

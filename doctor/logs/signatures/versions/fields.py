@@ -52,7 +52,7 @@ _NUMBER = lazy.compile(r"(?<![\w.])v?(\d{1,3}(?:\.\d{1,5}){0,3})")
 _PIP_NAME = r"tensorflow(?:[-_](?:gpu|cpu|macos|intel))?"
 _LISTED = (
     r"tensorflow(?:-gpu|-cpu|-intel|-macos)?|numpy|protobuf|keras|tf-keras|h5py"
-    r"|nvidia-(?:cudnn|cublas|cuda-runtime)-cu1[123]"
+    r"|nvidia-(?:cuda-)?[a-z]{2,12}-cu1[123]"
 )
 
 _BY_ANOTHER = lazy.compile(r" (?:by|with|in|from|under) (?:py)?torch\b| (?:by|with|in) (?:jax|mxnet)\b", re.I)
@@ -100,7 +100,7 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "stated-absent",
         "no nvidia ",
-        r"\bno nvidia (?:gpu|card|graphics)\b(?! (?:driver|process))",
+        r"\bno nvidia (?:gpu|card|graphics)\b(?! (?:driver|process|device is present))",
         "There is no NVIDIA card in this machine.",
         lambda m, s: Symptom(s, "stated-absent", (("what", "gpu"),)),
     ),
@@ -219,12 +219,13 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(  # what pip gave, said after its command
         "tensorflow-given",
         ("tensorflow",),
-        r"\b(?P<package>tensorflow(?:[-_](?:gpu|cpu))?)(?:\[and-cuda\])?[`'\"]{0,2} \(?(?:i )?(?:got|gave(?:"
-        r" me)?|gives|giving|brings|installed|which is|that is|currently)(?: version)?"
+        r"\b(?P<package>tensorflow(?:[-_](?:gpu|cpu))?)(?:\[and-cuda\])?[`'\"]{0,2},? \(?"
+        r"(?:(?:(?:and )?(?:which|that|it|i|pip) )?(?:got|gave|gives|giving|brought|brings|installed|installs"
+        r"|pulled)(?: me| us)?(?: in)?|which is|that is|currently)(?: version)?"
         r" v?(?P<version>[12]\.\d{1,2}(?:\.\d{1,2})?)(?![\w]|\.\d)",
-        "I did `pip install tensorflow` (got 2.16.1)",
+        "I did `pip install tensorflow` which gave me 2.16.1",
         lambda m, s: TensorFlowVersion(s, m["version"], normalised(m["package"]), rank=PROSE),
-        near="got|gave|gives|giving|brings|installed|which is|that is|currently",
+        near="got|gave|gives|giving|brought|brings|installed|installs|pulled|which is|that is|currently",
     ),
     sig(
         "nvcc-stated",

@@ -1,0 +1,65 @@
+"""Every finding code that `check` can report on a machine has a machine whose cure is followed: these tests
+know which, and fail for a new code without one.
+
+`test_next_check.py` follows the printed steps of each machine below and asserts its code and that the next
+check is healthy; `tests/probe/test_simulated_faults.py` does the same with a simulated GPU.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from doctor.probe.calls import SAME_AS_LOGGED
+from doctor.rules import ORDER, rule_of
+from tests.probe.test_vocabulary import FOLDER, documented
+from tests.remedies.faulty import EVERY
+from tests.remedies.test_next_check import DEEP, LATER, ON_WINDOWS
+
+NO_MACHINE = {
+    "tf-gpu-package-removed": "pip refuses the package, so that no environment holds it",
+    "tf-api-version": "the program's own code is at fault, which no check reads",
+    "known-release-bug": "the release fails in a program that XLA compiles, and no file shows that it will",
+    "gpu-config-too-late": "the program configures its GPUs too late, in its own code",
+    "memory-limit-misfit": "the program limits its own memory, in its own code",
+    "memory-leak": "the program's memory grows while it runs",
+    "model-oom": "the program's model is too large",
+    "cudnn-init-oom": "the program takes the memory itself; the deep check leaves some, with memory growth",
+    "host-oom": "the program's data fills the RAM, which is free again when the program has ended",
+    "nccl-failure": "the program's GPUs exchange data, which no check makes them do",
+    "op-no-gpu-kernel": "the program places an op where no kernel is",
+    "device-not-found": "the program names a device",
+}
+"""Codes that a report shows and no machine, with the reason."""
+ONLY_OF_PROGRAMS = {"nccl-failure": {"peer-access"}}
+"""Symptoms of a call that the probes' own calls would show too, if they made it."""
+
+
+def followed() -> set[str]:
+    """The codes whose printed steps are followed on a machine; of one that may get either of two, neither."""
+    stated = [code for machines in (EVERY, ON_WINDOWS, DEEP) for code, _ in machines.values()]
+    return {*(code for code in stated if "|" not in code), *({"tf-windows-native"} if LATER else ())}
+
+
+def seen_on_machines() -> set[str]:
+    """The names of the facts and symptoms that the probes find without starting TensorFlow, among others."""
+    made = {
+        node.func.id
+        for path in FOLDER.glob("*.py")
+        if path.name != "deep.py"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
+    return made | documented() | set(SAME_AS_LOGGED.values())
+
+
+def test_every_code_has_a_machine_or_a_reason_why_none_shows_it() -> None:
+    to_cure = {code for code in ORDER if rule_of(code).severity != "info"}
+    assert to_cure - followed() - set(NO_MACHINE) == set(), "follow its cure on a machine"
+    assert followed() & set(NO_MACHINE) == set(), "a machine shows it"
+
+
+def test_no_probe_finds_what_only_a_report_is_to_show() -> None:
+    seen = seen_on_machines()
+    for code, why in NO_MACHINE.items():
+        reads = {*rule_of(code).reads} & seen - ONLY_OF_PROGRAMS.get(code, set())
+        assert not reads, f"{code} ({why}): a machine shows {reads}"
