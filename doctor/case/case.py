@@ -83,8 +83,14 @@ class Case:
 
     @cached_property
     def seen(self) -> frozenset[type[Fact] | str]:
-        """The types of the facts, and the kinds of the symptoms."""
-        return frozenset((*map(type, self.facts), *(symptom.kind for symptom in self.facts.of(Symptom))))
+        """The types of the facts, the kinds of the symptoms, the component of each library that did not load
+        ("driver-library-not-loaded"), and "several-packages"."""
+        facts = self.facts
+        kinds: set[type[Fact] | str] = {*map(type, facts), *(symptom.kind for symptom in facts.of(Symptom))}
+        kinds |= {f"{self.component(lib.name)}-library-not-loaded" for lib in facts.of(LibraryNotLoaded)}
+        if len({(package.name, package.manager) for package in facts.of(Package)}) > 1:
+            kinds.add("several-packages")
+        return frozenset(kinds)
 
     # --- where
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from doctor.facts import Absent, CudaCallFailed, DriverVersion, Fact, KernelModule, LibraryNotLoaded
+from doctor.facts import Absent, CudaCallFailed, DriverVersion, Fact, KernelModule
 from doctor.findings import Finding, Step, manual, shell
 from doctor.remedies import commands, containers
 from doctor.rules.driver.signs import cuinit, no_libcuda
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     "driver-libcuda-missing",
     "The driver runs, but this process finds no libcuda.so.1",
     explains=("driver-missing", *NO_TENSORFLOW_GPU),
-    needs=(LibraryNotLoaded, CudaCallFailed, Absent, "smi-cuda-unknown", "libcuda-not-found"),
+    needs=("driver-library-not-loaded", CudaCallFailed, Absent, "smi-cuda-unknown", "libcuda-not-found"),
 )
 def driver_libcuda_missing(case: Case) -> Iterator[Finding]:
     """The kernel module runs, but the process finds no `libcuda.so.1`.

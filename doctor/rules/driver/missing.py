@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor import validated
-from doctor.facts import Absent, CudaCallFailed, DriverVersion, Fact, KernelModule, LibraryNotLoaded
+from doctor.facts import Absent, CudaCallFailed, DriverVersion, Fact, KernelModule
 from doctor.findings import Finding, Step, shell
 from doctor.remedies import commands
 from doctor.rules.driver.signs import NO_ANSWER, cuinit, no_libcuda
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     "No NVIDIA driver is installed",
     explains=NO_TENSORFLOW_GPU,
     needs=(
-        LibraryNotLoaded,
+        "driver-library-not-loaded",
         CudaCallFailed,
         Absent,
         "smi-not-found",

@@ -12,7 +12,6 @@ from doctor.facts import (
     DriverMismatch,
     DriverVersion,
     Fact,
-    LibraryNotLoaded,
     Symptom,
 )
 from doctor.findings import Finding, shell
@@ -46,7 +45,7 @@ NONE_SEEN = ("no-known-devices", "gpu-list-empty", "gpu-not-found", "cpu-only-li
         "docker-no-gpu",
         "gpu-flag-said",
         "container-lacks-gpu",
-        LibraryNotLoaded,
+        "driver-library-not-loaded",
         CudaCallFailed,
         Absent,
         "no-device-node",

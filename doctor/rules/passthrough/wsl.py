@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from doctor.facts import Absent, CudaCallFailed, LibraryNotLoaded
+from doctor.facts import Absent, CudaCallFailed
 from doctor.findings import Finding, shell
 from doctor.remedies import commands
 from doctor.rules.driver.signs import cuinit, no_driver_signs, no_libcuda
@@ -39,7 +39,7 @@ which one of several patterns matches no package."""
     ),
     needs=(
         CudaCallFailed,
-        LibraryNotLoaded,
+        "driver-library-not-loaded",
         Absent,
         "wsl-no-adapter",
         "wsl-blocked",

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     explains=("tf-not-installed", "tf-import-failed", "tf-cpu-only", "tf-api-version", "library-broken"),
     needs=(
         "both-packages",
-        Package,
+        "several-packages",
         "hollow-module",
         "undefined-symbol",
         "tensorflow-leftover",

@@ -58,7 +58,8 @@ def _of_tensorflow(line: str) -> bool:
         "tensorflow-library-fails",
         "node-addon-failed",
         Glibc,
-        LibraryNotLoaded,
+        "tensorflow-library-not-loaded",
+        "system-library-not-loaded",
     ),
 )
 def tf_import_failed(case: Case) -> Iterator[Finding]:
