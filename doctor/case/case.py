@@ -45,7 +45,6 @@ from doctor.facts import (
     TensorFlowBuild,
     TensorFlowVersion,
 )
-from doctor.tables.arm import only_with_arm
 from doctor.values import cached_property, dataclass
 
 if TYPE_CHECKING:
@@ -84,12 +83,14 @@ class Case:
     @cached_property
     def seen(self) -> frozenset[type[Fact] | str]:
         """The types of the facts, the kinds of the symptoms, the component of each library that did not load
-        ("driver-library-not-loaded"), and "several-packages"."""
+        ("driver-library-not-loaded"), the platform ("on-windows"), and "several-packages"."""
         facts = self.facts
         kinds: set[type[Fact] | str] = {*map(type, facts), *(symptom.kind for symptom in facts.of(Symptom))}
         kinds |= {f"{self.component(lib.name)}-library-not-loaded" for lib in facts.of(LibraryNotLoaded)}
         if len({(package.name, package.manager) for package in facts.of(Package)}) > 1:
             kinds.add("several-packages")
+        if self.platform is not None:
+            kinds.add(f"on-{self.platform}")
         return frozenset(kinds)
 
     # --- where
@@ -118,10 +119,11 @@ class Case:
                 or (machine is None and before_apple_silicon(self.python, self.tensorflow, self.tables))
                 else "macos-arm64"
             )
-        if machine is None and any(
-            only_with_arm(self.tables.store, g.name, g.compute_capability) for g in self.gpus
-        ):
-            return "linux-aarch64"
+        if machine is None and self.gpus:
+            from doctor.tables.arm import only_with_arm
+
+            if any(only_with_arm(self.tables.store, g.name, g.compute_capability) for g in self.gpus):
+                return "linux-aarch64"
         return "linux-aarch64" if machine in ("aarch64", "arm64") else "linux-x86_64"
 
     @cached_property

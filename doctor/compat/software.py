@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from doctor.compat.answer import Answer
-from doctor.compat.gpu import code_for
-from doctor.compat.situation import Situation, applies, traps_of
 from doctor.tables import Cudnn, DriverFloor, Library, Row, Tables, TensorFlowRelease, Toolkit, dotted
 from doctor.tables.ordering import order
 from doctor.tables.ranges import within
 from doctor.tables.versions import minor
+
+if TYPE_CHECKING:
+    from doctor.compat.situation import Situation
 
 
 def cuda_of(build: TensorFlowRelease, tables: Tables) -> tuple[str | None, tuple[Row, ...]]:
@@ -55,6 +58,9 @@ def driver_minimum(
 def _floors_of_gpu(
     build: TensorFlowRelease, capability: str, tables: Tables, platform: str
 ) -> list[DriverFloor]:
+    from doctor.compat.gpu import code_for
+    from doctor.compat.situation import Situation, applies
+
     floors = [first_driver(capability, tables, platform)]
     kernels = build.compute_capabilities
     code = None if kernels is None else code_for(capability, kernels.compiled, kernels.ptx)
@@ -270,6 +276,10 @@ def cudnn_serves_gpu(
 
 def row_serves_gpu(row: Cudnn, capabilities: tuple[str, ...]) -> Answer:
     """Whether the cuDNN of one row of the table has kernels for GPUs of these compute capabilities."""
+    if not capabilities:
+        return Answer("yes", f"cuDNN {row.version} has kernels for its GPUs", (row,))
+    from doctor.compat.gpu import code_for
+
     for capability in capabilities:
         if row.lowest is not None and dotted(capability) < dotted(row.lowest):
             return Answer(
@@ -295,9 +305,7 @@ def row_serves_gpu(row: Cudnn, capabilities: tuple[str, ...]) -> Answer:
                 f"PTX for {code.target} in part of its libraries",
                 (row,),
             )
-    return Answer(
-        "yes", f"cuDNN {row.version} has kernels for {', '.join(capabilities) or 'its GPUs'}", (row,)
-    )
+    return Answer("yes", f"cuDNN {row.version} has kernels for {', '.join(capabilities)}", (row,))
 
 
 def accepted_cudnn(build: TensorFlowRelease, tables: Tables, capabilities: tuple[str, ...] = ()) -> str:
@@ -321,6 +329,8 @@ def accepted_cudnn(build: TensorFlowRelease, tables: Tables, capabilities: tuple
 
 def traps_on_driver(build: TensorFlowRelease, situation: Situation, tables: Tables) -> tuple[Answer, ...]:
     """The answers of the traps that apply to this build on the situation's driver."""
+    from doctor.compat.situation import traps_of
+
     return tuple(
         Answer(trap.verdict, trap.reason, (trap, build), trap.cure)
         for trap in traps_of(build, situation, tables, "driver")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from doctor.facts import PROSE, CudaVersion, Gpu, PythonVersion, TensorFlowBuild
+from doctor.facts import PROSE, CudaVersion, Gpu, OtherGpu, PythonVersion, TensorFlowBuild
 from doctor.findings import Part
 from doctor.judge.answers import (
     agreed,
@@ -22,7 +22,6 @@ from doctor.judge.answers import (
 )
 from doctor.judge.libraries import cuda_parts, cudnn_parts
 from doctor.judge.packages import companion_parts, named_distributions, package_parts, product_parts
-from doctor.judge.pairs import pair_parts, without_gpu
 from doctor.remedies.fitness import situation
 
 if TYPE_CHECKING:
@@ -42,7 +41,11 @@ def parts(case: Case) -> tuple[Part, ...]:
     if known is not None and f"{known.version}+" in known.source.text:
         return named  # 2.15.0+nv24.2 and the like: a build that the tables do not have
     if not builds:
-        return (*named, *(pair_parts(case) if known is None and not named else ()))
+        if known is not None or named:
+            return named
+        from doctor.judge.pairs import pair_parts
+
+        return tuple(pair_parts(case))
     asked: tuple[Callable[[Case, Sequence[TensorFlowRelease]], Iterator[Part]], ...] = (
         _platform, package_parts, companion_parts, _python, _gpu, _driver, cuda_parts, cudnn_parts,
     )  # fmt: skip
@@ -130,7 +133,10 @@ def _gpu(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
     gpu_builds = [b for b in builds if b.gpu and b.compute_capabilities]
     if not gpu_builds:
         return
-    yield from without_gpu(case, gpu_builds[-1])
+    if bool(case.stated_absent("gpu")) or bool(case.facts.of(OtherGpu)):
+        from doctor.judge.pairs import without_gpu
+
+        yield from without_gpu(case, gpu_builds[-1])
     for gpu in case.gpus:
         possible = (gpu.compute_capability,) if gpu.compute_capability else _possible(gpu, case)
         if not possible:

@@ -182,7 +182,7 @@ def read_mentioned(text: Text, printed: Collection[int], facts: Sequence[Fact]) 
         if number in printed or PRINTED.match(line):
             continue
         source = Source(text.name, number, line.strip()[:EVIDENCE_LIMIT])
-        absent = None if Gpu in kinds or "cudart" in line else _NO_GPU.search(line)
+        absent = None if Gpu in kinds or "cudart" in line else _no_gpu(line)
         if absent is not None and not elsewhere(absent):
             found.append(Symptom(source, "stated-absent", (("what", "gpu"),)))
         for fact in (*_versions(line, source), *_cards(line, source)):
@@ -195,6 +195,11 @@ def read_mentioned(text: Text, printed: Collection[int], facts: Sequence[Fact]) 
             if kind not in stated and len({fact.version for fact in alone}) == 1:
                 found.append(alone[0])
     return found
+
+
+def _no_gpu(line: str) -> re.Match[str] | None:
+    lowered = line.lower()
+    return _NO_GPU.search(line) if any(word in lowered for word in ("gpu", "graphic", "cpu")) else None
 
 
 def _cards(line: str, source: Source) -> Iterator[Fact]:

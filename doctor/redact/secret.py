@@ -220,7 +220,8 @@ def without_secrets(text: str) -> str:
         text = _LOGIN.sub(lambda m: m["lead"] + REMOVED, text)
     if not any(map(lower.__contains__, _HINTS)):
         return text
-    text = _HEADER.sub(_keep_lead, text)
+    if "auth" in lower or "cookie" in lower or "x-" in lower:
+        text = _HEADER.sub(_keep_lead, text)
     text = _PHRASE.sub(_phrase, text)
     text = _assigned(text)
     text = _FLAG.sub(_flag, text)

@@ -47,9 +47,10 @@ class Rule:
     @property
     def page(self) -> str:
         """The code's page, as Markdown: the docstring of its function."""
-        import inspect
+        from textwrap import dedent  # inspect, which has a function for it, takes as long as Python to start
 
-        return inspect.cleandoc(self.judge.__doc__ or "")
+        first, _, rest = (self.judge.__doc__ or "").partition("\n")
+        return f"{first.strip()}\n{dedent(rest)}".strip()
 
 
 class RuleSet:

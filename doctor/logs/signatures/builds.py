@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from doctor.facts import Fact, Package, Platform, Source, Symptom, TensorFlowBuild, normalised
-from doctor.logs.signatures.installers import LISTED, LISTING
+from doctor.logs.signatures.package_names import LISTED, LISTING
 from doctor.logs.signatures.signature import BLANK, Signature, glued, sig, spoken
 
 

@@ -6,22 +6,8 @@ import re
 from collections.abc import Iterator
 
 from doctor.facts import Fact, Platform, Requirement, Source, Symptom, TensorFlowBuild, normalised
-from doctor.logs.signatures.signature import BLANK, Signature, glued, sig, words
-
-TF = (
-    r"tensorflow(?:[-_](?:gpu|cpu|macos|intel|directml|rocm|aarch64|cpu-aws))?"
-    r"|tf[-_]nightly(?:[-_]gpu|[-_]cpu)?"
-)
-
-
-LISTED = (
-    "tensorflow",
-    "nightly",
-    "-aws",
-    *glued("-_", ("gpu", "cpu", "macos", "intel", "directml", "rocm", "aarch64")),
-)
-"""Endings of TensorFlow's names, each with what follows a name in a list of packages; they are literals."""
-LISTING = (*BLANK, "==", "|")
+from doctor.logs.signatures.package_names import TF
+from doctor.logs.signatures.signature import Signature, sig, words
 
 
 def no_wheel(match: re.Match[str], source: Source) -> Iterator[Fact]:

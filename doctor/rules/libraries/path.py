@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from doctor import lazy
 from doctor.facts import (
     FORM,
     PROSE,
@@ -22,7 +23,6 @@ from doctor.remedies import commands, libraries, starts
 from doctor.rules.driver.signs import cuinit
 from doctor.rules.libraries.building import building
 from doctor.rules.libraries.cudnn import cudnn_major
-from doctor.rules.libraries.loader_steps import named_to_the_loader, pip_folders, search_steps
 from doctor.rules.libraries.stated import blamed_path, mismatched_pair
 from doctor.rules.libraries.toolkit import contains
 from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, other_files, table_rows, works
@@ -32,6 +32,9 @@ from doctor.values import replace
 
 if TYPE_CHECKING:
     from doctor.case import Case
+    from doctor.rules.libraries import loader_steps
+else:  # imported if a folder is found that the loader does not search
+    loader_steps = lazy.module("doctor.rules.libraries.loader_steps")
 
 
 def mentions_path(case: Case) -> list[Fact]:
@@ -172,7 +175,7 @@ def library_path(case: Case) -> Iterator[Finding]:
             " cause or the solution.",
             [*facts.symptoms("dll-load-failed")[:1], *blamed[:2]],
             confidence="likely",
-            steps=search_steps(case),
+            steps=loader_steps.search_steps(case),
             verify=verify,
         )
         return
@@ -187,7 +190,7 @@ def library_path(case: Case) -> Iterator[Finding]:
             f"{same[0].name} exists in {folders[0]}, but this process's loader does not search there.",
             [*missing[:3], *same[:3]],
             tables=table_rows(case, names),
-            steps=named_to_the_loader(case, folders),
+            steps=loader_steps.named_to_the_loader(case, folders),
             verify=verify,
         )
         return
@@ -220,7 +223,7 @@ def library_path(case: Case) -> Iterator[Finding]:
             [*errors[:3], *suggested[:1], *fits[:1]],
             confidence="likely",
             tables=table_rows(case, names),
-            steps=search_steps(case),
+            steps=loader_steps.search_steps(case),
             verify=verify,
         )
         return
@@ -247,7 +250,7 @@ def library_path(case: Case) -> Iterator[Finding]:
             [*missing[:3], *fits[:2], *terminal[:1], *(hints[:1] if not terminal else [])],
             confidence="likely",
             tables=table_rows(case, names),
-            steps=search_steps(case),
+            steps=loader_steps.search_steps(case),
             verify=verify,
         )
 
@@ -279,7 +282,7 @@ def _there_unnamed(case: Case, errors: Sequence[Fact]) -> Iterator[Finding]:
         tables=[] if build is None else [build],
         steps=[
             shell(commands.loading(case), "names the library that does not open"),
-            *pip_folders(case),
+            *loader_steps.pip_folders(case),
         ],
         verify=commands.list_gpus(case),
     )
@@ -321,7 +324,7 @@ def _suggested(case: Case) -> Iterator[Finding]:
         "folder.",
         suggested[:2],
         confidence="possible",
-        steps=search_steps(case),
+        steps=loader_steps.search_steps(case),
         verify=commands.list_gpus(case),
     )
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from doctor.facts import Package, TensorFlowVersion
 from doctor.findings import Finding
 from doctor.remedies import cures, environments
 from doctor.rules.gpu.registered import registered
@@ -33,8 +32,7 @@ if TYPE_CHECKING:
         "windows-native",
         "intel-package",
         "and-cuda-installed",
-        TensorFlowVersion,
-        Package,
+        "on-windows",
     ),
 )
 def tf_windows_native(case: Case) -> Iterator[Finding]:

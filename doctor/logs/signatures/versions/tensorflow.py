@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from doctor.facts import FORM, MEASURED, PROSE, Fact, Source, TensorFlowVersion, normalised
-from doctor.logs.signatures.installers import LISTED, LISTING, TF
+from doctor.logs.signatures.package_names import LISTED, LISTING, TF
 from doctor.logs.signatures.signature import Maker, Signature, glued, sig, spoken, words
 from doctor.logs.signatures.versions.spelling import (
     AFTER_NAME,
