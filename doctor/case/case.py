@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from doctor.case.best import best
 from doctor.case.builds import common, opening, opens_runtime_of
 from doctor.case.cards import cards
-from doctor.case.libraries import component, not_loaded, opened_cuda
+from doctor.case.libraries import NOT_LOADED, component, not_loaded, opened_cuda
 from doctor.case.named import Meant, meant, taking
 from doctor.case.platforms import before_apple_silicon, decisive
 from doctor.case.runs import of_another
@@ -82,11 +82,12 @@ class Case:
 
     @cached_property
     def seen(self) -> frozenset[type[Fact] | str]:
-        """The types of the facts, the kinds of the symptoms, the component of each library that did not load
-        ("driver-library-not-loaded"), the platform ("on-windows"), and "several-packages"."""
+        """The types of the facts, the kinds of the symptoms, what `NOT_LOADED` names, the platform
+        ("on-windows"), and "several-packages"."""
         facts = self.facts
         kinds: set[type[Fact] | str] = {*map(type, facts), *(symptom.kind for symptom in facts.of(Symptom))}
-        kinds |= {f"{self.component(lib.name)}-library-not-loaded" for lib in facts.of(LibraryNotLoaded)}
+        gone = {self.component(lib.name) for lib in facts.of(LibraryNotLoaded)}
+        kinds |= {name for part, name in NOT_LOADED.items() if part in gone}
         if len({(package.name, package.manager) for package in facts.of(Package)}) > 1:
             kinds.add("several-packages")
         if self.platform is not None:

@@ -37,6 +37,14 @@ def not_loaded(facts: Facts) -> tuple[LibraryNotLoaded, ...]:
     return tuple(seen.values())
 
 
+NOT_LOADED = {
+    "driver": "driver-library-not-loaded",
+    "tensorflow": "tensorflow-library-not-loaded",
+    "system": "system-library-not-loaded",
+}
+"""By component, the name under which a rule asks for libraries of it that did not load."""
+
+
 def component(name: str, tables: Tables) -> str:
     """The component of a library: driver, cudnn, cuda, tensorflow, system or other."""
     lowered = name.lower()

@@ -63,7 +63,8 @@ def test_a_rule_explains_codes_that_exist_and_not_itself(rule: Rule) -> None:
 def test_every_kind_of_symptom_that_a_rule_asks_for_can_be_seen() -> None:
     """A rule that waits for a symptom that nothing makes can never fire by it."""
     package = RULES.parent
-    makers = [path for folder in ("facts", "logs", "probe") for path in (package / folder).rglob("*.py")]
+    folders = ("facts", "logs", "probe", "case")
+    makers = [path for folder in folders for path in (package / folder).rglob("*.py")]
     made = {
         word
         for path in makers
