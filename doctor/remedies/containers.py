@@ -78,6 +78,22 @@ def toolkit(case: Case) -> list[Step]:
     ]
 
 
+DRIVER_FILES = "rm -f /usr/lib/x86_64-linux-gnu/libcuda.so* /usr/lib/x86_64-linux-gnu/libnvidia-*.so*"
+"""Removes what libnvidia-container mounts into an image of Debian or Ubuntu: the driver's libraries."""
+
+
+def without_driver(case: Case) -> tuple[list[Step], Command]:
+    """The step that takes a driver's files out of an image, and the command that shows whether a container of
+    it gets the GPU."""
+    _, verify = give_gpu(case)
+    step = manual(
+        f"At the end of the Dockerfile add: RUN {DRIVER_FILES}. Then build the image again",
+        "an image must not contain a driver: the host's comes in when the container starts. A container that"
+        " ran with a GPU and was committed as an image contains one, too",
+    )
+    return [step], verify
+
+
 def give_gpu(case: Case, *, no_toolkit: bool = False) -> tuple[list[Step], Command]:
     """The steps for the person who starts the container, and the command that shows whether it has the
     GPU. no_toolkit: docker reported that NVIDIA's toolkit is missing."""

@@ -155,8 +155,8 @@ SIGNATURES: tuple[Signature, ...] = (
             "nvidia-container-cli: mount error",
             "requirement error: invalid expression",
         ),
-        r"nvidia-container-cli: (?:(?:container|ldcache|mount) error: [^\n]{0,120}|requirement error: invalid"
-        r" expression)",
+        r"nvidia-container-cli: (?:(?:container|ldcache|mount) error: (?:[^\n]{0,300}?"
+        r"(?P<baked>: file exists)|[^\n]{0,120})|requirement error: invalid expression)",
         "nvidia-container-cli: container error: cgroup subsystem devices not found: unknown.",
     ),
     sig(

@@ -324,7 +324,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "gpu-not-found",
         "gpu device not found",
-        r"SystemError: GPU device not found|GPU device not found",
+        r"(?<!['\"])GPU device not found",  # in quotes it is the code that would raise it
         "SystemError: GPU device not found",
     ),
     sig(

@@ -90,9 +90,10 @@ def driver_missing(case: Case) -> Iterator[Finding]:
                 "is built; then run the same installation again",
             )
         )
-    alone = not (
-        lib or error or absent or case.gpus or facts.has("gpu-not-used", "gpu-list-empty", "gpu-not-found")
-    )
+    wanted = case.gpus or facts.has("gpu-not-used", "gpu-list-empty", "gpu-not-found")
+    alone = not (lib or error or absent or wanted)
+    # a report may be of a machine without a GPU, where the same messages are harmless
+    proved = absent or (lib and (facts.kind == "machine" or wanted or smi))
     yield found(
         "driver-missing",
         (
@@ -104,7 +105,7 @@ def driver_missing(case: Case) -> Iterator[Finding]:
             " harmless."
         ),
         evidence,
-        confidence="certain" if (lib or absent) else "possible" if alone else "likely",
+        confidence="certain" if proved else "possible" if alone else "likely",
         steps=steps if conda and case.container else [*steps, *commands.driver_install(case)],
         verify=run("nvidia-smi"),
     )

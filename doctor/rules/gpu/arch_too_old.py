@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from doctor.facts import Fact, Gpu, LibraryLoaded
-from doctor.findings import Finding, shell
+from doctor.findings import Finding, manual, shell
 from doctor.remedies import commands, cures
 from doctor.remedies.cure import Later
 from doctor.rules.gpu.capability import code_answer, left_out, minor
@@ -118,13 +118,16 @@ def gpu_arch_too_old(case: Case) -> Iterator[Finding]:
     if ignored:
         need = ignored[0].get("minimum") or lowest or "a higher one"
         have = ignored[0].get("cc") or next(iter(case.capabilities), "its own")
+        another = registered(case)
         yield found(
             "gpu-arch-too-old",
-            f"The GPU has compute capability {have}; this build needs at least {need} and ignores the GPU.",
+            f"{'One' if another else 'The'} GPU has compute capability {have}; this build needs at least"
+            f" {need} and ignores the GPU." + (" It uses another GPU of this machine." if another else ""),
             ignored[:3],
+            severity="warning" if another else "",
             confidence="likely" if ignored[0].get("stated") else "certain",
             tables=[build] if build else [],
-            steps=steps,
+            steps=[manual("Change nothing if the other GPU is enough")] if another else steps,
             verify=verify,
         )
         return

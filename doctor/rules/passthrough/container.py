@@ -154,6 +154,10 @@ def container_no_gpu(case: Case) -> Iterator[Finding]:
         return
     # the host runs its driver, and of its parts nothing came in
     neither = kernel is not None and facts.absent("device nodes") and facts.absent("libcuda")
+    baked = [symptom for symptom in said if symptom.get("baked")]
+    if baked:
+        yield _driver_in_image(case, baked)
+        return
     no_toolkit = any(symptom.get("toolkit") for symptom in said)
     steps, verify = containers.give_gpu(case, no_toolkit=no_toolkit)
     yield found(
@@ -174,6 +178,21 @@ def container_no_gpu(case: Case) -> Iterator[Finding]:
         confidence=(
             "certain" if said or neither or (lib is not None and "docker" in case.environments) else "likely"
         ),
+        steps=steps,
+        verify=verify,
+    )
+
+
+def _driver_in_image(case: Case, baked: list[Symptom]) -> Finding:
+    """The finding for an image that brings files of a driver, over which the toolkit cannot mount the host's
+    (libnvidia-container, src/utils.c: file_create refuses a file that is not empty)."""
+    steps, verify = containers.without_driver(case)
+    return found(
+        "container-no-gpu",
+        "The image contains files of an NVIDIA driver, so the container toolkit cannot put the host's driver"
+        " in their place.",
+        baked[:2],
+        title="The image contains a driver of its own",
         steps=steps,
         verify=verify,
     )

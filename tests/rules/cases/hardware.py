@@ -62,6 +62,26 @@ def wrapped_by_docker(reason: str) -> str:
 
 FIRES = (
     Fires(
+        "container-no-gpu",
+        "the image contains a driver, over which the toolkit cannot mount the host's",
+        "$ docker run --rm --gpus all my/tf:2.10 nvidia-smi\nnvidia-container-cli: mount error: file creation"
+        " failed: /var/lib/docker/overlay2/0d2a/merged/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1: file"
+        " exists: unknown.",
+        "mount error",
+        says=("Dockerfile",),
+        never=("nvidia-container-toolkit",),
+        words=("in their place",),
+    ),
+    Fires(
+        "nccl-failure",
+        "two GPUs without direct access to one another work all the same",
+        "tensorflow/core/common_runtime/gpu/gpu_init.cc:45] cannot enable peer access from device ordinal 0"
+        " to device ordinal 2",
+        "peer access",
+        never=("NCCL_P2P_DISABLE",),
+        words=("the host's memory",),
+    ),
+    Fires(
         "gpu-bad-state",
         "a worker that was forked after CUDA was in use",
         log(
@@ -714,6 +734,14 @@ FIRES = (
 )
 
 NEAR_MISSES = (
+    NearMiss(
+        "device-not-found",
+        "code that would raise the error, beside a GPU that is there",
+        "healthy",
+        log("1.13.1", created("Tesla T4", "7.5", 14000))
+        + "\nHow can I see whether it uses the GPU? My script has this:\n"
+        "if tf.test.gpu_device_name() != '/device:GPU:0':\n  raise SystemError('GPU device not found')",
+    ),
     NearMiss(
         "gpu-hidden",
         "the first GPU is named, and the node has none",
