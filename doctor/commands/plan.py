@@ -78,7 +78,11 @@ def request_arguments(parser: argparse.ArgumentParser) -> None:
             " work or cannot be examined"
         ),
     )
-    machine = parser.add_argument_group("the machine (by default this one)")
+    machine = parser.add_argument_group(
+        "the machine",
+        "by default this one; with --os, --gpu or --driver another one, with Linux unless --os says"
+        " otherwise",
+    )
     machine.add_argument(
         "--os", metavar="NAME", help="'Ubuntu 24.04', 'Windows 11', WSL, 'macOS arm64', 'linux aarch64'"
     )

@@ -29,6 +29,9 @@ HARMLESS = 0.35
 LIKELY = 0.7
 """From this likelihood on, a cause that no program's message proves is called likely: of 1,519 such reports
 86 % were right, out of fold."""
+WEAK = 0.4
+"""Below this likelihood the other causes have to be checked first: of 345 such verdicts a third were right,
+out of fold."""
 AGREED = 0.6
 """From this likelihood on, the signs agree with a rule about a message that a program printed."""
 UNPROVED = "Nothing in the report points to a fault in the setup of the GPU"
@@ -74,7 +77,14 @@ def ranked(
     if case.facts.kind == "report" and kept[0].confidence == "likely" and known < LIKELY:
         kept[0] = replace(kept[0], confidence="possible")
     misfits = [part.code for part in parts if part.fits is False]
-    return kept, alternatives(kept[0], order, misfits, found)
+    others = alternatives(kept[0], order, misfits, found)
+    if others and kept[0].confidence == "possible" and kept[0].severity == "error" and known < WEAK:
+        weak = (
+            f"This is only the likeliest of several causes ({round(100 * known)} %): check the other possible"
+            " causes before you change anything."
+        )
+        kept[0] = replace(kept[0], explanation=f"{kept[0].explanation} {weak}")
+    return kept, others
 
 
 def _agreed(best: Hypothesis, first: Finding, parts: Sequence[Part]) -> bool:

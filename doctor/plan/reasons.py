@@ -51,8 +51,9 @@ def reasons(candidate: Candidate, context: PlanContext, floor: object) -> list[R
     found += [
         (f"{pin.requirement}: {pin.why}", pin.rows) for pin in candidate.pins if pin.requirement not in named
     ]
-    if candidate.nvidia is None and (context.driver is None or "driver" in candidate.given_up):
-        found += _driver(context, floor, [reason for reason, _ in found])
+    if candidate.nvidia is None:
+        open_question = context.driver is None or "driver" in candidate.given_up
+        found += _driver(context, floor, [reason for reason, _ in found], open_question)
     found += _c_library(candidate, context)
     if not context.capabilities and not context.gpu_absent:
         found.append(
@@ -81,14 +82,15 @@ def _c_library(candidate: Candidate, context: PlanContext) -> list[Reason]:
     ]
 
 
-def _driver(context: PlanContext, floor: object, given: list[str]) -> list[Reason]:
-    """The reason that names the required driver, if the installed one is unknown or too old."""
+def _driver(context: PlanContext, floor: object, given: list[str], open_question: bool) -> list[Reason]:
+    """The reason that names the required driver, unless one is given that names it. open_question: the
+    installed driver is unknown or too old, so the newest branch that serves the GPU is named as well."""
     found: list[Reason] = []
     if isinstance(floor, DriverFloor) and not any(
-        f"driver {floor.driver} or newer" in reason for reason in given
+        f"{floor.driver} or newer" in reason for reason in given
     ):
         found.append((f"driver {floor.driver} or newer is needed", (floor.ref,)))
-    for capability in context.capabilities:
+    for capability in context.capabilities if open_question else ():
         row = context.tables.architecture(capability)
         if row is not None and row.last_driver is not None:
             found.append(

@@ -26,6 +26,12 @@ EVIDENCE_ROWS = 4
 """The most rows of one quoted line; --verbose shows all."""
 PLACES_SHOWN = 20
 """The most places to show of one fact, because a training log says the same thing thousands of times."""
+FITS = {
+    "yes": ("good", "fits"),
+    "no": ("error", "does not fit"),
+    "after a compilation": ("warning", "fits after a compilation"),
+}
+"""The symbol and the words for each answer in the table of what goes together."""
 STYLES = {
     "error": "bold red",
     "warning": "bold yellow",
@@ -199,9 +205,9 @@ class Page:
             return
         self._heading("What goes together")
         for part, has, needs, fits in rows:
-            mark = {"yes": "good", "no": "error", "after a compilation": "warning"}.get(fits, "unknown")
+            mark, words = FITS.get(fits, ("unknown", "not known whether it fits"))
             needed = f"; needs {needs}" if needs != "-" else ""
-            self._prose(f"  {self.symbols[mark]} ", line(f"{part}: has {has}{needed}: fits: {fits}"))
+            self._prose(f"  {self.symbols[mark]} ", line(f"{part}: has {has}{needed} ({words})"))
 
     def _facts(self, diagnosis: Diagnosis, tables: Tables) -> None:
         facts = content.known_facts(diagnosis, tables)
@@ -213,16 +219,17 @@ class Page:
                 places.setdefault(line(fact_in_words(fact)), []).append(fact.source)
             for words, sources in places.items():
                 self._fact(words, sources)
-            self._heading("What was not examined")
+            if unread:
+                self._heading("What was not examined")
             for item in unread:
                 self._prose(f"  {self.symbols['unknown']} ", f"{line(item.what)}: {line(item.reason)}")
             reasons: dict[str, list[str]] = {}
             for skipped in diagnosis.skipped:
                 reasons.setdefault(skipped.reason, []).append(skipped.code)
+            if reasons:
+                self._heading("Codes that were not judged")
             for reason, codes in reasons.items():
                 self._prose(f"  {self.symbols['dot']} ", f"{', '.join(codes)}: {line(reason)}", style="dim")
-            if not unread and not reasons:
-                self._prose("  ", "everything was")
             return
         if facts:
             self._heading("What was read" if diagnosis.facts.kind == "report" else "What was seen")

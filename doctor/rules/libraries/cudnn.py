@@ -54,15 +54,15 @@ def bring_cudnn(case: Case) -> Cure:
         return cure.then(
             shell(
                 Literal("where cudnn64_*.dll"),
-                "shows a second, older cuDNN earlier on PATH, which Windows finds first",
+                "shows every cuDNN on PATH; Windows takes the first",
                 platform="windows",
             )
         )
     return cure.then(
         shell(
             piped(run("ldconfig", "-p"), run("grep", "libcudnn")),
-            "shows a second, older cuDNN; the loader finds it first if it is listed here or lies on"
-            " LD_LIBRARY_PATH",
+            "shows whether the loader finds it now; an older one that is listed here or lies on"
+            " LD_LIBRARY_PATH comes first",
             platform="linux",
         )
     )
