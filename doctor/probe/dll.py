@@ -155,6 +155,7 @@ def examine(
     if environment.conda and environment.prefix:
         places.append(f"{environment.prefix}\\Library\\bin".replace("/", "\\"))
     version = next((f for f in facts if isinstance(f, TensorFlowVersion)), None)
+    opens_cudnn = False
     if version is not None:
         yield from _runtime(search, version.version)
         needs = wanted(
@@ -164,12 +165,13 @@ def examine(
             platform_of("windows", machine.processor),
             installed.build,
         )
+        opens_cudnn = any(name.lower().startswith("cudnn") for name, _ in needs.names)
         for name, needed in needs.names:
             yield LibraryWanted(Source(f"TensorFlow opens {name}", None, needs.known_by), name, needed)
             yield _called(search, name, places)
     if search.assumed and version is not None:
         yield Symptom(Source("PATH", None, BY_INSTALLER), "path-assumed", (("folder", search.assumed[0]),))
-    yield from _cudnn(search, environment, installed, version)
+    yield from _cudnn(search, environment, installed, version, opens_cudnn)
     yield from _files(machine, search, homes, places)
 
 
@@ -263,10 +265,14 @@ def _homes(machine: Machine, search: Search) -> list[str]:
 
 
 def _cudnn(
-    search: Search, environment: Environment, installed: Installed, version: TensorFlowVersion | None
+    search: Search,
+    environment: Environment,
+    installed: Installed,
+    version: TensorFlowVersion | None,
+    opens_cudnn: bool,
 ) -> Iterator[Fact]:
     """The version of the cuDNN that would be opened, and zlibwapi.dll, which cuDNN 8.3 to 8.9 load
-    themselves."""
+    themselves, if TensorFlow opens cuDNN at all."""
     opened = [path for major in ("8", "9", "7") for path in search.find(f"cudnn64_{major}.dll")][:1]
     if version is None or not opened:
         return
@@ -286,7 +292,8 @@ def _cudnn(
         return
     yield CudnnVersion(Source(opened[0], None, f"cuDNN {stated}"), stated, opened[0])
     if (
-        at_least(stated, "8.3")
+        opens_cudnn
+        and at_least(stated, "8.3")
         and not at_least(stated, "9")
         and not search.find("zlibwapi.dll")
         and (search.path_known or search.on_disk("zlibwapi.dll") == "")

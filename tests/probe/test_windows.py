@@ -411,6 +411,24 @@ def test_a_cudnn_that_loads_zlib_itself_wants_it(version: str, found: bool, tmp_
     assert broken is not found
 
 
+def test_a_build_without_cuda_has_no_use_for_zlib(tmp_path: Path) -> None:
+    """A toolkit with cuDNN 8.9 is no reason to blame zlibwapi.dll where TensorFlow opens no cuDNN."""
+    machine = Windows(tmp_path)
+    (tmp_path / CUDA / "bin/zlibwapi.dll").unlink()
+    machine.write(f"{CUDA}/bin/cudnn64_8.dll", dll())
+    header = b"#define CUDNN_MAJOR 8\n#define CUDNN_MINOR 9\n#define CUDNN_PATCHLEVEL 4\n"
+    machine.write(f"{CUDA}/include/cudnn_version.h", header)
+    site = "venv/Lib/site-packages"
+    build_info = b"build_info = {'is_cuda_build': False}\n"
+    machine.write(f"{site}/tensorflow/python/platform/build_info.py", build_info)
+    shutil.rmtree(tmp_path / f"{site}/tensorflow-2.10.0.dist-info")
+    metadata = b"Name: tensorflow-intel\nVersion: 2.15.0\n"
+    machine.write(f"{site}/tensorflow_intel-2.15.0.dist-info/METADATA", metadata)
+    codes = [finding.code for finding in diagnose(machine.facts(), Tables.bundled()).findings]
+    assert codes[0] == "tf-windows-native"
+    assert "library-broken" not in codes
+
+
 def test_an_older_cudnn_than_the_compiled_one_is_a_mismatch(tmp_path: Path) -> None:
     machine = Windows(tmp_path)
     header = b"#define CUDNN_MAJOR 8\n#define CUDNN_MINOR 0\n#define CUDNN_PATCHLEVEL 5\n"
