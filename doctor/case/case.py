@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any
 from doctor.case.best import best
 from doctor.case.builds import common, opening, opens_runtime_of
 from doctor.case.cards import cards
-from doctor.case.libraries import NOT_LOADED, component, not_loaded, opened_cuda
+from doctor.case.libraries import (
+    NOT_LOADED,
+    TENSORFLOW_PACKAGES,
+    blamed_alone,
+    component,
+    not_loaded,
+    opened_cuda,
+)
 from doctor.case.named import Meant, meant, taking
 from doctor.case.platforms import before_apple_silicon, decisive
 from doctor.case.runs import of_another
@@ -35,6 +42,7 @@ from doctor.facts import (
     Facts,
     Gpu,
     GpuRegistered,
+    LibraryFile,
     LibraryLoaded,
     LibraryNotLoaded,
     OperatingSystem,
@@ -83,13 +91,21 @@ class Case:
     @cached_property
     def seen(self) -> frozenset[type[Fact] | str]:
         """The types of the facts, the kinds of the symptoms, what `NOT_LOADED` names, the platform
-        ("on-windows"), and "several-packages"."""
+        ("on-windows"), "other-package" for one that is not TensorFlow, "several-packages", and
+        "library-unusable" for a library that is there and does not load."""
         facts = self.facts
         kinds: set[type[Fact] | str] = {*map(type, facts), *(symptom.kind for symptom in facts.of(Symptom))}
         gone = {self.component(lib.name) for lib in facts.of(LibraryNotLoaded)}
         kinds |= {name for part, name in NOT_LOADED.items() if part in gone}
-        if len({(package.name, package.manager) for package in facts.of(Package)}) > 1:
+        packages = {(package.name, package.manager) for package in facts.of(Package)}
+        if len(packages) > 1:
             kinds.add("several-packages")
+        if any(name not in TENSORFLOW_PACKAGES for name, _ in packages):
+            kinds.add("other-package")
+        if any(file.problem for file in facts.of(LibraryFile)) or any(
+            lib.cause == "broken" or blamed_alone(lib.name) for lib in facts.of(LibraryNotLoaded)
+        ):
+            kinds.add("library-unusable")
         if self.platform is not None:
             kinds.add(f"on-{self.platform}")
         return frozenset(kinds)

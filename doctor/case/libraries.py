@@ -37,6 +37,19 @@ def not_loaded(facts: Facts) -> tuple[LibraryNotLoaded, ...]:
     return tuple(seen.values())
 
 
+TENSORFLOW_PACKAGES = ("tensorflow", "tensorflow-gpu", "tensorflow-cpu", "tf-nightly", "tf-nightly-gpu")
+"""Distributions that all install the folder `tensorflow`."""
+
+
+def blamed_alone(name: str) -> bool:
+    """Whether a library's absence means that one that needs it is broken: zlibwapi.dll and parts of cuDNN,
+    libnvJitLink, libnvrtc."""
+    lowered = name.lower()
+    return (
+        "zlibwapi" in lowered or "cudnn_" in lowered or lowered.startswith(("libnvjitlink", "libnvrtc"))
+    )
+
+
 NOT_LOADED = {
     "driver": "driver-library-not-loaded",
     "tensorflow": "tensorflow-library-not-loaded",

@@ -195,14 +195,16 @@ SIGNATURES: tuple[Signature, ...] = (
             "oom-killer|oom_kill|out of memory: kill|oom-kill|exit code 137|exitcode 137|oomkilled|"
             " memory limit|running low on memory|is killed by signal|operating system to kill|exceeded "
             "limit|out-of-memory handler|term_memlimit|oom killed|signal 9|sigkill|code: 137|code"
-            " 137|finished with|signal signal 9|exit code 9|signal exit code"
+            " 137|status 137|status: 137|finished with|signal signal 9|exit code 9|signal exit code"
+            "|by signal 9"
         ),
         r"invoked oom-killer|Out of memory: Kill(?:ed)? process|oom-kill(?:er)?\b|oom_kill event|OOM"
         r" ?Killed|exceeded (?:\w{2,8} ){0,3}memory limit|\bmem \w{1,16} exceeded limit|oom_kill_process"
         r"|killed due to the node running low on memory|worker \(pid \d{1,9}\) is killed by signal: Killed"
         r"|excessive memory usage causing the Operating System to kill"
         r"|killed by the cgroup out-of-memory handler|TERM_MEMLIMIT"
-        r"|exit(?:ed with)? ?code:? 137|(?:finished with|signal) (?:exit code )?(?:signal )?9(?:"
+        r"|exit(?:s|ed|ing)?(?: with)? ?(?:code|status):? 137\b|terminated by signal 9\b"
+        r"|(?:finished with|signal) (?:exit code )?(?:signal )?9(?:"
         r" ?\(?:?.?SIGKILL|\b:? ?Killed)|interrupted by signal 9",
         "python invoked oom-killer: gfp_mask=0x24280ca, order=0, oom_score_adj=0",
     ),

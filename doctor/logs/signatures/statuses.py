@@ -116,10 +116,24 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "nvml-not-found",
-        ("nvml_error_library_not_found", "nvmlerror_librarynotfound", "nvml shared library not found"),
-        r"NVML_ERROR_LIBRARY_NOT_FOUND|NVMLError_LibraryNotFound|NVML Shared Library Not Found",
+        (
+            "nvml_error_library_not_found",
+            "nvmlerror_librarynotfound",
+            "nvml shared library not found",
+            "couldn't find libnvidia-ml",
+        ),
+        r"NVML_ERROR_LIBRARY_NOT_FOUND|NVMLError_LibraryNotFound|NVML Shared Library Not Found"
+        r"|couldn't find libnvidia-ml(?:\.so)? library",
         "pynvml.NVMLError_LibraryNotFound: NVML Shared Library Not Found",
         lambda match, source: LibraryNotLoaded(source, "libnvidia-ml.so.1", match[0], "absent", None),
-        origin="pynvml.py",
+        origin="pynvml.py; nvidia-smi",
+    ),
+    sig(
+        "libcuda-not-found-by-others",
+        ("found no nvidia driver on your system", "cuda driver library cannot be found"),
+        r"Found no NVIDIA driver on your system|CUDA driver library cannot be found",
+        "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU",
+        lambda match, source: LibraryNotLoaded(source, "libcuda.so.1", match[0], "absent", None),
+        origin="torch/csrc/cuda; numba/cuda/cudadrv/driver.py",
     ),
 )

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     "library-broken",
     "A library is found but cannot be loaded",
     explains=("cudnn-missing", "cuda-missing", "cudnn-init-oom", *NO_GPU_SINCE),
-    needs=(LibraryNotLoaded, "undefined-symbol", "cudnn-part-broken"),
+    needs=("library-unusable", "undefined-symbol", "cudnn-part-broken"),
 )
 def library_broken(case: Case) -> Iterator[Finding]:
     """A library is present but cannot be loaded.

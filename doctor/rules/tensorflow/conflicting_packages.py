@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from doctor.case.libraries import TENSORFLOW_PACKAGES
 from doctor.facts import Package
 from doctor.findings import Finding, Step, shell
 from doctor.remedies import commands
@@ -53,7 +54,7 @@ def tf_conflicting_packages(case: Case) -> Iterator[Finding]:
     facts = case.facts
     names: dict[str, Package] = {}
     for package in facts.of(Package):
-        if package.name in ("tensorflow", "tensorflow-gpu", "tensorflow-cpu", "tf-nightly", "tf-nightly-gpu"):
+        if package.name in TENSORFLOW_PACKAGES:
             names.setdefault(package.name, package)
     several = list(names.values())
     managers = {p.manager for p in facts.of(Package) if p.name == "tensorflow"}

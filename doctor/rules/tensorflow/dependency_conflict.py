@@ -147,7 +147,7 @@ def _too_old(package: Package, specifier: str) -> bool:
         "python-package-conflict",
         "pip-resolver-conflict",
         "pip-unsolvable",
-        "several-packages",
+        "other-package",
         "missing-name",
         "missing-module",
     ),
