@@ -2,7 +2,8 @@
 text.
 
 GitHub is read through its public API, with the token in GITHUB_TOKEN or GH_TOKEN if one is set. The token is
-sent to the API only. GITHUB_SERVER_URL and GITHUB_API_URL name another GitHub, as they do on its own runners.
+sent to the API only. GITHUB_SERVER_URL and GITHUB_API_URL select another GitHub server (GitHub Enterprise);
+GitHub Actions sets them.
 """
 
 from __future__ import annotations

@@ -218,10 +218,13 @@ def check(
     if record is not None:
         for option, given in (("python", python), ("root", root), ("deep", deep)):
             if given:
-                raise UsageError(f"--from and --{option} exclude each other: a record is read, not examined")
+                raise UsageError(
+                    f"--from and --{option} cannot be used together: --from reads a saved file and examines"
+                    " no machine"
+                )
         return diagnosed(_recorded(record))
     if root and deep:
-        raise UsageError("--root and --deep exclude each other: nothing under another root is run")
+        raise UsageError("--root and --deep cannot be used together: nothing under another root is run")
     facts, times = _examined(python, root, limit if deep else None, tell)
     if printed:
         from doctor.probe import deep as tensorflow

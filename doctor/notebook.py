@@ -172,8 +172,8 @@ def _begun() -> Captured | None:
 
 
 def is_ours(error: BaseException) -> bool:
-    """Whether TensorFlow or Keras raised an exception, could not be imported, or failed within one of its
-    calls."""
+    """Whether an exception, or one that led to it, comes from TensorFlow or Keras: its class is theirs, its
+    traceback passes through their code, or they could not be imported."""
     from doctor.backports import removeprefix
 
     seen: set[int] = set()

@@ -128,8 +128,8 @@ def _plain_path(text: str) -> bool:
 
 
 def library_of_environment(path: str) -> str | None:
-    """The path of a library from a package in a Python or conda environment; None in a folder that everybody
-    may write to."""
+    """The path, if it names a library in a Python or conda environment; else None. Always None under /tmp and
+    the other folders that everybody may write to (judged by name)."""
     return path if _plain_path(path) and _OF_ENVIRONMENT.fullmatch(path) else None
 
 

@@ -2,7 +2,8 @@
 """Learns from labelled reports how much each sign counts: scripts/training/reports.jsonl into
 doctor/judge/weights.py.
 
-fit_weights.py [--score]   needs scikit-learn and scipy; takes three minutes
+fit_weights.py [--score]   needs scikit-learn and scipy (pip install scikit-learn==1.9.1 scipy);
+takes three minutes
 
 A conditional logit model over the causes for which a report contains any sign: the weights are shared by all
 causes, so that a few hundred reports are enough. The prose model that reads a report was never trained on it:
@@ -128,6 +129,7 @@ def main() -> None:
     )
     parser.add_argument("--score", action="store_true", help="score the shipped weights and write nothing")
     args = parser.parse_args()
+    train_prose.stop_without_learning()
     cases = read_all()
     if args.score:
         from doctor.judge import weights as shipped

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Trains the model that reads sentences: scripts/training into doctor/logs/prose/weights.bin.
 
-train_prose.py [--held-out N | --writers]   needs scikit-learn (pip install scikit-learn); takes about a
-minute
+train_prose.py [--held-out N | --writers]   needs scikit-learn and scipy (pip install scikit-learn==1.9.1
+scipy); takes about a minute
 
 sentences.jsonl holds examples, {"text", "label" (a finding code), "lang", "kind"}; reports.jsonl real
 reports, whose sentences train with the report's label, except those that are only scored (see `part`). Every
@@ -43,6 +43,18 @@ TEMPERATURE = 0.65
 examples."""
 STRENGTH = 30.0
 """The inverse of the regularisation's strength; 10 to 60 score alike on held-out examples."""
+
+
+NEEDED = "scikit-learn and scipy: pip install scikit-learn==1.9.1 scipy (Python 3.11 or later)"
+
+
+def stop_without_learning():
+    """End the script with a sentence if what it learns with is not installed."""
+    try:
+        import scipy  # noqa: F401
+        import sklearn  # noqa: F401
+    except ImportError as error:
+        raise SystemExit(f"{Path(sys.argv[0]).name} needs {NEEDED}") from error
 
 
 def part(report):
@@ -202,6 +214,7 @@ def main() -> None:
     if args.score:
         score(WEIGHTS.read_bytes(), [json.loads(line) for line in args.score.open(encoding="utf-8")])
         return
+    stop_without_learning()
     if args.writers:
         data = train_writers()
         WRITERS.write_bytes(data)

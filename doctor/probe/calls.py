@@ -1,7 +1,7 @@
 """What NVML and libcuda report, read by a child process with a time limit.
 
 The child prints JSON lines between cookies (random words that mark its own output), which become facts here.
-If NVML reports nothing, nvidia-smi is run, if it is installed.
+If neither library reports a GPU, this module runs nvidia-smi, where it is installed.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ ANSWER_LIMIT = 256
 
 
 def ask(machine: Machine) -> Iterator[Fact]:
-    """Facts from NVML and libcuda; from nvidia-smi if NVML gives none."""
+    """Facts from NVML and libcuda; from nvidia-smi if neither gives a GPU."""
     cookie = os.urandom(16).hex()
     argv = [sys.executable, "-I", "-B", "-c", script("_ask_driver.py"), cookie, *(p for p in sys.path if p)]
     ran = machine.run("driver", argv, LIMIT)

@@ -2,9 +2,9 @@
 
 Windows searches the program's folder, System32, the Windows folder, the current folder, then PATH (Microsoft,
 "Dynamic-link library search order", standard order for unpackaged apps); the registry may put the current
-folder elsewhere. TensorFlow opens libraries by name alone. Nothing is loaded. An unknown PATH is not an empty
-one: a DLL that it may hold is then not reported missing, and it is taken to hold the folders of CUDA's
-toolkits, which their installer adds (CUDA Installation Guide for Microsoft Windows).
+folder elsewhere. TensorFlow opens libraries by name alone. Nothing is loaded. If PATH is unknown, a DLL that
+may be on it is not reported missing, and PATH is assumed to contain the folders of CUDA's toolkits, which
+their installer adds (CUDA Installation Guide for Microsoft Windows).
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""What makes a text safe to share: a `Redactor` knows the names and places of a machine and of a report."""
+"""What makes a text safe to share: a Redactor replaces the user and host names, home folders and addresses
+of a machine or a report."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Redacts passwords, tokens and keys, by their shape or by the word beside them.
 
-The time is proportional to the length of the text: each repeat is bounded, and each name is examined only
-once.
+The time is proportional to the length of the text: every repetition in a pattern has an upper limit, and the
+name of a variable or option is classified only once (cached).
 """
 
 from __future__ import annotations

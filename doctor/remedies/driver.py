@@ -27,15 +27,13 @@ def install(
     """
     wanted = _wanted(minimum, last)
     if kind in ("windows", "wsl"):
-        where = (
-            "on Windows, outside WSL; install no Linux driver inside WSL" if kind == "wsl" else "on Windows"
-        )
         newest = f"an NVIDIA driver {wanted}" if wanted else "the newest NVIDIA driver"
         return [
             manual(
-                f"Install {newest} for the GPU {where} (NVIDIA's driver download page), then restart",
+                f"Install {newest} for the GPU on Windows (from NVIDIA's driver download page), then restart"
+                f" Windows{'. Install no Linux driver inside WSL' if kind == 'wsl' else ''}",
                 "the driver is the only part that pip and conda cannot install",
-                platform=kind,
+                platform="windows",
                 root=True,
             )
         ]

@@ -93,9 +93,11 @@ def _give_to(start: Symptom, value: str) -> list[Step]:
             )
         ]
     if kind == "job" and start.get("modules"):
-        return [manual(f"In {file} add, before the program: module load {start.get('modules')}")]
+        line = f"module load {start.get('modules')}"
+        return [manual(f"In {file}, add this line above the one that starts the program: {line}")]
     if kind == "job":
-        return [manual(f"In {file} add, before the program: export LD_LIBRARY_PATH={value}", of)]
+        line = f"export LD_LIBRARY_PATH={value}"
+        return [manual(f"In {file}, add this line above the one that starts the program: {line}", of)]
     return []
 
 

@@ -38,8 +38,8 @@ def emit(diagnoses: Iterable[Diagnosis], args: argparse.Namespace) -> int:
 
 
 def rendered(diagnosis: Diagnosis, options: Options) -> str:
-    """One diagnosis as text in one format, ending with a newline. Names are redacted unless it goes to a
-    terminal or a pipe."""
+    """One diagnosis as text in one format, ending with a newline. Secrets are always redacted; names too,
+    except in the text format at a terminal or in a pipe (Options.shared)."""
     from doctor.render.sharing import shared
     from doctor.tables import Tables
 

@@ -2,7 +2,8 @@
 machine.
 
 Nothing from the input can become Markdown, a mention, a link or HTML: quotations are in fences longer than
-any run of backticks in them, and prose is escaped. The diagnosis must be safe to share.
+any run of backticks in them, and prose is escaped. This module removes no names or secrets: pass it a
+redacted diagnosis (doctor.render.sharing.shared).
 """
 
 from __future__ import annotations

@@ -25,7 +25,8 @@ it."""
 
 
 def shared(diagnosis: Diagnosis, *, names: bool = True) -> Diagnosis:
-    """The diagnosis without secrets and, with `names`, without names and places of users."""
+    """The diagnosis without secrets and, if `names`, without user and host names, home folders and
+    addresses."""
     hide = _hider(diagnosis.facts, names=names)
     return replace(
         diagnosis,

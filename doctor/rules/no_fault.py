@@ -215,7 +215,7 @@ def healthy(case: Case) -> Iterator[Finding]:
             f"This TensorFlow uses another maker's accelerator ({plugin[0].get('name')}), which needs neither"
             " CUDA nor NVIDIA's driver.",
             plugin[:2],
-            title="Nothing keeps TensorFlow from using its plugin's accelerator",
+            title="TensorFlow can use the accelerator that its plugin provides",
             confidence="likely",
             verify=commands.list_gpus(case),
         )

@@ -52,7 +52,7 @@ def _shown(report: api.Report) -> dict[str, Any]:
 
 IN_BROWSER: dict[str, Callable[..., dict[str, Any]]] = {"explain": explain, "plan": plan}
 HERE = {**IN_BROWSER, "check": check}
-"""The calls that work only if the judge runs on the machine itself."""
+"""The calls that work if the judge runs on the machine itself: those of the browser, and `check`."""
 
 
 def answer(

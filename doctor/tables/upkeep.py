@@ -1,4 +1,5 @@
-"""`tables refresh` and `tables verify`: compare the tables with the package index."""
+"""`tables refresh` and `tables verify`: add what the package index has and the tables lack; compare the
+tables with the index."""
 
 from __future__ import annotations
 

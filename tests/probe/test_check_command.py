@@ -57,8 +57,8 @@ def test_this_machine_is_diagnosed() -> None:
         (("--python", "/nowhere/at/all"), "there is no /nowhere/at/all"),
         (("--root", "/nowhere/at/all"), "is not a folder"),
         (("--from", "/nowhere/at/all"), "No such file"),
-        (("--root", "/tmp", "--deep"), "exclude each other"),
-        (("--from", "x", "--deep"), "exclude each other"),
+        (("--root", "/tmp", "--deep"), "cannot be used together"),
+        (("--from", "x", "--deep"), "cannot be used together"),
         (("--deep", "--limit", "soon"), "not a number of seconds"),
     ],
 )

@@ -281,7 +281,7 @@ FAULTS: dict[str, tuple[str, str, Callable[[Folder], Folder]]] = {
     ),
     "a job that loads nothing": (
         "library-path",
-        "add, before the program: module load",
+        "above the one that starts the program: module load",
         lambda m: lua(venv(m)).write(
             f"{HOME}/train.sbatch", "#!/bin/bash\n#SBATCH --gres=gpu:1\npython train.py\n"
         ),

@@ -454,7 +454,7 @@ NAMED: tuple[tuple[str, Callable[..., object]], ...] = (
     (r"In the container install the libraries of driver ([\d.]+),", user_driver),
     (r"module load (.+)", lambda m, names: load(m, names.split())),
     (
-        r"In (\S+) add, before the program: (.+)",
+        r"In (\S+), add this line above the one that starts the program: (.+)",
         lambda m, path, line: edited(m, path, lambda t: t.replace("python ", f"{line}\npython ", 1)),
     ),
     (

@@ -14,13 +14,14 @@ from doctor.logs.signatures.signature import Signature
 
 
 class Index(NamedTuple):
-    """Only lists, so that JSON can hold it.
+    """The index from words to signatures. All its values are plain lists and dicts, so that JSON can hold
+    them.
 
     words: all literals and near words. logged: the numbers of the words that count in a record of a log.
-    users, unlogged: for each word, the signatures (logged and not) that have it as a literal. near: the sets
-    of near words, by the words' numbers. needs: for each signature the near sets that it needs. lines: for
-    each signature how many lines its pattern may span. families: for each module the number of its
-    signatures.
+    users, unlogged: for each word, the numbers of the signatures that have it as a literal (users: those
+    tried on log records; unlogged: the others). near: the sets of near words, by the words' numbers. needs:
+    for each signature the near sets that it needs. lines: for each signature how many lines its pattern may
+    span. families: for each module the number of its signatures.
     """
 
     words: list[str]

@@ -33,7 +33,8 @@ IN_EVERY_RELEASE = frozenset(
 
 
 def api(match: re.Match[str], source: Source) -> Fact | None:
-    """A name that this major version of TensorFlow does not have."""
+    """The symptom for a name that a module lacks: hollow-module (the package is incomplete), keras-mismatch,
+    or missing-attribute (usually a name of another release). None if a file of that name imports itself."""
     name = match["name"]
     module = match["module"]
     if "partially initialized module" in source.text:

@@ -100,7 +100,7 @@ def nccl_failure(case: Case) -> Iterator[Finding]:
             )
             steps.append(
                 manual(
-                    "mpirun passes a variable to the other ranks with -x: mpirun -x NCCL_P2P_DISABLE=1 ..."
+                    "With Open MPI, pass each variable to the other ranks: mpirun -x NCCL_P2P_DISABLE=1 ..."
                 )
             )
         else:

@@ -183,8 +183,8 @@ def _guix(case: Case) -> list[Step]:
                 ' "$(/sbin/ldconfig -p | grep -F "$name (libc6," | grep -m1 -o "/.*")"'
                 " ~/.local/lib/nvidia/; done"
             ),
-            "puts links to the driver's libraries alone into a folder: one that holds the system's own C"
-            " library breaks programs of Guix",
+            "links only the driver's libraries into a new folder: the system's library folder also holds its"
+            " C library, which would break Guix's programs",
             platform="linux",
         ),
         shell(

@@ -244,7 +244,7 @@ def _steps(case: Case) -> list[Step]:
         *driver.build_module(tool, name, manager, release, headers),
         shell(
             run("mokutil", "--sb-state"),
-            "says whether Secure Boot is on; an unsigned module is refused then",
+            "shows whether Secure Boot is on; if it is, the kernel refuses an unsigned module",
             platform="linux",
         ),
         manual(

@@ -55,16 +55,16 @@ def building(case: Case, code: str) -> Iterator[Finding]:
         ]
     steps.append(
         manual(
-            f"If it is not installed: install {_OF['cuda' if stub else component]}, with its files for"
-            " development, in the version that the build asks for. pip's NVIDIA packages and the driver do"
-            " not bring those"
+            f"If it is not installed, install {_OF['cuda' if stub else component]} with its development"
+            " files, in the version that the build asks for. The driver has none of them; pip's NVIDIA"
+            " packages lack some, such as libcudart.so without a version, which a linker looks for"
         )
     )
     yield found(
         code,
         f"A build does not find {part}{', a part of' if not stub else ','} {_OF[component]}: it is not"
         f" installed, or the build {'searches' if by != 'linker' else 'links'} without its folder."
-        " TensorFlow's wheels are not concerned.",
+        " This does not affect TensorFlow's wheels.",
         several[:3],
         title=f"A build does not find {_OF[component]}",
         confidence="likely",

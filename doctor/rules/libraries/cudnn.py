@@ -69,8 +69,8 @@ def bring_cudnn(case: Case) -> Cure:
 
 
 def wanted_major(case: Case) -> str | None:
-    """The CUDA major version of the build as text ("12"), which its cuDNN shares; None if it is unknown or
-    ambiguous."""
+    """The CUDA major version of the build as text ("12"); its cuDNN must be made for the same one. None if it
+    is unknown or ambiguous."""
     majors = {version.split(".")[0] for version in case.wanted_cuda}
     return majors.pop() if len(majors) == 1 else None
 

@@ -218,8 +218,8 @@ def library_path(case: Case) -> Iterator[Finding]:
     if suggested and not against:
         yield found(
             "library-path",
-            "In the report, the advice right after the error is to add the libraries' folder to the loader's"
-            " path.",
+            "The library is probably installed, but the loader does not search its folder: right after the"
+            " error, the report advises adding that folder to the loader's path.",
             [*errors[:3], *suggested[:1], *fits[:1]],
             confidence="likely",
             tables=table_rows(case, names),

@@ -40,8 +40,8 @@ def cudnn_init_oom(case: Case) -> Iterator[Finding]:
     ## How it shows
     `Failed to get convolution algorithm. This is probably because cuDNN failed to initialize`, `Could not
     create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR` (or NOT_INITIALIZED, ALLOC_FAILED), `failed to create
-    cublas handle`, `DNN library is not found`, `No algorithm worked!`, in TensorFlow 1 `Blas GEMM launch
-    failed`.
+    cublas handle`, `DNN library is not found`, `No algorithm worked!`, and in older releases `Blas GEMM
+    launch failed`.
 
     ## What to do
     Turn memory growth on, before anything uses the GPU; or leave memory free with a memory limit. If that

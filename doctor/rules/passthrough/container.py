@@ -233,7 +233,7 @@ def _image_for_cpu(image: list[Symptom], unseen: list[Symptom]) -> Finding:
         f"The image tensorflow/tensorflow:{tag} is for the CPU: only images with -gpu in their tag contain"
         f" CUDA.",
         [*image[:1], *unseen[:1]],
-        title="The container's image is TensorFlow's for the CPU",
+        title="The container runs TensorFlow's CPU image",
         confidence="likely",
         steps=[shell(look, "the same image with CUDA, started with the GPU", platform="linux")],
         verify=look,

@@ -76,9 +76,9 @@ def gpu_config_conflict(case: Case) -> Iterator[Finding]:
             steps=[
                 manual(
                     f"Write CUDA_VISIBLE_DEVICES in place of {name} where it is set, and start the program"
-                    " anew"
+                    " again"
                     if machine
-                    else "Write CUDA_VISIBLE_DEVICES, before the program imports TensorFlow"
+                    else f"Set CUDA_VISIBLE_DEVICES in place of {name}, before the program imports TensorFlow"
                 )
             ],
             verify=commands.list_gpus(case),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @rule(
     "gpu-config-too-late",
-    "The GPU settings come after TensorFlow has started the GPUs",
+    "The program changes GPU settings after TensorFlow has initialised the GPUs",
     needs=("config-too-late",),
 )
 def gpu_config_too_late(case: Case) -> Iterator[Finding]:

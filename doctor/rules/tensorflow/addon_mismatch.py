@@ -102,7 +102,11 @@ def _stated(case: Case, stated: list[Symptom]) -> Finding:
         elif addon:
             again = commands.pip(case, "install", "--upgrade", addon)
             steps.append(
-                shell(again, "the release of it that its table of versions lists for this TensorFlow")
+                shell(
+                    again,
+                    "installs the newest release; if that needs another TensorFlow, install the one that the"
+                    " add-on's table of versions lists for yours",
+                )
             )
     steps.append(manual(f"If no program imports {first.get('addon')}: leave it, or uninstall it"))
     return found(

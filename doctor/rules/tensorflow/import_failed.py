@@ -180,7 +180,7 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
                 0,
                 shell(
                     run("conda", "install", "-c", "conda-forge", "libstdcxx-ng"),
-                    "a newer libstdc++ inside a conda environment",
+                    "if you use conda: installs a newer libstdc++ in the active environment",
                     platform="linux",
                 ),
             )

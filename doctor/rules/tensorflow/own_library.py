@@ -43,7 +43,7 @@ def not_found(case: Case, library: LibraryNotLoaded) -> tuple[str, list[Step]]:
             " release; another major version has another name of the library"
         ),
     ]
-    text = f"The loader does not find {stem or name}, TensorFlow's own library; CUDA is not concerned."
+    text = f"The loader does not find {stem or name}, TensorFlow's own library; CUDA is not the cause."
     return text, steps
 
 

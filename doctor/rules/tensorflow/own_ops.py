@@ -146,7 +146,8 @@ def op_that_does_not_load(case: Case, ops: list[Symptom]) -> Finding:
     steps: list[Step] = [
         shell(
             commands.run_python(case, flags),
-            "the flags that its compilation needs (g++ and nvcc -Xcompiler)",
+            "prints the compiler and linker flags for the op: pass them to g++, and to nvcc (put -Xcompiler"
+            " before a flag that nvcc does not know)",
             platform="linux",
         ),
         manual(

@@ -75,8 +75,8 @@ def pip_settings() -> PipSettings:
 
 
 def settings_from_pip(config_list: str) -> PipSettings:
-    """`config_list` is what `pip config list` prints. Environment variables win over the files' [install] and
-    [download], these over [global], as in pip."""
+    """The settings in the output of `pip config list`. As in pip, environment variables win over the files'
+    [install], that over [download], and that over [global]."""
     values: dict[str, str] = {}
     rank: dict[str, int] = {}
     for line in config_list.splitlines():

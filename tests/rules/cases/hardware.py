@@ -665,7 +665,7 @@ FIRES = (
             no_module("DESKTOP-7QK2M4X"),
         ),
         "'libcuda.so.1'",
-        says=("wsl --update", "on Windows, outside WSL", "apt remove --purge"),
+        says=("wsl --update", "restart Windows. Install no Linux driver inside WSL", "apt remove --purge"),
         never=("ubuntu-drivers", "^nvidia-.*"),
         verify="nvidia-smi",
     ),
