@@ -6,10 +6,12 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from doctor.errors import InputError, UnableError
+
+if TYPE_CHECKING:
+    from pathlib import Path  # elsewhere imported where it is used: few starts need it
 
 NO_HOME = "this user has no home folder (HOME is not set, and there is no entry in the list of users)"
 
@@ -17,14 +19,21 @@ NO_HOME = "this user has no home folder (HOME is not set, and there is no entry 
 def home() -> Path | None:
     """The user's home folder; None if neither HOME nor the list of users names one, as in `docker run -u
     12345`."""
-    try:
-        return Path.home()
-    except (RuntimeError, KeyError):  # KeyError: until Python 3.9
-        return None
+    from pathlib import Path
+
+    place = _home()
+    return None if place is None else Path(place)
+
+
+def _home() -> str | None:
+    place = os.path.expanduser("~")  # noqa: PTH111
+    return None if place == "~" else place
 
 
 def expanded(path: str) -> Path:
     """A path in which a leading ~ is the home folder. Raises InputError if that is not known."""
+    from pathlib import Path
+
     try:
         return Path(path).expanduser()
     except (RuntimeError, KeyError) as error:
@@ -33,31 +42,32 @@ def expanded(path: str) -> Path:
         ) from error
 
 
-def cache_base() -> Path | None:
+def cache_base() -> str | None:
     """The folder for caches by the platform's rule (XDG Base Directory, Apple, Windows Known Folders); None
     without a home folder."""
     return _base("XDG_CACHE_HOME", ".cache", "Library/Caches")
 
 
-def data_base() -> Path | None:
+def data_base() -> str | None:
     """The folder for an application's data by the platform's rule; None without a home folder."""
     return _base("XDG_DATA_HOME", ".local/share", "Library/Application Support")
 
 
-def _base(variable: str, below: str, on_macos: str) -> Path | None:
-    user = home()
+def _base(variable: str, below: str, on_macos: str) -> str | None:
     if sys.platform == "win32":
-        named = os.environ.get("LOCALAPPDATA")
-        return Path(named) if named else user and user / "AppData" / "Local"
-    if sys.platform == "darwin":
-        return user and user / on_macos
-    named = os.environ.get(variable)
-    return Path(named) if named else user and user / below
+        variable, below = "LOCALAPPDATA", "AppData/Local"
+    named = os.environ.get(variable) if sys.platform != "darwin" else None
+    user = _home()
+    if named or user is None:
+        return named or None
+    below = on_macos if sys.platform == "darwin" else below
+    return os.path.join(user, *below.split("/"))  # noqa: PTH118
 
 
 def temporary_folder() -> Path:
     """The folder for temporary files. Raises UnableError if none can be written."""
     import tempfile
+    from pathlib import Path
 
     try:
         return Path(tempfile.gettempdir())
@@ -76,6 +86,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     Raises OSError.
     """
     import tempfile
+    from pathlib import Path
 
     target = Path(path).resolve()
     handle, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", suffix=".part", dir=target.parent)

@@ -10,7 +10,6 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import IO, NamedTuple
 
 from doctor.errors import InputError
@@ -43,7 +42,7 @@ def expand(words: Iterable[str], *, comments: bool = False) -> Iterator[Input]:
     comments: also read the comments of an issue.
     """
     for word in words:
-        if word != STDIN and not word.lower().startswith(_ADDRESS) and Path(word).is_dir():
+        if word != STDIN and not word.lower().startswith(_ADDRESS) and os.path.isdir(word):  # noqa: PTH112
             yield from (Input(path, True) for path in _files(word))
         else:
             yield Input(word, False, comments)
@@ -82,7 +81,7 @@ def opened(item: Input) -> IO[bytes]:
         raise _unreadable(item.name, error) from error
     except ValueError as error:  # a name that no file can have
         raise InputError(f"cannot read `{item.name}`: {error}") from error
-    if packed and Path(item.name).is_file():
+    if packed and os.path.isfile(item.name):  # noqa: PTH113
         import gzip
 
         stream.close()
@@ -93,6 +92,8 @@ def opened(item: Input) -> IO[bytes]:
 def _unreadable(name: str, error: OSError) -> InputError:
     hint = ""
     if isinstance(error, FileNotFoundError):
+        from pathlib import Path
+
         folder = Path(name).parent
         if folder.is_dir():
             import difflib

@@ -49,6 +49,8 @@ BUILDS_LIBRARIES = (
 
 os.environ.pop("COLUMNS", None)  # pytest-xdist's workers set it; without it a pipe's lines stay whole
 ROOT = Path(__file__).resolve().parent.parent
+BUNDLED = ROOT / "compat_tables"
+"""The tables that ship with the tool, as a folder."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

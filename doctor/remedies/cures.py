@@ -13,7 +13,6 @@ from doctor.remedies import code, commands, environments, installation, librarie
 from doctor.remedies.cure import Cure, python_of
 from doctor.remedies.fitness import on_driver, situation, usable
 from doctor.shell import Export, run
-from doctor.tables.arm import nvidia_builds
 from doctor.tables.store import remembered
 from doctor.values import replace
 
@@ -278,6 +277,8 @@ def _container(case: Case, kind: str = "sbsa") -> list[Step]:
     needs TensorFlow 1."""
     if case.container or case.platform not in (None, "linux", "wsl"):
         return []
+    from doctor.tables.arm import nvidia_builds
+
     found = nvidia_builds(case.tables.store, case.table_platform, kind, case.capabilities)
     line = code.list_gpus("1.15" if kind == "tf1" else "2.17.0")
     return [

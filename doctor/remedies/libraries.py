@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from doctor.facts import CudnnMismatch
 from doctor.findings import Step, manual, shell
 from doctor.remedies import code, commands, environments, installation as installations
-from doctor.remedies.environments import ENV
 from doctor.remedies.fitness import brought, installation, on_driver, usable
 from doctor.shell import run
 from doctor.values import replace
@@ -224,7 +223,7 @@ def conda(case: Case, build: TensorFlowRelease, *, known: bool = False) -> list[
     kind = case.platform or "linux"
     python = commands.minor(case.python.version) if case.python else None
     python = python if python in build.pythons else build.pythons[-1]
-    create = environments.conda_create(ENV, python, kind, packages, row["channel"])
+    create = environments.conda_create(environments.ENV, python, kind, packages, row["channel"])
     why = (
         "or with conda, if it is installed, and without an administrator: an environment with Python"
         f" {python} and these libraries"
@@ -232,12 +231,12 @@ def conda(case: Case, build: TensorFlowRelease, *, known: bool = False) -> list[
     return [
         replace(create, why=why),
         environments.conda_pip(
-            ENV,
+            environments.ENV,
             installation(case, build, bare=True).requirements,
             kind,
             f"TensorFlow {build.version} in it",
         ),
-        *environments.conda_library_path(ENV, kind),
+        *environments.conda_library_path(environments.ENV, kind),
     ]
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper
-from pathlib import Path
 from typing import TextIO
 
 from doctor.files import cannot_write, replacing
@@ -23,7 +23,7 @@ def destination(path: str | None) -> Iterator[TextIO]:
         return
     stream: TextIO | None = None
     try:
-        if Path(path).exists() and not Path(path).is_file():  # a device or a pipe, such as /dev/stdout
+        if os.path.exists(path) and not os.path.isfile(path):  # noqa: PTH110, PTH113  # a device or a pipe, such as /dev/stdout
             with open(path, "w", encoding="utf-8") as stream:
                 yield stream
             return

@@ -146,7 +146,8 @@ def _forget(folder: Path) -> None:
 def cache_folder() -> Path:
     """The folder of compiled libraries."""
     base = os.environ.get("XDG_CACHE_HOME")
-    folder = expanded(base) if base else cache_base()
+    place = cache_base()
+    folder = expanded(base) if base else Path(place) if place else None
     if folder is None:
         raise SimulationError(f"there is no folder for the compiled libraries: {NO_HOME}; set XDG_CACHE_HOME")
     return folder / "tfgpu-doctor" / "simulate"

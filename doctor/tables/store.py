@@ -17,7 +17,6 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from doctor import resources
@@ -25,6 +24,7 @@ from doctor.backports import removesuffix
 from doctor.files import data_base
 
 if TYPE_CHECKING:
+    from pathlib import Path  # elsewhere imported where it is used: few starts need it
     from typing import Concatenate, ParamSpec, Protocol
 
     P = ParamSpec("P")
@@ -33,8 +33,8 @@ else:
 
 R = TypeVar("R")
 
-BUNDLED = Path(__file__).resolve().parent.parent.parent / "compat_tables"
-"""The tables that ship with the tool: the same place in a checkout, an editable install and a wheel."""
+BUNDLED = "compat_tables"
+"""The package of the tables that ship with the tool; it may not be a folder of the file system."""
 
 _HEAD = 4096
 _MOST_REMEMBERED = 20_000
@@ -84,11 +84,24 @@ def user_folder() -> Path | None:
 
     TFGPU_DOCTOR_TABLES overrides it (an empty value means: no refreshed tables at all, see `Store`).
     """
+    from pathlib import Path
+
+    place = _user_folder()
+    return Path(place) if place is not None else None
+
+
+def _user_folder() -> str | None:
     override = os.environ.get("TFGPU_DOCTOR_TABLES")
     if override:
-        return Path(override)
+        return override
     base = data_base()
-    return base / "tfgpu-doctor" / "tables" if base is not None else None
+    return os.path.join(base, "tfgpu-doctor", "tables") if base is not None else None  # noqa: PTH118
+
+
+def refreshed_folder() -> Path | None:
+    """The folder for refreshed tables, if it exists."""
+    place = _user_folder()
+    return user_folder() if place is not None and os.path.isdir(place) else None  # noqa: PTH112
 
 
 def head_date(text: str) -> str | None:
@@ -104,7 +117,8 @@ def head_date(text: str) -> str | None:
 class Store:
     """The tables of one folder, with an optional folder of refreshed ones that override them."""
 
-    def __init__(self, folder: Path = BUNDLED, refreshed: Path | None = None) -> None:
+    def __init__(self, folder: Path | None = None, refreshed: Path | None = None) -> None:
+        """folder: None for the tables that ship with the tool."""
         self.folder = folder
         self.refreshed = refreshed
         self.notes: list[str] = []
@@ -122,7 +136,7 @@ class Store:
 
     def has(self, table: str) -> bool:
         """Whether the table exists."""
-        return self.folder == BUNDLED or (self.folder / f"{table}.json").is_file()
+        return self.folder is None or (self.folder / f"{table}.json").is_file()
 
     def date(self, table: str) -> str | None:
         """The day on which the table was generated."""
@@ -135,7 +149,7 @@ class Store:
                 document = json.loads(self.text(table))
                 rows = document["rows"] if isinstance(document, dict) else document
             except (ValueError, KeyError) as error:
-                raise TableError(f"{self.folder / table}.json is not a table: {error}") from error
+                raise TableError(f"{self._place(table)} is not a table: {error}") from error
             self._parsed[table] = tuple(row for row in rows if isinstance(row, dict))
         return self._parsed[table]
 
@@ -175,22 +189,23 @@ class Store:
         try:
             bundled = self._shipped(table).decode("utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            if isinstance(error, FileNotFoundError) and self.folder != BUNDLED:
+            if isinstance(error, FileNotFoundError) and self.folder is not None:
                 only = self._read_refreshed(table, None)
                 if only is None:
-                    self.notes.append(f"{self.folder / table}.json is missing; its rows count as unknown")
+                    self.notes.append(f"{self._place(table)} is missing; its rows count as unknown")
                 return only or '{"rows": []}'
-            raise TableError(
-                f"cannot read {self.folder / table}.json: {error or 'it is not there'}"
-            ) from error
+            raise TableError(f"cannot read {self._place(table)}: {error or 'it is not there'}") from error
         newer = self._read_refreshed(table, head_date(bundled))
         return bundled if newer is None else newer
 
     def _shipped(self, table: str) -> bytes:
         """The file of the folder itself. Raises OSError."""
-        if self.folder == BUNDLED:  # it may not be a folder of the file system
-            return resources.read("compat_tables", f"{table}.json")
+        if self.folder is None:
+            return resources.read(BUNDLED, f"{table}.json")
         return (self.folder / f"{table}.json").read_bytes()
+
+    def _place(self, table: str) -> str:
+        return f"{BUNDLED if self.folder is None else self.folder}{os.sep}{table}.json"
 
     def _read_refreshed(self, table: str, bundled_date: str | None) -> str | None:
         """The refreshed copy, if there is one that is not older than the bundled table and matches its

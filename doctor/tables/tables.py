@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from doctor import lazy
@@ -26,10 +25,12 @@ from doctor.tables.rows import (
     Toolkit,
     Trap,
 )
-from doctor.tables.store import BUNDLED, Store, remembered, user_folder
+from doctor.tables.store import Store, refreshed_folder, remembered
 from doctor.tables.versions import dotted
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from doctor.tables import drivers, gpus, libraries, tensorflow
 else:  # imported at the first look-up
     drivers = lazy.module("doctor.tables.drivers")
@@ -44,7 +45,8 @@ class Tables:
     Raises doctor.tables.store.TableError (a ValueError) from any look-up whose file is missing or damaged.
     """
 
-    def __init__(self, folder: Path = BUNDLED, refreshed: Path | None = None) -> None:
+    def __init__(self, folder: Path | None = None, refreshed: Path | None = None) -> None:
+        """folder: None for the tables that ship with the tool."""
         self.store = Store(folder, refreshed)
         self.answers = self.store.answers
 
@@ -55,8 +57,8 @@ class Tables:
 
         TFGPU_DOCTOR_TABLES names the folder for refreshed tables; set and empty, none are used.
         """
-        refreshed = None if os.environ.get("TFGPU_DOCTOR_TABLES") == "" else user_folder()
-        return Tables(BUNDLED, refreshed)
+        refreshed = None if os.environ.get("TFGPU_DOCTOR_TABLES") == "" else refreshed_folder()
+        return Tables(None, refreshed)
 
     @functools.cached_property
     def date(self) -> str:

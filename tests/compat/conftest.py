@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from doctor.tables import Tables
-from doctor.tables.store import BUNDLED
+from tests.conftest import BUNDLED
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 
 from doctor.findings import Finding, Step
 from doctor.tables import Tables
-from doctor.tables.store import BUNDLED
+from tests.conftest import BUNDLED
 
 PLATFORMS = {
     "linux": "linux-x86_64",

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from doctor.tables import Tables
-from doctor.tables.store import BUNDLED
+from tests.conftest import BUNDLED
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ from doctor.compat import Situation, newest, runs_on_driver, runs_with_cuda, run
 from doctor.tables import Tables
 from doctor.tables.answers import NoSuchRowError
 from doctor.tables.lookup import look_up
-from doctor.tables.store import BUNDLED
+from tests.conftest import BUNDLED
 from tests.sampling import examples
 
 TABLES = Tables(BUNDLED)

@@ -17,8 +17,8 @@ from doctor.tables.reading import frameworks, nvidia
 from doctor.tables.reading.cache import Cache
 from doctor.tables.reading.registry import IndexFile
 from doctor.tables.reading.remote import Remote
-from doctor.tables.store import BUNDLED
 from scripts import pciids
+from tests.conftest import BUNDLED
 
 PCI_IDS = """\
 #

@@ -11,7 +11,7 @@ from doctor.cli import run
 from doctor.commands import tables as command
 from doctor.tables import Tables
 from doctor.tables.ordering import nearest
-from doctor.tables.store import BUNDLED
+from tests.conftest import BUNDLED
 
 KEYS = [
     "package",

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from doctor.tables.invariants import problems
-from doctor.tables.store import BUNDLED, head_date
+from doctor.tables.store import head_date
 from doctor.tables.versions import dotted
+from tests.conftest import BUNDLED
 from tests.sampling import each
 
 if TYPE_CHECKING:

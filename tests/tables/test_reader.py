@@ -12,8 +12,9 @@ import pytest
 
 from doctor.tables import Tables
 from doctor.tables.ordering import order
-from doctor.tables.store import BUNDLED, Store, TableError, user_folder
+from doctor.tables.store import Store, TableError, user_folder
 from doctor.tables.versions import at_least, dotted
+from tests.conftest import BUNDLED
 from tests.sampling import each
 
 ROWS = [

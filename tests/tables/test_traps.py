@@ -9,8 +9,8 @@ import pytest
 from doctor.compat import code_for, cudnn_serves_gpu, pip_cudnn
 from doctor.compat.situation import Situation, applies, concerns
 from doctor.tables import Tables, TensorFlowRelease, Trap
-from doctor.tables.store import BUNDLED
 from doctor.tables.versions import dotted
+from tests.conftest import BUNDLED
 from tests.sampling import each
 
 TABLES = Tables(BUNDLED)

@@ -20,7 +20,7 @@ from doctor.cli import run
 from doctor.tables import Tables
 from doctor.tables.reading import registry
 from doctor.tables.reading.nvidia import PROJECTS
-from doctor.tables.store import BUNDLED
+from tests.conftest import BUNDLED
 
 METADATA = """\
 Metadata-Version: 2.1

@@ -28,7 +28,15 @@ MARKS = {
         "nvidia-",
         "Currently Loaded Module",
     ),
-    "loader": ("calling init: ", "find library=", "open", " => ", " libs found in ", "x86-64) => /"),
+    "loader": (
+        "calling init: ",
+        "find library=",
+        "open(",
+        "openat(",
+        " => ",
+        " libs found in ",
+        "x86-64) => /",
+    ),
     "hardware": (
         "| NVIDIA-SMI ",
         "NVSMI LOG",

@@ -184,7 +184,8 @@ def ldconfig(lines: Sequence[Line], at: int, name: str) -> Block | None:
 COLLECTORS = (
     Collector("calling init: ", _STEP, ld_debug),
     Collector("find library=", _STEP, ld_debug),
-    Collector("open", _OPEN, strace),
+    Collector("open(", _OPEN, strace),
+    Collector("openat(", _OPEN, strace),
     Collector(" => ", _LDD, ldd),
     Collector(" libs found in ", lazy.compile(r"\d{1,6} libs found in "), ldconfig),
     Collector("x86-64) => /", _CACHED, ldconfig),

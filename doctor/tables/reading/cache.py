@@ -22,7 +22,8 @@ def default_folder() -> Path:
     base = cache_base()
     if base is None:
         raise UnableError(f"there is no place for a cache: {NO_HOME}", "set XDG_CACHE_HOME")
-    return base / "tfgpu-doctor" / "Cache" if sys.platform == "win32" else base / "tfgpu-doctor"
+    folder = Path(base) / "tfgpu-doctor"
+    return folder / "Cache" if sys.platform == "win32" else folder
 
 
 _SHA256 = lazy.compile(r"[0-9a-f]{64}")
