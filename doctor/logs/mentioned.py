@@ -148,7 +148,7 @@ _KIND = (
 )
 _COMPUTER = (
     r"(?:pc|computer|laptop|machine|server|box|notebook|desktop|system|mac\w*|workstation|cluster|instance"
-    r"|node|host|vm)s?"
+    r"|node|host|vm|ubuntu|debian|linux)s?"
 )
 _NO_GPU = lazy.compile(
     r"\b(?<!if )(?:I|we) (?:(?:currently|still|just|really) )?"

@@ -44,7 +44,8 @@ SIGNATURES: tuple[Signature, ...] = (
         words(
             "can't be installed because|only has wheels|no solution found|has no wheels with a"
             " matching|installation candidates for tensorflow|installation"
-            " candidates|packagesnotfounderror|unsatisfiableerror|the following packages are not"
+            " candidates|packagesnotfounderror|missing in current|packages found in current"
+            "|unsatisfiableerror|the following packages are not"
             " available|does not exist (perhaps a typo|resolvepackagenotfound|nothing provides requested|does"
             " not exist (perhaps"
         ),
@@ -52,8 +53,10 @@ SIGNATURES: tuple[Signature, ...] = (
         rf" because|`(?P<r2>{TF})` \(v[\w.]+\) only has wheels"
         rf"|Unable to find installation candidates for (?P<r3>{TF})|(?P<r4>{TF})(?:==[\w.]+)? has no wheels"
         r" with a matching"
-        r"|(?:PackagesNotFoundError|ResolvePackageNotFound)[^\n]*\n(?:[^\n]*\n){0,4}?[^\n]{0,20}-"
-        rf" (?P<r5>{TF})\b|nothing provides requested (?P<r6>{TF})\b|(?:{TF}) ?[\w=.]* does not exist"
+        r"|(?:PackagesNotFoundError|ResolvePackageNotFound|Packages? missing in current [\w-]{1,20} channels)"
+        rf"[^\n]*\n(?:[^\n]*\n){{0,4}}?[^\n]{{0,20}}- (?P<r5>{TF})\b"
+        rf"|No packages found in current [\w-]{{1,20}} channels matching: (?P<r7>{TF})\b"
+        rf"|nothing provides requested (?P<r6>{TF})\b|(?:{TF}) ?[\w=.]* does not exist"
         r" \(perhaps",
         "error: Distribution `tensorflow==2.18.0 @ registry+https://index.example/simple` can't be installed"
         " because it doesn't have a source distribution or wheel for the current platform",

@@ -40,6 +40,12 @@ def dll(words: str, python: str = "36") -> str:
 
 FIRES = (
     Fires(
+        "tf-no-wheel",
+        "conda before 4.4 finds no such package",
+        "PackageNotFoundError: Package missing in current linux-64 channels:\n  - tensorflow-gpu 1.2.0*",
+        "Package missing in current",
+    ),
+    Fires(
         "python-dependency-conflict",
         "R calls every failed import a missing installation",
         "Error: Valid installation of TensorFlow not found.\n\nPython exception encountered:\n"
