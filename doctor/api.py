@@ -11,8 +11,8 @@ The commands use it, too.
     >>> print(report.render("markdown").splitlines()[0])
     **Likely cause: The CUDA libraries that this TensorFlow loads are not on this machine** (`cuda-missing`)
 
-A call prints nothing, ends no process, installs no signal handlers, leaves no thread behind and writes no
-file. Calls may be repeated, and made from several threads at once. A failure raises an error of
+A call prints nothing, never exits the calling process, installs no signal handlers, leaves no thread behind
+and writes no file. Calls may be repeated, and made from several threads at once. A failure raises an error of
 `doctor.errors`: UsageError (the call is wrong), InputError (something cannot be read), UnableError (it cannot
 be done here), DefectError (the tool itself failed: there is no verdict).
 """

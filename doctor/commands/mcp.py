@@ -35,7 +35,8 @@ def run(args: argparse.Namespace) -> int:
     except ImportError as error:
         where = "needs Python 3.10 or later and " if sys.version_info < (3, 10) else "needs "
         raise UnableError(
-            f"mcp {where}the package `mcp`, 2 or later", "in a clone of this tool: pip install '.[mcp]'"
+            f"`tfgpu-doctor mcp` {where}version 2 or later of the package `mcp`",
+            "in a clone of this tool, with Python 3.10 or later: pip install '.[mcp]'",
         ) from error
     if sys.stdin is None:
         raise UnableError("standard input is closed: there is nobody to answer")

@@ -84,8 +84,10 @@ def request_arguments(parser: argparse.ArgumentParser) -> None:
         " otherwise",
     )
     machine.add_argument(
-        "--os", metavar="NAME", help="'Ubuntu 24.04', 'Windows 11', WSL, 'macOS arm64', 'linux aarch64'"
-    )
+        "--os", metavar="NAME",
+        help="its operating system, such as 'Ubuntu 24.04', 'Debian 12', 'Windows 11', WSL, 'macOS arm64' or"
+        " 'linux aarch64'",
+    )  # fmt: skip
     machine.add_argument(
         "--gpu", metavar="NAME", action="append",
         help="name, PCI id or compute capability; several: with commas, or repeated; none: for the CPU",

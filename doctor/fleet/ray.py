@@ -149,7 +149,8 @@ def _interpreter(env: Mapping[str, str]) -> str:
             return candidate
     raise UnableError(
         "no Python here has ray",
-        "activate the environment that the cluster runs, or, in a clone of this tool: pip install '.[ray]'",
+        "activate the Python environment of the cluster's Ray, or, in a clone of this tool: pip install"
+        " '.[ray]'",
     )
 
 

@@ -1,8 +1,10 @@
 """Reduces a text of any size to the lines that can matter, in constant memory and at the speed of a search.
-Most lines of a log differ only in numbers and identifiers. Without digits few different shapes remain, and
-without the letters a to f (of hexadecimal numbers) even fewer outlines. Each shape is searched once for the
-literals of all signatures. Of a shape with a literal, the first lines are kept with their neighbours; the
-beginning and the end of the text are kept whole.
+
+Most lines of a log differ only in numbers. The shape of a line is its text in lower case without digits. Its
+outline also lacks the letters a to f, which occur in hexadecimal numbers. Lines whose outline is known to add
+nothing are skipped. Every other shape in a block is searched once for the literals of all signatures. If it
+contains one, the first few lines of that shape are kept with their neighbours. The beginning and the end of
+the text are kept whole.
 
 In: a stream of bytes. Out: (line number, line) pairs and the number of lines.
 """

@@ -1,4 +1,6 @@
-"""Redacts addresses, hosts and user@host; public servers and the shape of an address stay.
+"""Redacts private hosts, IP and MAC addresses, user@host, and users, passwords and tokens in URLs.
+
+Public servers stay, and so do the scheme, the port and the rest of the path of a URL.
 
 A number of four parts may be a version or an address (cuDNN 8.9.7.29, curand 10.3.5.147): it counts as an
 address only in places and ranges where versions do not occur.

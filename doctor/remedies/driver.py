@@ -169,7 +169,7 @@ def _of_branch(name: str, manager: str, last: str, debian: bool) -> tuple[Line |
     return None
 
 
-OPEN_MODULES = "from the flavour with open kernel modules, which GPUs from Blackwell on need"
+OPEN_MODULES = "with the open kernel modules, which Blackwell and later GPUs require"
 
 
 def open_modules(name: str, manager: str, branch: str) -> Step:

@@ -71,7 +71,7 @@ def find(environment: Mapping[str, str], number: int, *, force: bool, simulated:
             for p in users
         )
         raise UnableError(
-            f"GPU {number} is in use ({named}), and this would fill its memory",
+            f"GPU {number} is in use ({named}), and the reproduction would fill its memory",
             "wait, choose another with --gpu N, or use --force",
         )
     memory = seen.memory[number]

@@ -34,7 +34,10 @@ IN_EVERY_RELEASE = frozenset(
 
 def api(match: re.Match[str], source: Source) -> Fact | None:
     """The symptom for a name that a module lacks: hollow-module (the package is incomplete), keras-mismatch,
-    or missing-attribute (usually a name of another release). None if a file of that name imports itself."""
+    or missing-attribute (usually a name of another release).
+
+    None if a file with the module's name imports itself: the signature of circular imports reports that.
+    """
     name = match["name"]
     module = match["module"]
     if "partially initialized module" in source.text:

@@ -129,7 +129,7 @@ def _off_the_path(case: Case) -> list[Step]:
         return [*variable, package]
     listed = shell(
         run("grep", "-rn", "compat", "/etc/ld.so.conf", "/etc/ld.so.conf.d"),
-        "shows the line that names the folder; delete it unless a package owns it",
+        "shows the file and the line that name the folder; delete that line, unless a package owns the file",
         platform="linux",
     )
     return [

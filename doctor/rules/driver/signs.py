@@ -78,8 +78,10 @@ def no_driver_signs(case: Case) -> list[Fact]:
 
 
 def notebook_service(case: Case) -> EnvironmentKind | None:
-    """Colab or Kaggle, if the host's name is the only sign of a container, which the service then started and
-    not the user; else None."""
+    """The fact for Colab or Kaggle; None without one, or if the user may have started a container.
+
+    A container that only the host's name shows (12 hexadecimal digits) is the service's own.
+    """
     kinds = case.facts.of(EnvironmentKind)
     containers = ("docker", "kubernetes", "singularity", "podman", "slurm")
     if any(k.kind in containers and not re.search(r"\b[0-9a-f]{12}\b", k.source.text) for k in kinds):

@@ -31,8 +31,8 @@ def forked(refusal: CudaCallFailed, case: Case) -> Finding:
                 "starts new worker processes instead of forking",
             ),
             manual(
-                "PyTorch's DataLoader: num_workers=0, or multiprocessing_context='spawn'; and no module"
-                " that workers import should use TensorFlow's GPU"
+                "With PyTorch's DataLoader, set num_workers=0 or multiprocessing_context='spawn', and keep"
+                " code that uses the GPU through TensorFlow out of the modules that the workers import"
             ),
             manual("If no process is forked: restart the machine, as for a driver that hangs"),
         ],

@@ -131,8 +131,9 @@ def device_permission(case: Case) -> Iterator[Finding]:
         steps.insert(
             0,
             manual(
-                "Restart the container; with systemd's cgroup driver name the devices (--device /dev/nvidia0"
-                " --device /dev/nvidiactl --device /dev/nvidia-uvm)"
+                "Restart the container. If Docker uses the systemd cgroup driver, create the container again"
+                " and name the devices, so that it keeps them: --device /dev/nvidia0 --device /dev/nvidiactl"
+                " --device /dev/nvidia-uvm"
             ),
         )
     yield found(

@@ -96,7 +96,7 @@ def pip_folders(case: Case) -> list[Step]:
         ),
         shell(
             Export("LD_LIBRARY_PATH", Output(commands.run_python(case, listed))),
-            "makes the loader search pip's folders alone, in this shell",
+            "makes the loader search pip's folders first, in this shell",
             platform="linux",
         ),
     ]

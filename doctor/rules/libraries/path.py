@@ -67,8 +67,8 @@ def library_path(case: Case) -> Iterator[Finding]:
     ## What it means
     The loader searches LD_LIBRARY_PATH, ld.so.cache and the folders that TensorFlow's own library names
     (RUNPATH); Windows searches PATH. It does not find libraries in a toolkit elsewhere or in a conda
-    environment that is not activated. An IDE or service may have another environment. The RUNPATH of
-    TensorFlow 2.16.1 and 2.21.0 leaves out pip's `nvidia/*/lib`.
+    environment that is not activated. An IDE or service may start the program with other values of these
+    variables. The RUNPATH of TensorFlow 2.16.1 and 2.21.0 leaves out pip's `nvidia/*/lib`.
 
     ## How it shows
     The file exists on disk under exactly the name that cannot be loaded; the program works in a terminal
@@ -171,8 +171,8 @@ def library_path(case: Case) -> Iterator[Finding]:
     if blamed and not missing and not mismatched_pair(case):
         yield found(
             "library-path",
-            "A DLL did not load. The report names the folder of CUDA's or cuDNN's DLLs on PATH as the"
-            " cause or the solution.",
+            "A DLL did not load. The report says that the folder of CUDA's or cuDNN's DLLs was missing from"
+            " PATH, or has to be added to it.",
             [*facts.symptoms("dll-load-failed")[:1], *blamed[:2]],
             confidence="likely",
             steps=loader_steps.search_steps(case),

@@ -1,4 +1,4 @@
-"""memory-limit-misfit: the program's own memory limit is the cause."""
+"""memory-limit-misfit: the program's own memory limit is too small for the job, or above the free memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @rule(
     "memory-limit-misfit",
-    "The program's own memory limit is the cause",
+    "The program's memory limit is too small for its job, or above the free memory",
     explains=("model-oom", "cudnn-init-oom", "gpu-memory-held"),
     needs=("limit-set", "fraction-set", GpuRegistered),
 )

@@ -52,7 +52,7 @@ def op_no_gpu_kernel(case: Case) -> Iterator[Finding]:
                     "(tensorflow.contrib.tensorrt in TensorFlow 1, trt_convert in 2), and place the op on a "
                     "GPU"
                 ),
-                shell(commands.list_gpus(case), "shows whether this process has one"),
+                shell(commands.list_gpus(case), "shows whether TensorFlow sees a GPU"),
             ],
             verify=commands.list_gpus(case),
         )

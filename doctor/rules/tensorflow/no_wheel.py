@@ -39,8 +39,8 @@ def tf_no_wheel(case: Case) -> Iterator[Finding]:
     `is not a supported wheel on this platform`.
 
     ## What to do
-    Use a 64-bit Python for which there is a wheel (uv or conda install one in a minute), or request a release
-    that has a wheel for this Python.
+    Use a 64-bit Python for which TensorFlow has a wheel (uv or conda installs such a Python in a minute). Or
+    ask pip for a TensorFlow release that has a wheel for this Python.
     """
     facts = case.facts
     said = facts.symptoms(
@@ -98,8 +98,9 @@ def _musl(case: Case, signs: list[Symptom]) -> Finding:
         [*signs[:1], case.os, case.tensorflow],
         steps=[
             manual(
-                "Use a system or an image with glibc: in the Dockerfile replace python:3.12-alpine by"
-                " python:3.12-slim (Debian) or tensorflow/tensorflow:latest-gpu",
+                "Use a system or an image with glibc. If a Dockerfile starts from an Alpine image such as"
+                " python:3.12-alpine, use python:3.12-slim (Debian) or tensorflow/tensorflow:latest-gpu"
+                " instead",
                 platform="linux",
             )
         ],

@@ -34,13 +34,15 @@ def not_found(case: Case, library: LibraryNotLoaded) -> tuple[str, list[Step]]:
             platform="linux",
         ),
         manual(
-            "A program in C, Go, Rust or .NET: unpack TensorFlow's C library of the release that the binding"
-            " names and put its lib folder on LD_LIBRARY_PATH (PATH on Windows) or in ldconfig's files. Node"
-            " and Java: reinstall the package, which brings the library for this system and processor"
+            "For a program in C, Go, Rust or .NET: unpack TensorFlow's C library, in the release that the"
+            " program or its language binding needs. Add the library's lib folder to LD_LIBRARY_PATH (PATH on"
+            " Windows) or to a file in /etc/ld.so.conf.d. For Node and Java: reinstall the package, which"
+            " brings the library for this system and processor"
         ),
         manual(
-            "An operation or package that was compiled for TensorFlow: reinstall it for the installed"
-            " release; another major version has another name of the library"
+            "For a custom op or a package that was compiled for TensorFlow: install a build of it for the"
+            " installed TensorFlow. The library's file name changes with TensorFlow's major version"
+            " (libtensorflow_framework.so.1, libtensorflow_framework.so.2)"
         ),
     ]
     text = f"The loader does not find {stem or name}, TensorFlow's own library; CUDA is not the cause."
@@ -48,7 +50,10 @@ def not_found(case: Case, library: LibraryNotLoaded) -> tuple[str, list[Step]]:
 
 
 def not_mapped(library: str) -> tuple[str, list[Step]]:
-    """The same if the system refuses to map a library into memory. library: its path in the message."""
+    """What to say, and what to do, if the system refuses to map a library into memory.
+
+    library: its path in the message.
+    """
     text = (
         f"The system refuses to map {library.rsplit('/', 1)[-1]} into memory: its file system is"
         f" mounted noexec, or a limit on the process's memory is too low for it."

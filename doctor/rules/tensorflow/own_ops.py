@@ -87,7 +87,7 @@ def op_without_code(case: Case, signs: list[Symptom]) -> Finding:
     flag = f"-gencode arch=compute_{number},code=sm_{number}" if number else "-arch=sm_NN of this GPU"
     return found(
         "tf-addon-mismatch",
-        "A custom op has no code for this GPU: it was compiled by nvcc for another one (-arch=sm_NN).",
+        "A custom op has no code for this GPU: nvcc compiled it for another architecture (-arch=sm_NN).",
         [*signs[:2], *case.gpus[:1]],
         title="A custom op has no code for this GPU",
         steps=[

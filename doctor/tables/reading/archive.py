@@ -25,7 +25,7 @@ SMALL = 64 << 20
 
 
 class ArchiveError(Exception):
-    """The file is not a zip file, or has a form that wheels do not use."""
+    """The file is not a zip file, is damaged, exceeds a size limit, or has a form that wheels do not use."""
 
 
 @dataclass(frozen=True)
