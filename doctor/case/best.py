@@ -29,11 +29,12 @@ R = TypeVar(
 
 
 def best(facts: Sequence[R]) -> R | None:
-    """The most reliable of several facts; a longer version that agrees with it wins."""
+    """The most reliable of several facts, of equal ones the first in the text; a longer version that agrees
+    with it wins."""
     if not facts:
         return None
     lowest = min(f.rank for f in facts)
-    chosen = next(f for f in facts if f.rank == lowest)
+    chosen = min((f for f in facts if f.rank == lowest), key=_place)
     version = getattr(chosen, "version", None)
     if version is not None:
         for other in facts:
@@ -41,3 +42,9 @@ def best(facts: Sequence[R]) -> R | None:
             if longer.startswith(version + ".") and other.rank <= lowest + 1:
                 return other
     return chosen
+
+
+def _place(fact: R) -> tuple[int, int]:
+    """The line and the column of a version in a text; the same for all facts of a machine."""
+    line = fact.source.line
+    return (0, 0) if line is None else (line, fact.source.text.find(getattr(fact, "version", "")))

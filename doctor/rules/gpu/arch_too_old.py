@@ -9,7 +9,7 @@ from doctor.facts import Fact, Gpu, LibraryLoaded
 from doctor.findings import Finding, manual, shell
 from doctor.remedies import commands, cures
 from doctor.remedies.cure import Later
-from doctor.rules.gpu.capability import code_answer, left_out, minor
+from doctor.rules.gpu.capability import code_answer, highest_possible, left_out, minor
 from doctor.rules.gpu.registered import registered
 from doctor.rules.registry import found, rule
 from doctor.shell import Export, Line
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 LOWEST_OF_XLA = (3, 5)
 """The lowest compute capability that XLA accepts (kMinCudaComputeCapability,
 tensorflow/compiler/xla/service/platform_util.cc)."""
+DROPPED = (6, 2)
+"""Up to this compute capability (Pascal), a GPU without a kernel counts as too old if the build is unknown:
+newer builds of TensorFlow and PyTorch left these GPUs out. Later cards appear in reports about older builds.
+"""
 LOWEST_EVER = (3, 0)
 """The lowest compute capability for which any TensorFlow wheel has code: those up to 1.4 on Linux (from the
 table)."""
@@ -203,6 +207,20 @@ def gpu_arch_too_old(case: Case) -> Iterator[Finding]:
             verify=verify,
         )
         return
+    if build is None and facts.has("no-kernel-image"):
+        highest = [highest_possible(gpu, case) for gpu in case.gpus]
+        old = next((have for have in highest if have is not None and minor(have) <= DROPPED), None)
+        if old is not None and all(have is not None and minor(have) <= DROPPED for have in highest):
+            yield found(
+                "gpu-arch-too-old",
+                f"No kernel in this build fits a GPU of compute capability {old}; newer builds of TensorFlow"
+                " and other frameworks have dropped the oldest GPUs step by step.",
+                [*image[:2], *case.gpus[:1]],
+                confidence="likely",
+                steps=steps,
+                verify=verify,
+            )
+            return
     spared = {
         gpu.compute_capability for gpu, _ in left_out(case)
     }  # the machine works; the verdict names them
@@ -210,17 +228,6 @@ def gpu_arch_too_old(case: Case) -> Iterator[Finding]:
         if capability in spared:
             continue
         if build is None or not build.compute_capabilities or not image:
-            if image and facts.has("no-kernel-image") and minor(capability) <= (5, 2) and build is None:
-                yield found(
-                    "gpu-arch-too-old",
-                    f"No kernel in this build fits a GPU of compute capability {capability}; since 2.3,"
-                    f" builds have dropped the oldest GPUs step by step.",
-                    [*image[:2], *case.gpus[:1]],
-                    confidence="likely",
-                    steps=steps,
-                    verify=verify,
-                )
-                return
             if unsure and build is None and minor(capability) <= LOWEST_EVER:
                 yield found(
                     "gpu-arch-too-old",

@@ -19,6 +19,15 @@ def minor(capability: str) -> tuple[int, int]:
     return int(first), int(second.rstrip("af") or 0)
 
 
+def highest_possible(gpu: Gpu, case: Case) -> str | None:
+    """The compute capability of a GPU; the highest of the cards that share its name, if they are several.
+    None if the tables do not contain the name."""
+    if gpu.compute_capability:
+        return gpu.compute_capability
+    shared = (row.capability for row in case.tables.gpu(gpu.name or "") if row.capability)
+    return max(shared, key=minor, default=None)
+
+
 def code_answer(case: Case, capability: str) -> compat.Answer | None:
     """Whether the build in use has code for a GPU of this compute capability; None if the build is
     unknown."""

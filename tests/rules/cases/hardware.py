@@ -62,6 +62,13 @@ def wrapped_by_docker(reason: str) -> str:
 
 FIRES = (
     Fires(
+        "gpu-arch-too-old",
+        "several cards share the name, and all of them are old",
+        "I have a GeForce GT 730. Each run ends with RuntimeError: CUDA error: no kernel image is available"
+        " for execution on the device",
+        "no kernel image",
+    ),
+    Fires(
         "container-no-gpu",
         "the image contains a driver, over which the toolkit cannot mount the host's",
         "$ docker run --rm --gpus all my/tf:2.10 nvidia-smi\nnvidia-container-cli: mount error: file creation"
