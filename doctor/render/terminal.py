@@ -219,6 +219,8 @@ class Page:
                 places.setdefault(line(fact_in_words(fact)), []).append(fact.source)
             for words, sources in places.items():
                 self._fact(words, sources)
+            if not places:
+                self._prose("  ", "none")
             if unread:
                 self._heading("What was not examined")
             for item in unread:

@@ -22,7 +22,7 @@ from doctor.tables.store import TableError
 from tests.rules.cases import FIRES
 from tests.rules.situation import Fires, diagnosed
 from tests.rules.spelling import created, cudnn_failed, form, log, refused, skipped
-from tests.sampling import sampled
+from tests.sampling import each, sampled
 
 RULES = {rule.code: rule for rule in all_rules()}
 HERE = Source("report", 1, "a line")
@@ -52,7 +52,7 @@ def codes(findings: list[Finding]) -> list[str]:
     return [f.code for f in findings]
 
 
-@pytest.mark.parametrize("case", sampled(FIRES[::5], 25), ids=lambda case: f"{case.code}: {case.situation}")
+@each("case", FIRES, ids=lambda case: f"{case.code}: {case.situation}")
 def test_order_of_facts_does_not_decide_the_codes(case: Fires, tables: Tables) -> None:
     expected = diagnosed(case.text)
     facts = expected.facts
