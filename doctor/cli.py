@@ -203,6 +203,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """The entry point. Returns the exit code; never ends in a traceback."""
     from doctor.errors import CommandError
 
+    if "doctor.processes" in sys.modules:  # an earlier call in this process was interrupted
+        sys.modules["doctor.processes"].resume()
     _open_streams()
     for stream in (
         sys.stdout,
@@ -215,6 +217,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except KeyboardInterrupt:
+        if "doctor.processes" in sys.modules:  # a thread may be about to start a program
+            sys.modules["doctor.processes"].stop()
         _complain("interrupted")
         return INTERRUPTED
     except BrokenPipeError:

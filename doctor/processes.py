@@ -26,6 +26,7 @@ PATIENCE = 1.0
 _lock = threading.Lock()
 _running: set[Any] = set()
 """The programs that were started and not released yet."""
+_stopped = False
 _adopting = False
 _strangers: frozenset[int] = frozenset()
 """Children of this process that existed before the first program."""
@@ -39,13 +40,43 @@ def options() -> dict[str, Any]:
 @contextlib.contextmanager
 def starting() -> Iterator[None]:
     """Encloses the start of a program and the call of `hold`, so that no other orphan is mistaken for one of
-    this program."""
+    this program. Ctrl-C between the two does not leave the program behind. Raises OSError after `stop`."""
     global _strangers, _adopting
     with _lock:
+        if _stopped:
+            raise OSError("the user interrupted")
         if not _running and not _adopting and _adopt(on=True):
             _adopting = True
             _strangers = frozenset(_children().get(os.getpid(), ()))
-        yield
+        began = time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else 0.0
+        try:
+            yield
+        except BaseException:
+            _kill_unheld(began)
+            raise
+
+
+def _kill_unheld(began: float) -> None:
+    """Kill the children of this process that are not held, and that started in the last seconds: since
+    `began`, in seconds since the system's start."""
+    if not sys.platform.startswith("linux"):
+        return
+    ours = {process.pid for process in _running}
+    for pid in _children().get(os.getpid(), ()):
+        if pid in ours or pid in _strangers or _began(pid) < began - 0.02:
+            continue  # the kernel counts in hundredths of a second
+        with contextlib.suppress(OSError):
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+
+
+def _began(pid: int) -> float:
+    """When a process started, in seconds since the system's start (proc(5), field 22 of /proc/PID/stat)."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return int(file.read().rpartition(b")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError):
+        return 0.0
 
 
 def hold(process: Any) -> None:
@@ -64,6 +95,28 @@ def kill(process: Any) -> None:
             process.kill()
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(PATIENCE)
+
+
+def held() -> tuple[Any, ...]:
+    """The programs that run, also those that another thread starts at this moment."""
+    with _lock:
+        return tuple(_running)
+
+
+def stop() -> None:
+    """Kill every program, and let no thread start another: this process ends."""
+    global _stopped
+    with _lock:
+        _stopped = True
+    for process in held():
+        kill(process)
+        release(process)
+
+
+def resume() -> None:
+    """Allow programs again after `stop`, for another call in the same process."""
+    global _stopped
+    _stopped = False
 
 
 def release(process: Any) -> None:

@@ -12,9 +12,11 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
+from doctor import processes
 from doctor.probe.machine import Machine
 from doctor.probe.running import run_program
 from tests.sampling import sampled
@@ -169,3 +171,67 @@ def test_orphans_go_to_others_again_afterwards() -> None:
         [sys.executable, "-c", parent], capture_output=True, text=True, timeout=60, check=True
     )
     assert int(done.stdout) != os.getpid()
+
+
+class Interrupted(subprocess.Popen):  # type: ignore[type-arg]
+    """Ctrl-C right after the fork, before anybody holds the program."""
+
+    pids: ClassVar[list[int]] = []
+
+    def __init__(self, *args: object, **options: object) -> None:
+        super().__init__(*args, **options)  # type: ignore[call-overload]
+        self.pids.append(self.pid)
+        raise KeyboardInterrupt
+
+
+def gone(pid: int) -> bool:
+    """Whether a process has ended, or is only a zombie."""
+    try:
+        return "\nState:\tZ" in Path(f"/proc/{pid}/status").read_text()
+    except FileNotFoundError:
+        return True
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of unread pipes
+def test_ctrl_c_during_the_start_leaves_no_program_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    bystander = subprocess.Popen(["sleep", "600"], start_new_session=True)
+    time.sleep(0.05)
+    monkeypatch.setattr(subprocess, "Popen", Interrupted)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run_program(["sleep", "600"], 60, dict(os.environ))
+        assert gone(Interrupted.pids[-1])
+        assert not gone(bystander.pid)
+    finally:
+        bystander.kill()
+        bystander.wait()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of unread pipes
+def test_ctrl_c_before_the_first_answer_leaves_no_program_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[int] = []
+    popen = subprocess.Popen
+
+    def start(*args: object, **options: object) -> object:
+        process = popen(*args, **options)  # type: ignore[call-overload]
+        started.append(process.pid)
+        return process
+
+    def interrupted(_thread: threading.Thread) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(subprocess, "Popen", start)
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run_program(["sleep", "600"], 60, dict(os.environ))
+    assert gone(started[-1])
+
+
+def test_after_the_end_was_asked_for_no_thread_starts_a_program() -> None:
+    processes.stop()
+    try:
+        ran = run_program(["sleep", "600"], 60, dict(os.environ))
+        assert ran.failure == "the user interrupted"
+    finally:
+        processes.resume()
+    assert run_program(["true"], 60, dict(os.environ)).status == 0

@@ -54,23 +54,11 @@ def run_program(
     import subprocess
     import threading
 
-    try:
-        with processes.starting():
-            process = subprocess.Popen(
-                list(argv),
-                stdin=subprocess.DEVNULL if feed is None else subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env=dict(env),
-                cwd=cwd,
-                **processes.options(),
-            )
-            processes.hold(process)
-    except (OSError, ValueError) as problem:
-        return Ran(None, failure=str(problem))
-    _running.add(process)
+    process: Any = None
     kept: list[list[bytes]] = [[], []]
     too_much = threading.Event()
+    ended = threading.Event()
+    timed_out = False
 
     def collect(stream: Any, into: list[bytes]) -> None:
         size = 0
@@ -83,19 +71,10 @@ def run_program(
                     too_much.set()
                     processes.kill(process)
 
-    readers = [
-        threading.Thread(target=collect, args=(stream, into), daemon=True)
-        for stream, into in zip((process.stdout, process.stderr), kept)
-    ]
-    ended = threading.Event()
-
     def write() -> None:
         with contextlib.suppress(OSError, ValueError):  # it has ended before it had read everything
-            process.stdin.write(feed)  # type: ignore[union-attr]
-            process.stdin.flush()  # type: ignore[union-attr]
-
-    if feed is not None:
-        readers.append(threading.Thread(target=write, daemon=True))
+            process.stdin.write(feed)
+            process.stdin.flush()
 
     def wait() -> (
         None
@@ -103,19 +82,40 @@ def run_program(
         process.wait()
         ended.set()
 
-    for thread in (*readers, threading.Thread(target=wait, daemon=True)):
-        thread.start()
-    timed_out = False
     try:
+        with processes.starting():
+            process = subprocess.Popen(
+                list(argv),
+                stdin=subprocess.DEVNULL if feed is None else subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=dict(env),
+                cwd=cwd,
+                **processes.options(),
+            )
+            processes.hold(process)
+            _running.add(process)
+        readers = [
+            threading.Thread(target=collect, args=(stream, into), daemon=True)
+            for stream, into in zip((process.stdout, process.stderr), kept)
+        ]
+        if feed is not None:
+            readers.append(threading.Thread(target=write, daemon=True))
+        for thread in (*readers, threading.Thread(target=wait, daemon=True)):
+            thread.start()
         if not ended.wait(timeout):
             timed_out = True
             processes.kill(process)
-    except BaseException:
-        processes.kill(process)
+    except BaseException as problem:
+        if process is None and isinstance(problem, (OSError, ValueError)):
+            return Ran(None, failure=str(problem))
+        if process is not None:
+            processes.kill(process)
         raise
     finally:
-        _running.discard(process)
-        processes.release(process)
+        if process is not None:
+            _running.discard(process)
+            processes.release(process)
     for reader in readers:
         reader.join(1)
     if (
@@ -131,6 +131,8 @@ def run_program(
 def end_children() -> None:
     """Kill the programs that `run_program` runs in other threads, so that nothing is left behind if the user
     interrupts."""
-    for process in list(_running):
+    for process in processes.held():
+        if process not in _running:
+            continue
         processes.kill(process)
         processes.release(process)

@@ -71,8 +71,13 @@ class Child:
             threading.Thread(target=self._read_answers, daemon=True),
             threading.Thread(target=self._read_log, daemon=True),
         ]
-        for reader in self._readers:
-            reader.start()
+        try:
+            for reader in self._readers:
+                reader.start()
+        except BaseException:  # Ctrl-C: no `with` block ends this child yet
+            self._kill()
+            processes.release(self.process)
+            raise
 
     def __enter__(self) -> Child:
         return self
