@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -215,6 +216,7 @@ def test_no_option_of_ssh_comes_in_by_a_host(fleet: Fleet) -> None:
     assert ssh.hosts("n1, u@n2,ssh://u@n3:22,n1,10.0.0.1") == ["n1", "u@n2", "ssh://u@n3:22", "10.0.0.1"]
 
 
+@pytest.mark.skipif(shutil.which("ssh") is None, reason="there is no ssh (apt install openssh-client)")
 def test_passwords_and_unknown_keys_are_never_asked_for() -> None:
     found = ssh.nodes(["n1"], None, 60, None)[0].argv
     assert "BatchMode=yes" in found
