@@ -23,7 +23,8 @@ def destination(path: str | None) -> Iterator[TextIO]:
         return
     stream: TextIO | None = None
     try:
-        if os.path.exists(path) and not os.path.isfile(path):  # noqa: PTH110, PTH113  # a device or a pipe, such as /dev/stdout
+        # a device or a pipe, such as /dev/stdout
+        if os.path.exists(path) and not os.path.isfile(path):  # noqa: PTH110, PTH113
             with open(path, "w", encoding="utf-8") as stream:
                 yield stream
             return
