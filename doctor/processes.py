@@ -65,9 +65,13 @@ def _kill_unheld(began: float) -> None:
     for pid in _children().get(os.getpid(), ()):
         if pid in ours or pid in _strangers or _began(pid) < began - 0.02:
             continue  # the kernel counts in hundredths of a second
+        for end in (os.killpg, os.kill):  # it may not have made its session yet
+            with contextlib.suppress(OSError):
+                end(pid, signal.SIGKILL)
+        limit = time.monotonic() + PATIENCE
         with contextlib.suppress(OSError):
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
+            while os.waitpid(pid, os.WNOHANG) == (0, 0) and time.monotonic() < limit:
+                time.sleep(0.002)
 
 
 def _began(pid: int) -> float:

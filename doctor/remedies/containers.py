@@ -78,8 +78,9 @@ def toolkit(case: Case) -> list[Step]:
     ]
 
 
-DRIVER_FILES = "rm -f /usr/lib/x86_64-linux-gnu/libcuda.so* /usr/lib/x86_64-linux-gnu/libnvidia-*.so*"
-"""Removes what libnvidia-container mounts into an image of Debian or Ubuntu: the driver's libraries."""
+DRIVER_FILES = "rm -f /usr/lib/*-linux-gnu/libcuda.so* /usr/lib/*-linux-gnu/libnvidia-*.so*"
+"""Removes what libnvidia-container mounts into an image of Debian or Ubuntu, for any processor: the driver's
+libraries."""
 
 
 def without_driver(case: Case) -> tuple[list[Step], Command]:

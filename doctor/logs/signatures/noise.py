@@ -20,6 +20,13 @@ def _harmless(
 
 
 SIGNATURES: tuple[Signature, ...] = (
+    _harmless(  # level INFO in gpu_init.cc (0.x) and stream_executor/platform.cc
+        "no-peer-access",
+        "cannot enable peer access from device ordinal",
+        r"cannot enable peer access from device ordinal \d{1,3} to device ordinal \d{1,3}",
+        "data between these two GPUs goes through the host's memory; each of them works",
+        "cannot enable peer access from device ordinal 0 to device ordinal 2",
+    ),
     _harmless(
         "numa-node",
         (

@@ -346,11 +346,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "peer-access",
-        (
-            "cannot enable peer access",
-            "failed to enable peer access",
-        ),
-        r"(?:cannot|failed to) enable peer access",
+        "failed to enable peer access",
+        r"failed to enable peer access",
         "failed to enable peer access from 0x1 to 0x2: CUDA_ERROR_PEER_ACCESS_UNSUPPORTED",
     ),
     sig(

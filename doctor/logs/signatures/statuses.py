@@ -133,7 +133,7 @@ SIGNATURES: tuple[Signature, ...] = (
         ("found no nvidia driver on your system", "cuda driver library cannot be found"),
         r"Found no NVIDIA driver on your system|CUDA driver library cannot be found",
         "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU",
-        lambda match, source: LibraryNotLoaded(source, "libcuda.so.1", match[0], "absent", None),
+        lambda match, source: LibraryNotLoaded(source, "libcuda.so.1", match[0], "unknown"),
         origin="torch/csrc/cuda; numba/cuda/cudadrv/driver.py",
     ),
 )

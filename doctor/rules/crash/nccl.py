@@ -39,8 +39,7 @@ def nccl_failure(case: Case) -> Iterator[Finding]:
     direct transfers.
     """
     facts = case.facts
-    peer = facts.symptoms("peer-access")
-    errors = [*facts.symptoms("nccl-error"), *peer]
+    errors = facts.symptoms("nccl-error", "peer-access")
     used = facts.symptoms("nccl-used")
     hang = facts.symptoms("hangs")
     stated = facts.symptoms("multi-gpu-hang")
@@ -105,19 +104,6 @@ def nccl_failure(case: Case) -> Iterator[Finding]:
             )
         else:
             steps.append(python(without, "works without NCCL, but is slower"))
-    if peer and errors == peer and not (hang or stated):
-        # gpu_device.cc: EnablePeerAccess logs it, and the devices are created all the same
-        yield found(
-            "nccl-failure",
-            "Two GPUs cannot read one another's memory directly, so data between them takes the longer way"
-            " through the host's memory. Each GPU works, and one GPU alone is not affected.",
-            peer[:3],
-            title="The GPUs have no direct access to one another's memory",
-            severity="warning",
-            steps=[shell(run("nvidia-smi", "topo", "-m"), "shows how the GPUs are connected")],
-            verify=_all_reduce(case, horovod=horovod),
-        )
-        return
     yield found(
         "nccl-failure",
         (

@@ -93,7 +93,9 @@ def driver_missing(case: Case) -> Iterator[Finding]:
     wanted = case.gpus or facts.has("gpu-not-used", "gpu-list-empty", "gpu-not-found")
     alone = not (lib or error or absent or wanted)
     # a report may be of a machine without a GPU, where the same messages are harmless
-    proved = absent or (lib and (facts.kind == "machine" or wanted or smi))
+    # and another framework's "no driver" is also seen where its loader does not find an installed one
+    gone = lib is not None and lib.cause == "absent"
+    proved = absent or (gone and (facts.kind == "machine" or wanted or smi))
     yield found(
         "driver-missing",
         (

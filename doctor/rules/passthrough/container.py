@@ -184,8 +184,8 @@ def container_no_gpu(case: Case) -> Iterator[Finding]:
 
 
 def _driver_in_image(case: Case, baked: list[Symptom]) -> Finding:
-    """The finding for an image that brings files of a driver, over which the toolkit cannot mount the host's
-    (libnvidia-container, src/utils.c: file_create refuses a file that is not empty)."""
+    """The finding for an image that brings files of a driver: nvidia-container-cli says of one of them that
+    it exists."""
     steps, verify = containers.without_driver(case)
     return found(
         "container-no-gpu",

@@ -80,13 +80,11 @@ FIRES = (
         words=("in their place",),
     ),
     Fires(
-        "nccl-failure",
+        "benign-messages",
         "two GPUs without direct access to one another work all the same",
         "tensorflow/core/common_runtime/gpu/gpu_init.cc:45] cannot enable peer access from device ordinal 0"
         " to device ordinal 2",
         "peer access",
-        never=("NCCL_P2P_DISABLE",),
-        words=("the host's memory",),
     ),
     Fires(
         "gpu-bad-state",
