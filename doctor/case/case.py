@@ -33,6 +33,7 @@ from doctor.facts import (
     CudaVersion,
     CudnnMismatch,
     CudnnVersion,
+    Dependency,
     DriverCuda,
     DriverMismatch,
     DriverVersion,
@@ -40,6 +41,7 @@ from doctor.facts import (
     EnvVar,
     Fact,
     Facts,
+    Glibc,
     Gpu,
     GpuRegistered,
     LibraryFile,
@@ -90,18 +92,27 @@ class Case:
 
     @cached_property
     def seen(self) -> frozenset[type[Fact] | str]:
-        """The types of the facts, the kinds of the symptoms, what `NOT_LOADED` names, the platform
-        ("on-windows"), "other-package" for one that is not TensorFlow, "several-packages", and
-        "library-unusable" for a library that is there and does not load."""
+        """The types of the facts, the kinds of the symptoms, what `NOT_LOADED` names, the variables that are
+        set, the platform ("on-windows"), and what only several facts show together:
+        "gpu-library-not-loaded" (not the driver's), "glibc-under-tensorflow", "package-beside-tensorflow",
+        "several-tensorflow-packages", and "library-unusable" for one that is there and does not load."""
         facts = self.facts
-        kinds: set[type[Fact] | str] = {*map(type, facts), *(symptom.kind for symptom in facts.of(Symptom))}
+        kinds: set[type[Fact] | str] = {
+            *map(type, facts),
+            *(symptom.kind for symptom in facts.of(Symptom)),
+            *self.env,
+        }
         gone = {self.component(lib.name) for lib in facts.of(LibraryNotLoaded)}
         kinds |= {name for part, name in NOT_LOADED.items() if part in gone}
+        if gone - {"driver"}:
+            kinds.add("gpu-library-not-loaded")
         packages = {(package.name, package.manager) for package in facts.of(Package)}
-        if len(packages) > 1:
-            kinds.add("several-packages")
-        if any(name not in TENSORFLOW_PACKAGES for name, _ in packages):
-            kinds.add("other-package")
+        own = {package for package in packages if package[0] in TENSORFLOW_PACKAGES}
+        if len(own) > 1:
+            kinds.add("several-tensorflow-packages")
+        if self.tensorflow is not None or Dependency in kinds:
+            kinds |= {"package-beside-tensorflow"} if packages - own else set()
+            kinds |= {"glibc-under-tensorflow"} if Glibc in kinds else set()
         if any(file.problem for file in facts.of(LibraryFile)) or any(
             lib.cause == "broken" or blamed_alone(lib.name) for lib in facts.of(LibraryNotLoaded)
         ):

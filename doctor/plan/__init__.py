@@ -11,8 +11,22 @@ change.
 
 from __future__ import annotations
 
-from doctor.plan.context import PlanContext
-from doctor.plan.plans import Outcome, Plan, make_plans
-from doctor.plan.version_request import VersionRequest
+from typing import TYPE_CHECKING
 
-__all__ = ["Outcome", "Plan", "PlanContext", "VersionRequest", "make_plans"]
+from doctor import lazy
+
+if TYPE_CHECKING:
+    from doctor.plan.context import PlanContext as PlanContext
+    from doctor.plan.plans import Outcome as Outcome, Plan as Plan, make_plans as make_plans
+    from doctor.plan.version_request import VersionRequest as VersionRequest
+
+__getattr__ = lazy.names(
+    __name__,
+    {
+        "Outcome": "plans",
+        "Plan": "plans",
+        "PlanContext": "context",
+        "VersionRequest": "version_request",
+        "make_plans": "plans",
+    },
+)

@@ -63,6 +63,22 @@ def weigh(context: PlanContext, routes: Collection[str] = ROUTES) -> Field:
     return result
 
 
+def foremost(field: Field) -> Candidate | None:
+    """The candidate of the first plan; None if there is none with CUDA."""
+    return next(iter(sure(field)), None)
+
+
+def sure(field: Field) -> list[Candidate]:
+    """The candidates, the cheapest first; only those whose build has code for the GPU according to the
+    tables, if there are any."""
+    return [c for c in field.candidates if not _doubtful(c)] or field.candidates
+
+
+def _doubtful(candidate: Candidate) -> bool:
+    """Whether the tables do not show that the build has code for the GPU."""
+    return any(name == "gpu" and answer.verdict == "unknown" for name, answer in candidate.judgement.answers)
+
+
 def _distances(builds: list[TensorFlowRelease], allowed: set[str]) -> dict[str, float]:
     """The distance of each release from the nearest that the request allows; less than ANOTHER_MINOR within
     one minor release."""

@@ -6,7 +6,7 @@ from doctor.compat.software import driver_minimum
 from doctor.findings import Finding, Step
 from doctor.plan.arm import arm_candidates, arm_driver, obstacles_on_arm
 from doctor.plan.candidate import WSL_PYTHON, Candidate
-from doctor.plan.candidates import Field, weigh
+from doctor.plan.candidates import Field, sure, weigh
 from doctor.plan.context import PlanContext
 from doctor.plan.cpu import cpu_candidate, cpu_obstacles
 from doctor.plan.obstacles import driver_unfit, gpu_absent, obstacles
@@ -103,7 +103,7 @@ def _for_arm(context: PlanContext, last: Candidate | None, env: str) -> Outcome:
 def _chosen(field: Field, version_request: str) -> list[Candidate]:
     """The best candidate for each route and set of changes; a costlier one only if it is a newer release."""
     kept: list[Candidate] = []
-    for candidate in _sure(field):
+    for candidate in sure(field):
         lost = _lost(candidate)
         if version_request and "tensorflow" in lost and any(_lost(k) < lost for k in kept):
             continue  # another release is a loss where one was asked for
@@ -121,17 +121,6 @@ def _chosen(field: Field, version_request: str) -> list[Candidate]:
     return kept
 
 
-def foremost(field: Field) -> Candidate | None:
-    """The candidate of the first plan; None if there is none with CUDA."""
-    return next(iter(_sure(field)), None)
-
-
-def _sure(field: Field) -> list[Candidate]:
-    """The candidates, the cheapest first; only those whose build has code for the GPU according to the
-    tables, if there are any."""
-    return [c for c in field.candidates if not _doubtful(c)] or field.candidates
-
-
 def _lost(candidate: Candidate) -> frozenset[str]:
     """What has to change, except for the system: an image is another way to run, not a change of the
     machine."""
@@ -140,11 +129,6 @@ def _lost(candidate: Candidate) -> frozenset[str]:
 
 def _pip_in_conda(candidate: Candidate) -> bool:
     return candidate.route == "conda" and not candidate.recipe
-
-
-def _doubtful(candidate: Candidate) -> bool:
-    """Whether the tables do not show that the build has code for the GPU."""
-    return any(name == "gpu" and answer.verdict == "unknown" for name, answer in candidate.judgement.answers)
 
 
 def _plan(candidate: Candidate, context: PlanContext, env: str) -> Plan:

@@ -5,12 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doctor.plan.arm import arm_candidates
 from doctor.plan.candidate import COSTS, Candidate
-from doctor.plan.candidates import weigh
 from doctor.plan.context import PlanContext
-from doctor.plan.cpu import cpu_candidate
-from doctor.plan.plans import foremost
 from doctor.plan.version_request import VersionRequest
 
 if TYPE_CHECKING:
@@ -37,9 +33,15 @@ def recommended(case: Case) -> Candidate | None:
 
 def _foremost(context: PlanContext) -> Candidate | None:
     if context.for_cpu:
+        from doctor.plan.cpu import cpu_candidate
+
         return cpu_candidate(context)
     if context.platform == "linux-aarch64":
+        from doctor.plan.arm import arm_candidates
+
         return next(iter(arm_candidates(context)), None)
+    from doctor.plan.candidates import foremost, weigh
+
     found = foremost(weigh(context, BY_PIP))
     if found is not None and found.cost < min(COSTS["conda"], COSTS["container"]):
         return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from doctor.findings import Step, manual, shell
-from doctor.plan import arm
 from doctor.plan.candidate import WSL_PYTHON, Candidate
 from doctor.plan.context import PlanContext
 from doctor.remedies import code, driver, environments as make
@@ -38,6 +37,8 @@ def steps(candidate: Candidate, context: PlanContext, env: str = ENV) -> list[St
 def installing(candidate: Candidate, context: PlanContext, env: str = ENV) -> list[Step]:
     """All steps except the final check; `check` prescribes these if a new environment is the fix."""
     if candidate.nvidia is not None:
+        from doctor.plan import arm
+
         return [*driver_steps(candidate, context), *arm.installing(candidate, env)]
     if candidate.route == "docker":
         assert candidate.image is not None
@@ -62,6 +63,8 @@ def installing(candidate: Candidate, context: PlanContext, env: str = ENV) -> li
 def interpreter(candidate: Candidate, context: PlanContext, env: str = ENV) -> tuple[Word, ...]:
     """The command, as words, that starts the Python that the steps install."""
     if candidate.nvidia is not None:
+        from doctor.plan import arm
+
         return arm.interpreter(candidate, env)
     if candidate.route == "docker":
         return ("docker", "run", "--rm", "--gpus", "all", candidate.image or "", "python3")

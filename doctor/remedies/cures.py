@@ -101,8 +101,7 @@ def inside_wsl(case: Case) -> list[Step]:
 def beside_windows(case: Case) -> list[Step]:
     """Steps for the newest TensorFlow under WSL2, as an alternative where the plan stays on Windows with an
     older release; none where the plan itself leads there."""
-    from doctor.plan.candidates import weigh
-    from doctor.plan.plans import foremost
+    from doctor.plan.candidates import foremost, weigh
     from doctor.plan.recommended import context_of
 
     best = recommendation(case)

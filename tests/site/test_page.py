@@ -311,7 +311,7 @@ def test_a_narrow_screen_never_scrolls_sideways_and_nothing_jumps(page: Page, ho
                 page.open(host + where)
                 if "plan" in where:
                     page.until("document.querySelector('#plans article')")
-            # asked before the first frame, Chromium now and then gives the width that a table would have unscrolled
+            # before its first frame Chromium now and then gives the width of a table that is not cut yet
             drawn = "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(done))"
             page.driver.execute_async_script(drawn)
             assert page.js("document.documentElement.scrollWidth") <= 360, where

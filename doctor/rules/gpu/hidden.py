@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.case.visible_devices import hides
-from doctor.facts import CudaCallFailed, DeviceNode, DriverMismatch, EnvVar, Fact, Gpu, OtherGpu, Prose
+from doctor.facts import CudaCallFailed, DeviceNode, DriverMismatch, Fact, Gpu, OtherGpu, Prose
 from doctor.findings import Finding, manual, shell
 from doctor.remedies import commands
 from doctor.remedies.usual_steps import in_slurm
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     ),
     needs=(
         "no-device-shown",
-        EnvVar,
+        "CUDA_VISIBLE_DEVICES",
+        "NVIDIA_VISIBLE_DEVICES",
         CudaCallFailed,
         "visible-list",
         "visible-emptied",

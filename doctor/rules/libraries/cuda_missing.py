@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from doctor.facts import FORM, CudaCallFailed, CudnnVersion, LibraryNotLoaded, Noise
+from doctor.facts import FORM, CudaCallFailed, CudnnVersion, Noise
 from doctor.findings import Finding, manual, shell
 from doctor.remedies import commands, cures
 from doctor.rules.driver.signs import cuinit
@@ -46,7 +46,7 @@ def asked_for(case: Case) -> bool:
     "The CUDA libraries that this TensorFlow loads are not on this machine",
     explains=("cudnn-missing", *NO_GPU_SINCE),
     needs=(
-        LibraryNotLoaded,
+        "gpu-library-not-loaded",
         "toolkit-part-missing",
         "gpu-skipped",
         "cudart-stub",

@@ -41,7 +41,7 @@ def installed_releases(case: Case) -> list[CudaVersion]:
     "CUDA is installed, but not the version that this TensorFlow loads",
     explains=("cuda-missing", "cudnn-missing", "library-path", *NO_GPU_SINCE),
     needs=(
-        LibraryNotLoaded,
+        "gpu-library-not-loaded",
         "toolkit-refuses",
         *UNUSED,
         "dll-load-failed",

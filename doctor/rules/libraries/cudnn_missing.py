@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from doctor.facts import LibraryLoaded, LibraryNotLoaded
+from doctor.facts import LibraryLoaded
 from doctor.findings import Finding
 from doctor.rules.libraries.building import building
 from doctor.rules.libraries.cudnn import bring_cudnn, never_opened
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     "CUDA loads; cuDNN is not on this machine",
     explains=NO_GPU_SINCE,
     needs=(
-        LibraryNotLoaded,
+        "gpu-library-not-loaded",
         "toolkit-part-missing",
         "cudnn-not-opened",
         "cudnn-symbol-missing",

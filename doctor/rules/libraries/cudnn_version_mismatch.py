@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     needs=(
         CudaCallFailed,
         CudnnMismatch,
-        LibraryNotLoaded,
+        "gpu-library-not-loaded",
         CudnnVersion,
         "cudnn-symbol-missing",
         "handle-memory",

@@ -15,7 +15,6 @@ from doctor.facts import (
     CudnnVersion,
     Fact,
     LibraryLoaded,
-    LibraryNotLoaded,
     Package,
 )
 from doctor.findings import Finding, Step, shell
@@ -49,7 +48,7 @@ def mentions_path(case: Case) -> list[Fact]:
     "The libraries are installed, but the loader does not look where they are",
     explains=("cuda-missing", "cudnn-missing", *NO_GPU_SINCE),
     needs=(
-        LibraryNotLoaded,
+        "gpu-library-not-loaded",
         "toolkit-part-missing",
         "path-suggested",
         "gpu-skipped",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from doctor.facts import Absent, CudaCallFailed
 from doctor.findings import Finding, shell
 from doctor.remedies import commands
 from doctor.rules.driver.signs import cuinit, no_driver_signs, no_libcuda
@@ -37,20 +36,7 @@ which one of several patterns matches no package."""
         "gpu-bad-state",
         *NO_TENSORFLOW_GPU,
     ),
-    needs=(
-        CudaCallFailed,
-        "driver-library-not-loaded",
-        Absent,
-        "wsl-no-adapter",
-        "wsl-blocked",
-        "smi-no-driver",
-        "kernel-driver-not-running",
-        "smi-not-found",
-        "wsl1",
-        "wsl-no-windows-driver",
-        "wsl-linux-driver",
-        "wsl-library-not-searched",
-    ),
+    needs=("on-wsl",),
 )
 def wsl_driver(case: Case) -> Iterator[Finding]:
     """WSL2 cannot see the Windows driver.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from doctor.facts import CudaCallFailed, EnvVar, GpuRegistered
+from doctor.facts import CudaCallFailed, GpuRegistered
 from doctor.findings import Finding, manual
 from doctor.rules.registry import found, rule
 from doctor.shell import run
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     "gpu-renumbered",
     "CUDA_VISIBLE_DEVICES renumbers the GPUs; nothing is wrong",
     severity="info",
-    needs=(EnvVar, "renumbered"),
+    needs=("CUDA_VISIBLE_DEVICES", "renumbered"),
 )
 def gpu_renumbered(case: Case) -> Iterator[Finding]:
     """Nothing is wrong: CUDA_VISIBLE_DEVICES renumbers the GPUs.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     explains=("tf-not-installed", "tf-import-failed", "tf-cpu-only", "tf-api-version", "library-broken"),
     needs=(
         "both-packages",
-        "several-packages",
+        "several-tensorflow-packages",
         "hollow-module",
         "undefined-symbol",
         "tensorflow-leftover",

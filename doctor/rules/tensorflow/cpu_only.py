@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from doctor.facts import CudaCallFailed, Fact, Noise, Package, Platform, TensorFlowBuild, TensorFlowVersion
+from doctor.facts import CudaCallFailed, Fact, Noise, Package, TensorFlowBuild, TensorFlowVersion
 from doctor.findings import Finding, shell
 from doctor.remedies import commands, cures
 from doctor.rules.gpu.registered import registered
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
         "binding-cpu-package",
         "plugin-device",
         TensorFlowVersion,
-        Platform,
+        "on-macos",
+        "on-windows",
         Noise,
     ),
 )

@@ -147,7 +147,7 @@ def _too_old(package: Package, specifier: str) -> bool:
         "python-package-conflict",
         "pip-resolver-conflict",
         "pip-unsolvable",
-        "other-package",
+        "package-beside-tensorflow",
         "missing-name",
         "missing-module",
     ),

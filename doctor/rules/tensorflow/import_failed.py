@@ -57,7 +57,7 @@ def _of_tensorflow(line: str) -> bool:
         "deep-crashed",
         "tensorflow-library-fails",
         "node-addon-failed",
-        Glibc,
+        "glibc-under-tensorflow",
         "tensorflow-library-not-loaded",
         "system-library-not-loaded",
     ),
