@@ -110,14 +110,15 @@ def _index_of(signatures: Sequence[Signature]) -> _Index:
 
 
 def quote(text: str, start: int, end: int) -> str:
-    """The line of a match as evidence: stripped, and shortened around the match if it is long."""
-    left = text.rfind("\n", 0, start) + 1
-    right = text.find("\n", start)
-    right = len(text) if right < 0 else right
-    if right - left > EVIDENCE_LIMIT:
-        left = max(left, start - 80)
-        right = min(right, max(left + EVIDENCE_LIMIT, min(end, left + EVIDENCE_LIMIT)))
-    return text[left:right].strip()
+    """The line of a match as evidence: stripped; a long one is cut around the match, and "…" shows where."""
+    first = text.rfind("\n", 0, start) + 1
+    last = text.find("\n", start)
+    last = len(text) if last < 0 else last
+    if last - first <= EVIDENCE_LIMIT:
+        return text[first:last].strip()
+    left = max(first, start - 80)
+    right = min(last, left + EVIDENCE_LIMIT - 2)
+    return f"{'…' if left > first else ''}{text[left:right].strip()}{'…' if right < last else ''}"
 
 
 _QUOTES = str.maketrans("‘’“”´＇：（）\u00a0\u3000", "''\"\"'':()  ")
