@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from doctor import lazy
+from doctor.compat import traps_of
 from doctor.plan.candidate import Candidate, Refusal
 from doctor.plan.chain import shortest_chain
 from doctor.plan.context import PlanContext
@@ -46,6 +47,7 @@ def reasons(candidate: Candidate, context: PlanContext, floor: object) -> list[R
                 (build.ref,),
             )
         )
+    found += _older_python(candidate, context)
     found += [(workaround.reason, workaround.refs) for workaround in candidate.workarounds.reasons]
     named = candidate.workarounds.packages.requirements if candidate.workarounds.packages else ()
     found += [
@@ -60,6 +62,21 @@ def reasons(candidate: Candidate, context: PlanContext, floor: object) -> list[R
             ("no GPU was named, so it is not known whether the build has code for it (add --gpu NAME)", ())
         )
     return list(dict.fromkeys(found))
+
+
+def _older_python(candidate: Candidate, context: PlanContext) -> list[Reason]:
+    """The reason against a newer Python for which the release has a wheel, but its own extra does not
+    install."""
+    build, chosen = candidate.build, candidate.python
+    if candidate.situation.route != "pip-and-cuda" or chosen is None or not candidate.extra:
+        return []
+    newer = [p for p in build.pythons if order(p) > order(chosen) and context.version_request.takes(p)]
+    return [
+        (f"Python {chosen} instead of {newer[-1]}: {trap.reason}", (trap.ref, build.ref))
+        for python in newer[-1:]
+        for trap in traps_of(build, replace(candidate.situation, python=python), context.tables, "extra")
+        if trap.verdict == "no"
+    ]
 
 
 def _c_library(candidate: Candidate, context: PlanContext) -> list[Reason]:
