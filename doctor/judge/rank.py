@@ -13,7 +13,7 @@ from doctor.facts import Likelihood, Noise, Prose
 from doctor.findings import Alternative, Finding, Part, Step, shell
 from doctor.judge.answers import NO_DEVICE_SEEN
 from doctor.judge.hypotheses import NO_FAULT, Hypothesis, alternatives, hypotheses, in_prose
-from doctor.judge.stated import decided, only_states, open_question, uninstallable
+from doctor.judge.stated import decided, observed, only_states, open_question, uninstallable
 from doctor.remedies import commands
 from doctor.values import replace
 
@@ -65,6 +65,7 @@ def ranked(
         elif (
             best.code != "undetermined"
             and best.code not in (first.code, *NO_FAULT)
+            and (best.likelihood < SOUND or not observed(case))
             and _fits(case, parts)
             and not (_suggested(best, case, 0.0) or _compared(case))
         ):

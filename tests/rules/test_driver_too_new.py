@@ -1,20 +1,21 @@
-"""A driver is called too new for a GPU only where nothing shows that it serves it."""
+"""A driver is called too new or too old for a GPU only where nothing shows that it serves it."""
 
 from __future__ import annotations
 
 from doctor.diagnose import diagnose
 from doctor.facts import DriverVersion, Facts, Gpu, KernelModule, Platform, Source, TensorFlowVersion
+from doctor.logs import read
 from doctor.tables import Tables
 
 HERE = Source("the machine")
 KEPLER = {"name": "NVIDIA GeForce GTX 680", "compute_capability": "3.0", "bus_id": "0000:01:00.0"}
 
 
-def _verdict(gpu: Gpu, tables: Tables) -> str:
+def _verdict(gpu: Gpu, tables: Tables, driver: str = "550.54.14") -> str:
     facts = (
         Platform(HERE, "linux", "x86_64"),
         KernelModule(HERE, "nvidia"),
-        DriverVersion(HERE, "550.54.14", "kernel"),
+        DriverVersion(HERE, driver, "kernel"),
         gpu,
         TensorFlowVersion(HERE, "2.15.1", "tensorflow"),
     )
@@ -30,3 +31,10 @@ def test_a_gpu_that_the_driver_lists_is_served_by_it(tables: Tables) -> None:
         _verdict(Gpu(HERE, **KEPLER, uuid="GPU-00000001-0000-0000-0000-000000000000", index=0), tables)
         == "gpu-arch-too-old"
     )
+
+
+def test_a_gpu_that_came_after_the_driver_is_not_called_absent(tables: Tables) -> None:
+    blackwell = Gpu(HERE, name="NVIDIA GeForce RTX 5070", compute_capability="12.0", bus_id="0000:01:00.0")
+    assert _verdict(blackwell, tables, "535.183.01") == "driver-too-old"
+    said = b"RTX 5070, driver 535.183.01, TensorFlow 2.19, Ubuntu 22.04\n$ nvidia-smi\nNo devices were found\n"
+    assert diagnose(read(said, "report"), tables).verdict.code == "driver-too-old"

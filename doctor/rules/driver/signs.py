@@ -6,9 +6,11 @@ import re
 from typing import TYPE_CHECKING
 
 from doctor.facts import Absent, CudaCallFailed, EnvironmentKind, Fact, Gpu, LibraryNotLoaded, LibraryWanted
+from doctor.rules.gpu.registered import registered
 
 if TYPE_CHECKING:
     from doctor.case import Case
+    from doctor.compat import Answer
 
 NVML = "libnvidia-ml.so.1"
 """SONAME of the NVIDIA Management Library, which comes with the driver."""
@@ -75,6 +77,26 @@ def no_driver_signs(case: Case) -> list[Fact]:
         if a.what in ("nvidia driver", "nvidia kernel module", "libcuda", "device nodes")
     ]
     return signs
+
+
+def unserved_gpus(case: Case, sign: str) -> list[tuple[Gpu, Answer]]:
+    """The GPUs if the driver in use supports none of them, each with the tables' answer, which contains
+    `sign`; else an empty list. A GPU whose UUID the driver printed is supported."""
+    from doctor import compat
+
+    driver = case.driver
+    if driver is None or registered(case):
+        return []
+    side = case.platform if case.platform in ("windows", "wsl") else "linux"
+    found = []
+    for gpu in case.gpus:
+        if not gpu.compute_capability or gpu.uuid:
+            return []
+        answer = compat.driver_serves_gpu(gpu.compute_capability, driver.version, case.tables, side)
+        if answer.verdict != "no" or sign not in answer.reason:
+            return []
+        found.append((gpu, answer))
+    return found
 
 
 def notebook_service(case: Case) -> EnvironmentKind | None:

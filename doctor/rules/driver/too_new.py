@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from doctor.facts import DriverVersion, Gpu
 from doctor.findings import Finding
 from doctor.remedies import commands
+from doctor.rules.driver.signs import unserved_gpus
 from doctor.rules.gpu.registered import registered
 from doctor.rules.registry import found, rule
 from doctor.shell import run
@@ -36,24 +37,9 @@ def driver_too_new(case: Case) -> Iterator[Finding]:
     ## What to do
     Install the last branch that supports the GPU, and pin it.
     """
-    from doctor import compat
-
     printed = case.facts.symptoms("driver-legacy")
-    driver = case.driver
-    if registered(case) or not (printed or (driver is not None and case.gpus)):
-        return
-    side = case.platform if case.platform in ("windows", "wsl") else "linux"
-    dropped = []
-    for gpu in case.gpus:
-        if (
-            driver is None or not gpu.compute_capability or gpu.uuid
-        ):  # the driver itself printed the UUID, so it supports the GPU
-            continue
-        answer = compat.driver_serves_gpu(gpu.compute_capability, driver.version, case.tables, side)
-        if answer.verdict != "no" or "last driver branch" not in answer.reason:
-            continue
-        dropped.append((gpu, answer))
-    if not printed and (not dropped or len(dropped) < len(case.gpus)):
+    dropped = unserved_gpus(case, "last driver branch")
+    if registered(case) or not (printed or dropped):
         return
     branch = (printed[0].get("branch") or printed[0].get("b2")) if printed else ""
     text = (
@@ -64,7 +50,7 @@ def driver_too_new(case: Case) -> Iterator[Finding]:
     yield found(
         "driver-too-new",
         text,
-        [*printed[:2], driver, *(gpu for gpu, _ in dropped[:1])],
+        [*printed[:2], case.driver, *(gpu for gpu, _ in dropped[:1])],
         confidence="certain" if printed or case.facts.kind == "machine" else "likely",
         tables=[row for _, answer in dropped[:1] for row in answer.rows],
         steps=commands.driver_install(case),

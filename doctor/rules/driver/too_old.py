@@ -10,6 +10,7 @@ from doctor.facts import PROSE, DriverVersion
 from doctor.findings import Finding, Step, manual
 from doctor.remedies import commands
 from doctor.remedies.fitness import situation
+from doctor.rules.driver.signs import cuinit, unserved_gpus
 from doctor.rules.gpu.registered import registered
 from doctor.rules.registry import found, rule
 from doctor.shell import run
@@ -63,6 +64,9 @@ def _newer_than_ptxas(case: Case, cuda: str) -> list[Step]:
     return commands.driver_install(case, minimum=branch)
 
 
+NO_DEVICE = "CUDA_ERROR_NO_DEVICE"
+
+
 @rule(
     "driver-too-old",
     "The NVIDIA driver is too old for the CUDA runtime in use",
@@ -105,6 +109,20 @@ def driver_too_old(case: Case) -> Iterator[Finding]:
             f"{trapped.reason[0].upper()}{trapped.reason[1:]}.",
             [driver, *case.gpus[:1], case.tensorflow],
             tables=trapped.rows,
+            steps=commands.driver_install(case),
+            verify=run("nvidia-smi"),
+        )
+        return
+    unserved = unserved_gpus(case, "came with CUDA") if not said else []
+    if unserved and (facts.kind == "machine" or facts.has("smi-no-devices") or cuinit(case, NO_DEVICE)):
+        gpu, answer = unserved[0]
+        yield found(
+            "driver-too-old",
+            f"The driver does not know this GPU: {answer.reason}.",
+            [driver, gpu, *facts.symptoms("smi-no-devices")[:1], cuinit(case, NO_DEVICE)],
+            title="The NVIDIA driver is too old for this GPU",
+            confidence="certain" if facts.kind == "machine" else "likely",
+            tables=answer.rows,
             steps=commands.driver_install(case),
             verify=run("nvidia-smi"),
         )
