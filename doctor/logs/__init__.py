@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import IO, TYPE_CHECKING
 
-from doctor.facts import Fact, Facts
+from doctor.facts import Fact, Facts, Prose
 from doctor.logs.reader import NotText, decode, read as read_text, texts_of
 from doctor.logs.text import Text
 
@@ -39,11 +39,13 @@ def facts_of(text: Text) -> Facts:
     known = [*ours, *collected, *facts]
     if _written(text, printed):
         # imported here: without a person's words the patterns for sentences are not needed
+        from doctor.logs.changed import after_changes
         from doctor.logs.mentioned import read_mentioned
         from doctor.logs.prose import read_prose
 
         said = read_prose(text, printed) if not ours else []
         known += [*read_mentioned(text, printed, known), *said]
+        known = [*after_changes(known, {n for fact in said if isinstance(fact, Prose) for n in fact.lines})]
     return Facts(tuple(known), "report", text.name, text.total)
 
 

@@ -31,7 +31,7 @@ from doctor.facts import (
 )
 from doctor.logs.signatures.versions.cuda import plausible_cuda
 from doctor.logs.signatures.versions.cudnn import cudnn_text, plausible_cudnn
-from doctor.logs.signatures.versions.spelling import asked_for, elsewhere, works_there
+from doctor.logs.signatures.versions.spelling import DRIVER, asked_for, elsewhere, works_there
 from doctor.logs.windows import PRINTED
 
 if TYPE_CHECKING:
@@ -46,17 +46,18 @@ CROWD = 16
 _TOKEN = lazy.compile(
     r"(?P<version>(?<![A-Za-z]\.)\d{1,9}(?:\.\d{1,9}){0,4}(?:\.x)?"
     r"(?:[-.]?(?:rc|alpha|beta|dev|post)[-.]?\d{1,9})?(?![A-Za-z\d]))"
-    r"|(?P<word>[A-Za-z]{1,40}(?:[-_+][A-Za-z]{1,40}){0,6})|(?P<script>[^\W\d_a-zA-Z]{1,80})"
+    r"|(?P<word>[A-Za-zÀ-ɏ]{1,40}(?:[-_+][A-Za-z]{1,40}){0,6})|(?P<script>[^\W\d_a-zA-ZÀ-ɏ]{1,80})"
     r"|(?P<mark>[^\s\w])"
 )
 _PRODUCTS = (
     ("tensorflow", r"(?:lib)?(?:tensorflow|tf)(?:[-_]?(?:gpu|cpu|nightly|windows|linux|x))*"),
     ("cudnn", r"(?:lib)?cudnn(?:[-_]?v)?"),
     ("cuda", r"cuda(?:[-_]?(?:toolkit|v|sdk|runtime))?|nvcc|(?:lib)?cudart"),
-    ("driver", r"(?:nvidia[-_ ]?)?(?:drivers?|treiber|smi)|nvidia|nvrm|pilote|modinfo"),
+    ("driver", rf"(?:nvidia[-_ ]?)?(?:{DRIVER}|smi|utils)|nvidia|nvrm|modinfo"),
     ("python", r"python|py|cpython|venv"),
 )
 _PRODUCT = tuple((name, lazy.compile(pattern, re.IGNORECASE)) for name, pattern in _PRODUCTS)
+_OF_DRIVER = lazy.compile(DRIVER)
 _LINK = frozenset(
     (
         *("version", "versions", "ver", "v", "release", "r", "is", "was", "at", "now", "currently", "still"),
@@ -108,7 +109,6 @@ _LINK = frozenset(
 """Words that may stand between a product and its version."""
 _BEFORE_BARE = frozenset(["in", "on", "with", "since", "using"])
 """Words after which a release of TensorFlow may stand without its name."""
-_AFTER = frozenset(["driver", "drivers", "treiber"])
 _UNIT = lazy.compile(
     r"\s?(?:%|[x×*]\b|[gmk]i?b\b|[gm]hz\b|m?s\b|sec|min|hours?\b|h\b|days?\b|steps?\b|epochs?\b|images?\b"
     r"|times\b|fps\b|seconds?\b|bits?\b|years?\b|weeks?\b)",
@@ -243,7 +243,7 @@ def _product(tokens: Sequence[re.Match[str]], place: int) -> tuple[str, int]:
     begins."""
     start = tokens[place].start()
     after = tokens[place + 1] if place + 1 < len(tokens) else None
-    if after is not None and after.lastgroup == "word" and after[0].lower() in _AFTER:
+    if after is not None and after.lastgroup == "word" and _OF_DRIVER.fullmatch(after[0].lower()):
         return "driver", start
     linked = False
     for token in reversed(tokens[max(0, place - 6) : place]):

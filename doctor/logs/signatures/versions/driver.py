@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from doctor.facts import FORM, INFERRED, PROSE, DriverCuda, DriverMismatch, DriverVersion, Fact, Source
-from doctor.logs.signatures.signature import DIGITS, Maker, Signature, glued, sig, spoken, words
-from doctor.logs.signatures.versions.spelling import AFTER_NAME, EMPHASIS, NAMED, elsewhere
+from doctor.logs.signatures.signature import DIGITS, Maker, Signature, glued, sig, spoken
+from doctor.logs.signatures.versions.spelling import AFTER_NAME, DRIVER, DRIVERS, EMPHASIS, NAMED, elsewhere
 
 
 def smi_header(match: re.Match[str], source: Source) -> Iterator[Fact]:
@@ -91,12 +91,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "driver-version",
-        words(
-            "驱动|ドライバ|드라이버|treiber|драйвер|pilote|controlador|libcuda.so.|nvidia-smi|nvidia"
-            " driver|driver version"
-        ),
-        rf"(?:驱动|ドライバ|드라이버|[Tt]reiber|драйвер\S{{0,3}}|\bpilotes?\b"
-        rf"|\bcontrolador(?:es)?\b)[^\n\d]{{0,24}}(?P<version>{_DRIVER})(?!\w|\.\w)"
+        (*DRIVERS, "libcuda.so.", "nvidia-smi", "nvidia-utils"),
+        rf"(?:{DRIVER}|nvidia-utils)[^\n\d]{{0,24}}(?P<version>{_DRIVER})(?!\w|\.\w)"
         rf"|libcuda\.so\.(?P<v2>{_DRIVER})(?!\w|\.\w)|NVIDIA-SMI:"
         rf" ?(?P<v3>{_DRIVER})(?!\w|\.\w)",
         "看显卡驱动的版本，我这里是388.13",

@@ -26,7 +26,7 @@ from doctor.facts import (
 )
 from doctor.logs.signatures.signature import Signature, glued, sig, spoken, words
 from doctor.logs.signatures.versions.cuda import plausible_cuda
-from doctor.logs.signatures.versions.spelling import works_there
+from doctor.logs.signatures.versions.spelling import DRIVER, DRIVERS, works_there
 from doctor.logs.signatures.versions.stated import bare_release, both_absent, field, module, package
 
 _BEFORE = r"(?:[^\W\d_]{3,10} (?:[^\W\d_]{2,3} )?)?"
@@ -37,8 +37,8 @@ _FIELDS = (
     ("cudnn", ("cudnn",), "cuDNN = not installed"),
     ("cuda", ("cuda",), "CUDA toolkit = none"),
     (
-        "(?:driver|treiber|pilote|controlador)",
-        ("driver", "treiber", "pilote", "controlador"),
+        DRIVER,
+        DRIVERS,
         "NVIDIA driver = 535.54.03",
     ),
     (

@@ -19,6 +19,7 @@ from doctor.facts import (
 from doctor.logs.signatures.signature import Signature, glued, sig, words
 from doctor.logs.signatures.versions.cuda import plausible_cuda
 from doctor.logs.signatures.versions.cudnn import cudnn_text, plausible_cudnn
+from doctor.logs.signatures.versions.spelling import DRIVER, DRIVERS
 
 LEAST = lazy.compile(
     r"\s*(?:\+|or (?:later|newer|higher|above)|and (?:later|up)|以上|以降|이상|o superior|и выше|ou plus)",
@@ -36,7 +37,7 @@ _WHAT = (
         "driver",
         (
             r"^(?:nvidia |gpu )?driver(?: nvidia)?(?:"
-            r" version)?$|^(?:controlador|pilote|treiber|显卡驱动|驱动)(?: nvidia)?$|^nvidia[- ]treiber$"
+            rf" version)?$|^(?:显卡)?{DRIVER}(?: nvidia)?$|^nvidia[- ]{DRIVER}$"
         ),
     ),
     ("python", r"^python(?: version|版本| 版本| 버전)?$"),
@@ -86,10 +87,11 @@ SIGNATURES: tuple[Signature, ...] = (
         "version-row",
         (
             *glued("|*`_ ", ("tf",)),
-            *words("tensorflow|cudnn|cuda|driver|treiber|controlador|pilote|驱动|python"),
+            *DRIVERS,
+            *words("tensorflow|cudnn|cuda|python"),
         ),
         r"^[\s>]{0,6}\|\s{0,20}(?!\s)[*_`]{0,3}(?P<what>(?:tf|[^|\n*_`]{0,20}?(?:"
-        r" tf|tensorflow|cudnn|cuda|driver|controlador|pilote|treiber|驱动"
+        rf" tf|tensorflow|cudnn|cuda|{DRIVER}"
         r"|python))[^|\n*_`]{0,20}?)(?<!\s)[*_`]{0,3}\s{0,30}\|\s{0,20}[*_`]{0,3}v?(?P<version>\d{1,3}"
         r"(?:\.\d{1,5}){1,3})(?P<rest>[^|\n]{0,60})\|",
         "| CUDA Toolkit | 12.4.1 | installed |",

@@ -11,6 +11,14 @@ from doctor.facts import OF_WORKING_RUN, PROSE
 RELEASE = r"[0-2]\.\d{1,2}(?:\.\d{1,2})?(?:[-.]?(?:rc|alpha|beta|a|b|dev|post)[-.]?\d{0,8})?"
 """A TensorFlow release: 2.15.0, 2.16.0rc0, 2.4.0-dev20200808."""
 
+DRIVERS = (
+    *("driver", "treiber", "pilote", "controlador", "драйвер", "sürücü", "sterownik", "drivrutin", "ovladač"),
+    *("stuurprogramma", "驱动", "驅動", "ドライバ", "드라이버", "تعريف", "برنامج التشغيل"),
+)
+"""The word for a driver in the languages of the examples; an ending may follow."""
+DRIVER = rf"(?:{'|'.join(DRIVERS)})[^\W\d_]{{0,4}}"
+"""Matches the word for a driver."""
+
 NAMED = r"(?:(?:__)?[*`'\" ]{0,6}(?:[:：=]|\bis\b)| [-–](?= ))"
 """Matches what follows a field's name: Markdown and quotation marks, and the sign that its value follows."""
 AFTER_NAME = ("__", *"*`'\" :：=", "is")
@@ -47,6 +55,7 @@ _ELSEWHERE = lazy.compile(
     r"\b(?:colleague|friend|co-?worker|another|other|second|different|my old|the"
     r" old|previous|work|home)(?:'s|s')? (?:\w+"
     r" )?(?:machine|computer|pc|laptop|server|box|system|desktop|workstation)s?\b"
+    r"|\b(?:colleague|friend|co-?worker|neighbou?r)s? (?:has|have|uses?|runs?|got)\b"
     r"|\b(?:before this|before that|previously|formerly|had tried|at first i)\b"
     r"|\b(?:want|plan|hope|intend|would like|going|wish) to (?:move|upgrade|switch|go|update|migrate)\b|\bam?"
     r" einem anderen (?:rechner|computer|pc)\b",

@@ -23,6 +23,7 @@ from doctor.facts import (
 from doctor.logs.signatures.versions.cuda import plausible_cuda
 from doctor.logs.signatures.versions.cudnn import cudnn_text, plausible_cudnn
 from doctor.logs.signatures.versions.rows import LEAST
+from doctor.logs.signatures.versions.spelling import DRIVER
 
 _VERSION = r"(?:[ _-]?(?:versi\w{1,4}|ver\.?|release|版本|버전|バージョン))?"
 _OF = r"versi\w{1,4} (?:of|de|von|di|del) (?:the )?"
@@ -35,7 +36,7 @@ _NAMES = (
         "driver",
         (
             rf"(?:{_OF})?(?:nvidia |gpu |graphics"
-            rf" |grafik|nvidia-)?(?:drivers?|treiber|pilote|controlador|驱动)(?: nvidia)?{_VERSION}"
+            rf" |grafik|nvidia-)?{DRIVER}(?: nvidia)?{_VERSION}"
         ),
     ),
     (

@@ -1,0 +1,73 @@
+"""Versions in a person's sentence: the newer one counts where somebody changed from one to another.
+
+In: the facts of a report, with the numbers of the lines that people wrote. Out: the same facts. "The driver
+went from 470.103 to 510.47" states 510.47: the first version becomes that of an earlier run, and the second
+takes its place. The version of another machine counts only if nothing else is stated.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from doctor import lazy
+from doctor.facts import (
+    FORM,
+    OF_WORKING_RUN,
+    PROSE,
+    CudaVersion,
+    CudnnVersion,
+    DriverVersion,
+    Fact,
+    PythonVersion,
+    TensorFlowVersion,
+)
+from doctor.logs.signatures.versions.spelling import elsewhere
+from doctor.values import replace
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+VERSIONS = (TensorFlowVersion, CudaVersion, CudnnVersion, DriverVersion, PythonVersion)
+Version: TypeAlias = "TensorFlowVersion | CudaVersion | CudnnVersion | DriverVersion | PythonVersion"
+_CHANGE = lazy.compile(
+    r"\b(?:up|down)?grad|\bupdat|\bmigrat|\bswitch|\bmoved|\bwent|\bchang|\bbump|\baktualisi|\bgewechsel|\bumgest"
+    r"|mise? à (?:jour|niveau)|\bpass[ée]|\bactuali[sz]|\batuali[sz]|\baggiorn|\bcambi|\bmud|\bbijgewerk"
+    r"|\buppdater|\bzaktualizow|\bprzesz|обнов|перешёл|перешел|перейш|оновив|оновл|yükselt|güncel|geçtim|geçtik"
+    r"|升级|升級|更新|降级|换成|アップ|更新|変更|업데이트|업그레이드|변경|ترقية|تحديث|حدثت|رقيت",
+    re.IGNORECASE,
+)
+"""Matches words for the change of a version, in the languages of the examples."""
+_TO = lazy.compile(
+    r"[\w.+-]{0,8}(?:\s?\([^()\n]{0,30}\))?\W{0,4}"
+    r"(?:\b(?:to|auf|zu|à|vers|a|al|para|naar|till|do|na|на|до)\b|->|→|⇒|=>|到|至|升级到|升級到|から|에서|'?[dt][ae]n|إلى)"
+    r"[^\n\d.,;]{0,24}?(?P<version>\d{1,3}(?:\.\d{1,4}){0,3}(?:[-.]?(?:rc|post)\d{0,3})?)(?![\w.]\d)",
+    re.IGNORECASE,
+)
+"""Matches what follows the version that was left, up to the new one."""
+_ARROW = lazy.compile("->|→|⇒|=>")
+
+
+def after_changes(facts: Sequence[Fact], said: Collection[int]) -> Iterator[Fact]:
+    """The facts, with the newer version for one that somebody left. said: numbers of lines of sentences."""
+    for fact in facts:
+        if isinstance(fact, VERSIONS) and fact.rank in (FORM, PROSE) and fact.source.line in said:
+            yield from _present(fact, fact.source.text)
+        else:
+            yield fact
+
+
+def _present(fact: Version, line: str) -> Iterator[Fact]:
+    version = fact.version
+    at = re.search(rf"(?<![\d.]){re.escape(version)}", line)
+    if at is None:
+        yield fact
+        return
+    newer = _TO.match(line, at.end())
+    newer = newer if newer is not None and (_ARROW.search(newer[0]) or _CHANGE.search(line)) else None
+    if newer is not None and newer["version"].count(".") >= min(version.count("."), 1):
+        yield replace(fact, rank=OF_WORKING_RUN)
+        yield replace(fact, version=newer["version"])
+    else:
+        yield replace(fact, rank=OF_WORKING_RUN) if elsewhere(at) else fact
