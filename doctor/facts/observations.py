@@ -121,7 +121,8 @@ class Likelihood(Fact):
 
 @dataclass(frozen=True, slots=True)
 class Prose(Fact):
-    """The text that people wrote in a report: the lines of its sentences, and their length in characters.
+    """The text that people wrote in a report: the lines of its sentences, and their length in characters
+    (a Chinese, Japanese or Korean one counts as 2.5 letters).
 
     `source` is the first sentence.
     """

@@ -274,8 +274,9 @@ FAILURES = (
     "device-unsatisfied",
     "no-gpu-kernel",
     "no-cpu-kernel",
+    "oom-said",
 )
-"""Symptoms of a GPU that a program requested but could not use."""
+"""Symptoms of a GPU that a program requested but could not use, or whose memory ran out."""
 
 WELL = ("healthy", "benign-messages")
 """Codes for a GPU that works."""

@@ -27,6 +27,9 @@ _SUBJECT = lazy.compile(
     r"|illegal instruction",
     re.IGNORECASE,
 )
+_DENSE = lazy.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+DENSITY = 2.5
+"""The number of Latin letters that say as much as one Chinese, Japanese or Korean character."""
 MOST = 6
 """The most causes that are kept of one report."""
 LEAST = 0.02
@@ -41,8 +44,10 @@ def read_prose(text: Text, printed: Collection[int] = ()) -> list[Fact]:
     said = sentences(text, printed)
     if not said:
         return []
-    size = sum(len(sentence.text) for sentence in said)
-    if size >= LONG and _SUBJECT.search(text.text) is None:
+    text_size = sum(len(sentence.text) for sentence in said)
+    dense = sum(len(_DENSE.findall(sentence.text)) for sentence in said)
+    size = text_size + round(dense * (DENSITY - 1))
+    if text_size >= LONG and _SUBJECT.search(text.text) is None:
         return []  # it is about something else
     from doctor.logs.prose.classify import read_sentences
 

@@ -195,15 +195,15 @@ SIGNATURES: tuple[Signature, ...] = (
             "oom-killer|oom_kill|out of memory: kill|oom-kill|exit code 137|exitcode 137|oomkilled|"
             " memory limit|running low on memory|is killed by signal|operating system to kill|exceeded "
             "limit|out-of-memory handler|term_memlimit|oom killed|signal 9|sigkill|code: 137|code"
-            " 137|status 137|status: 137|finished with|signal signal 9|exit code 9|signal exit code"
-            "|by signal 9"
+            " 137|status 137|status (137|status: 137|finished with|signal signal 9|exit code 9|signal exit"
+            " code|by signal 9"
         ),
         r"invoked oom-killer|Out of memory: Kill(?:ed)? process|oom-kill(?:er)?\b|oom_kill event|OOM"
         r" ?Killed|exceeded (?:\w{2,8} ){0,3}memory limit|\bmem \w{1,16} exceeded limit|oom_kill_process"
         r"|killed due to the node running low on memory|worker \(pid \d{1,9}\) is killed by signal: Killed"
         r"|excessive memory usage causing the Operating System to kill"
         r"|killed by the cgroup out-of-memory handler|TERM_MEMLIMIT"
-        r"|exit(?:s|ed|ing)?(?: with)? ?(?:code|status):? 137\b|terminated by signal 9\b"
+        r"|exit(?:s|ed|ing)?(?: with)? ?(?:code|status):? \(?137\b|terminated by signal 9\b"
         r"|(?:finished with|signal) (?:exit code )?(?:signal )?9(?:"
         r" ?\(?:?.?SIGKILL|\b:? ?Killed)|interrupted by signal 9",
         "python invoked oom-killer: gfp_mask=0x24280ca, order=0, oom_score_adj=0",
@@ -272,17 +272,18 @@ SIGNATURES: tuple[Signature, ...] = (
             "tried"
             "|java.lang.outofmemoryerror|outofmemoryexception|cannot allocate vector|heap out of memory"
             "|runtime: out of memory|insufficient memory) failed|c error: out of memory|malloc of size"
-            "|out of shared memory|winerror 8]"
+            "|out of shared memory|winerror 8]|llvm error: out of memory"
         ),
         r"std::bad_alloc(?!\w|: \w)|^\W{0,8}(?:[a-z_]\w{0,30}\.){0,4}_?(?:Array"
-        r"|Arrow)?MemoryError\b(?!: (?:std::|cu[A-Z]))"
+        r"|Arrow)?MemoryError(?:\b|(?=Traceback))(?!: (?:std::|cu[A-Z]))"
         r"|Cannot allocate memory(?! in static TLS)"
         r"|Unable to allocate (?:(?P<size>[\d.]+ ?[KMGT]iB) for an )?array"
         r"|not enough memory: you tried to allocate"
         r"|java\.lang\.OutOfMemoryError|System\.OutOfMemoryException|cannot allocate vector of (?:size"
         r"|length)"
         r"|JavaScript heap out of memory|runtime: out of memory|\(-4:Insufficient memory\) Failed to allocate"
-        r"|\bC error: out of memory|malloc of size \d{1,20} failed|workers are out of shared memory"
+        r"|\b(?:C error|LLVM ERROR): out of memory|malloc of size \d{1,20} failed"
+        r"|workers are out of shared memory"
         r"|WinError 8\]",
         "numpy.core._exceptions.MemoryError: Unable to allocate 21.6 GiB for an array with shape (60000, 224,"
         " 224, 3)",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from doctor.facts import Absent, CudaCallFailed, DriverVersion, Fact, KernelModule
 from doctor.findings import Finding, Step, manual, shell
 from doctor.remedies import commands, containers
-from doctor.rules.driver.signs import cuinit, no_libcuda
+from doctor.rules.driver.signs import cuinit, no_libcuda, without_compute
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
 from doctor.rules.registry import found, rule
 from doctor.shell import Literal, piped, run
@@ -49,8 +49,7 @@ def driver_libcuda_missing(case: Case) -> Iterator[Finding]:
         lib = lib or next(iter(facts.symptoms("libcuda-not-found")), None)
     kernel = next((d for d in facts.of(DriverVersion) if d.part in ("kernel", "any") and d.rank == 0), None)
     module = next((m for m in facts.of(KernelModule) if m.name == "nvidia"), None)
-    capabilities = case.env.get("NVIDIA_DRIVER_CAPABILITIES")
-    without_compute = capabilities is not None and not {"compute", "all"} & set(capabilities.value.split(","))
+    excluded = without_compute(case)
     nix = (
         facts.symptoms("nix")[:1]
         if lib is not None and not case.container and not facts.has("smi-not-found")
@@ -60,7 +59,7 @@ def driver_libcuda_missing(case: Case) -> Iterator[Finding]:
     if facts.kind == "report" and not case.container:
         shown = [d for d in facts.of(DriverVersion) if "nvidia-smi" in d.source.text.lower()]
         answers = [*facts.symptoms("smi-works")[:1], *shown[:1]]
-    if registered(case) or lib is None or not (kernel or module or without_compute or nix or answers):
+    if registered(case) or lib is None or not (kernel or module or excluded or nix or answers):
         return
     family = commands.linux_family(case)
     name = {"apt": "libnvidia-compute", "dnf": "nvidia-driver-cuda-libs"}.get(family, "")
@@ -70,7 +69,7 @@ def driver_libcuda_missing(case: Case) -> Iterator[Finding]:
     maker = (nix[0].get("maker") if nix else "") or "Nix"
     if nix:
         steps += _nix(case) if maker == "Nix" else _guix(case)
-    elif case.container or without_compute:
+    elif case.container or excluded:
         steps += containers.compute_libraries(case)
     elif name == "libnvidia-compute" and branch.isdecimal() and branch.isascii():
         steps.append(
@@ -122,14 +121,14 @@ def driver_libcuda_missing(case: Case) -> Iterator[Finding]:
                 )
             )
         ),
-        [lib, kernel, module, *answers, capabilities if without_compute else None, *nix],
+        [lib, kernel, module, *answers, excluded, *nix],
         # the nvidia-smi of a container shows no CUDA wherever the image's libraries are not mounted, whatever
         # is wrong
         confidence=(
             "likely"
-            if lib is None or lib is stub or not (kernel or module or without_compute)
+            if lib is None or lib is stub or not (kernel or module or excluded)
             else "possible"
-            if lib is unknown and case.container and not without_compute
+            if lib is unknown and case.container and not excluded
             else "certain"
         ),
         title=f"This process finds no libcuda.so.1: programs that {maker} builds look elsewhere"

@@ -5,7 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from doctor.facts import Absent, CudaCallFailed, EnvironmentKind, Fact, Gpu, LibraryNotLoaded, LibraryWanted
+from doctor.facts import (
+    Absent,
+    CudaCallFailed,
+    EnvironmentKind,
+    EnvVar,
+    Fact,
+    Gpu,
+    LibraryNotLoaded,
+    LibraryWanted,
+)
 from doctor.rules.gpu.registered import registered
 
 if TYPE_CHECKING:
@@ -77,6 +86,12 @@ def no_driver_signs(case: Case) -> list[Fact]:
         if a.what in ("nvidia driver", "nvidia kernel module", "libcuda", "device nodes")
     ]
     return signs
+
+
+def without_compute(case: Case) -> EnvVar | None:
+    """The variable that keeps the driver's compute libraries out of the container; None if it does not."""
+    chosen = case.env.get("NVIDIA_DRIVER_CAPABILITIES")
+    return chosen if chosen is not None and not {"compute", "all"} & set(chosen.value.split(",")) else None
 
 
 def unserved_gpus(case: Case, sign: str) -> list[tuple[Gpu, Answer]]:

@@ -76,7 +76,7 @@ def model_oom(case: Case) -> Iterator[Finding]:
     if facts.has("cpu-oom") and not oom:
         return
     stats = facts.symptoms("allocator-stats")
-    alone = not (handle_signs(case) or facts.has(*OTHERWISE)) and facts.has("mentions-gpu")
+    alone = not (handle_signs(case) or facts.has(*OTHERWISE)) and (facts.has("mentions-gpu") or case.gpus)
     only = [
         s
         for s in facts.symptoms("oom-said")

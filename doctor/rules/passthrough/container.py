@@ -16,7 +16,14 @@ from doctor.facts import (
 )
 from doctor.findings import Finding, shell
 from doctor.remedies import containers
-from doctor.rules.driver.signs import cuinit, gives_driver, no_driver_signs, no_libcuda, notebook_service
+from doctor.rules.driver.signs import (
+    cuinit,
+    gives_driver,
+    no_driver_signs,
+    no_libcuda,
+    notebook_service,
+    without_compute,
+)
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
 from doctor.rules.registry import found, rule
 from doctor.shell import run
@@ -121,8 +128,8 @@ def container_no_gpu(case: Case) -> Iterator[Finding]:
     if image and facts.has(*NONE_SEEN) and not said and not facts.has("container-lacks-gpu"):
         yield _image_for_cpu(image, facts.symptoms(*NONE_SEEN))
         return
-    if not said and not (inside and signs):
-        return
+    if not said and (not (inside and signs) or without_compute(case)):
+        return  # nothing is missing, or only a part of the driver: driver-libcuda-missing
     if not said and not flag and gives_driver(case):
         return
     if (

@@ -177,9 +177,8 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
     h5py = facts.symptoms("h5py-conflict")
     keras = facts.symptoms("keras-mismatch")
     other = facts.symptoms("python-package-conflict")
-    resolver = [
-        s for s in facts.symptoms("pip-resolver-conflict") if "tensorflow" in s.get("package").lower()
-    ]
+    concerned = re.compile(r"tensorflow|\bkeras\b", re.IGNORECASE)
+    resolver = [s for s in facts.symptoms("pip-resolver-conflict") if concerned.search(s.source.text)]
     versions = {p.name: p for p in facts.of(Package) if p.version}
     build = case.build
     stated = [

@@ -7,7 +7,14 @@ from collections.abc import Iterator
 
 from doctor.facts import FORM, INFERRED, PROSE, DriverCuda, DriverMismatch, DriverVersion, Fact, Source
 from doctor.logs.signatures.signature import DIGITS, Maker, Signature, glued, sig, spoken
-from doctor.logs.signatures.versions.spelling import AFTER_NAME, DRIVER, DRIVERS, EMPHASIS, NAMED, elsewhere
+from doctor.logs.signatures.versions.spelling import (
+    AFTER_NAME,
+    EMPHASIS,
+    FOREIGN_DRIVER,
+    FOREIGN_DRIVERS,
+    NAMED,
+    elsewhere,
+)
 
 
 def smi_header(match: re.Match[str], source: Source) -> Iterator[Fact]:
@@ -91,8 +98,8 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "driver-version",
-        (*DRIVERS, "libcuda.so.", "nvidia-smi", "nvidia-utils"),
-        rf"(?:{DRIVER}|nvidia-utils)[^\n\d]{{0,24}}(?P<version>{_DRIVER})(?!\w|\.\w)"
+        (*FOREIGN_DRIVERS, "libcuda.so.", "nvidia-smi", "nvidia-utils"),
+        rf"(?:{FOREIGN_DRIVER}|nvidia-utils)[^\n\d]{{0,24}}(?P<version>{_DRIVER})(?!\w|\.\w)"
         rf"|libcuda\.so\.(?P<v2>{_DRIVER})(?!\w|\.\w)|NVIDIA-SMI:"
         rf" ?(?P<v3>{_DRIVER})(?!\w|\.\w)",
         "看显卡驱动的版本，我这里是388.13",

@@ -11,11 +11,13 @@ from doctor.facts import OF_WORKING_RUN, PROSE
 RELEASE = r"[0-2]\.\d{1,2}(?:\.\d{1,2})?(?:[-.]?(?:rc|alpha|beta|a|b|dev|post)[-.]?\d{0,8})?"
 """A TensorFlow release: 2.15.0, 2.16.0rc0, 2.4.0-dev20200808."""
 
-DRIVERS = (
-    *("driver", "treiber", "pilote", "controlador", "драйвер", "sürücü", "sterownik", "drivrutin", "ovladač"),
+FOREIGN_DRIVERS = (
+    *("treiber", "pilote", "controlador", "драйвер", "sürücü", "sterownik", "drivrutin", "ovladač"),
     *("stuurprogramma", "驱动", "驅動", "ドライバ", "드라이버", "تعريف", "برنامج التشغيل"),
 )
-"""The word for a driver in the languages of the examples; an ending may follow."""
+"""The word for a driver in the other languages of the examples; an ending may follow."""
+FOREIGN_DRIVER = rf"(?:{'|'.join(FOREIGN_DRIVERS)})[^\W\d_]{{0,4}}"
+DRIVERS = ("driver", *FOREIGN_DRIVERS)
 DRIVER = rf"(?:{'|'.join(DRIVERS)})[^\W\d_]{{0,4}}"
 """Matches the word for a driver."""
 
