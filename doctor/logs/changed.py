@@ -33,7 +33,7 @@ VERSIONS = (TensorFlowVersion, CudaVersion, CudnnVersion, DriverVersion, PythonV
 Version: TypeAlias = "TensorFlowVersion | CudaVersion | CudnnVersion | DriverVersion | PythonVersion"
 _CHANGE = lazy.compile(
     r"\b(?:up|down)?grad|\bupdat|\bmigrat|\bswitch|\bmoved|\bwent|\bchang|\bbump|\baktualisi|\bgewechsel|\bumgest"
-    r"|mise? à (?:jour|niveau)|\bpass[ée]|\bactuali[sz]|\batuali[sz]|\baggiorn|\bcambi|\bmud|\bbijgewerk"
+    r"|mise? à (?:jour|niveau)|\bpass[ée]|\bactuali[szc]|\batuali[sz]|\baggiorn|\bcambi|\bmud|\bbijgewerk"
     r"|\buppdater|\bzaktualizow|\bprzesz|обнов|перешёл|перешел|перейш|оновив|оновл|yükselt|güncel|geçtim|geçtik"
     r"|升级|升級|更新|降级|换成|アップ|更新|変更|업데이트|업그레이드|변경|ترقية|تحديث|حدثت|رقيت",
     re.IGNORECASE,
@@ -46,6 +46,12 @@ _TO = lazy.compile(
     re.IGNORECASE,
 )
 """Matches what follows the version that was left, up to the new one."""
+_RELEASE = lazy.compile(r"[12]\.\d{1,2}(?:\.\d{1,2})?")
+_CLAUSE = lazy.compile(r"[.!?;。！？；](?:\s|$)|[。！？；，,]")
+_OTHER = lazy.compile(
+    r"numpy|torch|python|protobuf|cudnn|cuda|driver|pandas|transformers|\bpip\b|scikit|opencv|ubuntu|\bjax\b",
+    re.IGNORECASE,
+)
 _ARROW = lazy.compile("->|→|⇒|=>")
 
 
@@ -66,8 +72,20 @@ def _present(fact: Version, line: str) -> Iterator[Fact]:
         return
     newer = _TO.match(line, at.end())
     newer = newer if newer is not None and (_ARROW.search(newer[0]) or _CHANGE.search(line)) else None
+    if newer is None and isinstance(fact, TensorFlowVersion):
+        newer = _later_release(line, at.end())
     if newer is not None and newer["version"].count(".") >= min(version.count("."), 1):
         yield replace(fact, rank=OF_WORKING_RUN)
         yield replace(fact, version=newer["version"])
     else:
         yield replace(fact, rank=OF_WORKING_RUN) if elsewhere(at) else fact
+
+
+def _later_release(line: str, start: int) -> re.Match[str] | None:
+    """A release to which somebody changed later in a line, in a clause that names no other product."""
+    for change in _CHANGE.finditer(line, start):
+        newer = _TO.match(line, change.end())
+        clause = _CLAUSE.split(line[: change.start()])[-1] + (newer[0] if newer is not None else "")
+        if newer is not None and _RELEASE.fullmatch(newer["version"]) and not _OTHER.search(clause):
+            return newer
+    return None

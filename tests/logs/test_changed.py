@@ -1,0 +1,28 @@
+"""Where somebody changed from one version to another, the newer one is in use."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.case import Case
+from doctor.logs import read
+from doctor.tables import Tables
+
+
+@pytest.mark.parametrize(
+    ("said", "what", "version"),
+    [
+        ("I updated the NVIDIA driver from 470.103 to 510.47.03 and the GPU is gone.", "driver", "510.47.03"),
+        ("Le pilote est passé de 470.103 à 510.47.03, plus de GPU.", "driver", "510.47.03"),
+        ("Ich habe von TF 2.15 auf 2.17.0 aktualisiert.", "tensorflow", "2.17.0"),
+        ("Con tensorflow 2.11 iba bien. Ahora actualicé a la 2.19 en Linux.", "tensorflow", "2.19"),
+        ("With TF 2.11 it worked, then I downgraded numpy to 1.23.", "tensorflow", "2.11"),
+        ("It needs Python 3.8 to 3.10. Here is TensorFlow 2.9.", "tensorflow", "2.9"),
+        ("Sürücü 445.87, tensorflow 2.10.", "driver", "445.87"),
+        ("Sterownik 471.96, GTX 1650, tensorflow 2.6", "driver", "471.96"),
+        ("TF 2.15 here, driver 535. My colleague has TF 2.10 and sees the GPU.", "tensorflow", "2.15"),
+    ],
+)
+def test_the_version_in_use_is_read(said: str, what: str, version: str, tables: Tables) -> None:
+    case = Case(read(said.encode(), "-"), tables)
+    assert getattr(case, what).version == version
