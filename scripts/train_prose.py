@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Trains the model that reads sentences: scripts/training into doctor/logs/prose/weights.bin.
+"""Trains the models that read sentences: scripts/training into doctor/logs/prose.
 
-train_prose.py [--held-out N | --writers]   needs scikit-learn and scipy (pip install scikit-learn==1.9.1
-scipy); takes about a minute
+train_prose.py [--held-out N] [--writers | --kinds]   needs scikit-learn and scipy (pip install
+scikit-learn==1.9.1 scipy); takes about a minute
 
 sentences.jsonl holds examples, {"text", "label" (a finding code), "lang", "kind"}; reports.jsonl real
 reports, whose sentences train with the report's label, except those that are only scored (see `part`). Every
 tenth example is held out, and its score is printed with that of the reports that are only scored. With
---held-out 0, as for the shipped weights, all examples train. The result is the same for the same examples and
-the same release of scikit-learn.
+--held-out 0, as for the shipped weights, all examples train. kinds.jsonl (--kinds) holds sentences with what
+they are: a question, a symptom, a cause, a statement of an environment, a success, or something else. The
+result is the same for the same examples and the same release of scikit-learn.
 """
 
 from __future__ import annotations
@@ -37,6 +38,10 @@ a person's."""
 LINES = ROOT / "scripts" / "training" / "lines.jsonl"
 WEIGHTS = ROOT / "doctor" / "logs" / "prose" / "weights.bin"
 WRITERS = ROOT / "doctor" / "logs" / "prose" / "writers.bin"
+SAID = ROOT / "scripts" / "training" / "kinds.jsonl"
+KINDS = ROOT / "doctor" / "logs" / "prose" / "kinds.bin"
+KIND_BUCKETS = 2**12
+"""A divisor of BUCKETS, so that the counts for one model give those for the other."""
 BUCKETS = 2**13
 TEMPERATURE = 0.65
 """The divisor of the scores. 0.55 would calibrate held-out examples, but real reports differ more from the
@@ -93,7 +98,7 @@ def reports(which):
     return found
 
 
-def matrix(texts, frequencies=None):
+def matrix(texts, frequencies=None, buckets=BUCKETS):
     """One row of unit length for each text, and the inverse document frequency of each bucket."""
     import numpy as np
     from scipy.sparse import csr_matrix
@@ -102,13 +107,13 @@ def matrix(texts, frequencies=None):
 
     rows, columns, values = [], [], []
     for i, text in enumerate(texts):
-        for bucket, n in grams(text, BUCKETS).items():
+        for bucket, n in grams(text, buckets).items():
             rows.append(i)
             columns.append(bucket)
             values.append(1 + math.log(n))
-    x = csr_matrix((values, (rows, columns)), shape=(len(texts), BUCKETS))
+    x = csr_matrix((values, (rows, columns)), shape=(len(texts), buckets))
     if frequencies is None:
-        seen = np.bincount(x.indices, minlength=BUCKETS)
+        seen = np.bincount(x.indices, minlength=buckets)
         exact = np.log((1 + len(texts)) / (1 + seen))
         step = float(exact.max() / 255)
         frequencies = (step, np.round(exact / step).astype(np.uint8))
@@ -145,13 +150,13 @@ def train_writers():
     )
 
 
-def train(examples, strength=STRENGTH, temperature=TEMPERATURE, balance=None):
+def train(examples, strength=STRENGTH, temperature=TEMPERATURE, balance=None, buckets=BUCKETS):
     """The packed weights (see doctor.logs.prose.classify.unpacked)."""
     import numpy as np
     from sklearn.linear_model import LogisticRegression
 
     print(f"training with {len(examples)} examples ...", file=sys.stderr, flush=True)
-    x, (frequency_step, frequencies) = matrix([e["text"] for e in examples])
+    x, (frequency_step, frequencies) = matrix([e["text"] for e in examples], buckets=buckets)
     model = LogisticRegression(C=strength, max_iter=300, tol=1e-3, class_weight=balance)
     model.fit(x, [e["label"] for e in examples])
     coefficients, intercepts = model.coef_, model.intercept_
@@ -164,7 +169,7 @@ def train(examples, strength=STRENGTH, temperature=TEMPERATURE, balance=None):
     weights = (np.round(coefficients / step).astype(int) + 128).astype(np.uint8)
     head = {
         "codes": [str(code) for code in model.classes_],
-        "buckets": BUCKETS,
+        "buckets": buckets,
         "step": step,
         "frequency_step": frequency_step,
         "intercepts": [round(float(b), 5) for b in intercepts],
@@ -208,6 +213,9 @@ def main() -> None:
         "--writers", action="store_true", help="train the model that tells people from programs"
     )
     parser.add_argument(
+        "--kinds", action="store_true", help="train the model of what a sentence is: a question, a symptom"
+    )
+    parser.add_argument(
         "--score", type=Path, metavar="FILE", help="score these examples with the shipped weights"
     )
     args = parser.parse_args()
@@ -219,6 +227,16 @@ def main() -> None:
         data = train_writers()
         WRITERS.write_bytes(data)
         print(f"{len(data) / 1000:.0f} kB written to {WRITERS.relative_to(ROOT)}")
+        return
+    if args.kinds:
+        said = [json.loads(line) for line in SAID.open(encoding="utf-8")]
+        kept = [e for i, e in enumerate(said) if not args.held_out or i % args.held_out]
+        data = train(kept, temperature=1.0, buckets=KIND_BUCKETS)
+        if args.held_out:
+            score(data, said[:: args.held_out])
+            return
+        KINDS.write_bytes(data)
+        print(f"{len(said)} sentences, {len(data) / 1000:.0f} kB written to {KINDS.relative_to(ROOT)}")
         return
     examples = [json.loads(line) for line in EXAMPLES.open(encoding="utf-8")]
     real = reports("fit")

@@ -49,6 +49,7 @@ from doctor.facts.observations import (
     OwnReport,
     Prose,
     RestatedFinding,
+    SentenceKind,
     Symptom,
 )
 from doctor.facts.software import (
@@ -115,6 +116,7 @@ __all__ = [
     "PythonVersion",
     "Requirement",
     "RestatedFinding",
+    "SentenceKind",
     "Source",
     "Symptom",
     "TensorFlowBuild",

@@ -120,6 +120,15 @@ class Likelihood(Fact):
 
 
 @dataclass(frozen=True, slots=True)
+class SentenceKind(Fact):
+    """What a sentence of a report is: asks (whether versions fit, what to install), symptom, cause, states
+    (an environment), works or other; `probability` from 0 to 1 by the model of sentences."""
+
+    kind: str
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
 class Prose(Fact):
     """The text that people wrote in a report: the lines of its sentences, and their length in characters
     (a Chinese, Japanese or Korean one counts as 2.5 letters).

@@ -13,7 +13,7 @@ from doctor.facts import Likelihood, Noise, Prose
 from doctor.findings import Alternative, Finding, Part, Step, shell
 from doctor.judge.answers import NO_DEVICE_SEEN
 from doctor.judge.hypotheses import NO_FAULT, Hypothesis, alternatives, hypotheses, in_prose
-from doctor.judge.stated import decided, observed, only_states, open_question, uninstallable
+from doctor.judge.stated import all_fits, decided, observed, only_states, open_question, uninstallable
 from doctor.remedies import commands
 from doctor.values import replace
 
@@ -60,8 +60,11 @@ def ranked(
     elif open_question(case, findings, parts) and not _agreed(best, first, parts):
         if best.code == "undetermined" or not _suggested(best, case):
             code = decided(case, parts, findings)
+        fits = all_fits(case, parts) if code is None else None
         if code is not None:
             best = next(h for h in order if h.code == code)
+        elif fits is not None:
+            return [fits], alternatives(fits, order, [], found)
         elif (
             best.code != "undetermined"
             and best.code not in (first.code, *NO_FAULT)

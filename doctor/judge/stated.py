@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from doctor import lazy
-from doctor.facts import CudaCallFailed
+from doctor.facts import CudaCallFailed, SentenceKind
 from doctor.judge.answers import NO_DEVICE_SEEN
 from doctor.tables import dotted
 
@@ -196,6 +196,44 @@ def only_states(sentence: str) -> bool:
     ]
     more = [word for word in words if word not in _PLAIN]
     return len(more) <= len(words) // 6
+
+
+SURE = 0.7
+"""From this probability on, a sentence that states no version is one about trouble."""
+
+
+def asked(case: Case) -> Sequence[SentenceKind]:
+    """The questions of a report that states no trouble."""
+    kinds = case.facts.of(SentenceKind)
+    sure = (k for k in kinds if k.kind in ("symptom", "cause") and k.probability > SURE)
+    if observed(case) or next(sure, None) is not None:
+        return []
+    return [k for k in kinds if k.kind == "asks" or k.source.text.rstrip().endswith(("?", "？", "؟"))]
+
+
+def all_fits(case: Case, parts: Sequence[Part]) -> Finding | None:
+    """The finding for a report that asks whether its versions go together, if they do: at least two of GPU,
+    driver, CUDA and cuDNN are known to fit, and nothing misfits. None for any other report."""
+    from doctor.findings import Finding
+
+    fitting = [part for part in parts if part.fits and part.part in ("gpu", "driver", "cuda", "cudnn")]
+    questions = asked(case)
+    if not questions or len(fitting) < 2 or any(part.fits is False or part.slow for part in parts):
+        return None
+    names = {"gpu": "the GPU", "driver": "the driver", "cuda": "CUDA", "cudnn": "cuDNN"}
+    named = list(dict.fromkeys(names[part.part] for part in fitting))
+    return Finding(
+        "healthy",
+        "info",
+        "The stated versions go together",
+        f"The report asks a question and states no failure. By the tables {', '.join(named[:-1])} and"
+        f" {named[-1]} fit this TensorFlow; nothing that is stated speaks against it.",
+        (questions[0].source, *(source for part in fitting for source in part.evidence[:1])),
+        tuple(dict.fromkeys(row for part in fitting for row in part.tables)),
+        (),
+        None,
+        "likely",
+    )
 
 
 def open_question(case: Case, findings: Sequence[Finding], parts: Sequence[Part]) -> bool:

@@ -1,8 +1,7 @@
 """The causes that people's own sentences in a report suggest.
 
-In: a `Text`. Out: facts (`Prose`, `Likelihood`). `segment` separates the sentences from programs' output,
-and a linear model trained on examples (scripts/training/sentences.jsonl) reads them
-(`classify`).
+In: a `Text`. Out: facts (`Prose`, `Likelihood`, `SentenceKind`). `segment` separates the sentences from
+programs' output, and two linear models trained on examples (scripts/training) read them (`classify`).
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from doctor import lazy
-from doctor.facts import EVIDENCE_LIMIT, Fact, Likelihood, Prose, Source
+from doctor.facts import EVIDENCE_LIMIT, Fact, Likelihood, Prose, SentenceKind, Source
 
 if TYPE_CHECKING:
     from doctor.logs.text import Text
@@ -60,4 +59,8 @@ def read_prose(text: Text, printed: Collection[int] = ()) -> list[Fact]:
         telling = said[reading.telling(code)]
         source = Source(text.name, telling.line, telling.text[:EVIDENCE_LIMIT])
         found.append(Likelihood(source, code, round(probability, 3)))
+    for sentence, (kind, probability) in zip(said, reading.kinds):
+        if probability > 0.5:
+            source = Source(text.name, sentence.line, sentence.text[:EVIDENCE_LIMIT])
+            found.append(SentenceKind(source, kind, round(probability, 3)))
     return found

@@ -137,13 +137,21 @@ def unpacked(data: bytes) -> Model:
     )
 
 
+@lru_cache(maxsize=1)
+def kinds() -> Model:
+    """The model of what a sentence is: "asks" (whether versions fit, what to install), "symptom", "cause",
+    "states" (an environment), "works" or "other"."""
+    return unpacked(resources.read("doctor.logs.prose", "kinds.bin"))
+
+
 class Reading(NamedTuple):
-    """The causes that one report's sentences suggest: probabilities for the whole, and for each window of
-    sentences."""
+    """The causes that one report's sentences suggest: probabilities for the whole, and for each sentence; and
+    what each sentence is, with its probability."""
 
     codes: tuple[str, ...]
     whole: list[float]
     windows: list[list[float]]
+    kinds: list[tuple[str, float]]
 
     def ranked(self) -> list[tuple[str, float]]:
         """(code, probability), the likeliest first."""
@@ -156,11 +164,8 @@ class Reading(NamedTuple):
 
 
 def read_sentences(said: Sequence[str], model: Model | None = None) -> Reading:
-    """The causes that sentences suggest, together and each alone."""
+    """The causes that sentences suggest, together and each alone, and what each sentence is."""
     model = model or bundled()
-    if len(said) == 1:
-        only = model.probabilities(said[0][:WHOLE])
-        return Reading(model.codes, only, [only])
     counted = [grams(sentence[:WHOLE], model.buckets) for sentence in said]
     whole: dict[int, int] = {}
     size = 0
@@ -170,4 +175,17 @@ def read_sentences(said: Sequence[str], model: Model | None = None) -> Reading:
         size += len(sentence) + 1
         for bucket, n in found.items():
             whole[bucket] = whole.get(bucket, 0) + n
-    return Reading(model.codes, model.of_grams(whole), list(map(model.of_grams, counted)))
+    windows = [model.of_grams(found) for found in counted]
+    together = windows[0] if len(said) == 1 else model.of_grams(whole)
+    return Reading(model.codes, together, windows, list(map(_kind, counted)))
+
+
+def _kind(found: dict[int, int]) -> tuple[str, float]:
+    """What a sentence is, by its counted n-grams. The buckets of `kinds` divide those of the other model."""
+    model = kinds()
+    fewer: dict[int, int] = {}
+    for bucket, n in found.items():
+        fewer[bucket % model.buckets] = fewer.get(bucket % model.buckets, 0) + n
+    values = model.of_grams(fewer)
+    best = max(range(len(values)), key=values.__getitem__)
+    return model.codes[best], values[best]
