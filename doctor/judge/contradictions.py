@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from doctor.facts import PROSE, Fact, GpuMemory, OtherGpu, Source, TensorFlowBuild
+from doctor.judge.answers import NO_DEVICE_SEEN
 from doctor.tables import dotted
 
 if TYPE_CHECKING:
@@ -280,16 +281,6 @@ FAILURES = (
 
 WELL = ("healthy", "benign-messages")
 """Codes for a GPU that works."""
-COMPLAINTS = (
-    "gpu-list-empty",
-    "gpu-not-used",
-    "uses-cpu",
-    "cpu-only-listed",
-    "no-known-devices",
-    "gpu-not-found",
-)
-"""Symptoms that TensorFlow has no GPU, or does not use it."""
-
 PARTS = {
     "gpu": ("gpu-arch-too-old", "gpu-arch-too-new"),
     "driver": ("driver-too-old", "driver-too-new"),
@@ -314,6 +305,6 @@ def against(case: Case, parts: Sequence[Part]) -> Iterator[tuple[str, str, tuple
     misfits = [part for part in parts if part.fits is False and part.code and part.rank <= PROSE]
     if misfits and not _registered(case):
         yield from (("something does not fit", code, misfits[0].evidence) for code in WELL)
-    complaints = case.facts.symptoms(*COMPLAINTS)
+    complaints = case.facts.symptoms(*NO_DEVICE_SEEN)
     if complaints and not _registered(case):
         yield from (("the GPU is not used", code, (complaints[0].source,)) for code in WELL)

@@ -13,7 +13,7 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from doctor.facts import PROSE, Likelihood, Prose, Source
+from doctor.facts import PROSE, Likelihood, Prose, SentenceKind, Source
 from doctor.findings import Alternative, Finding, Part
 from doctor.judge.contradictions import against
 from doctor.judge.stated import explaining
@@ -72,6 +72,12 @@ def signs(case: Case, findings: Sequence[Finding], parts: Sequence[Part]) -> lis
     found += [Sign(code, "no fault, and a GPU is registered" if registered else "no fault", 1.0)
               for code in NO_FAULT if code in codes]  # fmt: skip
     found += [
+        Sign(code, f"{'undetermined' if code == 'undetermined' else 'no fault'}, and a sentence {kind}", p)
+        for kind, p in _sentences(case).items()
+        for code in (*NO_FAULT, "undetermined")
+        if code in codes or code == "undetermined"
+    ]
+    found += [
         Sign(code, f"against: {name}", 1.0, sources)
         for name, code, sources in against(case, parts)
         if code in codes
@@ -108,6 +114,15 @@ def _of_prose(case: Case) -> Iterator[Sign]:
         yield Sign(likelihood.code, "prose", strength, (likelihood.source,))
         if place == 0:
             yield Sign(likelihood.code, "prose first", size)
+
+
+def _sentences(case: Case) -> dict[str, float]:
+    """For each kind of sentence in a report that says something about a fault, its highest probability."""
+    found: dict[str, float] = {}
+    for sentence in case.facts.of(SentenceKind):
+        if sentence.kind in ("asks", "symptom", "cause", "works"):
+            found[sentence.kind] = max(found.get(sentence.kind, 0.0), sentence.probability)
+    return found
 
 
 def _of_parts(parts: Sequence[Part]) -> Iterator[Sign]:

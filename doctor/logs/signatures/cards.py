@@ -27,7 +27,7 @@ GPU_NAME = (
     r"|(?<![A-WYZa-wyz0-9_.])(?:A100|H100|H200|H800|A800|V100S?|P100|L40S?|A6000|A5000|A4000|A30|A40|A10G?"
     r"|B200|B300|GH200|GB200|GB300|GB10|K80|K40[mc]?|K20[mcx]?|P40|M60|M40|P4000|P5000|P6000|M4000|K620|P4|T4"
     r"|L4)"
-    r"(?:-(?:SXM\d?|PCI[Ee]|NVL)(?:-?\d{1,3}\s?GB)?|\s+(?:PCIe|SXM\d?)(?:\s+\d+GB)?)?(?![\w-]|\.\d)"
+    r"(?:-(?:SXM\d?|PCI[Ee]|NVL)(?:-?\d{1,3}\s?GB)?|\s+(?:PCIe|SXM\d?)(?:\s+\d+GB)?)?(?=s?(?![\w-]|\.\d))"
     r"|NVIDIA[ -](?:GeForce )?[6-9][1-8]0MX?\b|NVIDIA[ -](?:GeForce"
     r" )?(?:[1-5]0[5-9]0|16[56]0)(?!\d)(?:\s?(?:Ti|SUPER|Laptop|Mobile|M)\b){0,2}"
     r"|T(?:400|550|1000|1200|2000)\b"
