@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from doctor.tables import Tables
 
 
+MERGED = "merged"
+"""The stage in which findings with the same cause become one."""
 NOT_CONSIDERED = "not considered, because no fact that it needs was seen"
 
 
@@ -49,10 +51,13 @@ def trace(facts: Facts, tables: Tables) -> tuple[Row, ...]:
     for sign in signs(case, by_rules, parts):
         weight = WEIGHTS.get(sign.name, 0.0) * sign.value
         rows.append(Row("sign", sign.code, f"{weight:+.2f} {sign.name}", _lines(sign.sources)))
-    verdict = diagnose(facts, tables).verdict.code
+    verdict = diagnose(facts, tables).verdict
+    first = by_rules[0].code
     for place, hypothesis in enumerate(hypotheses(case, by_rules, parts), 1):
         outcome = f"place {place}, likelihood {hypothesis.likelihood:.2f}"
-        outcome += ", the verdict" if hypothesis.code == verdict else ""
+        if hypothesis.code == verdict.code:
+            outcome += f", the verdict ({verdict.severity}, {verdict.confidence})"
+            outcome += f" instead of the rules' first finding, {first}" if first != verdict.code else ""
         outcome += "; something speaks against it" if hypothesis.against else ""
         rows.append(Row("rank", hypothesis.code, outcome))
     return tuple(rows)
@@ -94,10 +99,9 @@ def _became(finding: Finding, stages: list[tuple[str, list[Finding]]], judges: R
                 for f in before
                 if f.code != finding.code and finding.code in judges.by_code[f.code].explains
             ]
-            return (
-                f"; then {name}:"
-                f" {'follows from ' + ' and '.join(causes) if causes and name == 'merged' else 'dropped'}"
-            )
+            if causes and name == MERGED:
+                return f"; then taken as a consequence of {' and '.join(causes)} (its rule's `explains`)"
+            return f"; then {name}: dropped"
         if left.confidence != confidence:
             confidence = left.confidence
             return f"; then {name}: {confidence}"

@@ -138,6 +138,8 @@ def as_said(finding: Finding, case: Case) -> Finding:
 def _put_first(
     best: Hypothesis, findings: list[Finding], case: Case, parts: Sequence[Part], *, by_tables: bool
 ) -> list[Finding]:
+    from doctor.rules import rule_of
+
     known = next((finding for finding in findings if finding.code == best.code), None)
     if known is None:
         known = _finding(best, case, parts)
@@ -145,7 +147,12 @@ def _put_first(
         better = first.code != "undetermined" and (first.confidence != "possible" or _short(case))
         if known.confidence == "possible" and better and not by_tables:
             return findings  # what is only possible takes no place of what is known better
-    others = [finding for finding in findings if finding is not known]
+    # a finding that would make this cause its consequence contradicts it; it stays an alternative
+    others = [
+        finding
+        for finding in findings
+        if finding is not known and best.code not in rule_of(finding.code).explains
+    ]
     if known.severity != "error":  # nothing to mend: what was only possible is an alternative
         others = [
             finding for finding in others if finding.confidence != "possible" or finding.severity != "error"
