@@ -63,7 +63,9 @@ def request_arguments(parser: argparse.ArgumentParser) -> None:
     request.add_argument(
         "--tensorflow", metavar="SPEC", default="", help="2.15, '>=2.16,<2.19', latest (default: the best)"
     )
-    request.add_argument("--python", metavar="X.Y", help="only this Python")
+    request.add_argument(
+        "--python", metavar="X.Y", help="the Python to plan for; a plan that needs another one says so"
+    )
     request.add_argument("--cuda", metavar="V", help="the installed CUDA, which the plan has to use")
     request.add_argument("--cudnn", metavar="V", help="the installed cuDNN, which the plan has to use")
     request.add_argument("--cpu", action="store_true", help="for the CPU, without CUDA")

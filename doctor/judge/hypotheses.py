@@ -120,7 +120,7 @@ def _sentences(case: Case) -> dict[str, float]:
     """For each kind of sentence in a report that says something about a fault, its highest probability."""
     found: dict[str, float] = {}
     for sentence in case.facts.of(SentenceKind):
-        if sentence.kind in ("asks", "symptom", "cause", "works"):
+        if sentence.probability > 0.5 and sentence.kind in ("asks", "symptom", "cause", "works"):
             found[sentence.kind] = max(found.get(sentence.kind, 0.0), sentence.probability)
     return found
 

@@ -208,7 +208,11 @@ def asked(case: Case) -> Sequence[SentenceKind]:
     sure = (k for k in kinds if k.kind in ("symptom", "cause") and k.probability > SURE)
     if observed(case) or next(sure, None) is not None:
         return []
-    return [k for k in kinds if k.kind == "asks" or k.source.text.rstrip().endswith(("?", "？", "؟"))]
+    return [
+        k
+        for k in kinds
+        if (k.kind == "asks" and k.probability > 0.5) or k.source.text.rstrip().endswith(("?", "？", "؟"))
+    ]
 
 
 def all_fits(case: Case, parts: Sequence[Part]) -> Finding | None:

@@ -185,7 +185,12 @@ def give_gpu(case: Case, *, no_toolkit: bool = False) -> tuple[list[Step], Comma
         return [step], run("ls", "/dev/nvhost-gpu", "/dev/nvgpu")
     look = run("docker", "run", "--rm", "--gpus", "all", IMAGE, "nvidia-smi")
     steps = [
-        shell(look, "starts the container with the GPU; nvidia-smi's table must appear", platform="linux")
+        shell(
+            look,
+            "shows whether containers here get the GPU: nvidia-smi's table must appear; then add --gpus all"
+            " to your own `docker run`, before the image's name",
+            platform="linux",
+        )
     ]
     if case.facts.kind == "machine" or any(
         "compose" in e.source.text for e in case.facts.of(EnvironmentKind)

@@ -332,7 +332,7 @@ def _why(case: Case, release: TensorFlowRelease) -> str:
     gpus = " and ".join(case.capabilities)
     verdict = compat.runs_on_gpu(release, situation(case, python=None, driver=None), case.tables).verdict
     if verdict == "yes":
-        return f"{why}, with machine code for compute capability {gpus}"
+        return f"{why}, with machine code that runs on compute capability {gpus}"
     if verdict == "slow":
         why += (
             f", whose kernels the driver compiles for compute capability {gpus} at the first start (minutes)"

@@ -60,7 +60,6 @@ def read_prose(text: Text, printed: Collection[int] = ()) -> list[Fact]:
         source = Source(text.name, telling.line, telling.text[:EVIDENCE_LIMIT])
         found.append(Likelihood(source, code, round(probability, 3)))
     for sentence, (kind, probability) in zip(said, reading.kinds):
-        if probability > 0.5:
-            source = Source(text.name, sentence.line, sentence.text[:EVIDENCE_LIMIT])
-            found.append(SentenceKind(source, kind, round(probability, 3)))
+        source = Source(text.name, sentence.line, sentence.text[:EVIDENCE_LIMIT])
+        found.append(SentenceKind(source, kind, round(probability, 3)))
     return found

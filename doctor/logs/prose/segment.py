@@ -50,7 +50,10 @@ _FENCE = lazy.compile(r"\s*(?:(`{3,20}|~{3,20})|<pre>|</pre>|<code>|</code>)")
 _MARKUP = lazy.compile(
     r"^(?:\s*(?:>+|[-*+•]|\d{1,2}[.)]|#{1,6}|//)\s+)+|^\s*(?:Q:|A:)\s*|\*\*|__|<[^<>\n]{1,80}>"
 )
-_WORD = lazy.compile(r"[^\W\d_]{2,}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_WORD = lazy.compile(
+    r"[^\W\d_\u3040-\u30ff\u3400-\u9fff]{2,}|[\u3040-\u30ff\u3400-\u9fff]{2}|[\uac00-\ud7af]"
+)
+"""Matches a word; two characters of Chinese or Japanese, which have no spaces, count as one."""
 _ASCII_WORD = lazy.compile(r"[a-zA-Z]{2,}")
 _FOREIGN = lazy.compile(r"[\u0370-\u1fff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 """Letters of Greek, Cyrillic, Arabic, Indic and East Asian scripts: programs seldom print them."""

@@ -306,7 +306,7 @@ NEAR_MISSES = (
     NearMiss(
         "gpu-arch-too-new",
         "a card and a release that go together",
-        "undetermined",
+        "healthy",
         "My RTX 3080 needs CUDA 11, they say, and TensorFlow 2.10.0 with CUDA 11.2 is what I have. Which"
         " batch size is best?\n",
     ),

@@ -1,0 +1,51 @@
+"""A question about versions that fit is answered with yes; one about trouble is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.diagnose import diagnose
+from doctor.facts import SentenceKind
+from doctor.logs import read
+from doctor.tables import Tables
+
+
+def _verdict(text: str, tables: Tables) -> tuple[str, str]:
+    verdict = diagnose(read(text.encode(), "-"), tables).verdict
+    return verdict.code, verdict.title
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "TF 2.3.1, CUDA 10.1, cuDNN 7.6.5, RTX 2080 Ti, driver 430.64, Ubuntu 18.04. Do these go together?",
+        "Bonjour, TF 2.3.1, CUDA 10.1, cuDNN 7.6.5, RTX 2080 Ti, pilote 430.64, Ubuntu 18.04. D'après vous"
+        " est-ce que tout est bien assorti ?",
+        "请教一下各位,Ubuntu 18.04,tensorflow 2.3.1,CUDA 10.1,cuDNN 7.6,显卡 RTX 2080 Ti,驱动 430.64。"
+        "这个搭配可以吗?",
+    ],
+)
+def test_versions_that_fit_are_called_fit(asked: str, tables: Tables) -> None:
+    assert _verdict(asked, tables) == ("healthy", "The stated versions go together")
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("TF 2.3.1, CUDA 10.1, RTX 2080 Ti, driver 390.30. Do these go together?", "driver-too-old"),
+        ("TF 2.3.1, CUDA 11.2, RTX 2080 Ti, driver 460.39. Is that all right?", "cuda-version-mismatch"),
+    ],
+)
+def test_versions_that_do_not_fit_are_named(text: str, code: str, tables: Tables) -> None:
+    assert _verdict(text, tables)[0] == code
+
+
+def test_trouble_is_no_question_of_versions(tables: Tables) -> None:
+    text = "TF 2.3.1, CUDA 10.1, cuDNN 7.6.5, RTX 2080 Ti, driver 430.64. It crashes at the first step. Why?"
+    assert _verdict(text, tables)[0] != "healthy"
+
+
+def test_a_sentence_without_spaces_is_read() -> None:
+    """Chinese and Japanese have no spaces between words: a sentence of them is no single word."""
+    kinds = read("显卡一直没有被使用。怎么办？".encode(), "-").of(SentenceKind)
+    assert [kind.source.text for kind in kinds] == ["显卡一直没有被使用。", "怎么办？"]
