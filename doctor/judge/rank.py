@@ -20,7 +20,7 @@ from doctor.values import replace
 if TYPE_CHECKING:
     from doctor.case import Case
 
-SUGGESTED = 0.5
+SUGGESTED = 0.65
 """From this probability on, a sentence counts more than the tables' answer about stated versions."""
 SOUND = 0.8
 """The same for a sentence that says that nothing is wrong."""
@@ -60,7 +60,8 @@ def ranked(
     elif open_question(case, findings, parts) and not _agreed(best, first, parts):
         if best.code == "undetermined" or not _suggested(best, case):
             code = decided(case, parts, findings)
-        fits = all_fits(case, parts) if code is None else None
+        sure = best.likelihood >= LIKELY and best.code not in ("undetermined", *NO_FAULT)
+        fits = all_fits(case, parts) if code is None and not sure else None
         if code is not None:
             best = next(h for h in order if h.code == code)
         elif fits is not None:

@@ -5,6 +5,7 @@ that it explains. A code hides those after it."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -198,15 +199,30 @@ def only_states(sentence: str) -> bool:
     return len(more) <= len(words) // 6
 
 
-SURE = 0.7
-"""From this probability on, a sentence that states no version is one about trouble."""
+SURE = 0.65
+"""From this probability on, a sentence is taken for one that says what happens."""
+
+_NO = lazy.compile(
+    r"n't\b|\b(?:not?|none|never|nothing|without|cannot|only|cpu|kein\w*|nicht|nie|ohne|nur|ne|pas|sans|aucun\w*"
+    r"|jamais|sin|ning\w+|nada|nunca|não|sem|nenhum\w*|non|nessun\w*|senza|mai|niet|geen|zonder|inte|ingen|inga"
+    r"|nie|bez|żadn\w*|yok|değil|hiçbir|не|нет|ни|без|ні|немає|hayır|नहीं|बिना)\b"
+    r"|\w(?:mıyor|miyor|muyor|müyor|maz|mez|madı|medi)\b|[不没沒無无未]|ない|ません|ず|안\s|못|없|않"
+    r"|لا |لم |ليس|بدون",
+    re.IGNORECASE,
+)
+"""Words for "no" and "only" in the languages of the examples."""
 
 
 def asked(case: Case) -> Sequence[SentenceKind]:
-    """The questions of a report that states no trouble."""
+    """The questions of a report that states no trouble. The model does not tell a success from its negation
+    ("finds a GPU", "finds no GPU"); the words for "no" do."""
     kinds = case.facts.of(SentenceKind)
-    sure = (k for k in kinds if k.kind in ("symptom", "cause") and k.probability > SURE)
-    if observed(case) or next(sure, None) is not None:
+    said = (k for k in kinds if k.probability > SURE)
+    trouble = (
+        k for k in said
+        if k.kind in ("symptom", "cause") or (k.kind == "works" and _NO.search(k.source.text))
+    )  # fmt: skip
+    if observed(case) or next(trouble, None) is not None:
         return []
     return [
         k

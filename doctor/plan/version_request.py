@@ -11,7 +11,7 @@ from doctor.tables import Tables
 from doctor.tables.ordering import is_final, order
 from doctor.values import dataclass
 
-_PLAIN = lazy.compile(r"v?(\d+(?:\.\d+)*(?:\.?(?:rc|a|b|post|dev)\d+)?)(?:\.\*)?")
+_PLAIN = lazy.compile(r"v?(\d+(?:\.\d+)*(?:\.?(?:rc|a|b|post|dev)\d+)?)(?:\.[*xX])?")
 _PART = lazy.compile(r"(===|==|!=|~=|>=|<=|>|<)\s*(\d[\w.]*?)(\.\*)?")
 
 
