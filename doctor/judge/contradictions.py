@@ -198,7 +198,7 @@ def _failed(case: Case) -> Sequence[Fact]:
     from doctor.facts import CudaCallFailed
 
     facts = case.facts
-    ended = facts.symptoms("fatal-check", "crash-status")
+    ended = facts.symptoms("fatal-check", "crash-status", "run-aborted")
     return ended if _registered(case) else [*ended, *facts.of(CudaCallFailed), *facts.symptoms(*FAILURES)]
 
 

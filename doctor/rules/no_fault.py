@@ -223,7 +223,14 @@ def healthy(case: Case) -> Iterator[Finding]:
     cudnn = _cudnn_at_work(case)
     opened = [lib for lib in facts.of(LibraryLoaded) if case.component(lib.name) in ("cuda", "cudnn")]
     if facts.kind == "report" and facts.has(
-        *DIED, "call-refused", "crash-status", "hangs", "oom-said", "nan-results", "process-died"
+        *DIED,
+        "call-refused",
+        "crash-status",
+        "run-aborted",
+        "hangs",
+        "oom-said",
+        "nan-results",
+        "process-died",
     ):
         # the GPU was registered, and then the process died, stopped or failed for a reason that no rule
         # knows

@@ -62,6 +62,14 @@ SIGNATURES: tuple[Signature, ...] = (
         " '/device:GPU:0' because no supported kernel for GPU devices is available.",
         origin="tensorflow/core/common_runtime/simple_placer.cc, placer.cc",
     ),
+    sig(  # a tensor of a type that no copy to or from a GPU is registered for, such as a data set
+        "no-gpu-kernel",
+        "no unary variant device copy function",
+        r"No unary variant device copy function found for direction: \d",
+        "Internal: No unary variant device copy function found for direction: 1 and Variant type_index:"
+        " tensorflow::data::(anonymous namespace)::DatasetVariantWrapper",
+        origin="tensorflow/core/framework/variant_op_registry.cc",
+    ),
     sig(  # an op whose only kernel is for the GPU, such as TensorRT's, pinned to the CPU
         "no-cpu-kernel",
         "no supported kernel for cpu",

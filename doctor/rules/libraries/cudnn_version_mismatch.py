@@ -19,7 +19,7 @@ from doctor.remedies import commands
 from doctor.remedies.cure import Later
 from doctor.rules.libraries.cudnn import bring_cudnn, cudnn_major, dropped_gpu, never_opened, wanted_major
 from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, other_files, table_rows, xla_gpu_note
-from doctor.rules.memory.signs import HANDLE_FAILURES, roomy_handle
+from doctor.rules.memory.signs import HANDLE_FAILURES, no_cudnn_at_all, roomy_handle
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import likely_build
 from doctor.tables import dotted
@@ -150,6 +150,20 @@ def cudnn_version_mismatch(case: Case) -> Iterator[Finding]:
             f" beside it or the driver, or other cuDNN files that are found first.",
             [*facts.symptoms("cudnn-handle-failed")[:2], roomy],
             title="cuDNN cannot start, although memory is free",
+            confidence="likely",
+            tables=[build] if build else [],
+            steps=steps,
+            verify=verify,
+        )
+        return
+    if no_cudnn_at_all(case):
+        yield found(
+            "cudnn-version-mismatch",
+            "TensorFlow has no cuDNN to run the operation with. The line that says why came before:"
+            " `Loaded runtime CuDNN library` (another version, the usual reason), `Could not load library` or"
+            " `Could not create cudnn handle` (memory).",
+            facts.symptoms("dnn-not-found")[:2],
+            title="TensorFlow could not start cuDNN, most often because its version does not fit",
             confidence="likely",
             tables=[build] if build else [],
             steps=steps,

@@ -14,6 +14,7 @@ from doctor.rules.memory.signs import (
     failed_routines,
     free_mib,
     handle_signs,
+    no_cudnn_at_all,
     roomy_handle,
 )
 from doctor.rules.registry import found, rule
@@ -56,6 +57,8 @@ def cudnn_init_oom(case: Case) -> Iterator[Finding]:
     if bare:
         signs = facts.symptoms("cudnn-status-said")
     if not signs or facts.of(CudnnMismatch) or roomy_handle(case) is not None or failed_routines(case):
+        return
+    if no_cudnn_at_all(case):
         return
     statuses = {s.get("status").rsplit("CUDNN_STATUS_", 1)[-1] for s in signs if s.get("status")}
     if statuses & {"ARCH_MISMATCH", "NOT_SUPPORTED"}:

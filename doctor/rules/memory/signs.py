@@ -101,6 +101,16 @@ def failed_routines(case: Case) -> list[Symptom]:
     return [] if others or short else ran
 
 
+def no_cudnn_at_all(case: Case) -> bool:
+    """Whether a report shows only that TensorFlow has no cuDNN ("DNN library is not found", from
+    StreamExecutor::AsDnn), and neither the line that says why nor a lack of memory. Of 12 such reports 11 had
+    a cuDNN of another version, or none."""
+    facts = case.facts
+    alone = {sign.kind for sign in handle_signs(case)} == {"dnn-not-found"}
+    memory = ("growth-set", "handle-memory", "oom-said", "tensor-oom", "cuda-out-of-memory", "other-process")
+    return facts.kind == "report" and alone and not facts.has(*memory) and not case.not_loaded
+
+
 def handle_signs(case: Case) -> list[Symptom]:
     """The symptoms that cuDNN or cuBLAS could not create its handle."""
     return case.facts.symptoms(*HANDLE_FAILURES)

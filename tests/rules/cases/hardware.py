@@ -740,6 +740,12 @@ FIRES = (
 
 NEAR_MISSES = (
     NearMiss(
+        "gpu-bad-state",
+        "a program that loses sight of a GPU that answers",
+        "undetermined",
+        "After the import of keras_nlp access to the GPU is lost.\n",
+    ),
+    NearMiss(
         "device-not-found",
         "code that would raise the error, beside a GPU that is there",
         "healthy",

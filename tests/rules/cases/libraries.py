@@ -32,6 +32,13 @@ CUDNN = "stream_executor/cuda/cuda_dnn.cc"
 
 FIRES = (
     Fires(
+        "cudnn-version-mismatch",
+        "no cuDNN for an op, and the line that says why is not pasted",
+        "It worked until yesterday, on Colab.\n\nNode: 'model_1/Conv1/Conv2D'\nDNN library is not found.\n"
+        "\t [[{{node model_1/Conv1/Conv2D}}]] [Op:__inference_train_function_63390]\n",
+        "DNN library is not found.",
+    ),
+    Fires(
         "cuda-missing",
         "libraries that did not open, of a release that names them above what was pasted",
         log("2.8.0", cpu_features) + "Skipping registering GPU devices...\n",
