@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from doctor.facts import PROSE, CudaVersion, Gpu, OtherGpu, PythonVersion, TensorFlowBuild
 from doctor.findings import Part
 from doctor.judge.answers import (
+    NO_DEVICE_SEEN,
     agreed,
     capability_number,
     is_fit,
@@ -23,6 +24,8 @@ from doctor.judge.answers import (
 from doctor.judge.libraries import cuda_parts, cudnn_parts
 from doctor.judge.packages import companion_parts, named_distributions, package_parts, product_parts
 from doctor.remedies.fitness import situation
+from doctor.tables.ordering import order
+from doctor.values import replace
 
 if TYPE_CHECKING:
     from doctor.case import Case
@@ -42,14 +45,37 @@ def parts(case: Case) -> tuple[Part, ...]:
         return named  # 2.15.0+nv24.2 and the like: a build that the tables do not have
     if not builds:
         if known is not None or named:
-            return named
+            return (*named, *_elsewhere_only(case))
         from doctor.judge.pairs import pair_parts
 
         return tuple(pair_parts(case))
     asked: tuple[Callable[[Case, Sequence[TensorFlowRelease]], Iterator[Part]], ...] = (
         _platform, package_parts, companion_parts, _python, _gpu, _driver, cuda_parts, cudnn_parts,
     )  # fmt: skip
-    return (*named, *(part for ask in asked for part in ask(case, builds)))
+    found = (*named, *(part for ask in asked for part in ask(case, builds)))
+    if any(part.code == "tf-no-wheel" for part in found) and not case.facts.has(*NO_DEVICE_SEEN):
+        # a release that is not installed lacks no library
+        found = tuple(replace(part, code="") if part.have == "none" else part for part in found)
+    return found
+
+
+def _elsewhere_only(case: Case) -> Iterator[Part]:
+    """The part of a release that has wheels, but none for the platform of the case."""
+    known, here = case.tensorflow, case.table_platform
+    if known is None or case.platform_fact is None:
+        return
+    releases = case.tables.versions("tensorflow", here)
+    everywhere = case.tables.versions("tensorflow")
+    last = max(releases, key=order, default="")
+    if known.version not in everywhere or not last or order(known.version) <= order(last):
+        return
+    row = case.tables.tensorflow(last, "tensorflow", here)
+    yield Part(
+        "platform", here, f"TensorFlow {last} or older", False, (case.platform_fact.source, known.source),
+        (row.ref,) if row is not None else (),
+        reason=f"TensorFlow {known.version} has no wheel for {here}; {last} is the last that has",
+        code="tf-no-wheel", rank=max(known.rank, case.platform_fact.rank),
+    )  # fmt: skip
 
 
 def _builds(case: Case) -> Sequence[TensorFlowRelease]:

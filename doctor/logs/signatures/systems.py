@@ -176,6 +176,15 @@ SIGNATURES: tuple[Signature, ...] = (
         platform("macos"),
         once=True,
     ),
+    sig(
+        "platform-macos",
+        ("intel mac", "intel imac", "intel-based mac", "(intel)", "x86_64"),
+        r"\bIntel(?:-based)? (?:i?Mac|MacBook)\b|\b(?:i?Mac|MacBook)\b[^\n,;.]{0,24} \((?:Intel|x86_64)\b",
+        "Intel MacBook Pro 2019",
+        lambda m, s: Platform(s, "macos", "x86_64", PROSE),
+        near=("mac",),
+        once=True,
+    ),
     sig(  # where nothing else tells: some clusters of Linux machines keep their homes there, too
         "platform-macos",
         "/users/",
