@@ -1,7 +1,7 @@
 """Reports that state an environment, as two authors wrote them who knew neither the judge nor each other.
 
 written.jsonl: {"id", "text", "label", "accept" (codes that are as right), "lang"}; 160 reports, 38 of them
-mere questions about versions that fit. They were labelled before the judge saw them; it was right in 112 then.
+mere questions about versions that fit. Labelled before the judge saw them, it was right in 112 then.
 The limits hold what was reached since.
 """
 
