@@ -24,10 +24,12 @@ from doctor.facts import (
     DriverVersion,
     Fact,
     Gpu,
+    Package,
     PythonVersion,
     Source,
     Symptom,
     TensorFlowVersion,
+    normalised,
 )
 from doctor.logs.signatures.versions.cuda import plausible_cuda
 from doctor.logs.signatures.versions.cudnn import cudnn_text, plausible_cudnn
@@ -55,9 +57,11 @@ _PRODUCTS = (
     ("cuda", r"cuda(?:[-_]?(?:toolkit|v|sdk|runtime))?|nvcc|(?:lib)?cudart"),
     ("driver", rf"(?:nvidia[-_ ]?)?(?:{DRIVER}|smi|utils)|nvidia|nvrm|modinfo"),
     ("python", r"python|py|cpython|venv"),
+    ("package", r"numpy|protobuf|keras|h5py|tf[-_]keras|ml[-_]dtypes"),
 )
 _PRODUCT = tuple((name, lazy.compile(pattern, re.IGNORECASE)) for name, pattern in _PRODUCTS)
 _OF_DRIVER = lazy.compile(DRIVER)
+_NAME = lazy.compile(r"[\w-]{1,24}")
 _LINK = frozenset(
     (
         *("version", "versions", "ver", "v", "release", "r", "is", "was", "at", "now", "currently", "still"),
@@ -170,7 +174,8 @@ dlerror if you do not have a GPU"."""
 def read_mentioned(text: Text, printed: Collection[int], facts: Sequence[Fact]) -> list[Fact]:
     """Facts of the kinds that `facts` lacks. printed: numbers of lines that a program printed."""
     kinds = {CudnnVersion if type(fact) is CudnnMismatch else type(fact) for fact in facts}
-    wanted = {TensorFlowVersion, CudaVersion, CudnnVersion, DriverVersion, Gpu, PythonVersion} - kinds
+    every = {TensorFlowVersion, CudaVersion, CudnnVersion, DriverVersion, Gpu, PythonVersion, Package}
+    wanted = every - kinds
     if not wanted:
         return []
     found: list[Fact] = []
@@ -232,6 +237,9 @@ def _versions(line: str, source: Source) -> Iterator[Fact]:
             continue
         works = product != "driver" and works_there(line, token.start(), token.end())
         if works or _UNIT.match(line, token.end()):
+            continue
+        if product == "package":
+            yield Package(source, normalised(_NAME.findall(line, begin)[0]), token["version"])
             continue
         fact = _fact(product, token["version"], source)
         if fact is not None:
