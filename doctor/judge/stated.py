@@ -234,12 +234,15 @@ def asked(case: Case) -> Sequence[SentenceKind]:
 def all_fits(case: Case, parts: Sequence[Part]) -> Finding | None:
     """The finding for a report that asks whether its versions go together, if they do: at least two of GPU,
     driver, CUDA and cuDNN are known to fit, and nothing misfits. None for any other report."""
-    from doctor.findings import Finding
+    from doctor.findings import Finding, shell
+    from doctor.remedies import commands
 
     fitting = [part for part in parts if part.fits and part.part in ("gpu", "driver", "cuda", "cudnn")]
     questions = asked(case)
     if not questions or len(fitting) < 2 or any(part.fits is False or part.slow for part in parts):
         return None
+    sources = [questions[0].source, *(source for part in fitting for source in part.evidence[:1])]
+    lines = {(source.where, source.line): source for source in reversed(sources)}  # one for each line
     names = {"gpu": "the GPU", "driver": "the driver", "cuda": "CUDA", "cudnn": "cuDNN"}
     named = list(dict.fromkeys(names[part.part] for part in fitting))
     return Finding(
@@ -248,10 +251,10 @@ def all_fits(case: Case, parts: Sequence[Part]) -> Finding | None:
         "The stated versions go together",
         f"The report asks a question and states no failure. By the tables {', '.join(named[:-1])} and"
         f" {named[-1]} fit this TensorFlow; nothing that is stated speaks against it.",
-        (questions[0].source, *(source for part in fitting for source in part.evidence[:1])),
+        tuple(reversed(lines.values())),
         tuple(dict.fromkeys(row for part in fitting for row in part.tables)),
         (),
-        None,
+        shell(commands.list_gpus(case)),
         "likely",
     )
 
