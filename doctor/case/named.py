@@ -36,7 +36,7 @@ class Meant:
         )
 
     def about(self, tables: Tables) -> Named | None:
-        """The row with the data that hold for every release of the name; None if there is none."""
+        """The first row of the name, with the data that all its releases share; None if it has no row."""
         return named.about(tables.store, self.fact.get("name"))
 
     @property
@@ -76,8 +76,8 @@ def meant(facts: Facts, tables: Tables, release: str, python: str) -> tuple[Mean
 
 
 def taking(several: Sequence[Meant], tables: Tables, platform: str) -> list[Sequence[TensorFlowRelease]]:
-    """For each name with a known release, or with rows for all releases: the builds of a platform that it may
-    contain or require."""
+    """The builds of a platform that the names may contain or require: one entry for each name that has a
+    known release, or rows for all releases."""
     found: list[Sequence[TensorFlowRelease]] = []
     for one in several:
         about = one.about(tables)

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 EPILOG = """\
 examples:
-  tfgpu-doctor fleet read reports/          compare reports collected otherwise (check --format json)
+  tfgpu-doctor fleet read reports/          compare reports collected in other ways (check --format json)
   tfgpu-doctor fleet --ssh n1,n2,n3         run check on each with ssh; --ssh @hosts.txt reads a file
   tfgpu-doctor fleet --slurm -p gpu         a step on each node of a partition; or --slurm n[1-8]
   tfgpu-doctor fleet --slurm --distributed  in a job: do its nodes agree for distributed training?
   tfgpu-doctor fleet --ray                  a task on each node of the running Ray cluster
-  tfgpu-doctor fleet --manifest kubernetes --image IMAGE --nodes 8 > fleet.yaml  what `kubectl apply` runs
+  tfgpu-doctor fleet --manifest kubernetes --image IMAGE --nodes 8 > fleet.yaml  writes the file for `kubectl apply`
   tfgpu-doctor fleet --ssh @hosts.txt --format json --output today.json --since yesterday.json"""
 
 

@@ -241,8 +241,8 @@ def _summary(job: Job, proof: Proof | None, written: list[str], log: Log, args: 
         if len(written) > 3:
             folders = sorted({str(Path(line.partition(" -> ")[0]).parent) for line in written})
             lines.append(
-                f"Besides packages: {len(written)} files in {' and '.join(folders)}; --format json and the"
-                " log name each"
+                f"Besides packages: {len(written)} files in {' and '.join(folders)}; the log and"
+                " --format json list them"
             )
         else:
             lines += [f"Besides packages: {line} (undo: remove it)" for line in written]

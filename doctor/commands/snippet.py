@@ -138,7 +138,8 @@ def _memory(text: str | None) -> tuple[int | None, float | None]:
 
 
 def installed(python: str | None) -> tuple[str | None, str]:
-    """The TensorFlow of the environment in use, read from its files, and their place.
+    """The version of TensorFlow in the environment in use, read from its files, and where it is, in words;
+    without TensorFlow None, and a note that says so.
 
     Raises InputError if `python` is not an environment.
     """

@@ -130,7 +130,7 @@ def installing(candidate: Candidate, env: str) -> list[Step]:
         return [*board, *make.docker_run(candidate.image, line, note, integrated=jetson)]
     wanted = [row["requirement"], *(pin.requirement for pin in candidate.pins)]
     why = (
-        f"NVIDIA's wheel for JetPack {row['jetpack']}, whose CUDA {row['cuda']} it uses"
+        f"NVIDIA's wheel for JetPack {row['jetpack']}; it uses JetPack's CUDA {row['cuda']}"
         f" ({row['documentation']})"
     )
     install = make.pip_install(env, wanted, "linux", why, options=("--extra-index-url", row["index"]))

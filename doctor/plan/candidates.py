@@ -64,7 +64,7 @@ def weigh(context: PlanContext, routes: Collection[str] = ROUTES) -> Field:
 
 
 def foremost(field: Field) -> Candidate | None:
-    """The candidate of the first plan; None if there is none with CUDA."""
+    """The candidate that becomes the first plan; None if no build with CUDA is a candidate."""
     return next(iter(sure(field)), None)
 
 

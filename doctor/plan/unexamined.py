@@ -93,7 +93,7 @@ def _finding(line: Unread, name: str) -> Finding:
         "undetermined",
         "warning",
         f"not examined: {shown or line.file or name}",
-        f"{line.why[0].upper()}{line.why[1:]}. Whether TensorFlow uses the GPU with it is not known.",
+        f"{line.why[0].upper()}{line.why[1:]}. It is therefore not known whether TensorFlow uses the GPU.",
         (Source(line.file or name, line.line, shown),),
     )
 

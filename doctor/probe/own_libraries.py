@@ -48,7 +48,7 @@ def examine(
     text = (
         f"without the simulation these do not open: {', '.join(missing)}"
         if missing
-        else "all would open without it"
+        else "without the simulation all the libraries would open"
     )
     detail = (("missing", ", ".join(missing)), ("asked", ", ".join(asked)))
     yield Symptom(Source(f"${SIMULATION}", None, text), "simulated-libraries", detail)

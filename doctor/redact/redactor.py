@@ -213,7 +213,8 @@ class Redactor:
         return cls(user, _node(), env.get("HOME") or env.get("USERPROFILE") or "")
 
     def learn(self, texts: Iterable[str]) -> Redactor:
-        """Learn the names in home folders, prompts and TensorFlow's diagnosis. Returns itself."""
+        """Learn the user and host names that the texts show: in paths of home folders, in prompts and in
+        TensorFlow's diagnosis. Returns itself."""
         found: dict[str, str] = {}
         for text in texts:
             lower = text.lower()

@@ -72,9 +72,9 @@ def driver_install(
 ) -> list[Step]:
     """Steps that install or upgrade the NVIDIA driver; they need an administrator and a restart.
 
-    release: the TensorFlow that must run on it, by default the build in use; if neither is known, the newest
-    driver that supports the GPUs. minimum: the oldest driver that cures, by default the release's; "" if it
-    is unknown.
+    release: the TensorFlow that must run on the driver, by default the build in use; if neither is known, the
+    steps install the newest driver that supports the GPUs. minimum: the oldest driver that cures the fault,
+    by default the oldest on which the release runs; "" if that driver is unknown.
     """
     from doctor import compat
     from doctor.tables import DriverFloor

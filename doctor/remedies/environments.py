@@ -134,7 +134,7 @@ def conda_library_path(name: str, kind: str) -> list[Step]:
         shell(
             run("conda", "run", "-n", name, "sh", "-c", script),
             "needed because this release does not search the environment's lib folder; to undo it, remove "
-            "that file",
+            "the file cuda-libraries.sh",
             platform=kind,
         )
     ]

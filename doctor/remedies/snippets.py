@@ -17,7 +17,7 @@ SESSION = (
     "Where the session is made, instead of tf.Session(); with Keras, before the first layer or model. The"
     " options of the first session hold for the whole process."
 )
-ANYWHERE = "Anywhere in the program: around the ops that it applies to."
+ANYWHERE = "Anywhere in the program, around the ops whose device you choose."
 FIRST = "Right after `import tensorflow`, before the first op; it applies to the ops that follow."
 AROUND_MODEL = "Before the model is built: build and compile it inside the scope, call fit outside."
 TOP = "At the very top of the program, before `import tensorflow`."

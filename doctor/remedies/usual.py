@@ -49,8 +49,8 @@ USUAL: dict[str, Usual] = {
     "driver-missing": Usual(lambda case: commands.driver_install(case), SMI, "the command is not found"),
     "driver-libcuda-missing": Usual(
         text(
-            "Install the driver's compute libraries (Ubuntu: libnvidia-compute of the driver's branch); in a"
-            " container, start it with NVIDIA_DRIVER_CAPABILITIES=compute,utility"
+            "Install the driver's compute libraries (Ubuntu: libnvidia-compute of the driver's branch); for a"
+            " container, set NVIDIA_DRIVER_CAPABILITIES=compute,utility when you start it"
         ),
         LDCONFIG,
         "no libcuda.so.1 in the list",

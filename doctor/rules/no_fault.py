@@ -363,8 +363,8 @@ def healthy(case: Case) -> Iterator[Finding]:
         steps.append(
             shell(
                 run("tfgpu-doctor", "reproduce", "cudnn-init-oom", *chosen),
-                "tests that as well: with TensorFlow's default allocation, which occupies the GPU for a"
-                " while, then with each setting that fixes a failure",
+                "tests whether cuDNN starts: with TensorFlow's default allocation, which occupies the GPU"
+                " for a while, then with each setting that fixes a failure",
             )
         )
     yield found(

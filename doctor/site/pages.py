@@ -167,8 +167,9 @@ def _finding(rule: Rule) -> str:
 
 
 def as_html(page: str) -> str:
-    """The page of a code as HTML: headings, paragraphs and `code`; the pages hold nothing else. A code in the
-    text links to its own page. The first line, which repeats the title, is the lead."""
+    """The page of a finding's code as HTML: headings, paragraphs and text in backticks; the pages hold
+    nothing else. A finding's code in backticks links to its own page. The first line, which repeats the
+    title, is the lead."""
     parts = []
     for block in re.split(r"\n\n|\n(?=## )|(?<=\n)(?<=## )\n", page.strip()):
         head, _, rest = block.partition("\n")

@@ -46,7 +46,7 @@ class Index:
         }
 
     def wheels(self, projects: Iterable[str]) -> list[tuple[str, Any]]:
-        """One wheel per release for Linux x86_64 of each project, as (project, file)."""
+        """For each project one Linux x86_64 wheel per release, as (project, file)."""
         from concurrent.futures import ThreadPoolExecutor
 
         from doctor.tables.reading import nvidia, registry

@@ -113,7 +113,8 @@ def driver_too_old(case: Case) -> Iterator[Finding]:
             verify=run("nvidia-smi"),
         )
         return
-    unserved = unserved_gpus(case, "came with CUDA") if not said else []
+    with_cuda = case.build is None or case.build.gpu  # another build asks nothing of the driver
+    unserved = unserved_gpus(case, "came with CUDA") if with_cuda and not said else []
     if unserved and (facts.kind == "machine" or facts.has("smi-no-devices") or cuinit(case, NO_DEVICE)):
         gpu, answer = unserved[0]
         yield found(

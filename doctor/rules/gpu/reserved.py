@@ -68,7 +68,7 @@ def _kept_for_a_virtual_machine(taken: list[Symptom]) -> Finding:
         steps=[
             shell(
                 run("lspci", "-k", "-d", "10de:"),
-                "shows the kernel driver in use of each NVIDIA device",
+                "shows which kernel driver each NVIDIA device uses",
                 platform="linux",
             ),
             manual(

@@ -63,7 +63,7 @@ def building(case: Case, code: str) -> Iterator[Finding]:
     yield found(
         code,
         f"A build does not find {part}{', a part of' if not stub else ','} {_OF[component]}: it is not"
-        f" installed, or the build {'searches' if by != 'linker' else 'links'} without its folder."
+        f" installed, or the {'build' if by != 'linker' else 'linker'} does not search its folder."
         " This does not affect TensorFlow's wheels.",
         several[:3],
         title=f"A build does not find {_OF[component]}",

@@ -165,4 +165,4 @@ def _one_fresh_copy(case: Case) -> list[Step]:
     if case.facts.kind == "machine" and (steps := another_build(case).steps):
         return list(steps)
     install = commands.pip(case, "install", "--no-cache-dir", "tensorflow")
-    return [shell(install, "one fresh copy (with [and-cuda] on Linux for the GPU)")]
+    return [shell(install, "one fresh copy (for the GPU on Linux: tensorflow[and-cuda])")]

@@ -93,7 +93,7 @@ def op_without_code(case: Case, signs: list[Symptom]) -> Finding:
         steps=[
             shell(
                 run("nvidia-smi", "--query-gpu=name,compute_cap", "--format=csv"),
-                "the compute capability of the GPU: 8.6 is sm_86",
+                "shows the GPU's compute capability; 8.6, for example, means sm_86",
             ),
             manual(f"Delete the op's library and compile it again, with {flag} in the line that calls nvcc"),
         ],
