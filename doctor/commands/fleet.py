@@ -22,7 +22,7 @@ examples:
   tfgpu-doctor fleet --slurm -p gpu         a step on each node of a partition; or --slurm n[1-8]
   tfgpu-doctor fleet --slurm --distributed  in a job: do its nodes agree for distributed training?
   tfgpu-doctor fleet --ray                  a task on each node of the running Ray cluster
-  tfgpu-doctor fleet --manifest kubernetes --image IMAGE --nodes 8 > fleet.yaml  writes the file for `kubectl apply`
+  tfgpu-doctor fleet --manifest kubernetes --image IMAGE --nodes 8 > fleet.yaml  for `kubectl apply`
   tfgpu-doctor fleet --ssh @hosts.txt --format json --output today.json --since yesterday.json"""
 
 
