@@ -302,6 +302,9 @@ def against(case: Case, parts: Sequence[Part]) -> Iterator[tuple[str, str, tuple
         several = [part for part in parts if part.part == kind]
         if several and all(part.fits and not part.slow for part in several):
             yield from (("it fits", code, several[0].evidence) for code in codes)
+    rows = [case.tables.architecture(gpu.compute_capability or "") for gpu in case.gpus]
+    if rows and all(row is not None and row.last_driver is None for row in rows):
+        yield "it fits", "driver-too-new", (case.gpus[0].source,)  # no branch has dropped such a card
     misfits = [part for part in parts if part.fits is False and part.code and part.rank <= PROSE]
     if misfits and not _registered(case):
         yield from (("something does not fit", code, misfits[0].evidence) for code in WELL)

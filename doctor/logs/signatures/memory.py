@@ -195,8 +195,8 @@ SIGNATURES: tuple[Signature, ...] = (
             "oom-killer|oom_kill|out of memory: kill|oom-kill|exit code 137|exitcode 137|oomkilled|"
             " memory limit|running low on memory|is killed by signal|operating system to kill|exceeded "
             "limit|out-of-memory handler|term_memlimit|oom killed|signal 9|sigkill|code: 137|code"
-            " 137|status 137|status (137|status: 137|finished with|signal signal 9|exit code 9|signal exit"
-            " code|by signal 9"
+            " 137|status 137|status (137|status: (137|code (137|code: (137|status: 137|finished with"
+            "|signal signal 9|exit code 9|signal exit code|by signal 9"
         ),
         r"invoked oom-killer|Out of memory: Kill(?:ed)? process|oom-kill(?:er)?\b|oom_kill event|OOM"
         r" ?Killed|exceeded (?:\w{2,8} ){0,3}memory limit|\bmem \w{1,16} exceeded limit|oom_kill_process"

@@ -178,7 +178,7 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "platform-macos",
-        ("intel mac", "intel imac", "intel-based mac", "(intel)", "x86_64"),
+        ("intel mac", "intel imac", "intel-based mac", "intel-based imac", "(intel", "(x86_64"),
         r"\bIntel(?:-based)? (?:i?Mac|MacBook)\b|\b(?:i?Mac|MacBook)\b[^\n,;.]{0,24} \((?:Intel|x86_64)\b",
         "Intel MacBook Pro 2019",
         lambda m, s: Platform(s, "macos", "x86_64", PROSE),
