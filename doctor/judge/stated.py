@@ -203,8 +203,10 @@ SURE = 0.65
 """From this probability on, a sentence is taken for one that says what happens."""
 
 _NO = lazy.compile(
-    r"n't\b|\b(?:not?|none|never|nothing|without|cannot|only|cpu|kein\w*|nicht|nie|ohne|nur|ne|pas|sans|aucun\w*"
-    r"|jamais|sin|ning\w+|nada|nunca|não|sem|nenhum\w*|non|nessun\w*|senza|mai|niet|geen|zonder|inte|ingen|inga"
+    r"n't\b|\b(?:not?|none|never|nothing|without|cannot|only|cpu|kein\w*|nicht|nie|ohne|nur|ne|pas"
+    r"|sans|aucun\w*"
+    r"|jamais|sin|ning\w+|nada|nunca|não|sem|nenhum\w*|non|nessun\w*|senza|mai|niet|geen|zonder|inte"
+    r"|ingen|inga"
     r"|nie|bez|żadn\w*|yok|değil|hiçbir|не|нет|ни|без|ні|немає|hayır|नहीं|बिना)\b"
     r"|\w(?:mıyor|miyor|muyor|müyor|maz|mez|madı|medi)\b|[不没沒無无未]|ない|ません|ず|안\s|못|없|않"
     r"|لا |لم |ليس|بدون",

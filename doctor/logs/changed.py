@@ -32,16 +32,19 @@ if TYPE_CHECKING:
 VERSIONS = (TensorFlowVersion, CudaVersion, CudnnVersion, DriverVersion, PythonVersion)
 Version: TypeAlias = "TensorFlowVersion | CudaVersion | CudnnVersion | DriverVersion | PythonVersion"
 _CHANGE = lazy.compile(
-    r"\b(?:up|down)?grad|\bupdat|\bmigrat|\bswitch|\bmoved|\bwent|\bchang|\bbump|\baktualisi|\bgewechsel|\bumgest"
+    r"\b(?:up|down)?grad|\bupdat|\bmigrat|\bswitch|\bmoved|\bwent|\bchang|\bbump|\baktualisi"
+    r"|\bgewechsel|\bumgest"
     r"|mise? à (?:jour|niveau)|\bpass[ée]|\bactuali[szc]|\batuali[sz]|\baggiorn|\bcambi|\bmud|\bbijgewerk"
-    r"|\buppdater|\bzaktualizow|\bprzesz|обнов|перешёл|перешел|перейш|оновив|оновл|yükselt|güncel|geçtim|geçtik"
+    r"|\buppdater|\bzaktualizow|\bprzesz|обнов|перешёл|перешел|перейш|оновив|оновл|yükselt|güncel"
+    r"|geçtim|geçtik"
     r"|升级|升級|更新|降级|换成|アップ|更新|変更|업데이트|업그레이드|변경|ترقية|تحديث|حدثت|رقيت",
     re.IGNORECASE,
 )
 """Matches words for the change of a version, in the languages of the examples."""
 _TO = lazy.compile(
     r"[\w.+-]{0,8}(?:\s?\([^()\n]{0,30}\))?\W{0,4}"
-    r"(?:\b(?:to|auf|zu|à|vers|a|al|para|naar|till|do|na|на|до)\b|->|→|⇒|=>|到|至|升级到|升級到|から|에서|'?[dt][ae]n|إلى)"
+    r"(?:\b(?:to|auf|zu|à|vers|a|al|para|naar|till|do|na|на|до)\b|->|→|⇒|=>|到|至|升级到|升級到|から|에서"
+    r"|'?[dt][ae]n|إلى)"
     r"[^\n\d.,;]{0,24}?(?P<version>\d{1,3}(?:\.\d{1,4}){0,3}(?:[-.]?(?:rc|post)\d{0,3})?)(?![\w.]\d)",
     re.IGNORECASE,
 )
