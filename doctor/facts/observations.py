@@ -131,7 +131,7 @@ class SentenceKind(Fact):
 @dataclass(frozen=True, slots=True)
 class Prose(Fact):
     """The text that people wrote in a report: the lines of its sentences, and their length in characters
-    (a Chinese, Japanese or Korean one counts as 2.5 letters).
+    (a Chinese, Japanese or Korean one counts as 1.7 letters).
 
     `source` is the first sentence.
     """

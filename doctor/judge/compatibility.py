@@ -62,7 +62,9 @@ def parts(case: Case) -> tuple[Part, ...]:
 def _elsewhere_only(case: Case) -> Iterator[Part]:
     """The part of a release that has wheels, but none for the platform of the case."""
     known, here = case.tensorflow, case.table_platform
-    if known is None or case.platform_fact is None:
+    if known is None or case.platform_fact is None or case.facts.kind != "report":
+        return  # what is installed on a machine came from somewhere
+    if case.facts.has("own-build", "tensorflow-of-conda"):
         return
     releases = case.tables.versions("tensorflow", here)
     everywhere = case.tables.versions("tensorflow")

@@ -23,6 +23,8 @@ from doctor.facts import (
     PythonVersion,
     TensorFlowVersion,
 )
+from doctor.logs.signatures.versions.cuda import plausible_cuda
+from doctor.logs.signatures.versions.cudnn import plausible_cudnn
 from doctor.logs.signatures.versions.spelling import elsewhere
 from doctor.values import replace
 
@@ -77,11 +79,24 @@ def _present(fact: Version, line: str) -> Iterator[Fact]:
     newer = newer if newer is not None and (_ARROW.search(newer[0]) or _CHANGE.search(line)) else None
     if newer is None and isinstance(fact, TensorFlowVersion):
         newer = _later_release(line, at.end())
-    if newer is not None and newer["version"].count(".") >= min(version.count("."), 1):
+    if newer is not None and _plausible(fact, newer["version"], version):
         yield replace(fact, rank=OF_WORKING_RUN)
         yield replace(fact, version=newer["version"])
     else:
         yield replace(fact, rank=OF_WORKING_RUN) if elsewhere(at) else fact
+
+
+def _plausible(fact: Version, newer: str, left: str) -> bool:
+    """Whether a version can be one of the product whose version somebody left."""
+    if newer.count(".") < min(left.count("."), 1):
+        return False
+    if isinstance(fact, TensorFlowVersion):
+        return _RELEASE.match(newer) is not None
+    if isinstance(fact, CudaVersion):
+        return plausible_cuda(newer)
+    if isinstance(fact, CudnnVersion):
+        return plausible_cudnn(newer)
+    return len(newer.split(".")[0]) == len(left.split(".")[0])
 
 
 def _later_release(line: str, start: int) -> re.Match[str] | None:

@@ -18,6 +18,7 @@ from doctor.tables import Tables
         ("Con tensorflow 2.11 iba bien. Ahora actualicé a la 2.19 en Linux.", "tensorflow", "2.19"),
         ("With TF 2.11 it worked, then I downgraded numpy to 1.23.", "tensorflow", "2.11"),
         ("It needs Python 3.8 to 3.10. Here is TensorFlow 2.9.", "tensorflow", "2.9"),
+        ("I updated from TF 2.9 to CUDA 11.8, as they say. Which is wrong?", "tensorflow", "2.9"),
         ("Sürücü 445.87, tensorflow 2.10.", "driver", "445.87"),
         ("Sterownik 471.96, GTX 1650, tensorflow 2.6", "driver", "471.96"),
         ("TF 2.15 here, driver 535. My colleague has TF 2.10 and sees the GPU.", "tensorflow", "2.15"),

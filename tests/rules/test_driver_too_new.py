@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from doctor.diagnose import diagnose
-from doctor.facts import DriverVersion, Facts, Gpu, KernelModule, Platform, Source, TensorFlowVersion
+from doctor.facts import (
+    DriverVersion,
+    Fact,
+    Facts,
+    Gpu,
+    KernelModule,
+    Platform,
+    Source,
+    Symptom,
+    TensorFlowVersion,
+)
 from doctor.logs import read
 from doctor.tables import Tables
 
@@ -11,8 +21,9 @@ HERE = Source("the machine")
 KEPLER = {"name": "NVIDIA GeForce GTX 680", "compute_capability": "3.0", "bus_id": "0000:01:00.0"}
 
 
-def _verdict(gpu: Gpu, tables: Tables, driver: str = "550.54.14") -> str:
+def _verdict(gpu: Gpu, tables: Tables, driver: str = "550.54.14", *more: Fact) -> str:
     facts = (
+        *more,
         Platform(HERE, "linux", "x86_64"),
         KernelModule(HERE, "nvidia"),
         DriverVersion(HERE, driver, "kernel"),
@@ -35,6 +46,7 @@ def test_a_gpu_that_the_driver_lists_is_served_by_it(tables: Tables) -> None:
 
 def test_a_gpu_that_came_after_the_driver_is_not_called_absent(tables: Tables) -> None:
     blackwell = Gpu(HERE, name="NVIDIA GeForce RTX 5070", compute_capability="12.0", bus_id="0000:01:00.0")
-    assert _verdict(blackwell, tables, "535.183.01") == "driver-too-old"
+    assert _verdict(blackwell, tables, "535.183.01") == "gpu-arch-too-new"  # it may be served
+    assert _verdict(blackwell, tables, "535.183.01", Symptom(HERE, "smi-no-devices")) == "driver-too-old"
     said = b"RTX 5070, driver 535.183.01, TensorFlow 2.19, Linux\n$ nvidia-smi\nNo devices were found\n"
     assert diagnose(read(said, "report"), tables).verdict.code == "driver-too-old"

@@ -27,8 +27,9 @@ _SUBJECT = lazy.compile(
     re.IGNORECASE,
 )
 _DENSE = lazy.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-DENSITY = 2.5
-"""The number of Latin letters that say as much as one Chinese, Japanese or Korean character."""
+DENSITY = 1.7
+"""How many letters say as much as one Chinese, Japanese or Korean character: the sentences of
+scripts/training/kinds.jsonl have 62 letters on average in Latin script, and 36 characters in these."""
 MOST = 6
 """The most causes that are kept of one report."""
 LEAST = 0.02

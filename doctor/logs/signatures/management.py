@@ -47,8 +47,8 @@ SIGNATURES: tuple[Signature, ...] = (
             "unable to determine the device handle",
             "gpu requires re",
         ),
-        r"(?<!to the )(?<!to )GPU is lost|fallen off the bus|Unable to determine the device handle for|GPU"
-        r" requires re(?:set|start)",
+        r"(?:^|[:\]\"'`] ?)GPU is lost|GPU is lost\. +Reboot|fallen off the bus"
+        r"|Unable to determine the device handle for|GPU requires re(?:set|start)",
         "Unable to determine the device handle for GPU 0000:0A:00.0: GPU is lost.  Reboot the system to"
         " recover this GPU",
     ),

@@ -37,10 +37,11 @@ SIGNATURES: tuple[Signature, ...] = (
         r" with|exception code)\b[^\n]{0,24}0xC0000(?:005|409)",
         "Process finished with exit code -1073740791 (0xC0000409)",
     ),
-    sig(  # the end of a data set aborts its last step, too ("Out of range")
+    sig(  # not by the end of a data set ("Out of range") or by what the program passed ("Invalid argument")
         "run-aborted",
         "startabort",
-        r"Executor::StartAbort (?!Out of range|OUT_OF_RANGE|Cancel|CANCEL)(?P<status>[A-Z][\w ]{2,30}): ",
+        r"Executor::StartAbort (?!Out of range|OUT_OF_RANGE|Cancel|CANCEL|Invalid|INVALID)"
+        r"(?P<status>[A-Z][\w ]{2,30}): ",
         "W tensorflow/core/common_runtime/base_collective_executor.cc:217] BaseCollectiveExecutor::StartAbort"
         " Internal: cudaGetDevice() failed.",
         origin="tensorflow/core/common_runtime/base_collective_executor.cc",

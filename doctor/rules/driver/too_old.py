@@ -115,7 +115,8 @@ def driver_too_old(case: Case) -> Iterator[Finding]:
         return
     with_cuda = case.build is None or case.build.gpu  # another build asks nothing of the driver
     unserved = unserved_gpus(case, "came with CUDA") if with_cuda and not said else []
-    if unserved and (facts.kind == "machine" or facts.has("smi-no-devices") or cuinit(case, NO_DEVICE)):
+    # a driver older than the toolkit of a card's architecture may serve the card: a sign is needed
+    if unserved and (facts.has("smi-no-devices") or cuinit(case, NO_DEVICE)):
         gpu, answer = unserved[0]
         yield found(
             "driver-too-old",

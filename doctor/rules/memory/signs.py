@@ -102,9 +102,9 @@ def failed_routines(case: Case) -> list[Symptom]:
 
 
 def no_cudnn_at_all(case: Case) -> bool:
-    """Whether a report shows only that TensorFlow has no cuDNN ("DNN library is not found", from
-    StreamExecutor::AsDnn), and neither the line that says why nor a lack of memory. Of 12 such reports 11 had
-    a cuDNN of another version, or none."""
+    """Whether a report shows only that TensorFlow has no cuDNN ("DNN library is not found",
+    stream_executor/stream.h), and neither the line that says why nor a lack of memory. Of 12 such reports 11
+    had a cuDNN of another version, or none."""
     facts = case.facts
     alone = {sign.kind for sign in handle_signs(case)} == {"dnn-not-found"}
     memory = ("growth-set", "handle-memory", "oom-said", "tensor-oom", "cuda-out-of-memory", "other-process")
