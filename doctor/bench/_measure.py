@@ -1,8 +1,8 @@
 # ruff: noqa
 # mypy: ignore-errors
-# Times operations. Appended to doctor/subprocesses/_guard.py. argv: cookie, "tensorflow" or "numpy", JSON of
-# the plan: {"matmul": [sizes], "convolution": [sizes], "repeats": N, "seconds": S, "budget": S, "growth":
-# code}
+# Times operations. This file is appended to doctor/subprocesses/_guard.py. argv: the cookie, "tensorflow" or
+# "numpy", and the plan as JSON: {"matmul": [sizes], "convolution": [sizes], "repeats": N, "seconds": S,
+# "budget": S, "growth": code}
 import traceback
 
 PLAN = json.loads(sys.argv[3])
@@ -12,7 +12,7 @@ BEGIN = CLOCK()
 
 
 def flop(op, size):
-    """The number of floating-point operations: a multiplication and an addition for each product."""
+    """The number of floating-point operations, counting a multiplication and an addition for each product."""
     if op == "matmul":
         return 2 * size**3
     return 2 * BATCH * size * size * CHANNELS * CHANNELS * FILTER * FILTER
@@ -25,8 +25,8 @@ def timed(call):
 
 
 def measure(op, size, device, transfer, call):
-    """Report the first call separately (memory, compilation, autotuning), then warm up with two calls and
-    report the repeats."""
+    """Time the first call (with allocation, compilation and autotuning), two calls to warm up, and the
+    repeats. Report the first call and the repeats, and return the median of the repeats in seconds."""
     first = timed(call)
     for _ in range(2):
         timed(call)
@@ -47,7 +47,7 @@ def measure(op, size, device, transfer, call):
 
 
 def grow(op, device, transfers, prepare):
-    """Measure growing sizes until one takes too long."""
+    """Measure growing sizes until a size takes too long."""
     for size in PLAN[op]:
         if CLOCK() - BEGIN > PLAN["budget"]:
             say(
@@ -76,7 +76,7 @@ def grow(op, device, transfers, prepare):
                 return
         if slowest > PLAN["seconds"] / 3.0:
             if size != PLAN[op][-1]:
-                say("stopped", op=op, size=size, device=device, why="larger ones would take too long")
+                say("stopped", op=op, size=size, device=device, why="larger sizes would take too long")
             return
 
 
@@ -122,7 +122,7 @@ def with_tensorflow():
                 chance.standard_normal((FILTER, FILTER, CHANNELS, CHANNELS), dtype="float32"),
             ]
             function = lambda a, b: tf.nn.conv2d(a, b, 1, "SAME")
-        if transfer:  # from the host's memory and back, as a program does that keeps its data there
+        if transfer:  # to the GPU and back, as in a program that keeps its data in the host's memory
 
             def there_and_back():
                 with tf.device(place):
@@ -135,7 +135,7 @@ def with_tensorflow():
         def stays():
             with tf.device(place):
                 result = function(*there)
-            if synchronise is not None:  # a GPU works on after the call returns
+            if synchronise is not None:  # a GPU continues to work after the call returns
                 synchronise()
             elif device == "GPU":
                 result[(0,) * len(result.shape)].numpy()

@@ -1,4 +1,4 @@
-"""Measurements, their statistics, and the size above which the GPU is faster."""
+"""Measurements, their statistics, and the size from which the GPU is faster."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 from doctor.values import dataclass
 
 NOISY = 0.2
-"""A spread (the middle half of the times over their median) above this makes a measurement noisy."""
+"""A measurement is noisy if its spread (the range of the middle half of the times, divided by the median) is
+above this."""
 SIZES = {
     "matmul": "n: a product of n × n matrices, float32",
     "convolution": "n: 8 images of n × n pixels with 16 channels, 3 × 3 filters",
@@ -18,11 +19,11 @@ SIZES = {
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """One operation of one size on one device. Times in seconds; first: the first call, which includes the
-    preparation.
+    """The times of one operation of one size on one device, in seconds.
 
-    transfer: whether the data are copied from host memory to the GPU and back each time. flop: operations in
-    one call.
+    first: the time of the first call, which includes the preparation. times: the times of later calls.
+    transfer: whether each call copies the data from host memory to the GPU and back. flop: the number of
+    floating-point operations in one call.
     """
 
     op: str
@@ -54,15 +55,15 @@ class Measurement:
 
     @property
     def gflops(self) -> float:
-        """10^9 floating-point operations per second at the median."""
+        """The speed at the median time, in 10^9 floating-point operations per second."""
         return self.flop / self.median / 1e9 if self.median else 0.0
 
 
 def pays_from(measured: Sequence[Measurement], op: str, *, transfer: bool) -> int | None:
-    """The smallest size at which the GPU is faster than the CPU, there and at all larger sizes that both ran.
+    """The smallest size from which the GPU is faster than the CPU at all sizes that both ran; None without
+    one.
 
-    Faster: the upper quartile of its times lies below the lower one of the CPU's. None if there is no such
-    size.
+    Faster means that the upper quartile of the GPU's times is below the lower quartile of the CPU's times.
     """
     cpu = {m.size: m for m in measured if m.op == op and m.device == "CPU"}
     gpu = {m.size: m for m in measured if m.op == op and m.device == "GPU" and m.transfer == transfer}
@@ -76,9 +77,9 @@ def pays_from(measured: Sequence[Measurement], op: str, *, transfer: bool) -> in
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """A whole run. software: the program that computed ("TensorFlow 2.21.0"); gpu: its name, None without
-    one. load: the machine's load at the start and the end (runnable processes per core), None if the system
-    does not report it."""
+    """The result of a whole run. software: the library that computed ("TensorFlow 2.21.0"). gpu: the GPU's
+    name; None without a GPU. load: the machine's load at the start and at the end, in runnable processes per
+    core; None if the system does not report it. stopped: sentences on why measurements ended early."""
 
     software: str
     gpu: str | None
@@ -89,10 +90,10 @@ class Bench:
     stopped: tuple[str, ...]
 
     def notes(self) -> list[str]:
-        """Warnings about how far to trust the numbers."""
+        """Warnings that say how reliable the numbers are."""
         notes = []
         if self.simulated:
-            notes.append("A SIMULATED GPU: its kernels do not compute, so its times mean nothing.")
+            notes.append("THE GPU IS SIMULATED: its kernels do not compute, so its times mean nothing.")
         noisy = [m for m in self.measured if m.spread > NOISY]
         if noisy:
             notes.append(
@@ -103,14 +104,14 @@ class Bench:
         if self.load is not None and max(self.load) > 0.5:
             notes.append(
                 f"The machine was busy: {self.load[0]:.1f} to {self.load[1]:.1f} runnable processes per core"
-                f" ({self.cores} cores), this one included."
+                f" ({self.cores} cores), including the measurement itself."
             )
         if self.gpu is None:
-            notes.append("No GPU was used; these times are the CPU's alone. `tfgpu-doctor check` says why.")
+            notes.append("No GPU was used: all times are those of the CPU. `tfgpu-doctor check` says why.")
         return [*notes, *self.stopped]
 
     def document(self) -> dict[str, Any]:
-        """The JSON form."""
+        """The result as a dictionary for JSON."""
         from doctor import __version__
 
         return {

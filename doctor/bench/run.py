@@ -1,4 +1,4 @@
-"""Starts the child process that measures, and collects its output."""
+"""Starts the child process that measures, and collects its results."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ def bench(
     simulated: bool,
     tell: Callable[[Measurement], None],
 ) -> Bench:
-    """Measure with the TensorFlow of `python`, or with NumPy if `version` is None; at most `limit` seconds.
+    """Measure with the TensorFlow of `python`, or with its NumPy if `version` is None.
 
-    quick: fewer and smaller sizes. tell: called with each measurement. Raises UnableError if nothing can be
-    measured.
+    limit: the time limit in seconds. quick: measure fewer and smaller sizes. tell: called with each
+    measurement. Raises UnableError if nothing can be measured.
     """
     plan = {
         "matmul": MATMUL[:5] if quick else MATMUL,
         "convolution": CONVOLUTION[:4] if quick else CONVOLUTION,
         "repeats": REPEATS,
         "seconds": SECONDS,
-        # the child stops growing in time, so that the limit is for a call that hangs
+        # the child stops increasing the size before the limit, so only a call that hangs reaches the limit
         "budget": limit * 0.8,
         "growth": code.memory_growth(version),
         **(QUICK if quick else {}),
@@ -69,7 +69,7 @@ def bench(
                 elif stage == "absent":
                     raise UnableError(
                         f"{python} has neither TensorFlow nor NumPy to measure with",
-                        "--python names another environment",
+                        "choose another environment with --python",
                     )
                 elif stage == "failed":
                     raise UnableError(

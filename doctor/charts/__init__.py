@@ -1,5 +1,4 @@
-"""Plots of a few lines: as text for a terminal, as SVG, and as PNG if a library that renders SVG is
-installed."""
+"""Draws line plots: as text for a terminal, as SVG, and as PNG if a library that renders SVG is installed."""
 
 from __future__ import annotations
 
@@ -21,7 +20,8 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A plot. logarithmic: both axes; marks: (x, word) for vertical lines."""
+    """A plot. marks: a vertical line at each x, with a word. logarithmic: whether both axes are logarithmic.
+    """
 
     title: str
     x_label: str
@@ -32,22 +32,23 @@ class Chart:
 
 
 def may_write(path: str) -> None:
-    """Check a plot's path before measuring. Raises InputError for a file name that ends in neither .svg nor
-    .png, UnableError if PNG cannot be drawn here or there is no such folder."""
+    """Check that a plot can be written to a path, before anything is measured. Raises InputError for a file
+    name that ends in neither .svg nor .png, and UnableError if this installation cannot draw PNG or the
+    folder does not exist."""
     ending = Path(path).suffix.lower()
     if ending not in (".svg", ".png"):
-        raise InputError(f"{path}: a plot is written as .svg or .png")
+        raise InputError(f"{path}: the name of a plot must end in .svg or .png")
     if ending == ".png" and _drawer() is None:
         raise UnableError(
             "PNG needs the package cairosvg, which is not installed", f"use {Path(path).with_suffix('.svg')}"
         )
     if not Path(path).absolute().parent.is_dir():
-        raise UnableError(f"cannot write `{path}`: there is no such folder")
+        raise UnableError(f"cannot write `{path}`: its folder does not exist")
 
 
 def write(chart: Chart, path: str) -> None:
-    """Write the plot as SVG or PNG, by the name's ending. Raises the errors of `may_write`, and UnableError
-    if it cannot be written."""
+    """Write the plot as SVG or PNG, as the ending of the path says. Raises the errors of `may_write`, and
+    UnableError if the file cannot be written."""
     from doctor.charts.svg import drawn
 
     may_write(path)
@@ -72,8 +73,8 @@ def _drawer() -> Callable[..., bytes] | None:
 
 
 def scaled(values: Sequence[float], logarithmic: bool) -> list[float]:
-    """The values' positions on the axis; on a logarithmic axis their logarithms, where values up to 0 count
-    as the smallest one."""
+    """The positions of the values on an axis: the values themselves, or their logarithms on a logarithmic
+    axis. There, values up to 0 count as the smallest positive value."""
     from math import log10
 
     if not logarithmic:
@@ -83,7 +84,7 @@ def scaled(values: Sequence[float], logarithmic: bool) -> list[float]:
 
 
 def ticks(low: float, high: float, logarithmic: bool) -> list[float]:
-    """Round values for an axis from `low` to `high`; on a logarithmic one low, high and the ticks are
+    """Round values for an axis from `low` to `high`. On a logarithmic axis, low, high and the ticks are
     logarithms."""
     from math import ceil, floor, log10
 

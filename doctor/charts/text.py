@@ -1,4 +1,4 @@
-"""Draws a plot in characters."""
+"""Draws a plot with text characters."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ PLAIN = "*o+x#@"
 
 
 def drawn(chart: Chart, width: int = 78, height: int = 12, *, plain: bool = False) -> str:
-    """The plot in at most `width` columns and `height` rows, not counting the axis; `plain`: ASCII only."""
+    """The plot in at most `width` columns and `height` rows, without the axis. plain: use ASCII only."""
     points = [point for line in chart.lines for point in line.points]
     if not points:
         return f"{chart.title}: nothing was measured"

@@ -1,4 +1,4 @@
-"""Asks NVML and libcuda about the GPUs in a child process, with and without a value of
+"""Queries NVML and libcuda about the GPUs in a child process, with or without a value of
 CUDA_VISIBLE_DEVICES."""
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ HIDING = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """A process that uses a GPU. memory_mib: the memory that it holds, if the driver reports it; user, name:
-    if visible."""
+    """A process that uses a GPU. memory_mib: the GPU memory that it holds in MiB; None if the driver does not
+    report it. name, user: None if they are not visible."""
 
     pid: int
     memory_mib: int | None
@@ -40,9 +40,9 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The GPUs of this machine in nvidia-smi's order.
+    """The GPUs of this machine in nvidia-smi's order, with the memory and the processes of each.
 
-    driver_order: bus addresses in CUDA's order with the current CUDA_DEVICE_ORDER and nothing hidden; None if
+    driver_order: the bus addresses of all GPUs in CUDA's order, with the current CUDA_DEVICE_ORDER; None if
     libcuda did not answer. problem: why NVML did not answer.
     """
 
@@ -55,7 +55,7 @@ class Seen:
 
 
 def look(environment: Mapping[str, str], order: str | None) -> Seen:
-    """Ask NVML, and libcuda for its order. `order`: CUDA_DEVICE_ORDER, None if it is not set."""
+    """Query NVML about the GPUs, and libcuda about their order. `order`: CUDA_DEVICE_ORDER; None if unset."""
     answers = _ask(environment, None, order)
     nvml = answers.get("nvml") or {}
     if not nvml.get("devices"):
@@ -85,8 +85,8 @@ def look(environment: Mapping[str, str], order: str | None) -> Seen:
 def driver_shows(
     environment: Mapping[str, str], value: str | None, order: str | None
 ) -> tuple[str, ...] | None:
-    """The bus addresses of the GPUs that libcuda itself shows to a process with this value; None if it did
-    not answer."""
+    """The bus addresses of the GPUs that libcuda itself shows to a process with this value of
+    CUDA_VISIBLE_DEVICES; None if libcuda did not answer. `order`: CUDA_DEVICE_ORDER."""
     return _order(_ask(environment, value, order).get("cuda"))
 
 
@@ -105,7 +105,8 @@ def _ask(environment: Mapping[str, str], value: str | None, order: str | None) -
 
 
 def _order(answer: Any) -> tuple[str, ...] | None:
-    """The bus addresses in the order of libcuda's answer; () if it has no device."""
+    """The bus addresses in the order of libcuda's answer; () if libcuda finds no device, None without a
+    complete answer."""
     if not isinstance(answer, dict):
         return None
     if answer.get("failed"):

@@ -1,16 +1,17 @@
-"""CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER, interpreted as by the CUDA driver.
+"""Interprets CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER as the CUDA driver does.
 
-CUDA C++ Programming Guide, "CUDA Environment Variables": a comma-separated list of indices or UUIDs (a unique
-beginning is enough); only devices before the first invalid entry are visible, so "0,2,-1,1" shows 0 and 2 and
-"-1,0" none. CUDA_DEVICE_ORDER: FASTEST_FIRST (by default) puts the fastest first and leaves the rest
-unspecified; PCI_BUS_ID follows the bus, as nvidia-smi does. MIG User Guide, "CUDA Device Enumeration": an
-instance is MIG-UUID from driver R470 on, earlier MIG-GPU-UUID/INSTANCE/COMPUTE (which the programming guide
-still shows, so it is always accepted); before R570 a process gets a single instance and then no whole GPU,
-from R570 on all. A divided GPU without instances is not a device. Where these pages are silent, this follows
-PyTorch, torch/cuda/__init__.py, _parse_visible_devices, whose authors measured the driver: an index is the
-number that an entry begins with ("1gpu2" is 1), a repeated entry hides all, and the kind of the first entry
-(number, GPU-, MIG-) is the kind of all. An assumption: naming a divided GPU as a whole means its instances.
-The simulated driver's C (doctor/simulate/sources/visible_devices.c) does the same; a test compares the two.
+CUDA C++ Programming Guide, "CUDA Environment Variables": the value is a comma-separated list of indices or
+UUIDs (a unique beginning is enough). Only devices before the first invalid entry are visible, so "0,2,-1,1"
+shows 0 and 2, and "-1,0" shows none. CUDA_DEVICE_ORDER: FASTEST_FIRST (the default) puts the fastest GPU
+first and leaves the order of the others unspecified; PCI_BUS_ID follows the bus, as nvidia-smi does. MIG User
+Guide, "CUDA Device Enumeration": from driver R470 on, the name of an instance is MIG-UUID; before, it was
+MIG-GPU-UUID/INSTANCE/COMPUTE (which the programming guide still shows, so this module always accepts it).
+Before R570, a process gets a single instance and then no whole GPU; from R570 on, it gets all. A divided GPU
+without instances is not a device. For what these pages do not say, this module follows PyTorch,
+torch/cuda/__init__.py, _parse_visible_devices, whose authors measured the driver: an index is the number with
+which an entry begins ("1gpu2" is 1), a repeated entry hides all GPUs, and all entries must be of the first
+entry's kind (number, GPU-, MIG-). An assumption: an entry for a divided GPU as a whole means its instances.
+The simulated driver (doctor/simulate/sources/visible_devices.c) does the same in C; a test compares the two.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ FIRST_WITH_MIG_UUIDS, FIRST_WITH_SEVERAL_INSTANCES = 470, 570
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A device that can be made visible: a GPU, or an instance of a divided one.
+    """A device that can be made visible: a GPU, or a MIG instance of a divided GPU.
 
-    index: nvidia-smi's number (the GPU's, for an instance). uuid: "GPU-…" or "MIG-…"; None if it is not
-    known. numbers: for an instance, the numbers of its GPU instance and its compute instance. divided:
-    whether MIG mode is on; its instances are in `mig`.
+    index: nvidia-smi's number of the GPU. uuid: "GPU-…" or "MIG-…"; None if it is not known. mig: the
+    instances of a divided GPU. numbers: for an instance, the numbers of its GPU instance and its compute
+    instance. divided: whether MIG mode is on.
     """
 
     index: int
@@ -57,9 +58,10 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Visibility:
-    """The effect of a value. shown: the visible devices in the process's own order; the first is its GPU:0.
+    """The effect of a value of CUDA_VISIBLE_DEVICES. value: None if the variable is not set.
 
-    value: None if the variable is not set. entries: one for each part of the value.
+    shown: the visible devices in the process's own order; the first is its GPU:0. entries: one for each part
+    of the value. why: the reason, if the value has no entries.
     """
 
     value: str | None
@@ -69,9 +71,9 @@ class Visibility:
 
 
 def interpret(value: str | None, devices: Sequence[Device], driver: str | None = None) -> Visibility:
-    """The devices that a process with this value sees, out of `devices` in CUDA's own order (`enumeration`).
-    driver: its version, which decides how instances of divided GPUs appear; None counts as one from R470 to
-    R565."""
+    """The devices that a process with this value sees. devices: all devices in CUDA's own order (see
+    `enumeration`). driver: the driver's version, which determines how MIG instances appear; None counts as a
+    driver from R470 to R565."""
     branch = (
         int(driver.split(".")[0]) if driver and driver.split(".")[0].isdecimal() else FIRST_WITH_MIG_UUIDS
     )
@@ -107,7 +109,7 @@ def interpret(value: str | None, devices: Sequence[Device], driver: str | None =
             shown_so_far = []
             end = f"comes after `{text}`, which is repeated and hides all GPUs"
         else:
-            blank = "; what follows the blank is ignored, because CUDA separates by commas" if ignored else ""
+            blank = "; CUDA ignores what follows the blank, as commas separate entries" if ignored else ""
             entries.append(Entry(text, device, True, why + blank))
             shown_so_far.append(device)
     shown = _expanded(shown_so_far, branch)
@@ -121,8 +123,8 @@ def interpret(value: str | None, devices: Sequence[Device], driver: str | None =
 
 
 def unseparated(value: str) -> list[str]:
-    """The entries of a value that separates them by blanks ("0 1", "0, 1 2"); none if each comma-separated
-    part is one word at most."""
+    """The entries of a value in which blanks separate them ("0 1", "0, 1 2"); [] if each comma-separated part
+    is one word at most."""
     spaced = any(len(part.split()) > 1 for part in value.split(","))
     return value.replace(",", " ").split() if spaced else []
 
@@ -130,11 +132,11 @@ def unseparated(value: str) -> list[str]:
 def enumeration(
     devices: Sequence[Device], order: str | None, fastest: Sequence[str] | None = None
 ) -> list[Device]:
-    """The devices in CUDA's order before any is hidden.
+    """All devices in CUDA's order, including those that a variable hides.
 
-    devices: in nvidia-smi's order, which is that of the bus. order: CUDA_DEVICE_ORDER. fastest: bus addresses
-    in the driver's own order, if it was asked. Otherwise all GPUs keep the order of the bus; if they are of
-    different kinds, `is_certain` is then False.
+    devices: the devices in nvidia-smi's order, which is the order of the bus. order: CUDA_DEVICE_ORDER.
+    fastest: the bus addresses in the driver's own order, if it is known. Otherwise all GPUs keep the order of
+    the bus, and `is_certain` is False if they are of different kinds.
     """
     if order == "PCI_BUS_ID" or not fastest:
         return list(devices)
@@ -144,8 +146,8 @@ def enumeration(
 
 
 def is_certain(devices: Sequence[Device], order: str | None, fastest: Sequence[str] | None = None) -> bool:
-    """Whether the enumeration is certain: it follows the bus, the driver stated it, or all GPUs are of one
-    kind."""
+    """Whether the order of `enumeration` is certain: it follows the bus, the driver stated it, or all GPUs
+    are of one kind."""
     return order == "PCI_BUS_ID" or bool(fastest) or len({device.name for device in devices}) < 2
 
 
@@ -158,7 +160,7 @@ def _kind(text: str) -> str:
 
 
 def _named(text: str, devices: Sequence[Device], branch: int) -> tuple[Device | None, str]:
-    """The device that an entry names (None if none), and the reason."""
+    """The device that an entry names, or None, and the reason."""
     kind = _kind(text)
     if not text:
         return None, "is empty"
@@ -177,18 +179,18 @@ def _named(text: str, devices: Sequence[Device], branch: int) -> tuple[Device | 
     if match is None:
         return None, "is neither a number nor a UUID"
     number = int(match[0])
-    rest = "" if match[0] == text else f" (of `{text}` only {match[0]} counts)"
+    rest = "" if match[0] == text else f" (CUDA reads only the {match[0]} in `{text}`)"
     if number < 0:
         return None, f"is negative{rest}"
     if number >= len(devices):
-        last = f"the last number is {len(devices) - 1}" if devices else "there is none"
+        last = f"the last number is {len(devices) - 1}" if devices else "there is no GPU"
         return None, f"is not the number of a GPU here, {last}{rest}"
     return devices[number], f"CUDA's number {number}{rest}"
 
 
 def _instance(text: str, devices: Sequence[Device], branch: int) -> tuple[Device | None, str]:
-    """A MIG instance by its UUID, whole or as a unique beginning, or by GPU, instance and compute
-    instance."""
+    """The MIG instance that an entry names, or None, and the reason. The entry is the instance's UUID or a
+    unique beginning of it, or consists of the GPU, the GPU instance and the compute instance."""
     instances = [part for device in devices for part in device.mig]
     none = "names no MIG instance here" if instances else "names a MIG instance, but no GPU here is divided"
     if text.upper().startswith("MIG-GPU-"):
@@ -198,20 +200,21 @@ def _instance(text: str, devices: Sequence[Device], branch: int) -> tuple[Device
         found = [part for part in gpus[0].mig if part.numbers == numbers] if len(gpus) == 1 else []
         return (found[0], "a MIG instance") if found else (None, none)
     if branch < FIRST_WITH_MIG_UUIDS:
-        return None, "is not how a driver before R470 names a MIG instance"
+        return None, "is not in the form in which a driver before R470 names a MIG instance"
     fits = [part for part in instances if (part.uuid or "").lower().startswith(text.lower())]
     if len(fits) == 1:
         return fits[0], "a MIG instance"
-    return None, f"is the beginning of {len(fits)} MIG instances" if fits else none
+    return None, f"is the beginning of the UUIDs of {len(fits)} MIG instances" if fits else none
 
 
 def _parts(device: Device) -> tuple[Device, ...]:
-    """The parts of a device that CUDA counts: the instances of a divided GPU, otherwise the device itself."""
+    """What CUDA counts as devices: the instances of a divided GPU, otherwise the device itself."""
     return device.mig if device.mig or device.divided else (device,)
 
 
 def _expanded(devices: Sequence[Device], branch: int) -> tuple[Device, ...]:
-    """The devices that a process gets: before R570 a single MIG instance, and then nothing else."""
+    """The devices that a process gets: the parts of these devices. Before R570, if one of them is a MIG
+    instance, the process gets only the first instance."""
     shown = tuple(part for device in devices for part in _parts(device))
     first = next((device for device in shown if (device.uuid or "").upper().startswith("MIG-")), None)
     return (first,) if first is not None and branch < FIRST_WITH_SEVERAL_INSTANCES else shown

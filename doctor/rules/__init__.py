@@ -1,7 +1,8 @@
-"""Rules: facts and tables in, findings out. Each rule is one function; its docstring is the page of its code.
+"""The rules, which turn facts and tables into findings. Each rule is one function; its docstring is the page
+of its code.
 
 `PLACES` lists every code with the module of its rule, in the order in which a person should act on the
-findings. It is kept by hand, so that reading one code's page imports no other rule. `python
+findings. It is written by hand, so that a reader of one code's page imports no other rule. `python
 scripts/rule_needs.py` writes needs.json: the facts that each rule needs.
 """
 
@@ -16,7 +17,7 @@ from doctor.rules.registry import RULES, Rule, RuleSet
 __all__ = ["ORDER", "PLACES", "Rule", "RuleSet", "all_rules", "rule_of", "rule_set"]
 
 PLACES = {
-    # what stands in the way before TensorFlow starts
+    # faults that show before TensorFlow starts
     "tf-not-installed": "tensorflow.not_installed",
     "tf-gpu-package-removed": "tensorflow.gpu_package_removed",
     "tf-no-wheel": "tensorflow.no_wheel",
@@ -92,7 +93,7 @@ def all_rules() -> tuple[Rule, ...]:
 
 
 class _Rules(Dict[str, Rule]):
-    """Rules by code, each imported at its first use."""
+    """Maps codes to rules; imports each rule at its first use."""
 
     def __missing__(self, code: str) -> Rule:
         rule = self[code] = rule_of(code)
@@ -101,8 +102,8 @@ class _Rules(Dict[str, Rule]):
 
 @lru_cache(maxsize=1)
 def rule_set() -> RuleSet:
-    """Every rule with the facts that it needs, from needs.json: most reports need few rules, and the others
-    are not imported."""
+    """Every rule with the facts that it needs, from needs.json. Most reports need few rules; the others are
+    not imported."""
     import json
 
     from doctor import resources

@@ -1,4 +1,4 @@
-"""What happened to a run that registered a GPU: it died, or its GPU has little work."""
+"""The symptoms of a crashed process, and the steps for a GPU that is registered but has little work."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ DIED = ("segfault", "fatal-check")
 
 
 def busy(case: Case) -> list[Step]:
-    """Steps that show whether a registered GPU works, and steps that give it more work."""
+    """The steps that show whether a registered GPU is busy, and those that give it more work."""
     watch = run("nvidia-smi", "--query-gpu=utilization.gpu,memory.used", "--format=csv", "-l", "1")
     steps = [
         shell(watch, "while the program runs: if the utilisation goes up and down, the GPU waits for input"),
         manual(
-            "Use larger batches, and let tf.data prepare the next one meanwhile (map with"
+            "Use larger batches, and let tf.data prepare the next batch while the GPU computes (map with"
             " num_parallel_calls, prefetch)"
         ),
         shell(
@@ -32,8 +32,8 @@ def busy(case: Case) -> list[Step]:
         steps.insert(
             1,
             manual(
-                "In the Task Manager choose Cuda or Compute for one of the GPU's graphs: the default"
-                " graphs do not count CUDA",
+                "In the Task Manager, choose Cuda or Compute for one of the GPU's graphs: the default"
+                " graphs do not show CUDA's load",
                 platform="windows",
             ),
         )

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 QUIET = frozenset(
     ("cpu-features", "onednn", "mlir-disabled", "xla-not-created", "dlopen-static", "absl-init")
 )
-"""Harmless lines that do not even sound alarming."""
+"""Kinds of harmless lines that do not sound alarming either."""
 
 
-HIDES = " TF_CPP_MIN_LOG_LEVEL=2 hides such lines, but real warnings too."
-"""What hides lines of TensorFlow's C++ log; Python's warnings have another filter."""
+HIDES = " TF_CPP_MIN_LOG_LEVEL=2 hides such lines, but also real warnings."
+"""A sentence on hiding lines of TensorFlow's C++ log. The variable does not affect Python's warnings."""
 
 
 @rule(
@@ -45,10 +45,10 @@ def benign_messages(case: Case) -> Iterator[Finding]:
     registered twice, a missing TensorRT, CPU features, the allocator's hints.
 
     ## How it shows
-    The text holds only such lines, and a GPU is registered or nobody asked for one.
+    The text contains only such lines, and a GPU is registered or nobody asked for one.
 
     ## What to do
-    Nothing. `TF_CPP_MIN_LOG_LEVEL=2` hides most of them, but real warnings too.
+    Nothing. `TF_CPP_MIN_LOG_LEVEL=2` hides most of them, but also real warnings.
     """
     facts = case.facts
     noise = facts.of(Noise)
@@ -74,7 +74,7 @@ def benign_messages(case: Case) -> Iterator[Finding]:
         return
     kinds = list(dict.fromkeys(n.kind for n in noise))
     meanings = {n.kind: n.meaning for n in noise}
-    # a line may hold two such messages; facts of a machine have no lines
+    # one line may contain two such messages; facts of a machine have no line numbers
     lines = len({(n.source.where, n.source.line or n.source.text) for n in noise})
     sounds = "1 line sounds alarming but is" if lines == 1 else f"{lines} lines sound alarming but are"
     text = f"{sounds} harmless: " if noise else ""
@@ -83,8 +83,8 @@ def benign_messages(case: Case) -> Iterator[Finding]:
     )
     if retried:
         text = (
-            "The driver refused an allocation, TensorFlow's allocator asked for less, and the program went"
-            f" on. {text}".rstrip()
+            "The driver refused an allocation, TensorFlow's allocator requested less, and the program"
+            f" continued. {text}".rstrip()
         )
     if plugin:
         text = (
@@ -114,17 +114,17 @@ def benign_messages(case: Case) -> Iterator[Finding]:
 
 
 def _logged(noise: Noise, levels: str = "IWE") -> bool:
-    """Whether a line is of TensorFlow's C++ log, which TF_CPP_MIN_LOG_LEVEL governs, and has one of these
-    levels: I (information), W (warning) or E (error)."""
+    """Whether a line belongs to TensorFlow's C++ log, which TF_CPP_MIN_LOG_LEVEL controls, and has one of
+    these levels: I (information), W (warning) or E (error)."""
     return re.search(rf"(?:^|[\s:])[{levels}] (?:[A-Za-z]:\\|\w+/|\w+\.cc)", noise.source.text) is not None
 
 
 def _cudnn_at_work(case: Case) -> list[CudnnVersion]:
-    """Evidence that a process in a report loaded cuDNN. A header or a package on the disk shows no GPU in
-    use.
+    """The facts that show that a process loaded cuDNN. A header or a package on the disk does not show that
+    a GPU is in use.
 
-    TensorFlow says so when it has made cuDNN's handle on a GPU (stream_executor/cuda/cuda_dnn.cc,
-    CudnnSupport::Init, 2.4 to 2.20).
+    TensorFlow prints `Loaded cuDNN version` when it has created cuDNN's handle on a GPU
+    (stream_executor/cuda/cuda_dnn.cc, CudnnSupport::Init, 2.4 to 2.20).
     """
     facts = case.facts
     return [
@@ -135,10 +135,10 @@ def _cudnn_at_work(case: Case) -> list[CudnnVersion]:
 
 
 def _stops_in_nccl(case: Case) -> bool:
-    """Whether NCCL's own messages (NCCL_DEBUG=INFO) are the last that a report shows of a run.
+    """Whether NCCL's own messages (NCCL_DEBUG=INFO) are the last thing that a report shows of a run.
 
-    GPUs that are still connecting have not worked together yet; `Init COMPLETE` ends that phase (NCCL,
-    src/init.cc).
+    The GPUs are then still connecting and have not yet worked together; `Init COMPLETE` ends that phase
+    (NCCL, src/init.cc).
     """
     lines = [s.source for s in case.facts.symptoms("nccl-used") if "NCCL INFO" in s.source.text]
     last = max((line.line or 0 for line in lines), default=0)
@@ -151,7 +151,7 @@ def _stops_in_nccl(case: Case) -> bool:
 
 
 def _in_simulation(facts: Facts) -> str:
-    """What a simulation does not show, in sentences: there is no GPU, and the simulation's libraries replaced
+    """Sentences on what a simulation does not show: there is no GPU, and the simulation's libraries replace
     the environment's own."""
     words = "This is a simulation without a real GPU. "
     own = next(iter(facts.symptoms("simulated-libraries")), None)
@@ -162,14 +162,14 @@ def _in_simulation(facts: Facts) -> str:
     if missing:
         return (
             words
-            + f"Without the simulation these would not load: {missing}; run a check outside the simulation"
-            f" for the steps. "
+            + f"Without the simulation, these would not load: {missing}. A check outside the simulation"
+            f" lists the steps. "
         )
-    return words + "A check outside the simulation would find a file for each. "
+    return words + "A check outside the simulation would find a file for each of them. "
 
 
 def _own_missing(facts: Facts) -> bool:
-    """Whether a simulation's libraries replaced some that the environment itself lacks."""
+    """Whether a simulation's libraries stand in for some that the environment itself lacks."""
     return any(symptom.get("missing") for symptom in facts.symptoms("simulated-libraries"))
 
 
@@ -183,12 +183,13 @@ def _title_in_simulation(facts: Facts) -> str:
 
 
 def _without_compiler(lack: Symptom) -> str:
-    """A sentence about XLA if the files show no compiler but may be incomplete."""
+    """A sentence about XLA for files that contain no compiler but may be incomplete. lack: what is missing.
+    """
     lacks = lack.get("lacks").replace(" ", ", ")
     return (
-        f" XLA's compiler ({lacks}) is not among the files that were read: if it is not on the machine "
+        f" XLA's compiler ({lacks}) is not among the files that were read. If it is not on the machine "
         f"either,"
-        " jit_compile=True and Keras 3's fit fail; pip's nvidia-cuda-nvcc brings it."
+        " jit_compile=True and Keras 3's fit fail; pip's nvidia-cuda-nvcc contains it."
     )
 
 
@@ -197,10 +198,10 @@ def healthy(case: Case) -> Iterator[Finding]:
     """A GPU is registered and used; nothing alarming.
 
     ## What it means
-    TensorFlow made GPU:0 and opened what it needs.
+    TensorFlow created the device GPU:0 and loaded the libraries that it needs.
 
     ## How it shows
-    `Created device … GPU:0`, `Loaded cuDNN version`, and a program that runs on.
+    `Created device … GPU:0`, `Loaded cuDNN version`, and a program that continues.
 
     ## What to do
     Nothing. `check --deep` runs with memory growth on; `reproduce cudnn-init-oom` shows what happens to a
@@ -236,7 +237,7 @@ def healthy(case: Case) -> Iterator[Finding]:
         # knows
         return
     if not works and cuinit(case) is not None:
-        return  # libraries that opened show no GPU where CUDA did not start
+        return  # loaded libraries do not show that a GPU is in use if CUDA did not start
     taken = case.taken if facts.kind == "report" else []
     if (
         not works
@@ -244,7 +245,7 @@ def healthy(case: Case) -> Iterator[Finding]:
         and facts.kind == "report"
         and facts.has("gpu-not-used", "gpu-list-empty", "cpu-only-listed")
     ):
-        return  # libraries that opened are not all: something else keeps the GPU out
+        return  # loaded libraries are not enough: something else keeps TensorFlow from the GPU
     variable = case.env.get("CUDA_VISIBLE_DEVICES")
     if _stops_in_nccl(case) or (not works and variable is not None and hides(variable.value)):
         return
@@ -252,9 +253,9 @@ def healthy(case: Case) -> Iterator[Finding]:
         return
     if facts.kind == "machine" and not works:
         if facts.has("gpu-list-empty", "deep-hung", "deep-crashed", "deep-failed", "deep-import-failed"):
-            return  # TensorFlow itself was started and saw none
+            return  # TensorFlow itself was started and saw no GPU
         listed = [s for s in facts.symptoms("cuda-devices") if s.get("count") != "0"]
-        # NVIDIA's installer for Windows puts its driver only where one of its GPUs is
+        # NVIDIA's installer for Windows installs the driver only on a machine with an NVIDIA GPU
         unnamed = [
             lib for lib in facts.of(LibraryLoaded) if lib.name == "nvcuda.dll" and case.driver is not None
         ]
@@ -280,8 +281,7 @@ def healthy(case: Case) -> Iterator[Finding]:
             + ", every library that this TensorFlow loads is present and intact, and no other check found"
             " a fault. TensorFlow itself was not started; --deep does that."
             + "".join(
-                " The value of PATH is not known; the installer of CUDA adds the folder of its libraries to"
-                " it."
+                " The value of PATH is not known; CUDA's installer adds the folder of its libraries to PATH."
                 for _ in facts.symptoms("path-assumed")
             )
             + "".join(f" TensorFlow ignores {gpu.name or 'a GPU'}: {why}." for gpu, why in ignored)
@@ -320,7 +320,7 @@ def healthy(case: Case) -> Iterator[Finding]:
         "TensorFlow registered a GPU"
         + (f" ({first.name})" if first and first.name else "")
         + (
-            f"; {' and '.join(dict.fromkeys(s.get('op') for s in done))} gave the right results on it."
+            f"; {' and '.join(dict.fromkeys(s.get('op') for s in done))} returned the right results on it."
             if done
             else "."
         )
@@ -354,17 +354,17 @@ def healthy(case: Case) -> Iterator[Finding]:
         steps += busy(case)
     if works and grew:
         text += (
-            " The check itself turned memory growth on, to leave other processes their memory. A program"
-            " without memory growth takes nearly all memory first; this check does not show whether cuDNN"
-            " then still starts."
+            " The check itself turned memory growth on, so as not to take memory from other processes. A"
+            " program without memory growth first allocates nearly all memory; this check does not show"
+            " whether cuDNN still starts after that."
         )
         (python,) = commands.python_command(case)
         chosen = ("--python", python) if isinstance(python, Path) else ()
         steps.append(
             shell(
                 run("tfgpu-doctor", "reproduce", "cudnn-init-oom", *chosen),
-                "tests whether cuDNN starts: with TensorFlow's default allocation, which occupies the GPU"
-                " for a while, then with each setting that fixes a failure",
+                "tests whether cuDNN starts: first with TensorFlow's default allocation, which occupies the"
+                " GPU for a while, then with each setting that can fix a failure",
             )
         )
     yield found(

@@ -1,6 +1,6 @@
-"""What a rule is, and the list of all of them.
+"""The definition of a rule, and the register of all rules.
 
-A rule is one function, decorated with its code; its docstring is the code's page. It gets a `Case` and
+A rule is one function, decorated with its code; its docstring is the code's page. It accepts a `Case` and
 yields findings. A rule is skipped if the case has none of the facts that it needs; the trace then says so.
 """
 
@@ -25,11 +25,11 @@ Judge: TypeAlias = "Callable[[Case], Iterator[Finding]]"
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The function of one code, and what its findings have in common. code: the stable name. severity: of its
-    findings, unless a finding has another. title: one line.
+    """The function of one code, and what its findings have in common.
 
-    explains: codes whose findings follow from this one's cause, and are folded into it. needs: fact types and
-    symptom kinds; the rule needs at least one of them to judge at all.
+    code: the stable name. severity: the severity of its findings, unless a finding sets its own. title: one
+    line. explains: codes whose findings are consequences of this rule's cause and are folded into its
+    finding. needs: fact types and symptom kinds; the rule runs only if at least one of them is present.
     """
 
     code: str
@@ -41,21 +41,21 @@ class Rule:
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """The names of its needs, sorted."""
+        """The names of the facts that the rule needs, sorted."""
         return tuple(sorted(map(named, self.needs)))
 
     @property
     def page(self) -> str:
         """The code's page, as Markdown: the docstring of its function."""
-        from textwrap import dedent  # inspect, which has a function for it, takes as long as Python to start
+        from textwrap import dedent  # importing inspect, for its cleandoc, takes as long as starting Python
 
         first, _, rest = (self.judge.__doc__ or "").partition("\n")
         return f"{first.strip()}\n{dedent(rest)}".strip()
 
 
 class RuleSet:
-    """Several rules with the facts that each reads. needs: by code, the names of those facts; empty for a
-    rule that always judges. by_code: the rules; only those that are ready are looked up."""
+    """A set of rules with the facts that each needs. needs: the names of those facts by code, empty for a
+    rule that always runs. by_code: the rules by code; a rule is looked up only when it is ready to run."""
 
     def __init__(self, needs: Mapping[str, Sequence[str]], by_code: Mapping[str, Rule]) -> None:
         self.codes = tuple(needs)
@@ -64,22 +64,22 @@ class RuleSet:
 
     @classmethod
     def of(cls, rules: Iterable[Rule]) -> RuleSet:
-        """A set of rules that are already imported."""
+        """Make a set of rules that are already imported."""
         by_code = {rule.code: rule for rule in rules}
         return cls({code: rule.reads for code, rule in by_code.items()}, by_code)
 
     def read(self, code: str, seen: frozenset[type[Fact] | str]) -> list[str]:
-        """The names of the facts that a rule reads and that were seen, sorted."""
+        """The names of the facts that a rule needs and that were seen, sorted."""
         return sorted({named(kind) for kind in seen}.intersection(self._needs[code]))
 
     def ready(self, seen: frozenset[type[Fact] | str]) -> set[str]:
-        """The codes of the rules for which at least one fact that they read was seen."""
+        """The codes of the rules that can run: they need no fact, or at least one that they need was seen."""
         names = {named(kind) for kind in seen}
         return {code for code, needs in self._needs.items() if not needs or not names.isdisjoint(needs)}
 
 
 def named(need: type[Fact] | str) -> str:
-    """The name of a need: a fact type's name, or the kind of a symptom."""
+    """The name of a fact that a rule needs: the name of a fact type, or the kind of a symptom."""
     return need if isinstance(need, str) else need.__name__
 
 
@@ -94,7 +94,8 @@ def rule(
     explains: Iterable[str] = (),
     needs: Iterable[type[Fact] | str] = (),
 ) -> Callable[[Judge], Judge]:
-    """Register a rule under its code. Raises ValueError for a code that is already taken or has no page."""
+    """The decorator that registers a rule under its code. It raises ValueError if the code is already taken
+    or the function has no docstring."""
 
     def register(judge: Judge) -> Judge:
         if code in RULES:
@@ -119,14 +120,14 @@ def found(
     steps: Iterable[Step] = (),
     verify: Line | Callable[[], Line] | None = None,
 ) -> Finding:
-    """A finding of a registered rule, from facts (their sources become its evidence) and table rows.
+    """Make a finding of a registered rule from facts, whose sources become its evidence, and table rows.
 
-    evidence: what shows it, the most telling first. severity: error, warning or info, if it differs from the
-    rule's. confidence: certain (a program's message proves it), likely or possible. tables: the rows that it
-    rests on. steps: the cure. verify: a command that shows that the cure worked, or a function that makes
-    one.
+    evidence: what shows the fault, the most telling first; None entries are left out. severity: error,
+    warning or info, if it differs from the rule's. confidence: certain (a program's message proves it),
+    likely or possible. tables: the table rows that the finding is based on. steps: the cure. verify: a
+    command that shows that the cure worked, or a function that returns one.
 
-    Raises ValueError if no evidence is left without the absent facts.
+    Raises ValueError if every entry of the evidence is None.
     """
     known = RULES[code]
     command = verify() if callable(verify) else verify

@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 
 
 def _examined_next(unexamined: Sequence[Unreadable]) -> list[Step]:
-    """Steps that let the next check examine the parts that this one could not."""
+    """The steps after which the next check can examine what this check could not."""
     places = {fact.source.where for fact in unexamined}
     if HOSTS_DRIVER in places:
         return [
             manual(
-                "Start a container from the image with the GPU (docker run --gpus all, or the host's usual"
-                " way), and run tfgpu-doctor check in it"
+                "Start a container from the image with the GPU (docker run --gpus all, or as is usual on the"
+                " host), and run tfgpu-doctor check in it"
             )
         ]
     if RUNNING_KERNEL in places:
         return [manual("Start the system that these files belong to, and run tfgpu-doctor check there")]
     return [
         manual(
-            "Give this user access to the named parts, or repair what does not answer, and run"
-            " tfgpu-doctor check again"
+            "Give this user access to what could not be examined, or repair it if it does not answer, and"
+            " run tfgpu-doctor check again"
         ),
-        manual("If another Python runs the program, name it: tfgpu-doctor check --python PATH"),
+        manual("If another Python runs the program, check that one: tfgpu-doctor check --python PATH"),
     ]
 
 
@@ -49,7 +49,7 @@ def undetermined(case: Case) -> Iterator[Finding]:
     An empty list of GPUs, `is_gpu_available() False`, a description without a log.
 
     ## What to do
-    Run the commands that the answer lists, and give their output to `tfgpu-doctor explain`."""
+    Run the commands that the answer lists, and pass their output to `tfgpu-doctor explain`."""
     facts = case.facts
     if facts.unexamined:
         of_python = any(fact.what in DECIDING for fact in facts.unexamined)
@@ -100,9 +100,9 @@ def undetermined(case: Case) -> Iterator[Finding]:
             "The process crashed, and no line connects the crash with the GPU."
             if died
             else (
-                "No line names a fault. A GPU whose use is low, but not always zero, works and waits: for"
-                " input, for a busy CPU, or because the model or batch is small. If nvidia-smi does not"
-                " list the program, TensorFlow runs on the CPU."
+                "No line names a fault. A GPU whose utilisation is low, but not always zero, works but"
+                " waits: for input, for a busy CPU, or because the model or batch is small. If nvidia-smi"
+                " does not list the program, TensorFlow runs on the CPU."
                 if slow
                 else (
                     "No line says why the GPU is not used; the output fits several causes."

@@ -408,10 +408,10 @@ EFFECTS: tuple[tuple[str, Effect], ...] = (
         lambda m: ([p.chmod(0o666) for p in (m.root / "dev").glob("nvidia*")], answer_again(m))[-1],
     ),
     (r"sudo snap connect \w+:opengl", lambda m: (user_driver(m, m.version), None)[-1]),
-    (r"sudo akmods --force|Use the GPU inside the virtual machine, or give it back", start_again),
+    (r"sudo akmods --force|Use the GPU inside the virtual machine, or return it to the host", start_again),
     (r"Run on a machine or node that has an NVIDIA GPU", lambda m: (m.gpu().driver(), None)[-1]),
     (
-        r"In a virtual machine: set the CPU type to host",
+        r"In a virtual machine, set the CPU type to host",
         lambda m: (m.write("/proc/cpuinfo", f"flags\t\t: {MODERN}\n"), None)[-1],
     ),
 )
@@ -451,7 +451,7 @@ NAMED: tuple[tuple[str, Callable[..., object]], ...] = (
         r"Put the same line at the end of (\S+)",
         lambda m, path: m.write(path, f'export LD_LIBRARY_PATH="{m.record["env"]["LD_LIBRARY_PATH"]}"\n'),
     ),
-    (r"In the container install the libraries of driver ([\d.]+),", user_driver),
+    (r"In the container, install the libraries of driver ([\d.]+),", user_driver),
     (r"module load (.+)", lambda m, names: load(m, names.split())),
     (
         r"In (\S+), add this line above the one that starts the program: (.+)",

@@ -136,12 +136,12 @@ ABSENT = Symptom(Source("case", 5, "No module named 'tensorflow'"), "tensorflow-
 
 def test_tensorflow_in_a_package_list_means_that_another_python_ran() -> None:
     (finding,) = judged("tf-not-installed", ABSENT, Package(HERE, "tensorflow", "2.15.0"))
-    assert "different Python or environment" in finding.explanation
+    assert "another Python or environment" in finding.explanation
 
 
 def test_other_packages_in_a_list_do_not_mean_that_another_python_ran() -> None:
     (finding,) = judged("tf-not-installed", ABSENT, Package(HERE, "numpy", "1.26.4"))
-    assert "different Python or environment" not in finding.explanation
+    assert "another Python or environment" not in finding.explanation
 
 
 # --- wsl-driver
@@ -447,8 +447,8 @@ def test_a_release_that_misses_exactly_the_libraries_that_fail_is_the_cause() ->
         Symptom(HERE, "and-cuda-installed"),
         Symptom(HERE, "gpu-skipped"),
     )
-    assert any("pip's folders" in f.explanation for f in judged("library-path", *around, *failed))
-    assert not any("pip's folders" in f.explanation for f in judged("library-path", *around, failed[0]))
+    assert any("which pip installs" in f.explanation for f in judged("library-path", *around, *failed))
+    assert not any("which pip installs" in f.explanation for f in judged("library-path", *around, failed[0]))
 
 
 def test_what_works_in_a_terminal_names_the_version_that_was_spoken_of() -> None:

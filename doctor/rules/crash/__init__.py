@@ -1,1 +1,1 @@
-"""Rules about programs that fail on a working GPU: kernels, collectives, defects of one release."""
+"""Rules about failures on a working GPU: crashing kernels, collective operations, defects of one release."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from doctor.case import Case
 
 TOOLS = ("ptxas-missing", "ptxas-failed", "libdevice-missing", "jit-failed")
-"""Symptoms of a compiler without its tools, which is another finding."""
+"""Symptoms of an XLA compiler that fails or lacks its tools; another finding covers them."""
 
 
 _LIBRARIES = {
@@ -28,7 +28,7 @@ _LIBRARIES = {
     "CUSPARSE": "cuSPARSE",
     "CUFFT": "cuFFT",
 }
-"""The libraries by the first word of their statuses."""
+"""The names of CUDA's libraries, by the first word of their status codes."""
 
 
 def _compiler_crash(case: Case, signs: list[Symptom]) -> Finding:
@@ -48,8 +48,8 @@ def _compiler_crash(case: Case, signs: list[Symptom]) -> Finding:
                 "Try the newest patch release of this TensorFlow minor version, or the next minor version"
             ),
             manual(
-                "With mixed precision, try the model in float32: many of these checks concern operands of "
-                "different types"
+                "If the model uses mixed precision, try it in float32: many of these checks concern operands "
+                "of different types"
             ),
         ],
         verify=commands.convolution(case),
@@ -59,9 +59,9 @@ def _compiler_crash(case: Case, signs: list[Symptom]) -> Finding:
 def _no_candidate(case: Case, signs: list[Symptom]) -> Finding:
     return found(
         "ptx-jit-or-kernel-crash",
-        "XLA compiled several programs for one operation and ran each to measure it; all of them failed. "
-        "Each run allocates the operation's whole input and output, so too little free memory is one "
-        "possible reason. The others are cuDNN and this release's XLA.",
+        "XLA compiled several programs for one operation and ran each of them to find the fastest; all of "
+        "them failed. Each run allocates the operation's whole input and output, so too little free memory "
+        "is one possible reason. The other possible reasons are cuDNN and this release's XLA.",
         signs[:3],
         title="All programs that XLA compiled for one operation fail",
         confidence="possible",
@@ -104,21 +104,21 @@ def kernel_crash(case: Case) -> Iterator[Finding]:
     """The GPU program itself crashes at run time.
 
     ## What it means
-    A kernel accessed memory outside its own, a watchdog ended it, or XLA's compiler aborted while it compiled
-    one. If the versions match and memory is free, the cause is a defect in an op, this release, the driver or
-    the card (heat, overclocking, memory).
+    A kernel accessed memory that is not its own, a watchdog ended a kernel, or XLA's compiler aborted while
+    it compiled one. If the versions match and memory is free, the cause is a defect in an op, in this
+    release, in the driver or in the card (heat, overclocking, memory).
 
     ## How it shows
     CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_LAUNCH_FAILED, `unspecified launch failure`,
     CUDNN_STATUS_EXECUTION_FAILED; a line of level F from a file of XLA's GPU compiler.
 
     ## What to do
-    Find the op with CUDA_LAUNCH_BLOCKING=1; try another patch release and the current driver; check indices
-    that reach the GPU (embedding lookups, gather); test the card alone (`dmesg` for Xid).
+    Find the op with CUDA_LAUNCH_BLOCKING=1; try another patch release and the current driver; check the
+    indices that the GPU uses (embedding lookups, gather); test the card by itself (look for Xid in `dmesg`).
     """
     facts = case.facts
     signs = facts.symptoms("illegal-address", "launch-failed", "cudnn-launch-failed")
-    if facts.kind == "report":  # on a machine the line belongs to a program that has ended
+    if facts.kind == "report":  # on a machine, an Xid in the log belongs to a program that has ended
         signs = [*signs, *of_programs(facts.symptoms("xid"))]
     compiler = facts.symptoms("xla-compile-crash")
     own = [  # from the deep check: TensorFlow was imported, and what it ran on the GPU failed
@@ -143,7 +143,7 @@ def kernel_crash(case: Case) -> Iterator[Finding]:
                 ),
                 manual(
                     "Restart the machine and run the check again; if the failure returns, test the card"
-                    " alone (dmesg for Xid)"
+                    " by itself (look for Xid in dmesg)"
                 ),
             ],
             verify=run("tfgpu-doctor", "check", "--deep"),
@@ -199,14 +199,14 @@ def _library(routine: Symptom) -> str:
 
 
 def _routine(case: Case, routines: list[Symptom]) -> Finding:
-    """The finding for a routine of one of CUDA's libraries that had its handle and failed on the GPU."""
+    """The finding for a routine that failed on the GPU although its CUDA library had created its handle."""
     version = version_of(case)
     known = [
         row for c in case.capabilities if (row := case.tables.architecture(c)) is not None and row.first_cuda
     ]
     needs = (
         "; ".join(f"{row.name} needs CUDA {row.first_cuda}" for row in known)
-        or "tfgpu-doctor tables gpu NAME says which CUDA that is"
+        or "tfgpu-doctor tables gpu NAME prints the CUDA version that a GPU needs"
     )
     return found(
         "ptx-jit-or-kernel-crash",
@@ -217,14 +217,14 @@ def _routine(case: Case, routines: list[Symptom]) -> Finding:
         tables=known,
         steps=[
             manual(
-                f"Compare the GPU with the CUDA that this TensorFlow was built for: a library older than"
-                f" the GPU fails in exactly this way ({needs})"
+                f"Check that the CUDA for which this TensorFlow was built supports the GPU: a library older"
+                f" than the GPU fails in exactly this way ({needs})"
             ),
             *commands.growth_variable(
                 case,
                 version,
-                "tests whether a lack of memory is the reason after all: TensorFlow then leaves some to"
-                " the library",
+                "tests whether a lack of memory is the reason after all: TensorFlow then leaves some memory"
+                " to the library",
             ),
             shell(
                 Export("CUDA_LAUNCH_BLOCKING", "1"), "makes the op that failed first appear in the traceback"

@@ -34,7 +34,7 @@ def nccl_failure(case: Case) -> Iterator[Finding]:
     hang at the first all-reduce.
 
     ## What to do
-    `NCCL_DEBUG=INFO` names the call that fails. Windows: HierarchicalCopyAllReduce. Test with
+    `NCCL_DEBUG=INFO` shows the call that fails. On Windows, use HierarchicalCopyAllReduce. Test with
     NCCL_P2P_DISABLE=1 and NCCL_IB_DISABLE=1 to see which path is at fault; turn ACS/IOMMU off in the BIOS for
     direct transfers.
     """
@@ -48,20 +48,20 @@ def nccl_failure(case: Case) -> Iterator[Finding]:
     without = code.multi_gpu(version_of(case), nccl=False)
     simulated = [
         s for s in facts.symptoms("simulated-gpu") if "nccl" not in s.get("faults")
-    ]  # requested, so that it can be explained
+    ]  # a user may simulate an NCCL fault on purpose, to see its explanation
     if simulated and errors:
         yield found(
             "nccl-failure",
             "This is a limit of the simulation, not a fault of the machine: the NCCL inside this"
-            " TensorFlow needs NVIDIA's own driver, and a simulated GPU has none. It says nothing about"
-            " NCCL on real GPUs.",
+            " TensorFlow needs NVIDIA's own driver, and a simulated GPU has none. The failure says nothing"
+            " about NCCL on real GPUs.",
             [*errors[:3], *simulated[:1]],
             title="NCCL does not work on simulated GPUs with this TensorFlow",
             steps=[
                 python(without, "works in the simulation, without NCCL"),
                 manual(
-                    "Or rehearse it with TensorFlow 2.21, whose NCCL is a library that the simulation can"
-                    " replace"
+                    "Or try the program with TensorFlow 2.21, whose NCCL is a library that the simulation"
+                    " can replace"
                 ),
             ],
         )
@@ -81,8 +81,8 @@ def nccl_failure(case: Case) -> Iterator[Finding]:
         steps.append(
             shell(
                 Export("NCCL_P2P_DISABLE", "1"),
-                "goes through the host's memory: if it works then, IOMMU or ACS breaks transfers between the"
-                " cards",
+                "sends the data through the host's memory: if that works, IOMMU or ACS breaks transfers"
+                " between the cards",
                 platform="linux",
             )
         )
@@ -93,8 +93,8 @@ def nccl_failure(case: Case) -> Iterator[Finding]:
             )
             steps.append(
                 manual(
-                    "On several hosts: name the interface that joins them in NCCL_SOCKET_IFNAME (and for"
-                    " mpirun in -mca btl_tcp_if_include)"
+                    "On several hosts: set NCCL_SOCKET_IFNAME to the interface that connects them (for"
+                    " mpirun, also -mca btl_tcp_if_include)"
                 )
             )
             steps.append(
@@ -126,8 +126,8 @@ def nccl_failure(case: Case) -> Iterator[Finding]:
 
 
 def _all_reduce(case: Case, *, horovod: bool) -> Command:
-    """A command that makes the GPUs add up a number through an all-reduce; with a TensorFlow before 2.2,
-    which has no Strategy.run, a command that lists the GPUs."""
+    """A command that makes the GPUs sum a number through an all-reduce. For a TensorFlow before 2.2, which
+    has no Strategy.run, a command that lists the GPUs."""
     if case.tensorflow is not None and dotted(case.tensorflow.version) < (2, 2):
         return commands.list_gpus(case)
     if horovod:

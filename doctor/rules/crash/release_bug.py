@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 
 @rule(
     "known-release-bug",
-    "A defect in this exact release; the versions match",
+    "This exact release has a defect; the versions match",
     needs=("known-defect",),
 )
 def known_release_bug(case: Case) -> Iterator[Finding]:
-    """A defect in this exact TensorFlow, CUDA or cuDNN release, although the versions match.
+    """This exact TensorFlow, CUDA or cuDNN release has a defect, although the versions match.
 
     ## What it means
     The release is at fault, not the machine. The next or the previous release works.
 
     ## How it shows
-    Messages that only one release prints (see the table of traps: `tfgpu-doctor tables tensorflow VERSION`).
+    Messages that only one release prints (`tfgpu-doctor tables tensorflow VERSION` lists the known defects).
 
     ## What to do
-    Install the neighbouring release, or the newer cuDNN that the prescription names.
+    Install the next or the previous release, or the newer cuDNN that the steps name.
     """
     signs = case.facts.symptoms("known-defect")
     first = signs[0]

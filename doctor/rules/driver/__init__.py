@@ -1,2 +1,2 @@
-"""Rules about NVIDIA's driver: absent, not running, in two versions, too old, or hidden by another
-libcuda."""
+"""Rules about NVIDIA's driver: missing, not running, installed in two versions, too old or too new for the
+GPU, or replaced by another libcuda."""

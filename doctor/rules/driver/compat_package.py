@@ -47,16 +47,16 @@ def cuda_compat_package(case: Case) -> Iterator[Finding]:
     """A forward-compatibility libcuda does not fit the GPU or the host's driver.
 
     ## What it means
-    `cuda-compat` packages, and some container images, carry a libcuda of their own. It works only for
+    `cuda-compat` packages, and some container images, contain their own libcuda. It works only for
     data-centre GPUs on certain older driver branches. With a newer driver, or on a GeForce card, it fails.
 
     ## How it shows
     CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE (804) or CUDA_ERROR_SYSTEM_DRIVER_MISMATCH (803) with a `compat`
-    folder on LD_LIBRARY_PATH; in a container a DSO version *older* than the host's kernel module.
+    folder on LD_LIBRARY_PATH; in a container, a DSO version *older* than the host's kernel module.
 
     ## What to do
-    Take the compat folder off LD_LIBRARY_PATH (or remove the package), so that the host's libcuda is used; or
-    upgrade the driver.
+    Remove the compat folder from LD_LIBRARY_PATH (or remove the package), so that the host's libcuda is used;
+    or upgrade the driver.
     """
     facts = case.facts
     mismatch = facts.first(DriverMismatch)
@@ -72,7 +72,8 @@ def cuda_compat_package(case: Case) -> Iterator[Finding]:
     older = bool(
         mismatch and mismatch.kernel and mismatch.user and dotted(mismatch.user) < dotted(mismatch.kernel)
     )
-    # the image's own libcuda is of the driver that came with its CUDA; a host's is not, except by chance
+    # an image's own libcuda has the version of the driver that came with the image's CUDA; a host's libcuda
+    # has that version only by chance
     shipped = mismatch.user.strip(".") if mismatch and mismatch.user else ""
     with_cuda = case.tables.driver_cuda(shipped) if shipped else None
     image = bool(with_cuda and case.cuda and dotted(case.cuda.version)[:2] == dotted(with_cuda)[:2])
@@ -81,8 +82,8 @@ def cuda_compat_package(case: Case) -> Iterator[Finding]:
     geforce = case.container and any("geforce" in (g.name or "").lower() for g in case.gpus)
     geforce = geforce and facts.has("compat-not-supported")
     inside = case.container or facts.has("nvidia-docker-path", "mentions-container")
-    # a host refuses its own libcuda only between an upgrade and the restart; an image has its own copy
-    # as a rule
+    # a host refuses its own libcuda only between an upgrade and the restart; in a container, the refused
+    # libcuda is usually the image's own copy
     brought = inside and facts.kind == "report" and facts.has("compat-not-supported") and not mismatch
     unfit = _unfit(case) if path and facts.kind == "machine" else ""
     if registered(case) or not (
@@ -98,7 +99,7 @@ def cuda_compat_package(case: Case) -> Iterator[Finding]:
         "cuda-compat-package",
         "The libcuda that this process loads does not belong to the running driver"
         + (
-            f" (its version is {mismatch.user}, that of the kernel module {mismatch.kernel})"
+            f" (it has version {mismatch.user}, the kernel module has version {mismatch.kernel})"
             if mismatch and mismatch.user and mismatch.kernel
             else ""
         )
@@ -113,15 +114,18 @@ def cuda_compat_package(case: Case) -> Iterator[Finding]:
 
 
 def _off_the_path(case: Case) -> list[Step]:
-    """Steps that take the compat folder off the loader's path: out of the variable or out of ldconfig's
-    files."""
+    """The steps that remove the compat folder from the loader's search path: from the variable, or from the
+    configuration files of ldconfig."""
     opened = next(iter(case.facts.symptoms("cuda-compat-on-path")), None)
     manager = "dnf" if commands.linux_family(case) == "dnf" else "apt"
-    why = "takes the compat folder off the loader's path; take it out of the file that sets the variable, too"
+    why = (
+        "removes the compat folder from the loader's search path; also remove it in the file that sets the"
+        " variable"
+    )
     variable = commands.off_the_path(case, "compat", why, whole=False)
     package = shell(
         run("sudo", manager, "remove", "cuda-compat-*"),
-        "removes the packages (in an image: leave them out of the Dockerfile)",
+        "removes the packages (for an image, leave them out of the Dockerfile)",
         platform="linux",
         root=True,
     )
@@ -129,7 +133,7 @@ def _off_the_path(case: Case) -> list[Step]:
         return [*variable, package]
     listed = shell(
         run("grep", "-rn", "compat", "/etc/ld.so.conf", "/etc/ld.so.conf.d"),
-        "shows the file and the line that name the folder; delete that line, unless a package owns the file",
+        "shows the file and the line that list the folder; delete that line, unless a package owns the file",
         platform="linux",
     )
     return [
@@ -142,23 +146,26 @@ def _off_the_path(case: Case) -> list[Step]:
 def _unfit(case: Case) -> str:
     """Why the compat folder's libcuda cannot work, judged by its version and the GPUs; "" if it may work.
 
-    Source: CUDA Compatibility guide, "Forward Compatibility": it must be newer than the kernel's driver, and
-    works only on data-centre GPUs.
+    Source: CUDA Compatibility guide, "Forward Compatibility": this libcuda must be newer than the kernel
+    module, and works only on data-centre GPUs.
     """
     facts = case.facts
     if any(s.get("count") != "0" for s in facts.symptoms("cuda-devices")):
-        return ""  # it answered
+        return ""  # this libcuda found a GPU, so it works
     opened = next(iter(facts.symptoms("cuda-compat-on-path")), None)
     kernel = next((d for d in facts.of(DriverVersion) if d.part == "kernel" and d.rank == 0), None)
     version = opened.get("version") if opened else ""
     if not version or kernel is None or version == kernel.version:
         return ""
     if dotted(version) < dotted(kernel.version):
-        return f"The libcuda is {version}, older than the kernel module {kernel.version}, which refuses it."
+        return (
+            f"The libcuda has version {version}. The kernel module ({kernel.version}) is newer and refuses"
+            " it."
+        )
     consumer = [gpu for gpu in facts.of(Gpu) if CONSUMER.search(gpu.name or "")]
     if consumer and all(CONSUMER.search(gpu.name or "") for gpu in facts.of(Gpu) if gpu.name):
         return (
-            f"The libcuda is {version}, newer than the kernel module {kernel.version}: NVIDIA allows that"
-            f" only on data-centre GPUs, and {consumer[0].name} is not one."
+            f"The libcuda has version {version}, newer than the kernel module ({kernel.version}). NVIDIA"
+            f" allows that only on data-centre GPUs, and {consumer[0].name} is not one."
         )
     return ""

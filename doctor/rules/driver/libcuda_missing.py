@@ -27,23 +27,24 @@ def driver_libcuda_missing(case: Case) -> Iterator[Finding]:
     """The kernel module runs, but the process finds no `libcuda.so.1`.
 
     ## What it means
-    The driver's compute library is not installed (distributions pack it apart from the kernel module), not on
-    the loader's path, or not mounted into the container (`NVIDIA_DRIVER_CAPABILITIES` without `compute`).
+    The driver's compute library is not installed (distributions package it separately from the kernel
+    module), not on the loader's search path, or not mounted into the container (`NVIDIA_DRIVER_CAPABILITIES`
+    without `compute`).
 
     ## How it shows
-    `nvidia-smi` or /proc/driver/nvidia/version answer, and `libcuda.so.1: cannot open shared object file`
-    appears.
+    `nvidia-smi` works or /proc/driver/nvidia/version exists, and `libcuda.so.1: cannot open shared object
+    file` appears.
 
     ## What to do
-    Install the package that contains libcuda of the same version (Debian: libcuda1, Ubuntu:
-    libnvidia-compute-NNN), run `ldconfig`; in a container ask for the `compute` capability.
+    Install the package that contains libcuda in the same version (Debian: libcuda1, Ubuntu:
+    libnvidia-compute-NNN), and run `ldconfig`; in a container, request the `compute` capability.
     """
     facts = case.facts
     unknown = next(iter(facts.symptoms("smi-cuda-unknown")), None)
-    # the stub that answers in libcuda's absence prints 303 (stream_executor/cuda/cuda_stub.cc)
+    # TensorFlow's stub, which answers if libcuda is missing, returns 303 (stream_executor/cuda/cuda_stub.cc)
     stub = cuinit(case, "UNKNOWN_ERROR_303", "CUDA_ERROR_SHARED_OBJECT_INIT_FAILED")
     if case.container or facts.has("smi-not-found"):
-        stub = None  # it runs in another place than the driver that answers
+        stub = None  # the stub may have run on another system than the driver that answers
     lib = no_libcuda(case) or facts.absent("libcuda") or unknown or stub
     if not _libcuda_answered(case):
         lib = lib or next(iter(facts.symptoms("libcuda-not-found")), None)
@@ -75,7 +76,7 @@ def driver_libcuda_missing(case: Case) -> Iterator[Finding]:
         steps.append(
             shell(
                 run("sudo", "apt", "install", f"libnvidia-compute-{branch}"),
-                "Ubuntu; on Debian the package is libcuda1",
+                "on Ubuntu; on Debian the package is libcuda1",
                 platform="linux",
                 root=True,
             )
@@ -84,7 +85,7 @@ def driver_libcuda_missing(case: Case) -> Iterator[Finding]:
         steps.append(
             manual(
                 "Install libnvidia-compute-NNN, where NNN is the first part of the driver's version that"
-                " nvidia-smi shows (on Debian: libcuda1)",
+                " nvidia-smi shows (on Debian, install libcuda1)",
                 platform="linux",
             )
         )
@@ -98,7 +99,7 @@ def driver_libcuda_missing(case: Case) -> Iterator[Finding]:
             )
         )
     if not nix and not (case.container and facts.kind == "machine"):
-        steps.append(shell(run("sudo", "ldconfig"), "tells the loader about it", platform="linux", root=True))
+        steps.append(shell(run("sudo", "ldconfig"), "makes the loader find it", platform="linux", root=True))
     yield found(
         "driver-libcuda-missing",
         (
@@ -106,24 +107,24 @@ def driver_libcuda_missing(case: Case) -> Iterator[Finding]:
             " NVIDIA_DRIVER_CAPABILITIES decide which are mounted."
             if lib is None
             else (
-                f"Programs that {maker} builds do not search the system's folders for libcuda.so.1, which"
-                " belongs to the driver: "
+                f"Programs that {maker} builds do not search the system's folders for the driver's library"
+                " libcuda.so.1: "
                 + (
-                    "NixOS keeps it in /run/opengl-driver/lib, other systems in their own folders."
+                    "NixOS keeps it in /run/opengl-driver/lib, other systems keep it in other folders."
                     if maker == "Nix"
-                    else "Guix System keeps it in /run/current-system/profile/lib, other systems in their own"
-                    " folders."
+                    else "Guix System keeps it in /run/current-system/profile/lib, other systems keep it in"
+                    " other folders."
                 )
                 if nix
                 else (
-                    "The NVIDIA kernel driver runs here, but this process cannot open libcuda.so.1, which"
-                    " belongs to it."
+                    "The NVIDIA kernel module runs here, but this process cannot open the driver's library"
+                    " libcuda.so.1."
                 )
             )
         ),
         [lib, kernel, module, *answers, excluded, *nix],
-        # the nvidia-smi of a container shows no CUDA wherever the image's libraries are not mounted, whatever
-        # is wrong
+        # in a container, nvidia-smi shows no CUDA version if the driver's libraries are not mounted, whatever
+        # the fault
         confidence=(
             "likely"
             if lib is None or lib is stub or not (kernel or module or excluded)
@@ -140,12 +141,12 @@ def driver_libcuda_missing(case: Case) -> Iterator[Finding]:
 
 
 def _nix(case: Case) -> list[Step]:
-    """Steps by which a program that Nix built finds the driver's libraries, on NixOS and on other systems."""
+    """The steps after which a program that Nix built finds the driver's libraries, on NixOS and elsewhere."""
     own = case.os is None or "nixos" in case.os.name.lower()
     steps = [
         shell(
             Literal("export LD_LIBRARY_PATH=/run/opengl-driver/lib:$LD_LIBRARY_PATH"),
-            "NixOS: in the shell, or in the shell.nix, from which the program starts",
+            "NixOS: in the shell from which the program starts, or in its shell.nix",
             platform="linux",
         ),
         manual(
@@ -164,8 +165,8 @@ def _nix(case: Case) -> list[Step]:
 
 
 def _guix(case: Case) -> list[Step]:
-    """Steps by which a program that Guix built finds the driver's libraries. Guix's loader reads
-    LD_LIBRARY_PATH, but a folder with the system's own C library on it would break Guix's programs."""
+    """The steps after which a program that Guix built finds the driver's libraries. Guix's loader reads
+    LD_LIBRARY_PATH, but Guix's programs would break if it listed a folder with the system's C library."""
     if case.os is not None and "guix" in case.os.name.lower():
         return [
             shell(
@@ -196,11 +197,11 @@ def _guix(case: Case) -> list[Step]:
 
 def _libcuda_answered(case: Case) -> bool:
     """Whether cuInit's error has a name. Only a real libcuda names its error; the stub that TensorFlow calls
-    in its absence does not.
+    if libcuda is missing does not.
 
     The stub's error is CUDA_ERROR_SHARED_OBJECT_INIT_FAILED, 303 (stream_executor/cuda/cuda_stub.cc), and is
-    printed as `UNKNOWN ERROR (303)` if cuGetErrorName is missing as well. The diagnosis that follows looks
-    for a file named libcuda.so among the loaded ones and may miss it.
+    printed as `UNKNOWN ERROR (303)` if cuGetErrorName is missing as well. TensorFlow's own diagnosis, which
+    follows, looks for a file named libcuda.so among the loaded files and may miss it.
     """
     failed = cuinit(case)
     return (

@@ -1,4 +1,4 @@
-"""driver-library-mismatch: kernel module and libraries have different versions."""
+"""driver-library-mismatch: the driver's kernel module and its libraries have different versions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @rule(
     "driver-library-mismatch",
-    "Kernel module and libraries of the NVIDIA driver differ in version",
+    "The NVIDIA driver's kernel module and libraries have different versions",
     explains=(
         "driver-not-loaded",
         "gpu-bad-state",
@@ -77,8 +77,8 @@ def driver_library_mismatch(case: Case) -> Iterator[Finding]:
         why = "The host's kernel module and the container's own driver libraries are of different releases."
         steps = [
             manual(
-                f"In the container install the libraries of driver {a}, the host's release, without the"
-                " kernel module: NVIDIA's .run installer of that release with --no-kernel-module, or the"
+                f"In the container, install the libraries of driver {a}, the host's release, without the"
+                " kernel module: use NVIDIA's .run installer of that release with --no-kernel-module, or the"
                 " distribution's packages of that release",
                 platform="linux",
             )
@@ -88,10 +88,10 @@ def driver_library_mismatch(case: Case) -> Iterator[Finding]:
         why = f"Another driver's library, {opened}, is found before {behind.path}."
     elif facts.kind == "machine" and right:
         why = (
-            f"{opened} is a link to another driver's library; the one that fits the kernel module is"
+            f"{opened} is a link to another driver's library; the library that fits the kernel module is"
             f" {right[0].path}."
         )
-        anew = "rebuilds the links, each to the newest library"
+        anew = "rebuilds the links, each of them to the newest library"
         steps = [shell(run("sudo", "ldconfig"), anew, platform="linux", root=True)]
     yield found(
         "driver-library-mismatch",

@@ -35,8 +35,8 @@ def driver_missing(case: Case) -> Iterator[Finding]:
     """No NVIDIA driver is installed, although the machine has a GPU or should have one.
 
     ## What it means
-    `libcuda.so.1` (`nvcuda.dll` on Windows) comes with the driver, never with CUDA, pip or conda. Without it
-    no CUDA program finds a GPU.
+    `libcuda.so.1` (`nvcuda.dll` on Windows) comes with the driver, never with CUDA, pip or conda. Without
+    this library, no CUDA program finds a GPU.
 
     ## How it shows
     `Could not load dynamic library 'libcuda.so.1'`, `failed call to cuInit: UNKNOWN ERROR (303)`,
@@ -50,7 +50,7 @@ def driver_missing(case: Case) -> Iterator[Finding]:
     lib = no_libcuda(case)
     smi = facts.symptoms("smi-not-found")
     absent = facts.absent("nvidia driver") or facts.absent("libcuda")
-    # the stub alone hides a driver as often as it stands in for one
+    # the stub library alone proves nothing: it may hide an installed driver or stand in for a missing one
     hides = facts.kind == "report" and not (lib or smi or facts.has(*NO_ANSWER))
     error = cuinit(case, "UNKNOWN_ERROR_303", *(() if hides else ("CUDA_ERROR_STUB_LIBRARY",)))
     if (
@@ -86,14 +86,14 @@ def driver_missing(case: Case) -> Iterator[Finding]:
         steps.append(
             shell(
                 Export("CONDA_OVERRIDE_CUDA", cuda),
-                "makes conda choose the GPU build although it sees no driver, which is useful when an image "
-                "is built; then run the same installation again",
+                "makes conda choose the GPU build although it sees no driver, as when an image is built; "
+                "then run the same installation again",
             )
         )
     wanted = case.gpus or facts.has("gpu-not-used", "gpu-list-empty", "gpu-not-found")
     alone = not (lib or error or absent or wanted)
-    # a report may be of a machine without a GPU, where the same messages are harmless
-    # and another framework's "no driver" is also seen where its loader does not find an installed one
+    # a report may come from a machine without a GPU, where the same messages are harmless; and another
+    # framework also says "no driver" if its loader does not find an installed one
     gone = lib is not None and lib.cause == "absent"
     proved = absent or (gone and (facts.kind == "machine" or wanted or smi))
     yield found(
@@ -103,8 +103,8 @@ def driver_missing(case: Case) -> Iterator[Finding]:
             if conda and not (lib or error or absent)
             else "The driver's own library is not on this machine"
             + (" and its kernel module does not run" if facts.has("kernel-driver-not-running") else "")
-            + "; CUDA packages do not bring it. If the machine has no NVIDIA GPU, these messages are"
-            " harmless."
+            + "; CUDA packages do not contain the driver. If the machine has no NVIDIA GPU, these messages"
+            " are harmless."
         ),
         evidence,
         confidence="certain" if proved else "possible" if alone else "likely",
@@ -114,8 +114,8 @@ def driver_missing(case: Case) -> Iterator[Finding]:
 
 
 def _only_listed_before(case: Case, lib: Fact) -> bool:
-    """Whether the only sign of a GPU is a list of devices before the message about the driver's missing
-    library; the list may be from another machine."""
+    """Whether the only sign of a GPU is a list of devices that precedes the message about the driver's
+    missing library; that list may come from another machine."""
     at = lib.source.line
     return at is not None and all(
         not gpu.name and gpu.source.line is not None and gpu.source.line < at for gpu in case.registered

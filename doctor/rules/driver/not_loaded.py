@@ -41,12 +41,12 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
     """The driver is installed, but its kernel module is not running.
 
     ## What it means
-    The driver has a user-space half and a kernel half, and the kernel half does not run. It was not built for
-    the running kernel after an upgrade (DKMS), Secure Boot refuses it, or nouveau blocks it.
+    The driver has a user-space half and a kernel module, and the kernel module does not run. It was not built
+    for the running kernel after an upgrade (DKMS), Secure Boot refuses it, or nouveau blocks it.
 
     ## How it shows
     `NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver`; nvidia-container-cli's
-    `driver not loaded` and `driver error: failed to process request`; libcuda opens, `cuInit` fails and
+    `driver not loaded` and `driver error: failed to process request`; libcuda loads, but `cuInit` fails with
     `kernel driver does not appear to be running on this host`.
 
     ## What to do
@@ -60,7 +60,7 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
         return
     if facts.kind == "report" and case.stated_absent("gpu") and not case.driver:
         return  # the reporter has no GPU, so no module is missing
-    # messages of the host, wherever the text was written
+    # messages about the host, even if a container printed them
     host = facts.symptoms("host-driver-down", "kernel-module-missing", "module-not-listed")
     stated = facts.kind == "report" and facts.has("smi-no-driver") and no_libcuda(case) is None
     if case.container and not host and not stated:
@@ -108,7 +108,7 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
         *built[:1],
         *nouveau[:1],
     ]
-    # a system that does not run: its kernel would find no module as it starts
+    # the files of a system that is not running: its kernel would find no module when it starts
     stopped = any(symptom.get("stopped") for symptom in (*built, *failed))
     down += [symptom for symptom in (*built, *failed) if symptom.get("stopped")]
     if not (opens or closes or smi or host or (down and (have_libcuda or quiet) and missing is None)):
@@ -142,11 +142,12 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
                                 " log (dmesg) says why."
                                 if built and not refused
                                 else (
-                                    "The kernel refused the module, or it was not built for this kernel."
+                                    "The kernel refused the module, or the module was not built for this"
+                                    " kernel."
                                     if refused
                                     else (
-                                        "It was probably not rebuilt after a kernel or driver upgrade, or"
-                                        " Secure Boot refuses it."
+                                        "The module was probably not rebuilt after a kernel or driver"
+                                        " upgrade, or Secure Boot refuses it."
                                     )
                                 )
                             )
@@ -162,12 +163,11 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
     yield found(
         "driver-not-loaded",
         (
-            "The driver is installed but does not use this GPU. "
+            "The driver is installed but does not drive this GPU. "
             if opens or closes
             else "This system is not running, and nothing was found that would load the driver. "
             if stopped
-            else "The driver's programs or libraries are installed, but no NVIDIA kernel module answers"
-            " them. "
+            else "The driver's programs or libraries are installed, but no NVIDIA kernel module answers. "
         )
         + why,
         evidence,
@@ -190,15 +190,14 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
 
 
 def _undriven(case: Case, symptom: Symptom) -> Finding:
-    """The finding for a GPU that is bound to no driver while the module runs."""
+    """The finding for a GPU that is bound to no driver although the kernel module runs."""
     address = validated.gpu(symptom.get("bus"))
     bind = piped(run("echo", address or ""), run("sudo", "tee", "/sys/bus/pci/drivers/nvidia/bind"))
     log = piped(run("sudo", "dmesg"), run("grep", "NVRM"))
     return found(
         "driver-not-loaded",
-        "The driver's kernel module runs, but it drives no GPU: this one was taken from it, or the module "
-        "does"
-        " not support it. Open modules are for Turing and later; Blackwell needs them.",
+        "The driver's kernel module runs, but it drives no GPU: this GPU was taken from it, or the module"
+        " does not support this GPU. Open modules are for Turing and later; Blackwell needs them.",
         [symptom, *case.facts.of(DriverVersion)[:1]],
         title="NVIDIA's kernel module runs, but it does not drive this GPU",
         confidence="likely",
@@ -211,7 +210,8 @@ def _undriven(case: Case, symptom: Symptom) -> Finding:
 
 
 def _steps(case: Case) -> list[Step]:
-    """Steps that get the module running: for the known reason, else for the usual ones."""
+    """The steps that get the module running: those for the known reason, otherwise those for the usual
+    reasons."""
     facts = case.facts
     name = case.os.name if case.os else ""
     manager = commands.linux_family(case)
@@ -224,7 +224,7 @@ def _steps(case: Case) -> list[Step]:
     if facts.has("closed-modules-required"):
         return [
             manual(
-                "Install the same driver with NVIDIA's closed (proprietary) kernel modules, in the newest"
+                "Install the same driver with NVIDIA's closed (proprietary) kernel modules, from the newest"
                 " branch that supports this GPU, and restart",
                 platform="linux",
                 root=True,

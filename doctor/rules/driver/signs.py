@@ -1,4 +1,4 @@
-"""Evidence that the driver answers or does not: cuInit's errors, its libraries, nvidia-smi's messages."""
+"""Evidence on whether the driver answers: cuInit's errors, the driver's libraries, nvidia-smi's messages."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ NO_ANSWER = (
 
 
 def cuinit(case: Case, *errors: str) -> CudaCallFailed | None:
-    """The first failed cuInit with one of these errors, or with any error if none is given."""
+    """The first failed cuInit call with one of these errors, or with any error if none is given; None without
+    such a call."""
     return next(
         (
             c
@@ -57,8 +58,8 @@ def wants_nvml(case: Case) -> bool:
 
 
 def no_libcuda(case: Case) -> LibraryNotLoaded | None:
-    """The driver's library that did not load; None if all loaded, or if only an NVML is missing that this
-    build does not need."""
+    """The driver's library that did not load; None if all loaded, or if only NVML is missing and this build
+    does not need it."""
     return next(
         (
             lib
@@ -67,7 +68,7 @@ def no_libcuda(case: Case) -> LibraryNotLoaded | None:
             and (lib.name != NVML or wants_nvml(case))
         ),
         None,
-    )  # a cuDNN that looks for the plain name libcuda.so says nothing about the driver
+    )  # cuDNN's failed search for the plain name libcuda.so shows nothing about the driver
 
 
 def no_driver_signs(case: Case) -> list[Fact]:
@@ -89,14 +90,15 @@ def no_driver_signs(case: Case) -> list[Fact]:
 
 
 def without_compute(case: Case) -> EnvVar | None:
-    """The variable that keeps the driver's compute libraries out of the container; None if it does not."""
+    """NVIDIA_DRIVER_CAPABILITIES if it keeps the driver's compute libraries out of the container, else None.
+    """
     chosen = case.env.get("NVIDIA_DRIVER_CAPABILITIES")
     return chosen if chosen is not None and not {"compute", "all"} & set(chosen.value.split(",")) else None
 
 
 def unserved_gpus(case: Case, sign: str) -> list[tuple[Gpu, Answer]]:
-    """The GPUs if the driver in use supports none of them, each with the tables' answer, which contains
-    `sign`; else an empty list. A GPU whose UUID the driver printed is supported."""
+    """The GPUs, each with the tables' answer, if the driver in use supports none of them and every answer
+    contains `sign`; else an empty list. A GPU whose UUID the driver printed is supported."""
     from doctor import compat
 
     driver = case.driver
@@ -115,9 +117,10 @@ def unserved_gpus(case: Case, sign: str) -> list[tuple[Gpu, Answer]]:
 
 
 def notebook_service(case: Case) -> EnvironmentKind | None:
-    """The fact for Colab or Kaggle; None without one, or if the user may have started a container.
+    """The fact that the program ran on Colab or Kaggle; None without one, or if the user may have started a
+    container.
 
-    A container that only the host's name shows (12 hexadecimal digits) is the service's own.
+    If only the host's name (12 hexadecimal digits) shows a container, it is the service's own.
     """
     kinds = case.facts.of(EnvironmentKind)
     containers = ("docker", "kubernetes", "singularity", "podman", "slurm")
@@ -137,7 +140,8 @@ def gives_driver(case: Case) -> bool:
     """Whether a report shows that Singularity passed the driver into the container: CUDA starts but sees no
     device.
 
-    Without --nv there is no libcuda, and TensorFlow's stub answers 303; the host's /dev is always there.
+    Without --nv, the container has no libcuda, and TensorFlow's stub returns error 303; the host's /dev is
+    always visible.
     """
     error = cuinit(case, "CUDA_ERROR_NO_DEVICE") or case.facts.has("no-device-shown")
     missing = case.facts.has("nv-flag-missing", "kernel-driver-not-running", "no-device-node")

@@ -27,12 +27,12 @@ def driver_too_new(case: Case) -> Iterator[Finding]:
     """The driver's branch no longer supports this GPU.
 
     ## What it means
-    Each driver branch drops old GPU architectures: R495 dropped Kepler, R590 Maxwell, Pascal and Volta. A
-    newer driver installs without an error, and its kernel module ignores the GPU.
+    Some driver branches drop old GPU architectures: R495 dropped Kepler, R590 dropped Maxwell, Pascal and
+    Volta. A newer driver installs without an error, but its kernel module ignores the GPU.
 
     ## How it shows
     `NVRM: The NVIDIA … GPU installed in this system is supported through the NVIDIA 470.xx Legacy drivers` in
-    the kernel log; nvidia-smi finds no devices after an upgrade of the driver.
+    the kernel log; nvidia-smi finds no devices after a driver upgrade.
 
     ## What to do
     Install the last branch that supports the GPU, and pin it.
@@ -45,7 +45,7 @@ def driver_too_new(case: Case) -> Iterator[Finding]:
     text = (
         f"{dropped[0][1].reason[0].upper()}{dropped[0][1].reason[1:]}."
         if dropped
-        else f"The kernel module says that this GPU belongs to the driver branch {branch}, and ignores it."
+        else f"The kernel module ignores this GPU and says that it needs the driver branch {branch}."
     )
     yield found(
         "driver-too-new",

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 def driver_trap(case: Case) -> compat.Answer | None:
-    """On a machine: the known defect (a row of traps.json) that this build has kernels for this GPU only as
-    PTX, which the driver is too old to compile; else None."""
+    """The known defect (a row of traps.json) that this build has kernels for this GPU only as PTX, which the
+    driver is too old to compile; None without it, and for a report."""
     if case.facts.kind != "machine" or case.driver is None or case.build is None:
         return None
     from doctor import compat
@@ -44,9 +44,10 @@ def driver_trap(case: Case) -> compat.Answer | None:
 
 
 def _is_enough(driver: DriverVersion | None, floor: DriverFloor | None, case: Case) -> bool:
-    """Whether a driver below a toolkit's floor is still enough: the floor is the driver of the toolkit's last
-    update, and this one came with its first release. The runtime only requires that the driver's CUDA has the
-    same or a later minor release (cudart: cudaErrorInsufficientDriver)."""
+    """Whether a driver below a toolkit's minimum is still enough: the minimum in the table is the driver of
+    the toolkit's last update, and the driver that came with its first release works too. The runtime only
+    requires that the driver's CUDA has the same or a later minor release (cudart:
+    cudaErrorInsufficientDriver)."""
     first = case.tables.toolkit(floor.cuda) if floor is not None and floor.rule == "toolkit" else None
     if driver is None or floor is None or first is None:
         return False
@@ -55,12 +56,12 @@ def _is_enough(driver: DriverVersion | None, floor: DriverFloor | None, case: Ca
 
 
 def _newer_than_ptxas(case: Case, cuda: str) -> list[Step]:
-    """Steps for a driver of the branch that came with XLA's compiler, which is of a CUDA ("12.3")."""
+    """The steps that install a driver of the branch that came with the CUDA ("12.3") of XLA's compiler."""
     made_with = case.tables.toolkit(cuda)
     branch = ((made_with.linux if made_with else "") or "").split(".")[0]
     lasts = [row.last_driver for c in case.capabilities if (row := case.tables.architecture(c)) is not None]
     if branch and any(last and int(last) < int(branch) for last in lasts):
-        return [manual("Keep the driver: no driver for this GPU comes with a CUDA as new as the compiler's")]
+        return [manual("Keep the driver: no driver for this GPU supports a CUDA as new as the compiler's")]
     return commands.driver_install(case, minimum=branch)
 
 
@@ -84,12 +85,12 @@ def driver_too_old(case: Case) -> Iterator[Finding]:
     """The driver is older than the CUDA runtime needs.
 
     ## What it means
-    Each CUDA runtime needs a minimum driver: before CUDA 11 the toolkit's own; since 11 one minimum for all
-    minor versions of a major version (11.x from 450.80.02, 12.x from 525.60.13, 13.x from 580.65.06 on
-    Linux). Kernels that exist only as PTX need a driver of that PTX version.
+    Each CUDA runtime needs a minimum driver. Before CUDA 11, each toolkit has its own minimum; since CUDA 11,
+    there is one minimum for all minor versions of a major version (on Linux 450.80.02 for 11.x, 525.60.13 for
+    12.x, 580.65.06 for 13.x). Kernels that exist only as PTX need a driver that supports that PTX version.
 
     ## How it shows
-    `CUDA driver version is insufficient for CUDA runtime version`, CUDA_ERROR_UNSUPPORTED_PTX_VERSION, the
+    `CUDA driver version is insufficient for CUDA runtime version`, CUDA_ERROR_UNSUPPORTED_PTX_VERSION, or the
     container runtime's `unsatisfied condition: cuda>=…`.
 
     ## What to do
@@ -113,9 +114,9 @@ def driver_too_old(case: Case) -> Iterator[Finding]:
             verify=run("nvidia-smi"),
         )
         return
-    with_cuda = case.build is None or case.build.gpu  # another build asks nothing of the driver
+    with_cuda = case.build is None or case.build.gpu  # a build without CUDA needs no driver
     unserved = unserved_gpus(case, "came with CUDA") if with_cuda and not said else []
-    # a driver older than the toolkit of a card's architecture may serve the card: a sign is needed
+    # a driver older than the first CUDA for a card's architecture may still support it: a sign is needed
     if unserved and (facts.has("smi-no-devices") or cuinit(case, NO_DEVICE)):
         gpu, answer = unserved[0]
         yield found(
@@ -143,7 +144,7 @@ def driver_too_old(case: Case) -> Iterator[Finding]:
     if slower and not said and not below:
         yield found(
             "driver-too-old",
-            f"The driver offers CUDA {slower[0].get('offered')}, and XLA's compiler comes from CUDA"
+            f"The driver supports CUDA {slower[0].get('offered')}, but XLA's compiler comes from CUDA"
             f" {slower[0].get('ptxas')}. Everything runs, but XLA compiles with one thread instead of"
             f" several, so the first steps take longer.",
             [*slower[:1], driver],
@@ -176,8 +177,8 @@ def driver_too_old(case: Case) -> Iterator[Finding]:
         steps = [
             *steps,
             manual(
-                f"Or keep the driver, which offers CUDA {offered}: "
-                f"tfgpu-doctor plan{known} names the TensorFlow that fits"
+                f"Or keep the driver, which supports CUDA {offered}: "
+                f"tfgpu-doctor plan{known} prints the TensorFlow release that fits"
             ),
         ]
     yield found(

@@ -1,1 +1,2 @@
-"""Rules about the GPU itself: absent, hidden, faulty, closed to this user, older or newer than the build."""
+"""Rules about the GPU itself: absent, hidden, faulty, not accessible to this user, too old or too new for the
+build."""

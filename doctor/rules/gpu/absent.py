@@ -61,14 +61,14 @@ def gpu_absent(case: Case) -> Iterator[Finding]:
     missing CUDA libraries or a failed `cuInit` are then consequences, not causes.
 
     ## How it shows
-    Nothing of vendor 10de on the PCI bus; `no CUDA-capable device is detected`; only a graphics device of
+    No device of vendor 10de on the PCI bus; `no CUDA-capable device is detected`; only a graphics device of
     another maker; a cloud workspace or CI runner without GPUs; a cluster's login node.
 
     ## What to do
-    On a cluster ask for a GPU node (`srun --gres=gpu:1 …`); in the cloud take a machine type with an NVIDIA
-    GPU. To use the CPU, change nothing: the same TensorFlow computes on it. Ignore the messages.
-    `tfgpu-doctor plan --cpu` installs one without CUDA's libraries. AMD GPUs need ROCm's build, Intel's and
-    Apple's their plugins."""
+    On a cluster, request a GPU node (`srun --gres=gpu:1 …`); in the cloud, choose a machine type with an
+    NVIDIA GPU. To use the CPU, change nothing and ignore the messages: the same TensorFlow runs on it.
+    `tfgpu-doctor plan --cpu` plans a TensorFlow without CUDA's libraries. AMD GPUs need the ROCm build; Intel
+    and Apple GPUs need their makers' plugins."""
     facts = case.facts
     if registered(case) or (facts.kind == "machine" and facts.has("plugin-device")):
         return
@@ -78,8 +78,8 @@ def gpu_absent(case: Case) -> Iterator[Finding]:
     version = f"TensorFlow {case.tensorflow.version}" if case.tensorflow is not None else "TensorFlow"
     steps = [
         manual(
-            "Run on a machine or node that has an NVIDIA GPU; the CPU needs no further installation",
-            f"{version} then computes on the CPU; ignore its messages about CUDA",
+            "Run on a machine or node that has an NVIDIA GPU; to use the CPU, install nothing further",
+            f"on this machine {version} computes on the CPU; ignore its messages about CUDA",
         )
     ]
     if any(gpu.vendor == "amd" for gpu in facts.of(OtherGpu)) and case.platform not in (
@@ -139,12 +139,12 @@ def gpu_absent(case: Case) -> Iterator[Finding]:
 
 
 def _limited(case: Case) -> bool:
-    """Whether Colab says that the account has reached its limit."""
+    """Whether Colab says that the account has reached its usage limit."""
     return any("usage limit" in s.source.text.lower() for s in case.facts.symptoms("colab-no-backend"))
 
 
 _IN_A_NOTEBOOK = r'/content/|/kaggle/|google\.colab|colab-wheels|"colab"'
-"""Text that Colab's and Kaggle's own machines print, as opposed to what people write about them."""
+"""A pattern for text that Colab's and Kaggle's own machines print, as opposed to text about them."""
 
 
 class Reason(NamedTuple):
@@ -156,9 +156,9 @@ class Reason(NamedTuple):
 
 
 def proof(case: Case) -> Reason | None:
-    """The reason if the bus was read and has no NVIDIA device, or if this is a Mac that can't have one."""
+    """The reason if the bus was read and has no NVIDIA device, or if this is a Mac that cannot have one."""
     absent = case.facts.absent("nvidia gpu")
-    if absent is None or case.platform == "wsl":  # WSL's GPU is not on its bus
+    if absent is None or case.platform == "wsl":  # WSL's PCI bus does not list the GPU
         return None
     why = "The PCI bus shows no NVIDIA device"
     if case.platform == "macos":
@@ -176,7 +176,7 @@ def _bus_not_read(case: Case) -> bool:
 
 
 def sign(case: Case) -> Reason | None:
-    """The reason if a report says or shows that the machine has no GPU; the strongest evidence first."""
+    """The reason if a report says or shows that the machine has no GPU, based on the strongest evidence."""
     facts = case.facts
     other = facts.first(OtherGpu)
     signs = no_driver_signs(case)
@@ -197,7 +197,8 @@ def sign(case: Case) -> Reason | None:
         no_driver = no_driver or bool(cuinit(case, "UNKNOWN_ERROR_303") or case.missing("driver"))
     if service is not None and no_driver and not case.gpus:
         return Reason(
-            "A Colab or Kaggle notebook has no GPU until its user chooses one, and there is no driver.",
+            "A Colab or Kaggle notebook has no GPU until its user chooses one, and this notebook has no"
+            " driver.",
             [*signs[:3], service],
             "likely",
         )
@@ -224,7 +225,7 @@ def sign(case: Case) -> Reason | None:
     if foreign and other is not None and unanswered and not signs:
         return Reason(
             f"The graphics device in the report is not from NVIDIA ({other.name}), and TensorFlow's CUDA"
-            " builds use only NVIDIA's.",
+            " builds use only NVIDIA GPUs.",
             [other, *unanswered[:2]],
             "likely",
         )
@@ -244,14 +245,14 @@ def sign(case: Case) -> Reason | None:
         )
     if facts.has("directml-no-adapter"):
         return Reason(
-            "The DirectML plugin finds no adapter that it can use: there is no GPU, it is too old for the"
-            " plugin, or it has no driver.",
+            "The DirectML plugin finds no adapter that it can use: there is no GPU, or the GPU is too old for"
+            " the plugin or has no driver.",
             [*facts.symptoms("directml-no-adapter")],
             "likely",
         )
     if facts.has("smi-no-devices") and not unserved_gpus(case, "came with CUDA"):
         return Reason(
-            "The driver answers but sees no GPU: none is installed, or none is passed into this machine or"
+            "The driver answers but sees no GPU: none is installed, or none is passed to this machine or"
             " job.",
             [*facts.symptoms("smi-no-devices")],
             "likely",
@@ -271,8 +272,8 @@ def sign(case: Case) -> Reason | None:
         )
     if foreign and other is not None:
         return Reason(
-            f"The only graphics device that is named is not NVIDIA's ({other.name}), and TensorFlow's CUDA"
-            " builds use no other.",
+            f"The only graphics device in the report is not from NVIDIA ({other.name}), and TensorFlow's CUDA"
+            " builds use only NVIDIA GPUs.",
             [other],
             "possible",
         )

@@ -23,8 +23,8 @@ _ELEVEN_ON = r"(?:cudart64_|libcudart\.so\.|(?:cublas|cublasLt|cusparse)(?:64_|\
 
 
 def wanted_cuda_major(case: Case) -> int | None:
-    """The CUDA major version that this TensorFlow uses: by the libraries that it loads, otherwise by its
-    build, otherwise the installed CUDA; None if nothing shows it."""
+    """The CUDA major version that this TensorFlow uses, from the libraries that it loads, otherwise from its
+    build, otherwise from the installed CUDA; None if nothing shows it."""
     names = [*case.loaded, *(lib.name for lib in case.not_loaded)]
     opened = [int(found[1]) for name in names if (found := re.search(_ELEVEN_ON, name))]
     if opened:
@@ -42,8 +42,8 @@ def wanted_cuda_major(case: Case) -> int | None:
 
 
 BLACKWELL = (10, 0)
-"""From this compute capability on, a build without machine code for it cannot run every step from PTX
-(TensorFlow up to 2.20)."""
+"""The lowest compute capability for which a build without machine code for the GPU cannot run every step from
+PTX (TensorFlow up to 2.20)."""
 
 
 @rule(
@@ -72,9 +72,9 @@ def gpu_arch_too_new(case: Case) -> Iterator[Finding]:
     """The GPU is newer than every kernel in this TensorFlow build, or than its CUDA libraries.
 
     ## What it means
-    Without machine code for the GPU, the driver has to compile PTX at the first start (minutes, and again
-    after each driver upgrade), or cannot run the kernels at all. CUDA libraries older than the GPU have no
-    code for it either: cuBLAS and cuDNN then fail, hang or give wrong numbers.
+    Without machine code for the GPU, the driver has to compile PTX at the first start (which takes minutes,
+    and again after each driver upgrade), or cannot run the kernels at all. CUDA libraries older than the GPU
+    have no code for it either: cuBLAS and cuDNN then fail, hang or return wrong numbers.
 
     ## How it shows
     `TensorFlow was not built with CUDA kernel binaries compatible with compute capability …`,
@@ -83,10 +83,10 @@ def gpu_arch_too_new(case: Case) -> Iterator[Finding]:
     hangs.
 
     ## What to do
-    Install a release that was built with code for the GPU. If there is none, keep one whose PTX the driver
-    can compile: wait at the first start, and enlarge the driver's cache (CUDA_CACHE_MAXSIZE). On Blackwell
-    XLA needs the ptxas of CUDA 12.8 or newer; if an older ptxas is found first, pass jit_compile=False to
-    Keras. NVIDIA's container is another way."""
+    Install a release that was built with code for the GPU. If there is none, keep a release whose PTX the
+    driver can compile: wait at the first start, and enlarge the driver's cache (CUDA_CACHE_MAXSIZE). On
+    Blackwell, XLA needs the ptxas of CUDA 12.8 or newer; if XLA finds an older ptxas first, pass
+    jit_compile=False to Keras. Or use NVIDIA's container."""
     facts = case.facts
     build = case.build
     steps = Later(lambda known: cures.better_code(known), case)
@@ -95,8 +95,8 @@ def gpu_arch_too_new(case: Case) -> Iterator[Finding]:
     if amd:
         yield found(
             "gpu-arch-too-new",
-            f"This TensorFlow is made for AMD's ROCm and has no code for {amd[0].get('version')}. AMD's"
-            f" documentation lists the GPUs of each release; the tables here do not.",
+            f"This TensorFlow is built for AMD's ROCm and has no code for {amd[0].get('version')}. AMD's"
+            f" documentation lists the supported GPUs of each release; tfgpu-doctor's tables do not.",
             amd[:2],
             title="This ROCm build has no code for the AMD GPU",
             confidence="likely",
@@ -115,7 +115,7 @@ def gpu_arch_too_new(case: Case) -> Iterator[Finding]:
     if case.cudnn is not None and dropped_gpu(case, case.cudnn):
         invalid = [
             s for s in invalid if s.kind != "arch-mismatch"
-        ]  # cuDNN does not support the GPU, because the GPU is old
+        ]  # cuDNN does not support the GPU, but because the GPU is old
     image = facts.symptoms("no-kernel-image")
     compiled = build.compute_capabilities.compiled if build and build.compute_capabilities else ()
     highest = max((minor(c) for c in compiled), default=None)
@@ -123,14 +123,14 @@ def gpu_arch_too_new(case: Case) -> Iterator[Finding]:
     if unknown and not (jit or invalid or image):
         yield found(
             "gpu-arch-too-new",
-            f"The image's start script says that the image is older than {unknown[0].get('gpu')}: it has"
-            f" no code for this GPU, or was never tested with it.",
+            f"The image's start script says that the image is older than {unknown[0].get('gpu')}: the image"
+            f" has no code for this GPU, or was never tested with it.",
             [*unknown[:2], *case.gpus[:1]],
             severity="warning" if registered(case) else "error",
             confidence="likely",
             steps=[
                 manual(
-                    "Use a newer tag of the image; NVIDIA's release notes list the supported GPUs of each"
+                    "Use a newer tag of the image; NVIDIA's release notes list the supported GPUs of each tag"
                 ),
                 *steps,
             ],
@@ -141,9 +141,9 @@ def gpu_arch_too_new(case: Case) -> Iterator[Finding]:
     if jit and not jit_old:
         yield found(
             "gpu-arch-too-new",
-            f"This build has no machine code for compute capability {jit[0].get('cc')}; the driver"
+            f"This build has no machine code for compute capability {jit[0].get('cc')}. The driver"
             f" compiles its kernels from PTX at their first use, which can take half an hour, and some"
-            f" steps then fail.",
+            f" operations then fail.",
             [*jit[:2], *invalid[:2]],
             severity="error" if invalid else "warning",
             tables=[build] if build else [],
@@ -227,7 +227,7 @@ def gpu_arch_too_new(case: Case) -> Iterator[Finding]:
             verify=verify,
         )
         return
-    asked = facts.first(Prose) is not None  # losses alone, which nobody complains of, are no sign
+    asked = facts.first(Prose) is not None  # NaN losses in a bare log, without a complaint, are no sign
     wrong = facts.symptoms("nan-results") if asked and not case.builds and cuda is None else []
     if wrong and case.capabilities and all(minor(c) >= (8, 0) for c in case.capabilities):
         yield found(
@@ -264,12 +264,12 @@ def gpu_arch_too_new(case: Case) -> Iterator[Finding]:
     launches = [s for s in failing if s.kind in ("blas-launch-failed", "no-algorithm", "cudnn-launch-failed")]
     lines = {s.source.line for s in stated}
     if case.cuda is not None and not case.wanted_cuda and case.cuda.source.line in lines:
-        cuda = None  # the one that the card needs
+        cuda = None  # this CUDA version is the one that the card needs, not the one in use
     if stated and not works and (cuda is None or cuda < int(stated[0].get("cuda"))):
         yield found(
             "gpu-arch-too-new",
-            f"The report says that the card is newer than this TensorFlow. CUDA before"
-            f" {stated[0].get('cuda')}, and every TensorFlow built with it, has no code for such GPUs.",
+            f"The report says that the card is newer than this TensorFlow. CUDA releases before"
+            f" {stated[0].get('cuda')}, and every TensorFlow built with them, have no code for such GPUs.",
             [*stated[:2], *launches[:1], case.tensorflow, case.cuda],
             confidence="likely" if launches else "possible",
             tables=case.builds[-1:],
@@ -281,8 +281,8 @@ def gpu_arch_too_new(case: Case) -> Iterator[Finding]:
     if unfit and facts.kind == "report" and not case.capabilities:
         yield found(
             "gpu-arch-too-new",
-            "The program has no code for the GPU on which it runs, which the report does not name: as a rule"
-            " the GPU is newer than the build, and sometimes older than all that the build supports.",
+            "The program has no code for its GPU, which the report does not name. Usually the GPU is newer"
+            " than the build; sometimes it is older than all GPUs that the build supports.",
             unfit[:2],
             confidence="possible",
             steps=steps,
@@ -291,7 +291,7 @@ def gpu_arch_too_new(case: Case) -> Iterator[Finding]:
         return
     newest = max((minor(c) for c in case.capabilities), default=(0, 0))
     if facts.has("gpu-list-empty"):
-        # TensorFlow registers a GPU that is newer than the code, too; the driver compiles the code from PTX
+        # TensorFlow also registers a GPU that is newer than the code: the driver compiles the code from PTX
         return
     if (
         facts.kind == "report"

@@ -1,4 +1,4 @@
-"""gpu-arch-too-old: the build has no code for a GPU this old."""
+"""gpu-arch-too-old: the build has no code for such an old GPU."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ LOWEST_OF_XLA = (3, 5)
 """The lowest compute capability that XLA accepts (kMinCudaComputeCapability,
 tensorflow/compiler/xla/service/platform_util.cc)."""
 DROPPED = (6, 2)
-"""Up to this compute capability (Pascal), a GPU without a kernel counts as too old if the build is unknown:
-newer builds of TensorFlow and PyTorch left these GPUs out. Later cards appear in reports about older builds.
-"""
+"""The highest compute capability (Pascal) at which a GPU without a kernel counts as too old if the build is
+unknown: newer builds of TensorFlow and PyTorch dropped these GPUs. Reports about later cards without a kernel
+concern older builds."""
 LOWEST_EVER = (3, 0)
-"""The lowest compute capability for which any TensorFlow wheel has code: those up to 1.4 on Linux (from the
-table)."""
+"""The lowest compute capability for which any TensorFlow wheel has code: only the wheels up to 1.4 on Linux
+have it (from the table)."""
 
 
 def _lowest_of(builds: Sequence[TensorFlowRelease]) -> str | None:
-    """The lowest compute capability for which one of these builds has code; None if it is unknown for one of
-    them."""
+    """The lowest compute capability for which any of these builds has code; None if it is unknown for one
+    build."""
     lowest = [row.compute_capabilities.lowest for row in builds if row.compute_capabilities]
     known = [c for c in lowest if c]
     return min(known, key=minor) if known and len(known) == len(builds) else None
@@ -63,9 +63,9 @@ def gpu_arch_too_old(case: Case) -> Iterator[Finding]:
     """The GPU's compute capability is below the lowest that this TensorFlow build has code for.
 
     ## What it means
-    A build holds machine code for certain compute capabilities, and PTX that the driver compiles for newer
-    GPUs. Nothing runs on a GPU below the lowest. TensorFlow also ignores a GPU with very few multiprocessors
-    if a larger one is present.
+    A build contains machine code for certain compute capabilities, and PTX that the driver compiles for newer
+    GPUs. Nothing runs on a GPU below the lowest of these. TensorFlow also ignores a GPU with very few
+    multiprocessors if a larger GPU is present.
 
     ## How it shows
     `Ignoring visible gpu device … The minimum required Cuda capability is …`; `no kernel image is available`
@@ -73,7 +73,7 @@ def gpu_arch_too_old(case: Case) -> Iterator[Finding]:
 
     ## What to do
     Install the newest release that still has code for the GPU, with the CUDA and cuDNN that it was built for.
-    For a small second GPU set `TF_MIN_GPU_MULTIPROCESSOR_COUNT`.
+    To use a small second GPU, set `TF_MIN_GPU_MULTIPROCESSOR_COUNT`.
     """
     facts = case.facts
     verify: Line | Callable[[], Line] = commands.list_gpus(case)
@@ -84,7 +84,7 @@ def gpu_arch_too_old(case: Case) -> Iterator[Finding]:
     if small:
         yield found(
             "gpu-arch-too-old",
-            "TensorFlow ignores a GPU with fewer than 8 multiprocessors if a larger one is present.",
+            "TensorFlow ignores a GPU with fewer than 8 multiprocessors if a larger GPU is present.",
             small,
             title="TensorFlow ignores a GPU with few multiprocessors beside a larger one",
             severity="warning",
@@ -104,7 +104,7 @@ def gpu_arch_too_old(case: Case) -> Iterator[Finding]:
         ignored = [s for s in stated if any(minor(c) < minor(s.get("minimum")) for c in case.capabilities)]
     steps = Later(lambda known: cures.better_code(known), case)
     verify = steps.lists_gpus
-    # lines that give the reason come first
+    # put the lines that contain the reason first
     ignored.sort(key=lambda s: not s.get("cc") and not s.get("minimum"))
     if ignored and not (ignored[0].get("cc") or ignored[0].get("minimum")):
         yield found(
@@ -121,12 +121,13 @@ def gpu_arch_too_old(case: Case) -> Iterator[Finding]:
         return
     if ignored:
         need = ignored[0].get("minimum") or lowest or "a higher one"
-        have = ignored[0].get("cc") or next(iter(case.capabilities), "its own")
+        have = ignored[0].get("cc") or next(iter(case.capabilities), "below the minimum")
         another = registered(case)
         yield found(
             "gpu-arch-too-old",
             f"{'One' if another else 'The'} GPU has compute capability {have}; this build needs at least"
-            f" {need} and ignores the GPU." + (" It uses another GPU of this machine." if another else ""),
+            f" {need} and ignores the GPU."
+            + (" TensorFlow uses another GPU of this machine." if another else ""),
             ignored[:3],
             severity="warning" if another else "",
             confidence="likely" if ignored[0].get("stated") else "certain",
@@ -150,7 +151,7 @@ def gpu_arch_too_old(case: Case) -> Iterator[Finding]:
     if unserved and case.capabilities and all(minor(c) < LOWEST_OF_XLA for c in case.capabilities):
         yield found(
             "gpu-arch-too-old",
-            f"The GPU has compute capability {case.capabilities[0]}; this TensorFlow does not start"
+            f"The GPU has compute capability {case.capabilities[0]}. This TensorFlow does not start"
             f" without XLA, which needs at least {LOWEST_OF_XLA[0]}.{LOWEST_OF_XLA[1]}.",
             [*unserved[:1], *case.gpus[:1]],
             confidence="likely",
@@ -198,8 +199,8 @@ def gpu_arch_too_old(case: Case) -> Iterator[Finding]:
     if invalid and not case.capabilities and facts.kind == "report":
         yield found(
             "gpu-arch-too-old",
-            "No code in this build runs on the GPU, which the report does not name. With this message the"
-            " GPU is usually older than the code in the build; it may also be newer.",
+            "No code in this build runs on the GPU, which the report does not name. If this message appears,"
+            " the GPU is usually older than the code in the build; it may also be newer.",
             [*invalid[:2]],
             confidence="possible",
             tables=[build] if build else [],
@@ -213,7 +214,7 @@ def gpu_arch_too_old(case: Case) -> Iterator[Finding]:
         if old is not None and all(have is not None and minor(have) <= DROPPED for have in highest):
             yield found(
                 "gpu-arch-too-old",
-                f"No kernel in this build fits a GPU of compute capability {old}; newer builds of TensorFlow"
+                f"No kernel in this build fits a GPU of compute capability {old}: newer builds of TensorFlow"
                 " and other frameworks have dropped the oldest GPUs step by step.",
                 [*image[:2], *case.gpus[:1]],
                 confidence="likely",
@@ -223,7 +224,7 @@ def gpu_arch_too_old(case: Case) -> Iterator[Finding]:
             return
     spared = {
         gpu.compute_capability for gpu, _ in left_out(case)
-    }  # the machine works; the verdict names them
+    }  # the machine works; the finding `healthy` lists these GPUs
     for capability in case.capabilities:
         if capability in spared:
             continue
@@ -231,8 +232,8 @@ def gpu_arch_too_old(case: Case) -> Iterator[Finding]:
             if unsure and build is None and minor(capability) <= LOWEST_EVER:
                 yield found(
                     "gpu-arch-too-old",
-                    f"The GPU has compute capability {capability}; the first TensorFlow wheels needed"
-                    f" {LOWEST_EVER[0]}.{LOWEST_EVER[1]}, those after 1.4 need more.",
+                    f"The GPU has compute capability {capability}. The first TensorFlow wheels needed"
+                    f" {LOWEST_EVER[0]}.{LOWEST_EVER[1]}; wheels after 1.4 need a higher one.",
                     [*case.gpus[:1], *image[:1]],
                     confidence="likely" if minor(capability) < LOWEST_EVER else "possible",
                     steps=steps,

@@ -45,7 +45,8 @@ EXPLAINED_NVML = frozenset(
         "NVML_ERROR_UNKNOWN",
     )
 )
-"""The same for nvmlInit and for a GPU's handle; device-permission handles an unknown error in a container."""
+"""Errors of nvmlInit, or of the request for a GPU's handle, that name their cause; other rules handle them.
+device-permission handles an unknown error in a container."""
 
 FAILURES = (
     "gpu-lost",
@@ -63,15 +64,15 @@ FAILURES = (
     "fabric-manager-missing",
     "hardware-error",
 )
-"""Symptoms that prove, each alone, that the GPU or its driver does not work."""
+"""Symptoms, each of which proves that the GPU or its driver does not work."""
 
 
 DEVICE_CALLS = ("cuDevicePrimaryCtx", "cuDeviceGet", "cuCtxCreate")
 SILENT = frozenset(("CUDA_ERROR_UNKNOWN", "CUDA_ERROR_DEVICE_UNAVAILABLE"))
-"""Calls that create or request a device, and the errors with which a started driver refuses them.
-CUDA_ERROR_NOT_INITIALIZED is not one of them: TensorFlow requests devices only after cuInit and remembers in
-a variable that it succeeded, so a worker forked from a process with TensorFlow gets this error from a healthy
-driver."""
+"""DEVICE_CALLS create or request a device; SILENT has the errors with which a running driver refuses them.
+CUDA_ERROR_NOT_INITIALIZED is not among them: TensorFlow requests devices only after cuInit and remembers in a
+variable that cuInit succeeded, so a worker forked from a process with TensorFlow gets this error from a
+healthy driver."""
 
 
 @rule(
@@ -102,17 +103,17 @@ def gpu_bad_state(case: Case) -> Iterator[Finding]:
     """The GPU or its driver is in a bad state.
 
     ## What it means
-    Driver and libraries are present and match, but the GPU does not answer properly: after suspend or a crash
-    (Xid), with memory errors (ECC), fallen off the bus, without its fabric manager, in an exclusive compute
-    mode that another process uses, or in MIG mode without an instance.
+    Driver and libraries are present and match, but the GPU does not answer properly. Possible reasons: a
+    suspend or a crash (Xid), memory errors (ECC), a GPU that fell off the bus, a fabric manager that does not
+    run, an exclusive compute mode while another process uses the GPU, or MIG mode without an instance.
 
     ## How it shows
     `failed call to cuInit: CUDA_ERROR_UNKNOWN`, `GPU is lost`, `NVRM: Xid`, CUDA_ERROR_SYSTEM_NOT_READY, `all
     CUDA-capable devices are busy or unavailable`.
 
     ## What to do
-    After suspend reload `nvidia_uvm`; else restart the machine. Start the fabric manager on NVSwitch systems.
-    Set the compute mode back to default. Return a GPU that keeps failing to its vendor.
+    After a suspend, reload `nvidia_uvm`; otherwise restart the machine. Start the fabric manager on NVSwitch
+    systems. Set the compute mode back to default. If a GPU keeps failing, return it to its vendor.
     """
     facts = case.facts
     if only_another_makers(case):
@@ -132,16 +133,18 @@ def gpu_bad_state(case: Case) -> Iterator[Finding]:
         yield found(
             "gpu-bad-state",
             "TensorFlow was started and did not finish; the evidence names the last step that it"
-            " completed. Either the GPU or driver hangs, or this is the first start on a GPU for which the"
-            " build has no machine code.",
+            " completed. Either the GPU or the driver hangs, or this is the first start on a GPU for which"
+            " the build has no machine code.",
             hung[:2],
             title="TensorFlow hangs",
             confidence="possible",
             steps=[
-                shell(run("nvidia-smi"), "shows whether the driver still answers, and who else uses the GPU"),
+                shell(
+                    run("nvidia-smi"), "shows whether the driver still answers, and what else uses the GPU"
+                ),
                 shell(
                     run("tfgpu-doctor", "check", "--deep", "--limit", "3600"),
-                    "gives the first start an hour to compile kernels",
+                    "allows the first start an hour to compile kernels",
                 ),
             ],
             verify=run("tfgpu-doctor", "check", "--deep"),
@@ -202,7 +205,7 @@ def gpu_bad_state(case: Case) -> Iterator[Finding]:
     )
     evidence += [*slept, *stopped[:1]] if slept else []
     silent = [] if evidence or facts.of(CudaCallFailed) else facts.symptoms("cuda-unknown-error")
-    evidence += silent[:1]  # CUDA's own word for a state that it does not know
+    evidence += silent[:1]  # CUDA returns this error for a state that it does not recognise
     if not evidence:
         return
     if (
@@ -225,7 +228,7 @@ def gpu_bad_state(case: Case) -> Iterator[Finding]:
         steps.append(
             shell(
                 run("sudo", "apt", "install", f"nvidia-fabricmanager-{branch}"),
-                "the fabric manager in the driver's exact version",
+                "installs the fabric manager in the driver's exact version",
                 platform="linux",
                 root=True,
             )
@@ -240,7 +243,7 @@ def gpu_bad_state(case: Case) -> Iterator[Finding]:
         steps.append(
             shell(
                 run("sudo", "systemctl", "enable", "--now", "nvidia-fabricmanager"),
-                "NVSwitch systems need it before CUDA starts",
+                "starts the fabric manager, which NVSwitch systems need before CUDA starts",
                 platform="linux",
                 root=True,
             )
@@ -248,7 +251,7 @@ def gpu_bad_state(case: Case) -> Iterator[Finding]:
     if unlicensed is not None or facts.has("vgpu-unlicensed"):
         steps.append(
             manual(
-                "If the GPU is virtual, give the machine its vGPU licence: set the licence server in the"
+                "If the GPU is virtual, activate the machine's vGPU licence: set the licence server in the"
                 " guest's driver (nvidia-gridd on Linux, the NVIDIA control panel on Windows), and check"
                 " that `nvidia-smi -q` shows License Status: Licensed"
             )
@@ -270,13 +273,13 @@ def gpu_bad_state(case: Case) -> Iterator[Finding]:
         )
     reset = refused is not None and refused.error == "NVML_ERROR_RESET_REQUIRED"
     if reset and case.platform != "windows":
-        why = "resets the GPU, while no program may use it; a restart of the machine does the same"
+        why = "resets the GPU; stop every program that uses it first. A restart of the machine does the same"
         steps.append(shell(run("sudo", "nvidia-smi", "--gpu-reset"), why, platform="linux", root=True))
     elif (unknown is not None or slept) and case.platform != "windows":
         steps.append(
             shell(
                 sequence(run("sudo", "rmmod", "nvidia_uvm"), run("sudo", "modprobe", "nvidia_uvm")),
-                "fixes it after suspend",
+                "reloads the module, which helps after a suspend",
                 platform="linux",
                 root=True,
             )
@@ -293,7 +296,7 @@ def gpu_bad_state(case: Case) -> Iterator[Finding]:
     yield found(
         "gpu-bad-state",
         (
-            "GPUs connected by NVSwitch run CUDA only while the fabric manager runs: cuInit fails without it."
+            "GPUs connected by NVSwitch need the fabric manager to run: without it, cuInit fails."
             if fabric is not None
             else "The driver is installed, but the GPU does not answer properly."
         )

@@ -1,5 +1,4 @@
-"""Compares a GPU's compute capability with the code in the build, and finds a release that has code for
-it."""
+"""Compares a GPU's compute capability with the code in the build."""
 
 from __future__ import annotations
 
@@ -14,14 +13,14 @@ if TYPE_CHECKING:
 
 
 def minor(capability: str) -> tuple[int, int]:
-    """ "8.6" as (8, 6)."""
+    """A compute capability as a pair that can be compared: "8.6" becomes (8, 6)."""
     first, _, second = capability.partition(".")
     return int(first), int(second.rstrip("af") or 0)
 
 
 def highest_possible(gpu: Gpu, case: Case) -> str | None:
-    """The compute capability of a GPU; the highest of the cards that share its name, if they are several.
-    None if the tables do not contain the name."""
+    """The compute capability of a GPU. If several cards share its name, the highest among them; None if the
+    tables do not contain the name."""
     if gpu.compute_capability:
         return gpu.compute_capability
     shared = (row.capability for row in case.tables.gpu(gpu.name or "") if row.capability)
@@ -29,8 +28,8 @@ def highest_possible(gpu: Gpu, case: Case) -> str | None:
 
 
 def code_answer(case: Case, capability: str) -> compat.Answer | None:
-    """Whether the build in use has code for a GPU of this compute capability; None if the build is
-    unknown."""
+    """The tables' answer on whether the build in use has code for a GPU of this compute capability; None if
+    the build or its list of compute capabilities is unknown, or if it is not a GPU build."""
     build = case.build
     if build is None or not build.gpu or not build.compute_capabilities:
         return None
@@ -40,8 +39,8 @@ def code_answer(case: Case, capability: str) -> compat.Answer | None:
 
 
 def left_out(case: Case) -> list[tuple[Gpu, str]]:
-    """The GPUs of a machine that TensorFlow ignores because they are too old for the build, each with the
-    reason, where it uses another one; [] if a variable chooses among them."""
+    """The GPUs that TensorFlow ignores because they are too old for the build, each with the reason, on a
+    machine with a newer GPU that it uses. [] for a report, or if CUDA_VISIBLE_DEVICES is set."""
     if case.facts.kind != "machine" or "CUDA_VISIBLE_DEVICES" in case.env or len(case.capabilities) < 2:
         return []
     answers = {c: answer for c in case.capabilities if (answer := code_answer(case, c)) is not None}

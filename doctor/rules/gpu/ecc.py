@@ -1,4 +1,4 @@
-"""A GPU whose memory had errors that ECC could not correct."""
+"""The finding for a GPU whose memory had errors that ECC could not correct."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def memory_errors(errors: list[Symptom]) -> Finding:
     return found(
         "gpu-bad-state",
         "The GPU's memory has had uncorrectable errors since the driver was loaded. A program that hits"
-        " one ends with CUDA_ERROR_ECC_UNCORRECTABLE; a program that starts later may run on the remaining"
-        " memory.",
+        " such an error ends with CUDA_ERROR_ECC_UNCORRECTABLE; a program that starts later may run on the"
+        " remaining memory.",
         errors[:4],
         title="The GPU's memory has uncorrectable errors",
         confidence="likely",
@@ -27,7 +27,7 @@ def memory_errors(errors: list[Symptom]) -> Finding:
             ),
             shell(
                 run("sudo", "nvidia-smi", "-i", gpu, "--gpu-reset"),
-                "replaces the faulty memory with spare memory; nothing may use the GPU meanwhile",
+                "replaces the faulty memory with spare memory; stop every program that uses the GPU first",
                 platform="linux",
                 root=True,
             ),

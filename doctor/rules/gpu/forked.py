@@ -1,4 +1,4 @@
-"""A process forked from one that uses CUDA, which cannot use CUDA itself."""
+"""The finding for a process that cannot use CUDA because it was forked from a process that uses CUDA."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ if TYPE_CHECKING:
 
 
 def forked(refusal: CudaCallFailed, case: Case) -> Finding:
-    """The finding gpu-bad-state for a start of CUDA that fails with CUDA_ERROR_NOT_INITIALIZED. CUDA does not
+    """The finding gpu-bad-state for a cuInit that fails with CUDA_ERROR_NOT_INITIALIZED. CUDA does not
     survive a fork: a child of a process that has used CUDA gets error 3 (PyTorch, "Multiprocessing best
     practices", section CUDA in multiprocessing, and pytorch/pytorch issue 17357)."""
     return found(
         "gpu-bad-state",
-        "CUDA returns this error in a process forked from one that already uses CUDA: a worker of"
-        " multiprocessing or of a data loader. The driver works; only that child has no GPU.",
+        "CUDA returns this error in a process that was forked from a process that already uses CUDA, such as"
+        " a worker of multiprocessing or of a data loader. The driver works; only the forked process has no"
+        " GPU.",
         [refusal],
         title="CUDA cannot start in a forked process",
         confidence="likely",
@@ -28,13 +29,13 @@ def forked(refusal: CudaCallFailed, case: Case) -> Finding:
             python(
                 'import multiprocessing\nmultiprocessing.set_start_method("spawn")  # first of all, before'
                 " anything uses the GPU",
-                "starts new worker processes instead of forking",
+                "starts new worker processes instead of forked ones",
             ),
             manual(
                 "With PyTorch's DataLoader, set num_workers=0 or multiprocessing_context='spawn', and keep"
                 " code that uses the GPU through TensorFlow out of the modules that the workers import"
             ),
-            manual("If no process is forked: restart the machine, as for a driver that hangs"),
+            manual("If the program forks no process, restart the machine, as for a driver that hangs"),
         ],
         verify=commands.list_gpus(case),
     )

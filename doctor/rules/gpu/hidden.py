@@ -46,17 +46,17 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
     """CUDA_VISIBLE_DEVICES (or NVIDIA_VISIBLE_DEVICES) hides the GPU, or names one that does not exist.
 
     ## What it means
-    The driver shows a process only the GPUs that CUDA_VISIBLE_DEVICES lists. An invalid entry hides itself
-    and everything after it: `-1`, an empty value and `"-1,0"` hide all of them.
+    The driver shows a process only the GPUs that CUDA_VISIBLE_DEVICES lists. An invalid entry and all entries
+    after it count for nothing: `-1`, an empty value and `"-1,0"` hide all GPUs.
 
     ## How it shows
-    `failed call to cuInit: CUDA_ERROR_NO_DEVICE` while kernel module and libraries agree in version and
-    nvidia-smi shows the GPU.
+    `failed call to cuInit: CUDA_ERROR_NO_DEVICE`, although the driver's kernel module and libraries have the
+    same version and nvidia-smi shows the GPU.
 
     ## What to do
-    Unset the variable or name GPUs by the numbers of `nvidia-smi` (0, 1 …) or their UUIDs. Look for it in the
-    shell, in the scheduler's job, in the notebook and in the code (`os.environ`), where it takes effect only
-    before TensorFlow is imported.
+    Unset the variable, or list GPUs by their numbers in `nvidia-smi` (0, 1 …) or by their UUIDs. Look for the
+    variable in the shell, in the scheduler's job, in the notebook and in the code (`os.environ`), where it
+    takes effect only before TensorFlow is imported.
     """
     facts = case.facts
     written = facts.symptoms("code-hides-gpus")
@@ -67,7 +67,7 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
             "The code itself hides every GPU from TensorFlow, which then runs on the CPU without a message.",
             [*written[:2], *unused[:1]],
             confidence="likely",
-            steps=[manual("Remove that line from the code, or name the GPUs to use in it")],
+            steps=[manual("Remove that line from the code, or change it to list the GPUs to use")],
             verify=commands.list_gpus(case),
         )
         return
@@ -118,7 +118,7 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
         and case.container
         and not any(
             re.match(r"/dev/nvidia\d", node.path) for node in facts.of(DeviceNode)
-        )  # CDI passes it in
+        )  # such a node shows that CDI passed the GPU in
     ):
         hiding = other
     empty = facts.symptoms("gpu-list-empty", "gpu-not-found", "cpu-only-listed")
@@ -130,11 +130,12 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
     )
     met = facts.has(
         "oom-said", "tensor-oom", "cuda-out-of-memory"
-    )  # the process saw a full GPU before the variable hid it
-    # number 0 is the first GPU of any machine with a GPU, so alone it does not explain an empty list
+    )  # the process saw a full GPU before the variable hid the GPU
+    # number 0 is the first GPU of any machine with a GPU, so the value 0 does not explain an empty list
     zero = variable is not None and variable.value.split(",")[0].strip() == "0"
     mapped = variable is not None and (bool(agree) or (error is not None and not zero))
-    # a driver installs where there is a GPU: NVIDIA's kernel module does not stay without one, nor Windows'
+    # an installed driver suggests a GPU: neither NVIDIA's kernel module nor its Windows driver stays without
+    # one
     bare = (
         error is not None
         and (bool(case.gpus) or (facts.first(Prose) is not None and not case.stated_absent("gpu")))
@@ -173,22 +174,22 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
         "gpu-hidden",
         (
             f'CUDA_VISIBLE_DEVICES is "{value}" in the report, but the process sees no device. Number 0 is'
-            " the first GPU: look for another value that the code or a scheduler sets later."
+            " the first GPU, so look for another value that the code or a scheduler sets later."
             if shown is variable and zero and not said
             else (
                 f'{shown.name if shown else "CUDA_VISIBLE_DEVICES"} is "{value}", which leaves this process'
                 " no GPU."
                 if value is not None
                 else (
-                    "Something empties CUDA_VISIBLE_DEVICES for this process: a scheduler such as Ray,"
-                    " Spark or Slurm does that for a task that requested no GPU."
+                    "Something sets CUDA_VISIBLE_DEVICES to an empty value for this process: a scheduler such"
+                    " as Ray, Spark or Slurm does that for a task that requested no GPU."
                     if emptied
                     else (
-                        "Kernel module and libraries of the driver agree"
+                        "The driver's kernel module and libraries have the same version"
                         if agree
                         else "The driver answers, and the machine has a GPU"
                         if known
-                        else "The driver's library loads, and nothing suggests that the driver is not running"
+                        else "The driver's library loads, and nothing suggests that the driver does not run"
                     )
                     + ", but the process sees no device. "
                     + (
@@ -218,15 +219,15 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
                     if case.platform == "windows"
                     else Literal("unset CUDA_VISIBLE_DEVICES")
                 ),
-                "shows all GPUs again",
+                "makes all GPUs visible again",
             ),
             manual(
                 f"Remove or correct the line that sets the variable in {shown.source}, then start the program"
                 " again"
                 if facts.kind == "machine" and shown is not None and shown.source.where.startswith("/")
                 else (
-                    "Remove or correct the line that sets the variable in the code; the value counts only if"
-                    " the line runs before TensorFlow is imported"
+                    "Remove or correct the line that sets the variable in the code; the value takes effect"
+                    " only if the line runs before TensorFlow is imported"
                 )
             ),
         ],
@@ -235,9 +236,10 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
 
 
 def _beyond(case: Case, value: str) -> bool:
-    """Whether the first entry is a number or a UUID that no GPU has; False unless all GPUs are known.
+    """Whether the first entry of the value is a number or a UUID that no GPU has; False unless all GPUs are
+    known.
 
-    The beginning of a UUID stands for it (CUDA C++ Programming Guide, CUDA Environment Variables).
+    The beginning of a UUID is a valid entry (CUDA C++ Programming Guide, CUDA Environment Variables).
     """
     first = value.split(",")[0].strip().lstrip("+")
     gpus = case.facts.of(Gpu)

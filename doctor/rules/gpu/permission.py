@@ -40,15 +40,15 @@ def device_permission(case: Case) -> Iterator[Finding]:
 
     ## What it means
     CUDA needs /dev/nvidia0, /dev/nvidiactl and /dev/nvidia-uvm. A root process or `nvidia-modprobe` creates
-    them; groups, udev rules and a container's cgroup can deny a user access.
+    these nodes; groups, udev rules and a container's cgroup can deny a user access to them.
 
     ## How it shows
-    `cuInit` fails with CUDA_ERROR_UNKNOWN as a user and works with sudo; nvidia-smi works; `Insufficient
-    Permissions`; in a running container `Failed to initialize NVML: Unknown Error` after a systemd reload.
+    `cuInit` fails with CUDA_ERROR_UNKNOWN for a user but works with sudo; nvidia-smi works; `Insufficient
+    Permissions`; in a running container, `Failed to initialize NVML: Unknown Error` after a systemd reload.
 
     ## What to do
-    Run `nvidia-modprobe -u -c=0` once as root, join the group that owns the nodes (video, render), restart
-    the container with `--device` entries, or let the NVIDIA container toolkit manage cgroup v2."""
+    Run `nvidia-modprobe -u -c=0` once as root, join the group that owns the nodes (video, render), start the
+    container again with `--device` options, or let the NVIDIA container toolkit manage cgroup v2."""
     facts = case.facts
     error = cuinit(case)
     refused = cuinit(case, "CUDA_ERROR_OPERATING_SYSTEM", "CUDA_ERROR_NOT_PERMITTED")
@@ -75,22 +75,22 @@ def device_permission(case: Case) -> Iterator[Finding]:
     )
     answered = any(
         s.get("count") != "0" for s in facts.symptoms("cuda-devices")
-    )  # the process then has the nodes that it needs
-    simulated = facts.has("simulated-gpu")  # whose driver opens no nodes
+    )  # if CUDA lists a GPU, the process has the nodes that it needs
+    simulated = facts.has("simulated-gpu")  # a simulated driver opens no nodes
     beside = [] if answered or simulated else facts.symptoms("device-node-missing")
     if (
         case.container and facts.absent("libcuda") is not None
     ):  # the container got no GPU: container-no-gpu handles that
         missing, beside = None, []
-    # TensorFlow looks for the node where cuInit fails; with no driver at all, or no GPU, cuInit fails with
-    # another error
+    # TensorFlow looks for the node after cuInit fails; without any driver, or without a GPU, cuInit fails
+    # with another error
     away: list[Fact] = (
         [*facts.symptoms("no-device-node")]
         if cuinit(case, "CUDA_ERROR_UNKNOWN") and not case.container
         else []
     )
-    # LXC and systemd-nspawn are given device nodes by hand: nvidia-uvm, which the first CUDA program on the
-    # host makes, is not there when the container starts before it
+    # a person passes the device nodes into LXC and systemd-nspawn: nvidia-uvm, which the first CUDA program
+    # on the host creates, is missing if the container starts before that program
     by_hand = [k for k in facts.of(EnvironmentKind) if k.kind in ("lxc", "nspawn")]
     away = [*away, *(by_hand[:1] if facts.kind == "report" and cuinit(case, "CUDA_ERROR_UNKNOWN") else [])]
     if registered(case) or not (
@@ -113,15 +113,15 @@ def device_permission(case: Case) -> Iterator[Finding]:
     if nodes and facts.kind == "machine" and not group:
         opened = run("sudo", "chmod", "a+rw", *(Path(node.path) for node in nodes))
         why = (
-            "opens the nodes until the next start; to make this permanent, remove NVreg_DeviceFileMode from"
-            " the options in /etc/modprobe.d"
+            "opens the nodes until the next restart; to make this permanent, remove NVreg_DeviceFileMode"
+            " from the options in /etc/modprobe.d"
         )
         steps.append(shell(opened, why, platform="linux", root=True))
     if nodes or denied or (root and root[0].get("group")):
         whose = (
-            "gives this user the group that owns the nodes"
+            "adds this user to the group that owns the nodes"
             if group
-            else "helps if the nodes belong to the group video (ls -l /dev/nvidia*)"
+            else "helps if the nodes belong to the group video (see ls -l /dev/nvidia*)"
         )
         join = run("sudo", "usermod", "-aG", group or "video", Literal('"$USER"'))
         steps.append(shell(join, f"{whose}; then log in again", platform="linux", root=True))
@@ -132,7 +132,7 @@ def device_permission(case: Case) -> Iterator[Finding]:
             0,
             manual(
                 "Restart the container. If Docker uses the systemd cgroup driver, create the container again"
-                " and name the devices, so that it keeps them: --device /dev/nvidia0 --device /dev/nvidiactl"
+                " and list the devices, so that it keeps them: --device /dev/nvidia0 --device /dev/nvidiactl"
                 " --device /dev/nvidia-uvm"
             ),
         )
@@ -141,7 +141,7 @@ def device_permission(case: Case) -> Iterator[Finding]:
         (
             "The driver works for root, but this user cannot open its device files."
             if root and not root[0].get("group")
-            else "A device file has a major number of an earlier start, so it leads to no driver."
+            else "A device file has a major number from before the last restart, so it leads to no driver."
             if any(symptom.get("stale") for symptom in beside)
             else "The GPU's device files are missing or closed to this user."
         ),

@@ -31,9 +31,9 @@ def gpu_powered_off(case: Case) -> Iterator[Finding]:
     """Software has switched the GPU off.
 
     ## What it means
-    A laptop switched its NVIDIA GPU off to save power: prime-select intel, bbswitch, supergfxctl in
-    integrated mode, EnvyControl, system76-power, vgaswitcheroo, or a device that was removed from the bus.
-    The driver may be installed but finds no GPU.
+    Software on a laptop switched its NVIDIA GPU off to save power (prime-select intel, bbswitch, supergfxctl
+    in integrated mode, EnvyControl, system76-power, vgaswitcheroo), or removed the device from the bus. The
+    driver may be installed but finds no GPU.
 
     ## How it shows
     `prime-select query` prints `intel`; /proc/acpi/bbswitch says OFF; lspci shows the device with `rev ff`,
@@ -77,6 +77,6 @@ def gpu_powered_off(case: Case) -> Iterator[Finding]:
 
 
 def _written(path: str) -> Step:
-    """The step that switches the GPU on through a kernel file."""
+    """The step that switches the GPU on by writing ON to a file of the kernel."""
     switch = piped(run("echo", "ON"), run("sudo", "tee", path))
-    return shell(switch, "switches the GPU on until the next start", platform="linux", root=True)
+    return shell(switch, "switches the GPU on until the next restart", platform="linux", root=True)

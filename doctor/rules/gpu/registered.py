@@ -1,4 +1,4 @@
-"""Whether TensorFlow created a GPU device, and the findings that depend on it."""
+"""Whether TensorFlow created a GPU device, and the codes of findings that are consequences if it did not."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 NO_TENSORFLOW_GPU = ("device-not-found", "cuda-missing", "tf-cpu-only", "benign-messages")
-"""Codes whose findings follow if the driver gives TensorFlow no GPU."""
+"""Codes whose findings are consequences if the driver provides TensorFlow with no GPU."""
 
 
 def registered(case: Case) -> bool:

@@ -1,4 +1,4 @@
-"""gpu-reserved: the GPU is reserved for a virtual machine, or for MIG instances that nobody created."""
+"""gpu-reserved: the GPU is reserved for a virtual machine, or for MIG instances that do not exist yet."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def gpu_reserved(case: Case) -> Iterator[Finding]:
     CUDA_ERROR_NO_DEVICE from cuInit.
 
     ## What to do
-    Use the GPU inside the virtual machine, or give it back to the host; create a MIG instance, or turn MIG
-    mode off.
+    Use the GPU inside the virtual machine, or return it to the host; create a MIG instance, or turn MIG mode
+    off.
     """
     facts = case.facts
     if all_reserved(case):
@@ -61,8 +61,7 @@ def _kept_for_a_virtual_machine(taken: list[Symptom]) -> Finding:
     other = taken[0].get("driver")
     return found(
         "gpu-reserved",
-        f"The kernel driver {other} holds the GPU for a virtual machine, so the NVIDIA driver does not get"
-        f" it.",
+        f"The kernel driver {other} holds the GPU for a virtual machine, so the NVIDIA driver cannot use it.",
         taken[:3],
         title="The GPU is reserved for a virtual machine",
         steps=[
@@ -72,8 +71,9 @@ def _kept_for_a_virtual_machine(taken: list[Symptom]) -> Finding:
                 platform="linux",
             ),
             manual(
-                f"Use the GPU inside the virtual machine, or give it back: remove its id from {other}'s"
-                f" options (kernel parameters, /etc/modprobe.d), rebuild the initramfs, and restart",
+                f"Use the GPU inside the virtual machine, or return it to the host: remove its PCI id from"
+                f" {other}'s options (kernel parameters, /etc/modprobe.d), rebuild the initramfs, and"
+                f" restart",
                 platform="linux",
             ),
         ],
@@ -90,8 +90,8 @@ def _no_instance(mode: Symptom, refusal: Fact | None) -> Finding:
         inside = run("sudo", "nvidia-smi", "mig", "-i", gpu, "-gi", ",".join(halves), "-cci")
         return found(
             "gpu-reserved",
-            f"GPU {gpu} is divided into GPU instances without compute instances. CUDA has no device there"
-            f" until one is created.",
+            f"GPU {gpu} is divided into GPU instances without compute instances. CUDA has no device on it"
+            f" until a compute instance is created.",
             [mode, refusal],
             title="The GPU's MIG instances have no compute instance",
             confidence="certain",
@@ -102,19 +102,19 @@ def _no_instance(mode: Symptom, refusal: Fact | None) -> Finding:
         )
     return found(
         "gpu-reserved",
-        f"GPU {gpu} is in MIG mode but has no instance. CUDA has no device there until one is created or"
-        f" the mode is turned off.",
+        f"GPU {gpu} is in MIG mode but has no instance. CUDA has no device on it until an instance is created"
+        f" or MIG mode is turned off.",
         [mode, refusal],
         title="The GPU is in MIG mode and has no instance",
         confidence="certain",
         steps=[
             shell(
                 run("nvidia-smi", "mig", "-i", gpu, "-lgip"),
-                "lists the possible instances, with the number of each profile",
+                "lists the profiles of possible instances, each with its number",
             ),
             shell(
                 run("sudo", "nvidia-smi", "mig", "-i", gpu, "-cgi", "0", "-C"),
-                "creates one instance of the whole GPU",
+                "creates one instance that covers the whole GPU",
                 platform="linux",
                 root=True,
             ),

@@ -1,4 +1,4 @@
-"""The meaning of an Xid (an NVIDIA error number in the kernel's log).
+"""The meaning of an Xid, an error number of the NVIDIA driver in the kernel's log.
 
 Source: NVIDIA, "Xid Errors", table of Xids with their possible causes, and its section on working with them.
 """
@@ -11,12 +11,13 @@ from doctor.shell import run
 from doctor.values import dataclass
 
 OF_PROGRAMS = frozenset(("13", "31", "43", "45", "68", "69"))
-"""Xids that a program causes: an exception or page fault in its kernels, and the stop that follows."""
+"""Xids that a program causes: an exception or page fault in its kernels, and the end of the program after it.
+"""
 
 
 @dataclass(frozen=True)
 class Meaning:
-    """What an Xid means, and the steps to take."""
+    """What an Xid means (a clause), and the steps to take."""
 
     says: str
     do: tuple[str, ...]
@@ -26,7 +27,7 @@ RESET = (
     "Stop the programs that use the GPU and restart the machine (or reset that GPU: sudo nvidia-smi "
     "--gpu-reset -i INDEX)"
 )
-VENDOR = "If it returns, return the card to its vendor"
+VENDOR = "If the error comes back, return the card to its vendor"
 OF_HARDWARE = {
     "48": Meaning("a double-bit error in the GPU's memory, which ECC cannot correct", (RESET, VENDOR)),
     "62": Meaning(
@@ -62,8 +63,7 @@ OF_HARDWARE = {
 
 
 def of_machine(xids: list[Symptom]) -> list[Symptom]:
-    """The Xids that point to the machine rather than to a program; an Xid without a number counts as one of
-    them."""
+    """The Xids that point to the machine rather than to a program, including an Xid without a number."""
     return [xid for xid in xids if xid.get("xid") not in OF_PROGRAMS]
 
 
@@ -73,16 +73,17 @@ def of_programs(xids: list[Symptom]) -> list[Symptom]:
 
 
 def meanings(xids: list[Symptom]) -> str:
-    """One sentence for each Xid with a known meaning."""
+    """One sentence, with a leading space, for each Xid with a known meaning."""
     known = [(xid.get("xid"), OF_HARDWARE[xid.get("xid")]) for xid in xids if xid.get("xid") in OF_HARDWARE]
     return "".join(f" Xid {number}: {meaning.says}." for number, meaning in known)
 
 
 def steps(xids: list[Symptom]) -> list[Step]:
-    """The steps in NVIDIA's order; empty if no Xid's meaning is known."""
+    """The steps for these Xids, in NVIDIA's order; empty if no Xid's meaning is known."""
     known = [OF_HARDWARE[xid.get("xid")] for xid in xids if xid.get("xid") in OF_HARDWARE]
     texts = dict.fromkeys(text for meaning in known for text in meaning.do)
     if not texts:
         return []
-    look = shell(run("nvidia-smi", "-q"), "shows each GPU's state, its memory errors and rows to be replaced")
+    why = "shows each GPU's state, its memory errors and its pending row replacements"
+    look = shell(run("nvidia-smi", "-q"), why)
     return [*(manual(text) for text in texts), look]

@@ -1,2 +1,2 @@
-"""Rules about CUDA's and cuDNN's libraries: absent, in another version, outside the loader's folders, or
+"""Rules about CUDA's and cuDNN's libraries: missing, in another version, outside the loader's search path, or
 broken."""

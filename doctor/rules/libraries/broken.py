@@ -31,17 +31,17 @@ def library_broken(case: Case) -> Iterator[Finding]:
     """A library is present but cannot be loaded.
 
     ## What it means
-    The file exists but is incomplete or does not fit: a broken download cut it short, it is for another
+    The file exists but is incomplete or does not fit: a broken download truncated it, it is for another
     processor, it is older than the library that calls it, or one of its own dependencies is missing.
 
     ## How it shows
-    `file too short`, `invalid ELF header`, `wrong ELF class`, `undefined symbol`, or a message that blames a
-    different library from the requested one (`libnvJitLink.so.12` for `libcusolver.so.11`, `zlibwapi.dll` for
+    `file too short`, `invalid ELF header`, `wrong ELF class`, `undefined symbol`, or a message that blames
+    another library than the requested one (`libnvJitLink.so.12` for `libcusolver.so.11`, `zlibwapi.dll` for
     cuDNN 8 on Windows).
 
     ## What to do
-    Reinstall the package of that library, and the dependency in the message; take stray copies off
-    LD_LIBRARY_PATH and PATH.
+    Reinstall the package of that library, and the dependency that the message names; remove folders with
+    stray copies from LD_LIBRARY_PATH and PATH.
     """
     facts = case.facts
     ops = own_ops(case)
@@ -92,15 +92,15 @@ def library_broken(case: Case) -> Iterator[Finding]:
         )
     elif lib is not None:
         blame = (
-            f"{lib.name} is found, and {lib.culprit}, which it needs,"
-            f" {'may not be read by this user' if _denied(case, lib) else 'is not'}"
+            f"{lib.name} is found, but {lib.culprit}, which it needs,"
+            f" {'is not readable for this user' if _denied(case, lib) else 'is not found'}"
             if lib.culprit
-            else f"{lib.name} is found and cannot be loaded" + (f" ({lib.error})" if lib.error else "")
+            else f"{lib.name} is found but cannot be loaded" + (f" ({lib.error})" if lib.error else "")
         )
         if "zlibwapi" in lib.name.lower():
             blame = "cuDNN 8 on Windows needs zlibwapi.dll, which is not on PATH"
     else:
-        blame = "A library lacks a symbol that another one needs: they come from different releases"
+        blame = "A library lacks a symbol that another library needs: they come from different releases"
     steps: list[Step] = []
     if lib is not None and _denied(case, lib):
         opened = run("sudo", "chmod", "a+rX", Path(lib.source.where))
@@ -120,7 +120,7 @@ def library_broken(case: Case) -> Iterator[Finding]:
             steps.append(
                 shell(
                     Literal("export LD_LIBRARY_PATH=/usr/lib/wsl/lib:$LD_LIBRARY_PATH"),
-                    "where WSL keeps the driver's libcuda",
+                    "adds the folder in which WSL keeps the driver's libcuda",
                     platform="wsl",
                 )
             )
@@ -152,7 +152,7 @@ def library_broken(case: Case) -> Iterator[Finding]:
         where = "Add to the image" if case.container else "Install"
         steps.append(
             manual(
-                f"{where} the system's package that holds {lib.culprit}{held}: cuDNN's files need it",
+                f"{where} the system's package that contains {lib.culprit}{held}: cuDNN's files need it",
                 platform="linux",
             )
         )
@@ -178,8 +178,8 @@ def library_broken(case: Case) -> Iterator[Finding]:
             steps.append(shell(aside, why, platform="linux", root=True))
         elif folder:
             off = (
-                f"{folder} is searched first, and its {named} cannot be loaded; take it out of the file that"
-                " sets the variable, too"
+                f"the loader searches {folder} first, and its {named} cannot be loaded; also remove this"
+                " folder in the file that sets the variable"
             )
             steps += commands.off_the_path(case, folder, off)
         if case.platform == "windows" and facts.kind == "machine":
@@ -187,7 +187,7 @@ def library_broken(case: Case) -> Iterator[Finding]:
             steps += bring(case).steps
         if package is not None and not behind:
             again = commands.pip(case, "install", "--force-reinstall", package)
-            steps.append(shell(again, f"if it came from pip: reinstalls {named}"))
+            steps.append(shell(again, f"reinstalls {named}, if it came from pip"))
         steps.append(
             shell(
                 Literal("where cudnn64_*.dll cublas64_*.dll"),
@@ -212,8 +212,8 @@ def library_broken(case: Case) -> Iterator[Finding]:
 
 
 def _names(symptom: Symptom) -> str:
-    """The names of the library that lacks a symbol and of the symbol, without the rest of the line; "" for a
-    symbol of TensorFlow's, which belongs to a custom op or to TensorFlow itself."""
+    """The names of a missing symbol and of the library that lacks it, without the rest of the line; "" for
+    one of TensorFlow's symbols, whose absence concerns a custom op or TensorFlow itself."""
     name = symptom.get("symbol")
     return "" if "10tensorflow" in name else f"{symptom.get('library')} {name}"
 
@@ -236,8 +236,9 @@ def _denied(case: Case, lib: LibraryNotLoaded) -> bool:
 
 
 def _in_the_way(case: Case, path: str, name: str) -> str:
-    """On a machine: an unusable file in a folder that has to stay on the loader's path, because it holds
-    other CUDA libraries. "" if there is none, or if it belongs to a wheel, which pip replaces."""
+    """The path of an unusable file in a folder that must stay on the loader's search path, because it
+    contains other CUDA libraries. "" without one, for a report, and for a wheel's file, which pip replaces.
+    """
     folder = posixpath.dirname(path)
     if case.facts.kind != "machine" or posixpath.basename(path) != name or "-packages/" in path:
         return ""
@@ -249,8 +250,8 @@ def _in_the_way(case: Case, path: str, name: str) -> str:
 
 
 def _stray(case: Case, lib: LibraryNotLoaded | None) -> tuple[str, bool]:
-    """On a machine: the folder of LD_LIBRARY_PATH that contains the unusable file, or "", and whether a
-    usable file with that name exists elsewhere."""
+    """The folder on LD_LIBRARY_PATH that contains the unusable file, and whether a usable file with the same
+    name exists elsewhere. ("", False) without such a folder, and for a report."""
     variable = case.env.get("LD_LIBRARY_PATH")
     where = lib.source.where if lib is not None else ""
     folder = posixpath.dirname(where)

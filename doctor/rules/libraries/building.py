@@ -1,4 +1,5 @@
-"""A build that does not find a part of the toolkit: its linker, its compiler or its configuration."""
+"""The finding for a compilation whose linker, compiler or configuration does not find a part of the toolkit.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +17,9 @@ _OF = {"cuda": "the CUDA toolkit", "cudnn": "cuDNN", "nccl": "NCCL", "driver": "
 
 
 def building(case: Case, code: str) -> Iterator[Finding]:
-    """The finding `code` for a build that does not find a part of the toolkit: library-path if the linker
-    lacks a library (the toolkit that compiled the code is there), cudnn-missing for any part of cuDNN, else
-    cuda-missing."""
+    """The finding `code` for a compilation that does not find a part of the toolkit: cudnn-missing for any
+    part of cuDNN, library-path if the linker does not find another library (the toolkit that compiled the
+    code is present), otherwise cuda-missing. Yields nothing if another code applies."""
     several = [
         s
         for s in case.facts.symptoms("toolkit-part-missing")
@@ -40,29 +41,29 @@ def building(case: Case, code: str) -> Iterator[Finding]:
             shell(
                 Export("LIBRARY_PATH", Path(f"/usr/local/cuda/lib64{'/stubs' if stub else ''}")),
                 "makes the linker search the toolkit's folder, as -L does for one command"
-                + ("; its stub of libcuda is for linking only, never for LD_LIBRARY_PATH" if stub else ""),
+                + ("; its libcuda stub is for linking only: never put it on LD_LIBRARY_PATH" if stub else ""),
                 platform="linux",
             ),
         ]
     else:
         steps += [
-            shell(run("nvcc", "--version"), "shows whether a toolkit is installed, and which"),
+            shell(run("nvcc", "--version"), "shows whether a toolkit is installed, and its version"),
             shell(
                 Export("CUDA_HOME", Path("/usr/local/cuda")),
-                "names the toolkit to a build that searches elsewhere",
+                "points a build that searches elsewhere to the toolkit",
                 platform="linux",
             ),
         ]
     steps.append(
         manual(
             f"If it is not installed, install {_OF['cuda' if stub else component]} with its development"
-            " files, in the version that the build asks for. The driver has none of them; pip's NVIDIA"
-            " packages lack some, such as libcudart.so without a version, which a linker looks for"
+            " files, in the version that the build requires. The driver contains none of these files; pip's"
+            " NVIDIA packages lack some, such as libcudart.so without a version, which a linker looks for"
         )
     )
     yield found(
         code,
-        f"A build does not find {part}{', a part of' if not stub else ','} {_OF[component]}: it is not"
+        f"A build does not find {part}{', a part of' if not stub else ','} {_OF[component]}. It is not"
         f" installed, or the {'build' if by != 'linker' else 'linker'} does not search its folder."
         " This does not affect TensorFlow's wheels.",
         several[:3],

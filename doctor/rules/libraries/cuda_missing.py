@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 def asked_for(case: Case) -> bool:
-    """Whether anything shows that the user wants a GPU: a search for a device, a card's name, a stated
-    intention."""
+    """Whether anything shows that the user wants a GPU, such as a search for a device or the name of a card.
+    """
     facts = case.facts
     return bool(
         facts.kind == "machine"
@@ -58,17 +58,17 @@ def cuda_missing(case: Case) -> Iterator[Finding]:
     """A CUDA library that this TensorFlow build loads is not on the machine, in any version.
 
     ## What it means
-    The driver alone is not enough: TensorFlow also loads the CUDA runtime, cuBLAS, cuFFT, cuSOLVER and
-    cuSPARSE at its start. Without them it skips the GPU.
+    The driver alone is not enough: when TensorFlow starts, it also loads the CUDA runtime, cuBLAS, cuFFT,
+    cuSOLVER and cuSPARSE. Without these libraries, it skips the GPU.
 
     ## How it shows
-    `Could not load dynamic library 'libcudart.so.…'`; since TensorFlow 2.12 `Could not find cuda drivers on
-    your machine`, which is printed if libcudart does not load and says nothing about the driver; `Cannot
-    dlopen some GPU libraries`, which names none.
+    `Could not load dynamic library 'libcudart.so.…'`; since TensorFlow 2.12, `Could not find cuda drivers on
+    your machine`, which TensorFlow prints if libcudart does not load and which says nothing about the driver;
+    `Cannot dlopen some GPU libraries`, which names no library.
 
     ## What to do
-    On Linux and WSL2 `pip install 'tensorflow[and-cuda]'` brings them; older releases need the CUDA that they
-    were built for. On a machine without an NVIDIA GPU the messages are harmless.
+    On Linux and WSL2, `pip install 'tensorflow[and-cuda]'` installs the libraries; older releases need the
+    CUDA that they were built for. On a machine without an NVIDIA GPU, the messages are harmless.
     """
     yield from building(case, "cuda-missing")
     facts = case.facts
@@ -77,14 +77,14 @@ def cuda_missing(case: Case) -> Iterator[Finding]:
     if facts.has("tensorboard-serving") and not facts.has("gpu-skipped", "gpu-not-used", "gpu-list-empty"):
         return
     if case.stated_absent("gpu") and not asked_for(case):
-        return  # the reporter has no GPU, and the message says that it can be ignored then
+        return  # the reporter has no GPU, and the message says that it can be ignored without a GPU
     missing = gone(case)
     skipped = facts.symptoms("gpu-skipped")
     stub = facts.symptoms("cudart-stub", "cuda-libraries-error")
-    # from a folder in which nobody looks for a toolkit
+    # a CUDA runtime that loads is installed, even if no search for a toolkit covers its folder
     opens = any("cudart" in name for name in case.loaded)
     absent = [a for a in [facts.absent("cuda")] if a and not opens]
-    # a device that the code names and that is not there is device-not-found, which says this, too
+    # if the code requests a device that does not exist, device-not-found reports this as well
     named = facts.has("device-unknown", "device-unmet", "colocation-failed", "no-gpu-kernel")
     elsewhere = named or case.loaded or facts.of(CudaCallFailed)
     only_xla = [] if elsewhere else facts.symptoms("xla-gpu-listed")
@@ -105,13 +105,13 @@ def cuda_missing(case: Case) -> Iterator[Finding]:
     if missing:
         text = (
             f"{', '.join(names[:5])}{' …' if len(names) > 5 else ''} could not be loaded, and nothing here"
-            f" shows another CUDA." + xla_gpu_note(case)
+            f" shows another CUDA version." + xla_gpu_note(case)
         )
     elif skipped:
         which = (
             "the lines before the message, which are missing here, name the library"
             if _names_them(case)
-            else "from 2.12 on the message does not name the library"
+            else "since TensorFlow 2.12, the message does not name the library"
         )
         text = (
             f"TensorFlow skipped the GPU because a library did not load; {which}. The driver answers, so"
@@ -120,24 +120,24 @@ def cuda_missing(case: Case) -> Iterator[Finding]:
             else (
                 f"TensorFlow skipped the GPU because a library did not load; {which}. Most often"
                 f" NVIDIA's libraries are not installed at all; a missing cuDNN, or a folder that the loader"
-                f" does not search, gives the same message."
+                f" does not search, causes the same message."
             )
         )
     elif only_xla and not (stub or absent):
         text = (
-            "XLA_GPU is listed and GPU is not: the driver shows the GPU, and TensorFlow (1.14 to 2.3)"
-            " skipped it, usually because a CUDA library that it loads is missing or of another version."
+            "XLA_GPU is listed, but GPU is not: the driver shows the GPU, but TensorFlow (1.14 to 2.3)"
+            " skipped it, usually because a CUDA library that it loads is missing or has another version."
         )
     else:
         text = (
             "TensorFlow prints 'Could not find cuda drivers' if libcudart does not load; the line says"
             " nothing about the driver, although it mentions drivers. Either CUDA's libraries are not"
             " installed for this TensorFlow, or there is no driver and no GPU, and the line is harmless."
-            " nvidia-smi shows which."
+            " nvidia-smi shows which of the two is true."
         )
     stranger = _other_runtime(case, names)
     cure = cures.libraries_for_build(case)
-    if stranger:  # the next steps help whichever package loads it; the stated TensorFlow does not need it
+    if stranger:  # another package loads the library, not the stated TensorFlow: first find that package
         cure = cure.after(
             manual(
                 "First find the file that loads the library: it is the last file in the traceback. If it does"
@@ -147,7 +147,9 @@ def cuda_missing(case: Case) -> Iterator[Finding]:
             )
         )
     if not missing:
-        cure = cure.after(shell(commands.loading(case), "names the library that does not load"))
+        cure = cure.after(
+            shell(commands.loading(case), "prints the name of the library that does not load")
+        )
     yield found(
         "cuda-missing",
         text + stranger,
@@ -170,8 +172,8 @@ def cuda_missing(case: Case) -> Iterator[Finding]:
 
 
 def _other_runtime(case: Case, names: list[str]) -> str:
-    """A sentence about a requested CUDA runtime that the stated TensorFlow release does not load; "" if there
-    is none."""
+    """A sentence on a requested CUDA runtime that the stated TensorFlow release does not load; "" if there is
+    none."""
     known = case.tensorflow
     row = case.tables.tensorflow(known.version.split("+")[0], None, case.table_platform) if known else None
     own = [name for name in row.libraries if "cudart" in name] if row else []
@@ -179,15 +181,15 @@ def _other_runtime(case: Case, names: list[str]) -> str:
     if known is None or not own or not asked or set(own) & set(asked):
         return ""
     return (
-        f" TensorFlow {known.version} loads {own[0]}, so {asked[0]} is requested by another TensorFlow "
-        "release, or by a package in the same process that was built for one (Horovod, a compiled op)."
+        f" TensorFlow {known.version} loads {own[0]}, so another TensorFlow release requests {asked[0]}, or a"
+        " package in the same process that was built for another release (Horovod, a compiled op)."
     )
 
 
 def _names_them(case: Case) -> bool:
-    """Whether the text comes from a TensorFlow before 2.12, which names each library that does not load.
-    Evidence: the version, or the wording of the message about the processor's instructions, from which 2.12
-    removed oneDNN's full name (tensorflow/core/platform/cpu_feature_guard.cc)."""
+    """Whether the text comes from a TensorFlow before 2.12, which prints the name of each library that does
+    not load. Evidence: the version, or the wording of the message about the processor's instructions, from
+    which 2.12 removed oneDNN's full name (tensorflow/core/platform/cpu_feature_guard.cc)."""
     if case.tensorflow is not None:
         return dotted(case.tensorflow.version) < (2, 12)
     return any(

@@ -52,13 +52,13 @@ def cuda_version_mismatch(case: Case) -> Iterator[Finding]:
     """CUDA is installed, but not in the version that this TensorFlow build loads.
 
     ## What it means
-    A TensorFlow build loads the libraries of one CUDA release by name (`libcudart.so.10.0`). Every other
-    release, even a newer one, has other names and does not work. The "CUDA Version" that nvidia-smi shows is
-    the highest that the driver supports, not the installed one.
+    A TensorFlow build loads the libraries of one CUDA release by name (`libcudart.so.10.0`). In every other
+    release, even a newer one, the libraries have other names, so it does not work. The "CUDA Version" that
+    nvidia-smi shows is the highest version that the driver supports, not the installed version.
 
     ## How it shows
-    `Could not load dynamic library 'libcudart.so.10.0'` while LD_LIBRARY_PATH, nvcc or the reporter name CUDA
-    10.1, or while some libraries of another release load.
+    `Could not load dynamic library 'libcudart.so.10.0'`, although LD_LIBRARY_PATH, nvcc or the reporter names
+    CUDA 10.1, or although some libraries of another release load.
 
     ## What to do
     Install the CUDA that the build loads beside the other one (they do not interfere with each other), or the
@@ -78,13 +78,13 @@ def cuda_version_mismatch(case: Case) -> Iterator[Finding]:
     same, others = other_files(case, names)
     if [f for f in same if f.searched is not False and case.facts.kind == "report"]:
         return
-    # all are installed, in a folder that is not searched
+    # all of them are installed, in a folder that the loader does not search
     if case.facts.kind == "machine" and {f.name for f in same} >= set(names):
         return
     loaded = [lib for lib in case.facts.of(LibraryLoaded) if case.component(lib.name) == "cuda"]
     reasons: list[Fact] = []
     said = ""
-    # another version is stated or shown
+    # the text or the machine shows another version
     for version in installed_releases(case):
         fits = [contains(case, version.version, n) for n in names]
         if fits and all(f is False for f in fits if f is not None) and any(f is False for f in fits):
@@ -110,9 +110,9 @@ def cuda_version_mismatch(case: Case) -> Iterator[Finding]:
         elif asked is not None and opened[1] > asked[1] and len(missing) < len(loaded):
             reasons += loaded[:3]
             said = (
-                "most libraries load and this one does not: the library ended with CUDA "
+                "most libraries load and this one does not: CUDA "
                 + ".".join(str(n) for n in asked[1])
-                + ", and a later release is installed"
+                + " is the last release with this library, and a later release is installed"
             )
         elif (
             asked is not None
@@ -124,7 +124,7 @@ def cuda_version_mismatch(case: Case) -> Iterator[Finding]:
             reasons += loaded[:3]
             said = (
                 "some libraries load but the CUDA runtime of the same release does not, which happens if a"
-                " later release with some equal file names is installed"
+                " later release is installed in which some libraries have the same file names"
             )
     if not reasons and others:
         reasons += others[:3]
@@ -134,15 +134,15 @@ def cuda_version_mismatch(case: Case) -> Iterator[Finding]:
     wanted = case.wanted_cuda
     first = missing[0]
     strange = case.build is not None and first.name not in case.build.libraries
-    if strange:  # the table's entry for the file instead of the build's
+    if strange:  # use the CUDA releases that contain the file instead of the build's release
         row = case.tables.library(first.name)
         wanted = tuple(dict.fromkeys(v for v in (row.first, row.last) if v)) if row is not None else ()
-    need = f"CUDA {' or '.join(wanted)}" if 0 < len(wanted) <= 3 else f"the release that holds {first.name}"
+    need = f"CUDA {' or '.join(wanted)}" if 0 < len(wanted) <= 3 else f"the release with {first.name}"
     cure = matching(case)
     if strange and "ImportError" in first.source.text:
         look = shell(
             commands.pip(case, "list"),
-            "shows which TensorFlow is installed: the one named here loads other libraries",
+            "shows which TensorFlow is installed: the stated release loads other libraries",
         )
         cure = cure.after(look)
     yield found(
@@ -164,24 +164,27 @@ def cuda_version_mismatch(case: Case) -> Iterator[Finding]:
 
 
 def _compiling(refused: list[Symptom]) -> Finding:
-    """The finding for a toolkit that does not take the host's compiler, the GPU or the program that code is
-    compiled for."""
+    """The finding for a toolkit that does not support the host's compiler, the GPU or the program for which
+    code is compiled."""
     compiler, old, wanted = (refused[0].get(key) for key in ("compiler", "old", "wanted"))
     if compiler:
-        text = "The installed CUDA toolkit does not take the host's compiler, which is newer than it knows."
+        text = "The installed CUDA toolkit does not support the host's compiler, which is too new for it."
         cure = "Compile with an older compiler (nvcc -ccbin, CUDAHOSTCXX), or with a newer toolkit"
     elif old:
-        text = f"The installed CUDA toolkit no longer compiles for {old}: the code is meant for older GPUs."
+        text = f"The installed CUDA toolkit no longer compiles for {old}, an architecture of older GPUs."
         cure = (
-            "Take that architecture out of the build's list unless the GPU is so old, else use an older "
-            "toolkit"
+            "Remove that architecture from the build's list; if your GPU has this architecture, use an older"
+            " toolkit instead"
         )
     else:
         text = (
-            f"Code is compiled with CUDA {refused[0].get('have')} for a program that was built with CUDA"
-            f" {wanted}."
+            f"The build compiles code with CUDA {refused[0].get('have')} for a program that was built with"
+            f" CUDA {wanted}."
         )
-        cure = f"Compile it with the toolkit of CUDA {wanted}: install it beside the other, and set CUDA_HOME"
+        cure = (
+            f"Compile the code with the toolkit of CUDA {wanted}: install it beside the other toolkit, and"
+            " set CUDA_HOME"
+        )
     return found(
         "cuda-version-mismatch",
         text,
@@ -194,14 +197,14 @@ def _compiling(refused: list[Symptom]) -> Finding:
 
 
 def _rank(reason: Fact) -> int:
-    """How reliable a reason is; a file without a folder is only somebody's statement."""
+    """The rank of a reason (lower is more reliable). A file without a folder is only somebody's statement."""
     if isinstance(reason, LibraryFile):
         return PROSE if "/" not in reason.path and "\\" not in reason.path else MEASURED
     return getattr(reason, "rank", MEASURED)
 
 
 def _asked_by_another(case: Case, lib: LibraryNotLoaded) -> bool:
-    """Whether something other than the build, such as cuDNN, requests the library: the library belongs to
+    """Whether something other than the build, such as cuDNN, requests the library, because it belongs to
     another CUDA major version than the build. False if the import itself fails without the library: then the
     imported build is not the stated one."""
     if "ImportError" in lib.source.text:
@@ -214,7 +217,8 @@ def _asked_by_another(case: Case, lib: LibraryNotLoaded) -> bool:
 
 
 def _stated_pair(case: Case) -> Iterator[Finding]:
-    """The finding for a TensorFlow and a CUDA that are named together, without a log, and do not fit."""
+    """The finding for a report without a log that states a TensorFlow and a CUDA which do not fit each other.
+    """
     signs = mismatched_pair(case)
     builds, cuda = case.builds, case.cuda
     if not signs or cuda is None:
@@ -223,8 +227,8 @@ def _stated_pair(case: Case) -> Iterator[Finding]:
     yield found(
         "cuda-version-mismatch",
         f"TensorFlow {builds[-1].version} loads the libraries of CUDA"
-        f" {' or '.join(case.wanted_cuda[:3])}, but the report names CUDA {cuda.version}; no log shows"
-        f" what happened.",
+        f" {' or '.join(case.wanted_cuda[:3])}, but the report names CUDA {cuda.version}. The report has no"
+        f" log that shows what happened.",
         [case.tensorflow, cuda, signs[0]],
         confidence="likely",
         tables=builds[-1:],
@@ -234,8 +238,8 @@ def _stated_pair(case: Case) -> Iterator[Finding]:
 
 
 def matching(case: Case) -> Cure:
-    """Steps that install the CUDA that the build loads, or the TensorFlow that fits the installed CUDA; the
-    easier way first."""
+    """The steps that install the CUDA that the build loads, or the TensorFlow that fits the installed CUDA;
+    the easier way comes first."""
     cure = cures.libraries_for_build(case)
     fitting = _for_cuda_there(case)
     if fitting is None or cure.version == fitting.version:
@@ -246,14 +250,14 @@ def matching(case: Case) -> Cure:
         f"the newest TensorFlow that was built for the installed CUDA"
         f" {case.cuda.version if case.cuda else ''}",
     )
-    if case.environments & {"colab", "kaggle", "slurm"}:  # the CUDA is another's there
+    if case.environments & {"colab", "kaggle", "slurm"}:  # there the user does not administer the CUDA
         return Cure((step, *(replace(s, why=f"or: {s.why}") for s in cure.steps)), fitting.version)
     return cure.then(replace(step, why=f"or {step.why}"))
 
 
 def _for_cuda_there(case: Case) -> TensorFlowRelease | None:
-    """The newest release for the installed CUDA that the GPUs, the Python and the driver of the case can
-    use."""
+    """The newest TensorFlow release for the installed CUDA that works with the GPUs, the Python and the
+    driver of the case; None if there is none."""
     if case.cuda is None or "." not in case.cuda.version:
         return None
     there = ".".join(case.cuda.version.split(".")[:2])

@@ -1,4 +1,4 @@
-"""cuDNN's major version from a file name, and the steps that install the cuDNN that a build needs."""
+"""Helpers for cuDNN: its major version in a file name, the GPUs it dropped, and the steps that install it."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ IN_EVERY_CUDNN = ("cudnnCreate", "cudnnDestroy", "cudnnGetVersion", "cudnnSetStr
 
 
 def never_opened(case: Case) -> list[Symptom]:
-    """Functions that TensorFlow did not find although every cuDNN has them: it searched another library. If
+    """The functions that TensorFlow did not find although every cuDNN has them: it did not search cuDNN. If
     cuDNN did not load, releases before 1.0 search the process itself (stream_executor/cuda/cuda_dnn.cc,
     dynload)."""
     return [s for s in case.facts.symptoms("cudnn-symbol-missing") if s.get("symbol") in IN_EVERY_CUDNN]
 
 
 def cudnn_major(name: str) -> str | None:
-    """The major version in a cuDNN file name: 8 for libcudnn.so.8 and for cudnn64_8.dll; None if it has
-    none."""
+    """The major version in a cuDNN file name ("8" for libcudnn.so.8 and cudnn64_8.dll); None without one."""
     match = re.search(r"libcudnn\w{0,60}\.so\.(\d+)|cudnn\w{0,60}64_(\d+)", name.lower())
     return (match[1] or match[2]) if match else None
 
 
 def bring_cudnn(case: Case) -> Cure:
-    """Steps that install the cuDNN that the build needs, and search for another copy that is found first."""
+    """The steps that install the cuDNN that the build needs, and that show a copy which the loader finds
+    first."""
     stated = case.facts.first(CudnnMismatch)
     if (
         stated is not None and not case.builds
@@ -54,30 +54,30 @@ def bring_cudnn(case: Case) -> Cure:
         return cure.then(
             shell(
                 Literal("where cudnn64_*.dll"),
-                "shows every cuDNN on PATH; Windows takes the first",
+                "shows every cuDNN on PATH; Windows loads the first",
                 platform="windows",
             )
         )
     return cure.then(
         shell(
             piped(run("ldconfig", "-p"), run("grep", "libcudnn")),
-            "shows whether the loader finds it now; an older one that is listed here or lies on"
-            " LD_LIBRARY_PATH comes first",
+            "shows whether the loader finds the new cuDNN; an older cuDNN that is listed here or is in a"
+            " folder on LD_LIBRARY_PATH takes precedence",
             platform="linux",
         )
     )
 
 
 def wanted_major(case: Case) -> str | None:
-    """The CUDA major version of the build as text ("12"); its cuDNN must be made for the same one. None if it
-    is unknown or ambiguous."""
+    """The CUDA major version of the build as text ("12"); None if it is unknown or ambiguous. The build's
+    cuDNN must be built for the same major version."""
     majors = {version.split(".")[0] for version in case.wanted_cuda}
     return majors.pop() if len(majors) == 1 else None
 
 
 def dropped_gpu(case: Case, cudnn: CudnnVersion) -> tuple[Gpu, str, Answer] | None:
-    """A GPU for which this cuDNN has no kernels, with its compute capability and the table's answer; in a
-    report only if cuDNN supports none of the GPUs."""
+    """A GPU for which this cuDNN has no kernels, with its compute capability and the table's answer; None
+    without such a GPU. In a report, only if cuDNN supports none of the GPUs."""
     if "." not in cudnn.version:
         return None
     from doctor import compat

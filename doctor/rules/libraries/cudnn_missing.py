@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @rule(
     "cudnn-missing",
-    "CUDA loads; cuDNN is not on this machine",
+    "CUDA loads, but cuDNN is not on this machine",
     explains=NO_GPU_SINCE,
     needs=(
         "gpu-library-not-loaded",
@@ -32,13 +32,14 @@ def cudnn_missing(case: Case) -> Iterator[Finding]:
     """CUDA loads, but cuDNN is not on the machine.
 
     ## What it means
-    cuDNN is a separate package: the CUDA toolkit does not contain it. TensorFlow skips the GPU without it.
+    cuDNN is a separate package: the CUDA toolkit does not contain it. Without cuDNN, TensorFlow skips the
+    GPU.
 
     ## How it shows
     Every CUDA library loads; only `libcudnn.so.8` (`cudnn64_8.dll`) does not.
 
     ## What to do
-    Install the cuDNN with the major version that the build loads, for the installed CUDA.
+    Install a cuDNN for the installed CUDA, with the major version that the build loads.
     """
     yield from building(case, "cudnn-missing")
     facts = case.facts

@@ -57,17 +57,17 @@ def cudnn_version_mismatch(case: Case) -> Iterator[Finding]:
 
     ## What it means
     A build needs the major version of cuDNN that it was compiled with, and the same or a higher minor
-    version. Each cuDNN is made for one CUDA major version: a cuDNN for CUDA 12 loads CUDA 12's libraries.
-    Each has kernels for some GPUs only: from 9.11 on for Turing and later.
+    version. Each cuDNN is built for one CUDA major version: a cuDNN for CUDA 12 loads CUDA 12's libraries.
+    Each cuDNN has kernels for some GPUs only: from 9.11 on, for Turing and later.
 
     ## How it shows
-    `Loaded runtime CuDNN library: 8.0.5 but source was compiled with: 8.6.0`; `libcudnn.so.7` requested and
+    `Loaded runtime CuDNN library: 8.0.5 but source was compiled with: 8.6.0`; `libcudnn.so.7` requested but
     cuDNN 8 installed; cuDNN's own `Could not load library libcublasLt.so.12`; `Could not create cudnn handle`
     with most of the memory free (`Memory usage: … bytes free`). Failing convolution algorithms and `DNN
-    library is not found` follow from it.
+    library is not found` are consequences.
 
     ## What to do
-    Install the cuDNN that the build needs, and look for a second, older copy that is found first.
+    Install the cuDNN that the build needs, and look for a second, older copy that the loader finds first.
     """
     facts = case.facts
     stated = facts.of(CudnnMismatch)
@@ -78,8 +78,8 @@ def cudnn_version_mismatch(case: Case) -> Iterator[Finding]:
         first = stated[0]
         yield found(
             "cudnn-version-mismatch",
-            f"TensorFlow loaded cuDNN {first.loaded} and was compiled with {first.compiled}. It needs the"
-            f" same major and an equal or higher minor version; later failures in cuDNN follow from this.",
+            f"TensorFlow loaded cuDNN {first.loaded} but was compiled with {first.compiled}. It needs the"
+            f" same major and an equal or higher minor version. Later cuDNN failures are consequences.",
             [*stated[:2], *facts.symptoms("dnn-not-found", "conv-algorithm-failed")[:1]],
             tables=[build] if build else [],
             steps=steps,
@@ -90,8 +90,8 @@ def cudnn_version_mismatch(case: Case) -> Iterator[Finding]:
     if older is not None:
         yield found(
             "cudnn-version-mismatch",
-            f"This build was compiled with cuDNN {compiled_cudnn(case)} but the loader finds"
-            f" {older.version} first; it needs the same major and an equal or higher minor version.",
+            f"This build was compiled with cuDNN {compiled_cudnn(case)}, but the loader finds"
+            f" {older.version} first. The build needs the same major and an equal or higher minor version.",
             [older, case.tensorflow],
             confidence="likely",
             tables=[build] if build else [],
@@ -109,7 +109,7 @@ def cudnn_version_mismatch(case: Case) -> Iterator[Finding]:
         yield found(
             "cudnn-version-mismatch",
             f"The cuDNN that was loaded has no function {lacking[0].get('symbol') or lacking[0].get('s2')},"
-            " which this TensorFlow calls: it is not the version that the build was made for.",
+            " which this TensorFlow calls: this cuDNN is not the version for which the build was made.",
             lacking[:2],
             tables=[build] if build else [],
             steps=steps,
@@ -131,8 +131,8 @@ def cudnn_version_mismatch(case: Case) -> Iterator[Finding]:
         if major and major[1] != have:
             yield found(
                 "cudnn-version-mismatch",
-                f"cuDNN itself loads {foreign[0].name}: it was made for CUDA {major[1]}, but CUDA {have}"
-                f" is installed.",
+                f"cuDNN itself loads {foreign[0].name}: this cuDNN was built for CUDA {major[1]}, but CUDA"
+                f" {have} is installed.",
                 [foreign[0], case.cuda, case.tensorflow],
                 confidence="likely",
                 tables=[build] if build else [],
@@ -146,8 +146,8 @@ def cudnn_version_mismatch(case: Case) -> Iterator[Finding]:
         yield found(
             "cudnn-version-mismatch",
             f"cuDNN could not start although {free:.1f} of the GPU's {total:.1f} GiB were free, so memory"
-            f" is not the reason. The remaining reason is a cuDNN that does not fit the build, the CUDA"
-            f" beside it or the driver, or other cuDNN files that are found first.",
+            f" is not the reason. The remaining reason is a cuDNN that does not fit the build, the installed"
+            f" CUDA or the driver, or other cuDNN files that the loader finds first.",
             [*facts.symptoms("cudnn-handle-failed")[:2], roomy],
             title="cuDNN cannot start, although memory is free",
             confidence="likely",
@@ -159,7 +159,7 @@ def cudnn_version_mismatch(case: Case) -> Iterator[Finding]:
     if no_cudnn_at_all(case):
         yield found(
             "cudnn-version-mismatch",
-            "TensorFlow has no cuDNN to run the operation with. The line that says why came before:"
+            "TensorFlow has no cuDNN for this operation. An earlier line of the log gives the reason:"
             " `Loaded runtime CuDNN library` (another version, the usual reason), `Could not load library` or"
             " `Could not create cudnn handle` (memory).",
             facts.symptoms("dnn-not-found")[:2],
@@ -185,9 +185,9 @@ def cudnn_version_mismatch(case: Case) -> Iterator[Finding]:
         return
     yield found(
         "cudnn-version-mismatch",
-        f"This build loads {missing[0].name}, which is cuDNN {wanted}, but the installed one is "
+        f"This build loads {missing[0].name}, which is cuDNN {wanted}, but "
         + (f"cuDNN {have_version[0].version}" if have_version else others[0].name)
-        + "."
+        + " is installed."
         + xla_gpu_note(case),
         [missing[0], *have_version[:1], *others[:2]],
         confidence="certain" if others or have_version[0].rank == 0 else "likely",
@@ -198,7 +198,8 @@ def cudnn_version_mismatch(case: Case) -> Iterator[Finding]:
 
 
 def compiled_cudnn(case: Case) -> str | None:
-    """The cuDNN that the build in use was compiled with, if the tables contain it."""
+    """The version of the cuDNN that the build in use was compiled with; None if the tables do not contain it.
+    """
     from doctor import compat
 
     found = compat.compiled_cudnn(case.build, case.tables) if case.build is not None else None
@@ -206,9 +207,9 @@ def compiled_cudnn(case: Case) -> str | None:
 
 
 def older_than_compiled(case: Case) -> CudnnVersion | None:
-    """On a machine: the cuDNN that the loader would find, if it is older than the compiled one (TensorFlow
-    then refuses to use it: cuda_dnn.cc, "needs to have matching major version and equal or higher minor
-    version")."""
+    """The cuDNN that the loader of a machine finds, if it is older than the cuDNN that the build was compiled
+    with; else None, and None for a report. TensorFlow refuses to use it (cuda_dnn.cc, "needs to have matching
+    major version and equal or higher minor version")."""
     compiled = compiled_cudnn(case)
     if case.facts.kind != "machine" or compiled is None:
         return None
@@ -222,8 +223,8 @@ def older_than_compiled(case: Case) -> CudnnVersion | None:
 
 
 def _cudnn_without_kernels(case: Case) -> Finding | None:
-    """A cuDNN that no longer supports the GPU, as 9.11 dropped Maxwell, Pascal and Volta: on a machine, or if
-    a report shows it failing."""
+    """The finding for a cuDNN that no longer supports the GPU, as 9.11 dropped Maxwell, Pascal and Volta. For
+    a report, only if the report shows that cuDNN fails."""
     cudnn = case.facts.first(CudnnVersion) if case.facts.kind == "machine" else case.cudnn
     failing = case.facts.symptoms("autotuning-failed", "known-defect", "arch-mismatch", *HANDLE_FAILURES)
     if cudnn is None or (case.facts.kind != "machine" and not failing):
@@ -244,7 +245,7 @@ def _cudnn_without_kernels(case: Case) -> Finding | None:
         and compat.cudnn_serves_gpu(row.version, (capability,), case.tables, cuda).verdict == "yes"
     ]
     steps: list[Step] = []
-    if case.platform == "windows":  # its builds load no library from pip
+    if case.platform == "windows":  # builds for Windows load no library from pip
         steps = list(bring_cudnn(case).steps)
     elif serving:
         newest = max(serving, key=lambda row: (dotted(row.version), max(int(c) for c in row.cuda)))
@@ -252,7 +253,7 @@ def _cudnn_without_kernels(case: Case) -> Finding | None:
         steps.append(
             shell(
                 commands.pip(case, "install", pin),
-                "the newest cuDNN in the tables with kernels for this GPU",
+                "installs the newest cuDNN in the tables that has kernels for this GPU",
             )
         )
     served = case.facts.kind == "machine" and any(

@@ -1,4 +1,4 @@
-"""Steps that make the loader search a library's folder."""
+"""The steps that make the loader search a library's folder."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 def named_to_the_loader(case: Case, folders: Sequence[str]) -> list[Step]:
-    """Steps that make the loader search the given folders; from a report only folders in which CUDA is
-    installed."""
+    """The steps that make the loader search the given folders. For a report, the usual steps instead, unless
+    all of them are folders in which CUDA is usually installed."""
     if case.facts.kind != "machine" and not all(map(validated.library_folder, folders)):
         return search_steps(case)
     why = "makes the loader search the folder, in this shell"
@@ -36,10 +36,10 @@ def named_to_the_loader(case: Case, folders: Sequence[str]) -> list[Step]:
             return [*_at_activation(prefix, folders), named]
         why = "permanent, for every shell in which the environment is activated"
         return [named, manual(f"Put the same line at the end of {prefix}/bin/activate", why)]
-    if any(folder.startswith(("/home/", "/root/")) for folder in folders):  # not for the whole machine
+    if any(folder.startswith(("/home/", "/root/")) for folder in folders):  # one user's, not the machine's
         last = (
             "to make it permanent, put the same line into the file that starts the program: ~/.bashrc, the"
-            " job's script, the service's unit"
+            " job's script or the service's unit file"
         )
         return [named, manual(f"Set LD_LIBRARY_PATH={':'.join(folders)} where the program is started", last)]
     lines = run("echo", *paths) if len(paths) == 1 else run("printf", Literal("'%s\\n'"), *paths)
@@ -56,16 +56,17 @@ def named_to_the_loader(case: Case, folders: Sequence[str]) -> list[Step]:
 
 
 def _environment(case: Case) -> str:
-    """The folder of the Python environment in use, conda's or a virtual one; "" if it is not known."""
+    """The folder of the conda or virtual environment in use; "" if it is not known."""
     kinds = [kind.source.where for kind in case.facts.of(EnvironmentKind) if kind.kind in ("conda", "venv")]
     return posixpath.dirname(kinds[0]) if kinds and case.facts.kind == "machine" else ""
 
 
 def _at_activation(prefix: str, folders: Sequence[str]) -> list[Step]:
-    """A script that conda runs when the environment is activated (conda, "Managing environments")."""
+    """The steps that add a script which conda runs when the environment is activated (conda, "Managing
+    environments"); none if a folder's name needs quoting."""
     below = [posixpath.relpath(folder, prefix) for folder in folders]
     if not all(re.fullmatch(r"[\w./+-]+", name, re.ASCII) for name in below):
-        return []  # a shell runs the text that is written here
+        return []  # a shell would run this name as a part of the script
     named = ":".join(f"$CONDA_PREFIX/{name}" for name in below)
     line = f'export LD_LIBRARY_PATH="{named}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"'
     script = f"{prefix}/etc/conda/activate.d/cuda_libraries.sh"
@@ -77,21 +78,21 @@ def _at_activation(prefix: str, folders: Sequence[str]) -> list[Step]:
             ),
             "makes the loader search the folder whenever the environment is active",
         ),
-        shell(run("conda", "activate", Path(prefix)), "runs it; start the program in that shell"),
+        shell(run("conda", "activate", Path(prefix)), "runs the script; start the program in the same shell"),
     ]
 
 
 def pip_folders(case: Case) -> list[Step]:
-    """Steps that make the loader search the folders into which pip installed NVIDIA's libraries, before any
-    other folder."""
-    # the package knows every folder that it lies in: a user's packages, Debian's dist-packages, a venv's
+    """The steps that make the loader search the folders into which pip installed NVIDIA's libraries, before
+    any other folder."""
+    # the package lists all its folders: those of a user's packages, of Debian's dist-packages, of a venv
     listed = (
         "import glob, nvidia as n; print(':'.join(f for p in n.__path__ for f in glob.glob(p + '/*/lib')))"
     )
     return [
         shell(
             piped(commands.pip(case, "list"), run("grep", "nvidia")),
-            "must list nvidia-cudnn and the others: else the program runs in an environment without them",
+            "must list nvidia-cudnn and other packages; if not, the environment does not contain them",
             platform="linux",
         ),
         shell(
@@ -103,14 +104,14 @@ def pip_folders(case: Case) -> list[Step]:
 
 
 def search_steps(case: Case) -> list[Step]:
-    """Steps for a person to find the libraries and make the loader search their folder."""
+    """The steps for a person to find the libraries and to make the loader search their folder."""
     if case.platform == "windows":
         if "conda" in case.environments:
             return [
                 manual(
                     "Activate the environment before the program starts: conda activate NAME",
-                    "puts the environment's Library\\bin on PATH; start the IDE from that prompt, or add the"
-                    " folder to its run configuration",
+                    "adds the environment's Library\\bin to PATH; start the IDE from that prompt, or add the"
+                    " folder to PATH in its run configuration",
                     platform="windows",
                 ),
                 shell(
@@ -126,7 +127,7 @@ def search_steps(case: Case) -> list[Step]:
                 platform="windows",
             ),
             manual(
-                "Add the bin folder of the CUDA Toolkit, and cuDNN's, to PATH (system variables), then open a"
+                "Add the bin folders of the CUDA Toolkit and of cuDNN to PATH (system variables), then open a"
                 " new prompt or restart the IDE",
                 platform="windows",
             ),
@@ -139,7 +140,7 @@ def search_steps(case: Case) -> list[Step]:
         ),
         shell(
             Literal('export LD_LIBRARY_PATH="/usr/local/cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"'),
-            "makes the loader search their folder; an IDE or service needs it in its own configuration",
+            "makes the loader search their folder; for an IDE or a service, set it in its configuration",
             platform="linux",
         ),
     ]

@@ -37,15 +37,15 @@ else:  # imported if a folder is found that the loader does not search
 
 
 def mentions_path(case: Case) -> list[Fact]:
-    """Signs that the libraries are installed in a folder that the loader does not search: the program works
-    in a terminal, or fails in PyCharm."""
+    """Signs that the loader does not search the folder of installed libraries: the program works in a
+    terminal, or fails in PyCharm."""
     facts = case.facts
     return [*facts.symptoms("works-in-terminal"), *facts.symptoms("environment-pycharm")]
 
 
 @rule(
     "library-path",
-    "The libraries are installed, but the loader does not look where they are",
+    "The libraries are installed, but the loader does not search their folder",
     explains=("cuda-missing", "cudnn-missing", *NO_GPU_SINCE),
     needs=(
         "gpu-library-not-loaded",
@@ -64,18 +64,18 @@ def library_path(case: Case) -> Iterator[Finding]:
     """The right libraries are installed, but the loader does not search their folder.
 
     ## What it means
-    The loader searches LD_LIBRARY_PATH, ld.so.cache and the folders that TensorFlow's own library names
-    (RUNPATH); Windows searches PATH. It does not find libraries in a toolkit elsewhere or in a conda
-    environment that is not activated. An IDE or service may start the program with other values of these
-    variables. The RUNPATH of TensorFlow 2.16.1 and 2.21.0 leaves out pip's `nvidia/*/lib`.
+    The loader searches LD_LIBRARY_PATH, ld.so.cache and the folders that TensorFlow's own library lists
+    (RUNPATH); Windows searches PATH. The loader does not find libraries of a toolkit in another folder, or of
+    a conda environment that is not activated. An IDE or service may start the program with other values of
+    these variables. The RUNPATH of TensorFlow 2.16.1 and 2.21.0 leaves out pip's `nvidia/*/lib`.
 
     ## How it shows
-    The file exists on disk under exactly the name that cannot be loaded; the program works in a terminal
-    and not in the IDE; TensorFlow 2.16.1 installed with `[and-cuda]` says `Cannot dlopen some GPU libraries`.
+    The file exists on disk under exactly the name that cannot be loaded; the program works in a terminal but
+    not in the IDE; TensorFlow 2.16.1 installed with `[and-cuda]` prints `Cannot dlopen some GPU libraries`.
 
     ## What to do
-    Add the folder: LD_LIBRARY_PATH or `ldconfig` on Linux, PATH on Windows, activation for conda. Or install
-    a release that finds pip's libraries by itself.
+    Add the folder to the loader's search path: with LD_LIBRARY_PATH or `ldconfig` on Linux, with PATH on
+    Windows; activate a conda environment. Or install a release that finds pip's libraries by itself.
     """
     yield from building(case, "library-path")
     facts = case.facts
@@ -91,8 +91,8 @@ def library_path(case: Case) -> Iterator[Finding]:
         start = served[0]
         yield found(
             "library-path",
-            f"The libraries are on this machine, and {start.get('of')} does not search their folders. "
-            f"In {start.get('name')} they are found: {start.get('file')} sets the loader's path there.",
+            f"The libraries are on this machine, but {start.get('of')} does not search their folders. "
+            f"In {start.get('name')}, the loader finds them: {start.get('file')} sets its path there.",
             [*missing[:3], start],
             tables=table_rows(case, names),
             steps=starts.enter(start),
@@ -116,23 +116,21 @@ def library_path(case: Case) -> Iterator[Finding]:
         listed = case.extra_listed(build)
         # on a machine the files themselves were found
         stated = facts.kind == "machine" or facts.has("and-cuda-installed") or listed is True
-        # what fails is what RUNPATH leaves out, all of it and nothing else; a single library is missing for
-        # itself
+        # every library that RUNPATH leaves out fails; if only some of them fail, the reason is another one
         exactly = not names or {
             lib.name for lib in case.not_loaded if case.component(lib.name) != "driver"
         } >= set(missed)
-        # "Could not find cuda drivers" is printed if libcudart did not load, and pip's folder of it is
-        # searched
+        # TensorFlow prints "Could not find cuda drivers" if libcudart did not load; RUNPATH has its folder
         unsaid = facts.kind == "report" and dotted(build.version) < (2, 21) and not facts.has("cudart-stub")
         if listed is False and facts.kind == "report" and not facts.has("and-cuda-installed"):
-            unsaid = False  # the list shows that they are not installed
+            unsaid = False  # the list of packages shows that pip's libraries are not installed
         if case.cudnn is not None and build.cudnn and dotted(case.cudnn.version)[0] != dotted(build.cudnn)[0]:
-            unsaid = False  # a cuDNN of another major version explains it without pip's libraries
+            unsaid = False  # a cuDNN of another major version is enough to explain the failure
         if exactly and (stated or unsaid):
             yield found(
                 "library-path",
-                f"TensorFlow {build.version} does not search pip's folders of {', '.join(missed[:4])}, so"
-                f" `[and-cuda]` alone is not enough.",
+                f"TensorFlow {build.version} does not search the folders into which pip installs"
+                f" {', '.join(missed[:4])}, so `[and-cuda]` alone is not enough.",
                 [
                     *facts.symptoms("gpu-skipped", "gpu-list-empty", "gpu-not-used")[:2],
                     *missing[:3],
@@ -153,14 +151,15 @@ def library_path(case: Case) -> Iterator[Finding]:
     if stubs:
         yield found(
             "library-path",
-            "The loader finds the toolkit's stub of libcuda first. The stub is only for linking and fails"
-            " every call.",
+            "The loader finds the toolkit's libcuda stub first. The stub is only for linking; every call to"
+            " it fails.",
             stubs[:3],
             confidence="certain" if facts.kind == "machine" or facts.has("stub-library") else "likely",
             steps=commands.off_the_path(
                 case,
                 "stubs",
-                "takes the stubs folder off the loader's path, so that the loader finds the driver's libcuda",
+                "removes the stubs folder from the loader's search path, so that the loader finds the"
+                " driver's libcuda",
                 whole=False,
             ),
             verify=verify,
@@ -171,7 +170,7 @@ def library_path(case: Case) -> Iterator[Finding]:
         yield found(
             "library-path",
             "A DLL did not load. The report says that the folder of CUDA's or cuDNN's DLLs was missing from"
-            " PATH, or has to be added to it.",
+            " PATH, or must be added to PATH.",
             [*facts.symptoms("dll-load-failed")[:1], *blamed[:2]],
             confidence="likely",
             steps=loader_steps.search_steps(case),
@@ -186,7 +185,7 @@ def library_path(case: Case) -> Iterator[Finding]:
         folders = _folders(case, [lib.name for lib in (*missing, *case.missing("cudnn"))])
         yield found(
             "library-path",
-            f"{same[0].name} exists in {folders[0]}, but this process's loader does not search there.",
+            f"{same[0].name} exists in {folders[0]}, but this process's loader does not search that folder.",
             [*missing[:3], *same[:3]],
             tables=table_rows(case, names),
             steps=loader_steps.named_to_the_loader(case, folders),
@@ -243,9 +242,9 @@ def library_path(case: Case) -> Iterator[Finding]:
     ):
         yield found(
             "library-path",
-            "The report says that the library version that this build loads is installed"
+            "The report says that the library is installed in the version that this build loads"
             + (", and that the program works in a terminal" if terminal else "")
-            + "; the failing process does not search the folder of that library.",
+            + ". The failing process does not search the folder of that library.",
             [*missing[:3], *fits[:2], *terminal[:1], *(hints[:1] if not terminal else [])],
             confidence="likely",
             tables=table_rows(case, names),
@@ -255,8 +254,8 @@ def library_path(case: Case) -> Iterator[Finding]:
 
 
 def _there_unnamed(case: Case, errors: Sequence[Fact]) -> Iterator[Finding]:
-    """The finding if TensorFlow skipped the GPU without naming the library (since 2.12) although its
-    libraries are installed."""
+    """The finding if TensorFlow (since 2.12) skipped the GPU without naming the library that did not load,
+    although pip installed NVIDIA's libraries."""
     build = case.build
     if case.facts.kind != "report" or (build is not None and not build.extras.get("and-cuda")):
         return
@@ -273,14 +272,14 @@ def _there_unnamed(case: Case, errors: Sequence[Fact]) -> Iterator[Finding]:
         return
     yield found(
         "library-path",
-        "pip installed NVIDIA's libraries, but one of them still did not load. Either the loader searches"
-        " another folder first, or the program runs in an environment without them. The message does not"
-        " name the library.",
+        "pip installed NVIDIA's libraries, but TensorFlow could not load one of them. Either the loader"
+        " searches another folder first, or the program runs in an environment without these libraries. The"
+        " message does not name the library.",
         [*errors[:1], *brought[:2]],
         confidence="likely",
         tables=[] if build is None else [build],
         steps=[
-            shell(commands.loading(case), "names the library that does not open"),
+            shell(commands.loading(case), "prints the name of the library that does not load"),
             *loader_steps.pip_folders(case),
         ],
         verify=commands.list_gpus(case),
@@ -288,7 +287,7 @@ def _there_unnamed(case: Case, errors: Sequence[Fact]) -> Iterator[Finding]:
 
 
 def _folders(case: Case, names: Sequence[str]) -> list[str]:
-    """The folders that the loader has to search: as few as hold every library that did not load."""
+    """The smallest list of folders that contain every library on disk that did not load."""
     chosen: list[str] = []
     for name in dict.fromkeys(names):
         holding = [re.split(r"[/\\][^/\\]+$", file.path)[0] for file in other_files(case, [name])[0]]
@@ -307,7 +306,7 @@ def _suggested(case: Case) -> Iterator[Finding]:
         suggested = facts.symptoms("and-cuda-installed")
     opened = any(
         case.component(lib.name) == "cuda" for lib in facts.of(LibraryLoaded)
-    )  # the report shows the state after the solution
+    )  # CUDA libraries that load show that the report was written after the solution
     otherwise = (
         opened
         or case.not_loaded
@@ -319,7 +318,7 @@ def _suggested(case: Case) -> Iterator[Finding]:
         return
     yield found(
         "library-path",
-        "The report says that the libraries are on the machine. Possibly the loader does not search their "
+        "The report says that the libraries are on the machine. The loader possibly does not search their "
         "folder.",
         suggested[:2],
         confidence="possible",
@@ -329,7 +328,7 @@ def _suggested(case: Case) -> Iterator[Finding]:
 
 
 def _soon_after(suggested: Fact, error: Fact) -> bool:
-    """Whether a line is one of the few lines after an error, where a solution usually is."""
+    """Whether a line follows an error within a few lines, where reports usually state the solution."""
     first, then = error.source.line, suggested.source.line
     return first is not None and then is not None and 0 <= then - first <= 6
 
@@ -360,6 +359,6 @@ def _next_patch(case: Case) -> list[Step]:
     return [
         shell(
             commands.pip(case, "install", f"tensorflow[and-cuda]=={better[-1].version}"),
-            "this patch release finds pip's libraries by itself",
+            "installs the patch release that finds pip's libraries by itself",
         )
     ]

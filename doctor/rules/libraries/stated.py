@@ -1,4 +1,4 @@
-"""A TensorFlow and a CUDA that are named together and do not fit, without a message from the loader."""
+"""Reports that name a TensorFlow and a CUDA that do not fit each other, without a message from the loader."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ _NOT_ABSENT = ("initialization", "win32", "1455", "access", "denied", "初始化
 
 
 def mismatched_pair(case: Case) -> list[Symptom]:
-    """The symptoms that a CUDA of another release explains; empty if the named versions fit."""
+    """The symptoms that a mismatch between the stated TensorFlow and CUDA explains; empty if they fit, or if
+    the report does not prove a mismatch."""
     facts = case.facts
     tensorflow, cuda = case.tensorflow, case.cuda
     if facts.kind != "report" or tensorflow is None or cuda is None or case.not_loaded:
@@ -45,7 +46,8 @@ def mismatched_pair(case: Case) -> list[Symptom]:
 
 
 def failed_imports(case: Case) -> list[Symptom]:
-    """Imports that failed as they do without a CUDA library: builds before 1.14 are linked against those."""
+    """The symptoms of failed imports that a missing CUDA library explains: builds before 1.14 are linked
+    against CUDA's libraries."""
     facts = case.facts
     builds = [b for b in case.builds if b.gpu and b.cuda]
     if not builds or any(dotted(b.version) >= (1, 14) for b in builds) or facts.has(*_OTHER_REASONS):
@@ -59,8 +61,8 @@ def failed_imports(case: Case) -> list[Symptom]:
 
 
 def blamed_path(case: Case) -> list[Symptom]:
-    """Evidence that a folder was missing on Windows' PATH: a DLL did not load, and advice about PATH names
-    CUDA or cuDNN."""
+    """The evidence that a folder was missing from PATH on Windows: a DLL did not load, and advice about PATH
+    in the report names CUDA or cuDNN."""
     facts = case.facts
     if facts.kind != "report" or not facts.has("dll-load-failed") or facts.has(*_OTHER_REASONS):
         return []

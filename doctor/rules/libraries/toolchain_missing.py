@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     ),
 )
 def xla_toolchain_missing(case: Case) -> Iterator[Finding]:
-    """XLA or the JIT cannot find libdevice.10.bc, ptxas or nvlink, or finds one that is too old.
+    """XLA or the JIT cannot find libdevice.10.bc, ptxas or nvlink, or finds a ptxas that is too old.
 
     ## What it means
-    `jit_compile=True`, some Keras optimisers and kernels that are generated at run time are compiled on the
-    machine, with parts of the CUDA toolkit that neither the driver nor TensorFlow's own wheel contains.
+    The machine compiles code for `jit_compile=True`, for some Keras optimisers and for kernels generated at
+    run time. That needs parts of the CUDA toolkit that neither the driver nor TensorFlow's wheel contains.
 
     ## How it shows
     `libdevice not found at ./libdevice.10.bc`, `Couldn't invoke ptxas --version`, `No PTX compilation
@@ -49,8 +49,8 @@ def xla_toolchain_missing(case: Case) -> Iterator[Finding]:
     absent = [s for s in facts.symptoms("xla-tools-missing") if s.get("sure")]
     if not (hard or old or jit or absent):
         return
-    # "Can't find libdevice directory" and a ptxas that fails are warnings: XLA goes on with the driver's
-    # compiler, and an error follows only where a program really needs what is missing
+    # "Can't find libdevice directory" and a failing ptxas are warnings: XLA continues with the driver's
+    # compiler, and an error follows only if a program really needs the missing tool
     failed = bool(jit) or any(
         said in s.source.text
         for s in hard
@@ -62,8 +62,8 @@ def xla_toolchain_missing(case: Case) -> Iterator[Finding]:
             "UnknownError",
         )
     )
-    # XLA's compiler then ends the process, unless it was configured to leave the work to the driver, and
-    # then says so
+    # without a ptxas binary, XLA's compiler ends the process, unless it was configured to leave the work to
+    # the driver; in that case it prints "back to the"
     failed = failed or any(
         "find ptxas binary" in s.source.text and "back to the" not in s.source.text for s in hard
     )
@@ -75,7 +75,7 @@ def xla_toolchain_missing(case: Case) -> Iterator[Finding]:
     ) or ""
     major, minor = cuda.split(".")[0], ".".join(cuda.split(".")[:2])
     known = [row.first_cuda for c in case.capabilities if (row := case.tables.architecture(c))]
-    first = max((cuda for cuda in known if cuda), key=dotted, default="0")  # whose ptxas knows the GPUs
+    first = max((cuda for cuda in known if cuda), key=dotted, default="0")  # its ptxas supports the GPUs
     outdated = bool(old) or facts.has("ptxas-failed")
     steps: list[Step] = []
     folder = commands.run_python(case, "import nvidia.cuda_nvcc as nvcc; print(nvcc.__path__[0])")
@@ -87,7 +87,7 @@ def xla_toolchain_missing(case: Case) -> Iterator[Finding]:
             manual(
                 f"Install the CUDA Toolkit {cuda}".rstrip()
                 + " from NVIDIA's archive and set XLA_FLAGS=--xla_gpu_cuda_data_dir=FOLDER to its folder",
-                "it contains ptxas and libdevice",
+                "the toolkit contains ptxas and libdevice",
             )
         )
     elif "conda" in case.environments:
@@ -95,21 +95,22 @@ def xla_toolchain_missing(case: Case) -> Iterator[Finding]:
         steps.append(
             shell(
                 run("conda", "install", "-c", "nvidia", f"cuda-nvcc{'=' + version if version else ''}"),
-                f"ptxas and libdevice{' of CUDA ' + version if version else ''}",
+                f"installs ptxas and libdevice{' of CUDA ' + version if version else ''}",
             )
         )
         steps.append(_pointed_at(case, Literal("$CONDA_PREFIX")))
     elif major in ("11", "12"):
         newest = dotted(first) > dotted(minor) or outdated
         wanted = _nvcc(case, major, minor, newest=newest)
-        why = f"ptxas and libdevice, {f'the newest of CUDA {major}' if newest else 'of the CUDA in use'}"
+        of = f"of the newest CUDA {major}" if newest else "of the CUDA in use"
+        why = f"installs ptxas and libdevice {of}"
         steps.append(shell(commands.pip(case, "install", wanted), why))
         steps.append(_pointed_at(case, Output(folder)))
     else:
         which = (
             f"of CUDA {first} or newer"
             if outdated and first != "0"
-            else "of the CUDA that TensorFlow was built for"
+            else "of the CUDA for which TensorFlow was built"
         )
         steps.append(
             manual(
@@ -120,18 +121,17 @@ def xla_toolchain_missing(case: Case) -> Iterator[Finding]:
     said = absent[0].get("lacks").replace(" ", " and ") if absent and not (hard or old or jit) else ""
     yield found(
         "xla-toolchain-missing",
-        f"Every library that this TensorFlow loads for the GPU is there, but XLA would not find {said}. XLA"
-        " compiles for Keras's optimizers from 2.11 on, for `fit` from 2.16 on, and wherever "
-        "jit_compile=True is"
-        " set; there the program fails."
+        f"Every library that this TensorFlow loads for the GPU is present, but XLA would not find {said}. The"
+        " program fails where XLA compiles: in Keras's optimizers from 2.11 on, in `fit` from 2.16 on, and"
+        " wherever jit_compile=True is set."
         if said
-        else "The GPU itself works, but XLA, which compiles on this machine, does not find "
+        else "The GPU itself works, but XLA, which compiles code on this machine, does not find "
         + (
             "libdevice.10.bc."
             if facts.has("libdevice-missing")
             else "a ptxas that it can use."
             if hard or jit
-            else "a recent enough ptxas."
+            else "a ptxas that is new enough."
         ),
         [*hard[:3], *old[:1], *jit[:1], *absent[:1]],
         severity="error" if failed else "warning",
@@ -145,9 +145,9 @@ def xla_toolchain_missing(case: Case) -> Iterator[Finding]:
 
 
 def _nvcc(case: Case, major: str, minor: str, *, newest: bool) -> str:
-    """The requirement for pip's compiler: what the release's own extra asks for, or else one of the CUDA in
-    use, because XLA compiles one kernel after the other with a ptxas that is newer than the driver. newest:
-    the GPU, or a ptxas that is there and fails, calls for a newer one."""
+    """The pip requirement for the compiler package: the one in the release's own extra, otherwise the version
+    of the CUDA in use, because XLA compiles one kernel at a time if ptxas is newer than the driver. newest:
+    the GPU, or an installed ptxas that fails, needs the newest version."""
     package = f"nvidia-cuda-nvcc-cu{major}"
     own = case.build.extras.get("and-cuda", {}).get(package) if case.build is not None else None
     there = any(wheel.version.startswith(f"{minor}.") for wheel in case.tables.nvidia_wheels(package))
@@ -155,8 +155,8 @@ def _nvcc(case: Case, major: str, minor: str, *, newest: bool) -> str:
 
 
 def _pointed_at(case: Case, folder: Literal | Path | Output) -> Step:
-    """The step that names the tools' folder to XLA, beside the flags that are set already."""
+    """The step that sets the tools' folder in XLA_FLAGS and keeps the flags that are already set."""
     flags = case.env.get("XLA_FLAGS")
     others = (Literal("$XLA_FLAGS "),) if flags is not None and flags.value.strip() else ()
     value = Joined((*others, "--xla_gpu_cuda_data_dir=", folder))
-    return shell(Export("XLA_FLAGS", value), "tells XLA where they are", platform="linux")
+    return shell(Export("XLA_FLAGS", value), "tells XLA where these tools are", platform="linux")

@@ -1,4 +1,4 @@
-"""Which CUDA releases hold a library of a given name."""
+"""Which CUDA releases contain a library with a given name."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 def window(case: Case, names: list[str]) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """The CUDA releases whose toolkit contains every one of these library names: (first, last), or None if
-    unknown."""
+    """The first and the last CUDA release whose toolkit contains all libraries with these names; None if no
+    name is known."""
     low: tuple[int, ...] = (0,)
     high: tuple[int, ...] = (99,)
     known = False
@@ -36,7 +36,7 @@ def contains(case: Case, version: str, name: str) -> bool | None:
         if row is None
         else None
     )
-    if old and "." in version:  # up to CUDA 10 the file names its release
+    if old and "." in version:  # up to CUDA 10, the file name contains the full release
         return _minor(old[1]) == asked
     if row is None or row.data.get("product") != "CUDA" or not row.first:
         return None
@@ -46,6 +46,6 @@ def contains(case: Case, version: str, name: str) -> bool | None:
 
 
 def _minor(version: str) -> tuple[int, int]:
-    """Major and minor version, with the 0 of 10.0."""
+    """The major and minor version as numbers; a missing minor version is 0."""
     major, minor = (*dotted(version), 0, 0)[:2]
     return major, minor

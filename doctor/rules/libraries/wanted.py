@@ -1,4 +1,4 @@
-"""The libraries that did not load, the files with their names on disk, and statements about them."""
+"""The libraries that did not load, the files on disk that have their names, and sentences about them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from doctor.case import Case
 
 NO_GPU_SINCE = ("device-not-found", "tf-cpu-only", "benign-messages", "xla-toolchain-missing")
-"""Codes whose findings follow if TensorFlow skips the GPU because a library is missing."""
+"""Codes whose findings are consequences if TensorFlow skips the GPU because a library is missing."""
 
 
 def xla_gpu_note(case: Case) -> str:
@@ -26,9 +26,9 @@ def xla_gpu_note(case: Case) -> str:
 
 
 def gone(case: Case) -> list[LibraryNotLoaded]:
-    """CUDA libraries that a GPU device needs and that did not load; not CUPTI, NCCL and the like. Other
-    libraries of the toolkit count only if the import itself failed without them: some builds are linked to
-    them, as NVIDIA's builds for Jetson boards are to NVTX."""
+    """The CUDA libraries that a GPU device needs and that did not load. Optional libraries, such as CUPTI and
+    NCCL, count only if the import itself failed without them: some builds are linked against them, as
+    NVIDIA's builds for Jetson boards are linked against NVTX."""
     linked = ("cupti", "nvrtc", "npp", "nvtoolsext")
     optional = ("nccl", "nvshmem", *linked)
 
@@ -41,8 +41,8 @@ def gone(case: Case) -> list[LibraryNotLoaded]:
 
 
 def other_files(case: Case, names: list[str]) -> tuple[list[LibraryFile], list[LibraryFile]]:
-    """Files on disk that can be loaded: those with the requested names, and the same libraries in other
-    versions."""
+    """The files on disk that can be loaded, as two lists: files with the requested names, and the same
+    libraries in other versions."""
     wanted = {n.lower() for n in names}
     files = [f for f in case.facts.of(LibraryFile) if not f.problem]
     stems = {re.split(r"\.so|64_|\.dll", n.lower())[0] for n in names}
@@ -58,21 +58,22 @@ def other_files(case: Case, names: list[str]) -> tuple[list[LibraryFile], list[L
 
 
 def unusable_files(case: Case, names: list[str]) -> list[LibraryFile]:
-    """Files with the requested names that would not load, if no intact file has the same name."""
+    """The files with the requested names that cannot be loaded; a name is left out if an intact file has it.
+    """
     sound, _ = other_files(case, names)
     lacking = {n.lower() for n in names if not any(_soname(f, {n.lower()}) for f in sound)}
     return [f for f in case.facts.of(LibraryFile) if f.problem and _soname(f, lacking)]
 
 
 def _soname(file: LibraryFile, wanted: set[str]) -> bool:
-    """Whether a file can stand for a name: libcudnn.so.7.6.5 also stands for libcudnn.so.7."""
+    """Whether a file provides one of these names: libcudnn.so.7.6.5 also provides libcudnn.so.7."""
     name = file.name.lower()
     return name in wanted or any(name.startswith(w + ".") for w in wanted)
 
 
 def works(case: Case) -> bool:
-    """Whether a GPU is registered and no import failed without a library; with such an import the text shows
-    two runs."""
+    """Whether a GPU is registered and no import failed because of a missing library. If one failed, the text
+    shows two runs."""
     return registered(case) and not any(
         re.search(r"ImportError|TensorFlow requires that this DLL", lib.source.text)
         for lib in case.not_loaded
@@ -80,7 +81,8 @@ def works(case: Case) -> bool:
 
 
 def table_rows(case: Case, names: list[str]) -> list[object]:
-    """The table rows behind a finding about these libraries: for the first two names, and for the build."""
+    """The table rows that a finding about these libraries cites: for the first two names, and for the build.
+    """
     rows: list[object] = [case.tables.library(n) for n in names[:2]]
     rows += list(case.builds[-1:])
     return [r for r in rows if r is not None]

@@ -1,1 +1,1 @@
-"""Rules about memory: the GPU's (who holds it, how much a job takes) and the host's."""
+"""Rules about memory: the GPU's (which process holds it, how much a job needs) and the host's."""

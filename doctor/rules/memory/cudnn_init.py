@@ -35,8 +35,8 @@ def cudnn_init_oom(case: Case) -> Iterator[Finding]:
     """cuDNN or cuBLAS cannot create its handle, because TensorFlow took nearly all GPU memory first.
 
     ## What it means
-    By default TensorFlow takes nearly all of a GPU's memory when it starts. cuDNN and cuBLAS need some memory
-    outside that pool for their handles and kernels, and find none.
+    By default, TensorFlow allocates nearly all of a GPU's memory as its own pool when it starts. cuDNN and
+    cuBLAS need some memory outside that pool for their handles and kernels, and find none.
 
     ## How it shows
     `Failed to get convolution algorithm. This is probably because cuDNN failed to initialize`, `Could not
@@ -45,9 +45,9 @@ def cudnn_init_oom(case: Case) -> Iterator[Finding]:
     launch failed`.
 
     ## What to do
-    Turn memory growth on, before anything uses the GPU; or leave memory free with a memory limit. If that
-    does not help, compare the loaded cuDNN with the one that the build was compiled with, and check who else
-    uses the GPU.
+    Turn memory growth on before anything uses the GPU, or leave memory free with a memory limit. If that does
+    not help, compare the loaded cuDNN with the cuDNN that the build was compiled with, and check which other
+    processes use the GPU.
     """
     facts = case.facts
     signs = handle_signs(case)
@@ -72,10 +72,10 @@ def cudnn_init_oom(case: Case) -> Iterator[Finding]:
     grow = [
         python(
             code.memory_growth(version),
-            "memory growth: TensorFlow takes memory as it needs it and leaves some for cuDNN",
+            "memory growth: TensorFlow allocates memory only as needed and leaves some for cuDNN",
         ),
         *commands.growth_variable(
-            case, version, "the same without a change to the code (TensorFlow 1.12 and later)"
+            case, version, "has the same effect without a change to the code (TensorFlow 1.12 and later)"
         ),
     ]
     others = shell(run("nvidia-smi"), "shows whether another process holds the memory")
@@ -84,14 +84,14 @@ def cudnn_init_oom(case: Case) -> Iterator[Finding]:
         needs = f"TensorFlow {case.build.version} needs cuDNN {case.build.cudnn} and CUDA {case.build.cuda}"
     else:
         needs = (
-            "TensorFlow needs the cuDNN that its build was made for (tfgpu-doctor tables tensorflow VERSION)"
+            "TensorFlow needs the cuDNN for which it was built (tfgpu-doctor tables tensorflow VERSION)"
         )
     free = free_mib(case)
     enough = free is not None and free >= HANDLE_MIB
     versions = manual(
-        f"{'If that does not help: c' if not growth and not enough else 'C'}ompare versions; {needs}. The log"
-        " line `Loaded runtime CuDNN library` or `Loaded cuDNN version` shows the loaded one",
-        "a cuDNN of another version fails with the same message",
+        f"{'If that does not help, c' if not growth and not enough else 'C'}ompare versions: {needs}. The log"
+        " line `Loaded runtime CuDNN library` or `Loaded cuDNN version` shows the loaded version",
+        "cuDNN in another version fails with the same message",
     )
     steps: list[Step] = [*grow, others, versions]
     if enough:
@@ -104,8 +104,8 @@ def cudnn_init_oom(case: Case) -> Iterator[Finding]:
     )
     if enough:
         text = (
-            f"cuDNN or cuBLAS could not start while {free} MiB of the GPU's memory were free, which is"
-            f" more than a handle takes. A lack of memory is one possible cause; a cuDNN that does not fit"
+            f"cuDNN or cuBLAS could not start although {free} MiB of the GPU's memory were free, which is"
+            f" more than its handle needs. A lack of memory is one possible cause; a cuDNN that does not fit"
             f" the build, the driver or the GPU fails with the same message."
         )
     if growth:
@@ -116,7 +116,7 @@ def cudnn_init_oom(case: Case) -> Iterator[Finding]:
     if any("insufficient driver" in s.source.text.lower() for s in signs) or any(
         "possibly insufficient driver" in d.source.text.lower() for d in facts.of(DriverVersion)
     ):
-        text += ' "Possibly insufficient driver version" appears with every such failure and means little.'
+        text += ' "Possibly insufficient driver version" appears with every such failure; do not rely on it.'
     yield found(
         "cudnn-init-oom",
         text,

@@ -22,7 +22,7 @@ VARIABLE = "CUDA_VISIBLE_DEVICES"
 
 
 def held_before(case: Case) -> list[Fact]:
-    """Signs that the GPU was nearly full before this process took anything."""
+    """The signs that the GPU's memory was nearly full before this process allocated any."""
     facts = case.facts
     signs: list[Fact] = []
     for memory in _in_use(case):
@@ -54,8 +54,8 @@ def held_before(case: Case) -> list[Fact]:
 
 
 def _in_use(case: Case) -> list[GpuMemory]:
-    """The memory of the GPUs that a program can use; on a machine only those that libcuda lists. What is free
-    on a divided GPU is not what is free in one of its instances."""
+    """The memory of the GPUs that a program can use; on a machine, only of those that libcuda lists. A GPU in
+    MIG mode is left out, because its free memory is not that of an instance."""
     facts = case.facts
     found = facts.of(GpuMemory)
     if facts.kind != "machine":
@@ -72,11 +72,11 @@ def _full(memory: GpuMemory) -> bool:
 
 
 def _other_gpu(case: Case) -> list[Step]:
-    """The step that chooses another GPU; on a machine one whose memory is free, if there is one."""
+    """The step that chooses another GPU; on a machine, a GPU whose memory is free, or no step."""
     facts = case.facts
     if facts.kind != "machine":
         return [shell(Export(VARIABLE, "1"), "uses the second GPU, if there is one and it is free")]
-    chosen = VARIABLE in case.env or "slurm" in case.environments  # others may have been given to others
+    chosen = VARIABLE in case.env or "slurm" in case.environments  # other GPUs may belong to other jobs
     uuids = {gpu.index: validated.gpu(gpu.uuid or "") for gpu in case.gpus if not _without_code(case, gpu)}
     for memory in _in_use(case) if chosen else facts.of(GpuMemory):
         uuid = uuids.get(memory.index)
@@ -91,17 +91,18 @@ def _without_code(case: Case, gpu: Gpu) -> bool:
 
 
 def _where_they_show(case: Case) -> str:
-    """Where nvidia-smi lists no process of others: a container has its own process numbers, and WSL's NVML
-    cannot ask for processes (NVIDIA, CUDA on WSL User Guide, Known Limitations)."""
+    """An addition to a sentence, if nvidia-smi does not list the processes of others; else "". A container
+    has its own process numbers, and WSL's NVML cannot query processes (NVIDIA, CUDA on WSL User Guide, Known
+    Limitations)."""
     if case.facts.kind == "machine" and case.container:
-        return "; run it on the host: inside a container it lists none of other containers"
+        return "; run it on the host: inside a container, it does not list processes of other containers"
     if case.facts.kind == "machine" and case.platform == "wsl":
-        return "; WSL lists none of Windows: look into the Task Manager as well"
+        return "; in WSL, it does not list Windows processes: look into the Task Manager as well"
     return ""
 
 
 def typical_memory(name: str | None) -> int:
-    """A cautious lower bound of a card's memory in MiB, from its name; 0 if unknown."""
+    """A cautious lower bound for the memory of a card with this name, in MiB; 0 if the name is unknown."""
     if not name:
         return 0
     from re import search
@@ -144,16 +145,17 @@ def gpu_memory_held(case: Case) -> Iterator[Finding]:
     """Other processes hold the GPU's memory.
 
     ## What it means
-    Another training job, an open notebook kernel, a display or a crashed process holds the memory before this
-    program requests any.
+    Another training job, an open notebook kernel, a display or a crashed process already holds the memory
+    when this program requests some.
 
     ## How it shows
-    `freeMemory` far below `totalMemory` when the device is found, a device with a few hundred MB on a card of
-    many GB, `cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY`, a very small allocation that fails.
+    `freeMemory` far below `totalMemory` when TensorFlow finds the device, a device with a few hundred MB on a
+    card with many GB, `cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY`, a very small allocation that
+    fails.
 
     ## What to do
-    `nvidia-smi` shows the processes; end your own (a notebook: shut its kernel down), ask the others, take
-    another GPU, or set memory growth and a limit so that the jobs fit together.
+    `nvidia-smi` shows the processes. End your own processes (shut down a notebook's kernel), ask the owners
+    of the others, use another GPU, or set memory growth and a limit so that the jobs fit on one GPU.
     """
     facts = case.facts
     held = held_before(case)
@@ -168,8 +170,8 @@ def gpu_memory_held(case: Case) -> Iterator[Finding]:
     )
     processes = [p for p in facts.of(GpuProcess) if (p.memory_mib or 0) >= 500]
     full = [memory for memory in _in_use(case) if _full(memory)]
-    # a container, WSL and Windows list no process of others, or no amounts: full memory is proof without
-    # them, unless it may be that of the notebook in which this check runs
+    # in a container, WSL and Windows, nvidia-smi lists no processes of others, or no amounts: full memory is
+    # proof enough, unless the notebook in which this check runs may hold it
     callers = [pid for s in facts.symptoms("caller-uses-gpu") for pid in s.get("pids").split()]
     holders = [
         p
@@ -227,7 +229,7 @@ def gpu_memory_held(case: Case) -> Iterator[Finding]:
     owner = f"memory of GPU{'s' * (len(numbers) > 1)} {' and '.join(numbers)}" if numbers else "GPU's memory"
     yield found(
         "gpu-memory-held",
-        f"The {owner} was in use before this program requested any: another job, an open notebook"
+        f"The {owner} was in use before this program requested memory: another job, an open notebook"
         " kernel or a dead process holds it.",
         [*evidence, *refused[:1], *oom[:1], *said[:1]],
         severity="error" if trouble or not machine else "warning",
@@ -236,10 +238,10 @@ def gpu_memory_held(case: Case) -> Iterator[Finding]:
             shell(run("nvidia-smi"), f"shows which processes hold the memory{_where_they_show(case)}"),
             manual(
                 "End your own processes that hold it (shut down old notebook kernels); ask the owners of"
-                f" others{'' if machine else ', or use another GPU'}"
+                f" the others{'' if machine else ', or use another GPU'}"
             ),
             *_other_gpu(case),
-            python(code.memory_growth(version_of(case)), "so that several jobs fit on one GPU"),
+            python(code.memory_growth(version_of(case)), "lets several jobs share one GPU's memory"),
         ],
         verify=run("nvidia-smi"),
     )

@@ -34,7 +34,7 @@ def host_oom(case: Case) -> Iterator[Finding]:
 
     ## What it means
     The kernel ended the process, or an allocation in RAM failed. Usual reasons: the program loads all data at
-    once, too many workers, a container's or job's limit, a small machine.
+    once, there are too many workers, a container or job has a low limit, or the machine has little memory.
 
     ## How it shows
     `Killed`, `oom-killer`, exit code 137, `std::bad_alloc`, `MemoryError: Unable to allocate … for an array`,
@@ -65,13 +65,13 @@ def host_oom(case: Case) -> Iterator[Finding]:
     gpu = [s for s in facts.symptoms("tensor-oom") if "gpu" in (s.get("allocator") + s.get("device")).lower()]
     proven = [k for k in killed if re.search("oom|memory|memlimit", k.source.text, re.IGNORECASE)]
     text = (
-        "The host ended the process or refused it memory: its RAM (or the container's or job's limit) is"
-        " full."
+        "The host ended the process or refused memory to it: the RAM was full, or the container or job had"
+        " reached its memory limit."
     )
     if killed and not proven and not failed:
         text = (
-            "Something ended the process from outside (SIGKILL), most often the kernel because the RAM, or"
-            " the container's or job's limit, was full."
+            "Something ended the process from outside (SIGKILL): most often the kernel does so, because the"
+            " RAM was full or the container or job had reached its memory limit."
         )
     yield found(
         "host-oom",
@@ -94,7 +94,7 @@ def host_oom(case: Case) -> Iterator[Finding]:
         steps=[
             manual(
                 "Load data in pieces (tf.data from files, generators, numpy.memmap), and use fewer workers, a"
-                " smaller shuffle buffer and batch"
+                " smaller shuffle buffer and a smaller batch"
             ),
             shell(
                 (

@@ -26,14 +26,14 @@ def memory_leak(case: Case) -> Iterator[Finding]:
     """Memory grows over epochs, folds or models in one process until it fails.
 
     ## What it means
-    TensorFlow keeps every graph, model and cached tensor that something still refers to. They pile up if a
-    program builds models in a loop, keeps tensors in lists or calls `predict` with new shapes.
+    TensorFlow keeps every graph, model and cached tensor to which something still refers. They accumulate if
+    a program builds models in a loop, keeps tensors in lists or calls `predict` with new shapes.
 
     ## How it shows
     The first folds or epochs work, a later one fails with OOM; memory grows steadily.
 
     ## What to do
-    Call `tf.keras.backend.clear_session()`, `del model`, `gc.collect()` between models; keep numbers
+    Between models, run `tf.keras.backend.clear_session()`, `del model` and `gc.collect()`; keep numbers
     (`float(loss)`) rather than tensors; or run each fold in its own process.
     """
     facts = case.facts
@@ -59,8 +59,8 @@ def memory_leak(case: Case) -> Iterator[Finding]:
     )
     yield found(
         "memory-leak",
-        "The report says that memory grows while the program runs: the program still holds memory of earlier"
-        " steps, folds or models.",
+        "The report says that memory grows while the program runs: the program still holds the memory of"
+        " earlier steps, folds or models.",
         [*grows[:2], *trouble[:2]],
         severity="error" if trouble else "warning",
         confidence="likely" if trouble else "possible",

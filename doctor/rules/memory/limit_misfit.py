@@ -1,4 +1,4 @@
-"""memory-limit-misfit: the program's own memory limit is too small for the job, or above the free memory."""
+"""memory-limit-misfit: the program's own memory limit is too low for the job, or above the free memory."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 @rule(
     "memory-limit-misfit",
-    "The program's memory limit is too small for its job, or above the free memory",
+    "The program's memory limit is too low for its job, or above the free memory",
     explains=("model-oom", "cudnn-init-oom", "gpu-memory-held"),
     needs=("limit-set", "fraction-set", GpuRegistered),
 )
 def memory_limit_misfit(case: Case) -> Iterator[Finding]:
-    """The user's own memory limit is too small for the job, or larger than the free memory.
+    """The program's own memory limit is too low for the job, or above the free memory.
 
     ## What it means
-    `memory_limit` and `per_process_gpu_memory_fraction` bound TensorFlow's pool. With too small a limit the
-    job fails on an empty GPU; with one above the free memory it fails at the start.
+    `memory_limit` and `per_process_gpu_memory_fraction` limit TensorFlow's memory pool. With too low a limit,
+    the job fails on an empty GPU; with a limit above the free memory, it fails at the start.
 
     ## How it shows
-    OOM with a limit set in the code, and a device that was created with exactly that much memory.
+    OOM although the code sets a limit, and a device that was created with exactly that much memory.
 
     ## What to do
     Raise the limit, or use memory growth instead.
@@ -58,7 +58,7 @@ def memory_limit_misfit(case: Case) -> Iterator[Finding]:
         if value <= 0.35 or value > 0.98:
             small.append(fraction)
     for device in facts.of(GpuRegistered):
-        # TensorFlow's default share is an odd number of MB, so a round one is a user's limit
+        # TensorFlow's default share is hardly ever a round number of MB, so a round number is a user's limit
         size = device.memory_mib or 0
         if (
             0 < size <= 4096
@@ -75,8 +75,10 @@ def memory_limit_misfit(case: Case) -> Iterator[Finding]:
         [*small[:2], *trouble[:2]],
         confidence="likely",
         steps=[
-            python(code.memory_growth(version_of(case)), "instead of the limit: takes what the job needs"),
-            manual("Or raise the limit to what the job needs, up to the GPU's free memory (nvidia-smi)"),
+            python(
+                code.memory_growth(version_of(case)), "replaces the limit: allocates as much as the job needs"
+            ),
+            manual("Or raise the limit to what the job needs, up to the GPU's free memory (see nvidia-smi)"),
         ],
         verify=run("nvidia-smi"),
     )

@@ -1,4 +1,4 @@
-"""model-oom: the model, batch or input does not fit."""
+"""model-oom: the model, batch or input does not fit into the GPU's memory."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OTHERWISE = (
     "fraction-set",
     "limit-set",
 )
-"""Symptoms of memory that runs out for a reason other than the size of the job."""
+"""Symptoms of memory that runs out for another reason than the size of the job."""
 
 
 _OOM = (
@@ -36,7 +36,7 @@ _OOM = (
     r"|(?<![\w-])OOM[!?. ]*$|[\u3400-\u9fff] ?OOM(?![a-z])|(?<![a-z])OOM ?[\u3400-\u9fff（(]"
     r"|显存(?:不[足够]|溢出)|爆显存|メモリ不足)"
 )
-"""Matches a person's words for memory that runs out; a bare OOM may be a heading."""
+"""Matches a person's words for memory that runs out. OOM without such context may be a heading."""
 
 
 @rule(
@@ -53,14 +53,15 @@ _OOM = (
     ),
 )
 def model_oom(case: Case) -> Iterator[Finding]:
-    """The model, batch or input does not fit the GPU.
+    """The model, batch or input does not fit into the GPU's memory.
 
     ## What it means
-    Most of the GPU was free at the start, TensorFlow took it, and the tensors of one step need more.
+    Most of the GPU's memory was free at the start, TensorFlow allocated it, and the tensors of one step need
+    more.
 
     ## How it shows
     `OOM when allocating tensor with shape[…]`, `ResourceExhaustedError`, `Out of memory while trying to
-    allocate`. The hint `ran out of memory … not a failure, but may mean` alone is harmless.
+    allocate`. The hint `ran out of memory … not a failure, but may mean` is harmless if it stands alone.
 
     ## What to do
     Use a smaller batch, smaller inputs, mixed precision, gradient accumulation, a smaller model, or a GPU
@@ -98,18 +99,18 @@ def model_oom(case: Case) -> Iterator[Finding]:
     if scalar:
         text = (
             "Not even a single number fitted into the GPU's memory: this program's tensors or another"
-            " process had already filled it."
+            " process had already filled the memory."
         )
     size = max((_gib(s.get("shape"), s.get("type")) for s in oom), default=0)
     if size >= 1:
-        text += f" It alone takes {size:.1f} GiB."
+        text += f" That tensor alone needs {size:.1f} GiB."
     if stats:
         text += (
             f" The allocator may use {stats[0].get('limit')} MiB and has {stats[0].get('in_use')} MiB in use:"
             " the job itself fills the GPU."
         )
     smaller_batch = manual(
-        "Make the batch smaller: halve it until it fits; then smaller"
+        "Make the batch smaller: halve it until it fits; then try smaller"
         f" inputs{'' if _before_two(case) else ', mixed precision (tf.keras.mixed_precision)'} or gradient"
         " accumulation"
     )
@@ -141,8 +142,8 @@ def model_oom(case: Case) -> Iterator[Finding]:
 
 
 def _only_named(case: Case, exhausted: list[Symptom]) -> bool:
-    """Whether only sentences name the error. They say that memory ran out, but not when, nor whether it was
-    the GPU's."""
+    """Whether only a person's sentences name the error: they say that memory ran out, but not when, nor
+    whether it was the GPU's memory."""
     prose = case.facts.first(Prose)
     return bool(exhausted) and prose is not None and all(s.source.line in prose.lines for s in exhausted)
 
@@ -159,7 +160,7 @@ _BYTES = {
     "int8": 1,
     "bool": 1,
 }
-"""Bytes of one element, by TensorFlow's name for the type (DataTypeString,
+"""The size of one element in bytes, by TensorFlow's name for the type (DataTypeString,
 tensorflow/core/framework/types.cc)."""
 
 
@@ -170,8 +171,8 @@ def _gib(shape: str, kind: str) -> float:
 
 
 def _before_two(case: Case) -> bool:
-    """Whether this is TensorFlow 1, from its version or from Python 2: TensorFlow dropped Python 2 with 2.1,
-    before Keras had mixed precision."""
+    """Whether the version, or Python 2, shows a TensorFlow without mixed precision in Keras: TensorFlow 1 has
+    none, and TensorFlow dropped Python 2 with 2.1, before Keras had it."""
     version = version_of(case)
     return bool(version and version.startswith(("0.", "1."))) or bool(
         case.python and case.python.version.startswith("2")

@@ -1,4 +1,4 @@
-"""Messages of a cuDNN or cuBLAS that could not start; several rules use them as evidence."""
+"""Messages about a cuDNN or cuBLAS that could not start; several rules use them as evidence."""
 
 from __future__ import annotations
 
@@ -21,49 +21,51 @@ HANDLE_FAILURES = (
     "cudnn-launch-failed",
     "cufft-failed",
 )
-"""The kinds of symptoms that show it; the last three appear with other failures as well."""
+"""The kinds of symptoms that show that a CUDA library could not start. The last three also appear with other
+failures."""
 
 
 RAN = ("CUBLAS_STATUS_EXECUTION_FAILED", "CUBLAS_STATUS_NOT_SUPPORTED", "CUBLAS_STATUS_MAPPING_ERROR")
-"""Statuses of a cuBLAS routine that had its handle: a kernel failed, or there is none for this GPU."""
+"""Status codes of a cuBLAS routine that failed with a valid handle: a kernel failed, or this GPU has none."""
 
 
 ROOMY_MIB = 2048
-"""Free GPU memory with which a handle of cuDNN or cuBLAS does not fail for lack of memory: a handle takes a
-few hundred MiB at most. It is above what TensorFlow's own pool leaves by default, which is up to 1800 MiB
-(MinSystemMemory in tensorflow/core/common_runtime/gpu/gpu_device.cc, 2.12); with so little left, the pool is
-still the likely reason."""
+"""If so much GPU memory is free, a lack of memory does not explain a failed handle of cuDNN or cuBLAS: a
+handle needs a few hundred MiB at most. The value is above what TensorFlow's own pool leaves free by default,
+up to 1800 MiB (MinSystemMemory in tensorflow/core/common_runtime/gpu/gpu_device.cc, 2.12); with so little
+free, the pool is still the likely reason."""
 
 
 HANDLE_MIB = 1024
-"""More than a handle takes, but no more than TensorFlow's own pool may leave: with so much free, a lack of
-memory is a guess."""
+"""If so much GPU memory is free, a lack of memory is only a guess: it is more than a handle needs, but no
+more than TensorFlow's own pool may leave free."""
 
 
 def free_mib(case: Case) -> int | None:
-    """The free memory that TensorFlow printed when a handle failed, in MiB; None if it printed none."""
+    """The free memory that TensorFlow printed when a handle failed, in MiB (the lowest amount); None if it
+    printed none."""
     free = [int(s.get("free") or 0) >> 20 for s in case.facts.symptoms("handle-memory")]
     return min(free, default=None)
 
 
 def roomy_handle(case: Case) -> Symptom | None:
-    """TensorFlow's message that memory was free when a handle failed; None if it was not, or if no message
-    says so."""
+    """TensorFlow's message about the free memory when a handle failed; None if less than ROOMY_MIB was free,
+    or without a message."""
     free = free_mib(case)
     return case.facts.symptoms("handle-memory")[0] if free is not None and free >= ROOMY_MIB else None
 
 
 def went_on(case: Case, signs: Iterable[Symptom]) -> bool:
-    """Whether the text shows work done after the last of the signs."""
+    """Whether the text shows work that was done after the last of the signs."""
     last = max((s.source.line or 0 for s in signs), default=0)
     return any((done.source.line or 0) > last for done in case.facts.symptoms("work-done"))
 
 
 def retried_allocations(case: Case) -> list[Symptom]:
-    """Allocations that the driver refused and that TensorFlow's allocator repeated with less, so that the
-    program went on. The allocator requests a large region first, then nine tenths of it, and so on; each
-    refusal is a line of level E (tensorflow/core/common_runtime/bfc_allocator.cc, Extend). Empty if anything
-    shows that memory ran out in the end."""
+    """The allocations that the driver refused, if TensorFlow's allocator then requested less and the program
+    continued; [] if anything shows that memory ran out in the end. The allocator first requests a large
+    region, then nine tenths of it, and so on; it logs each refusal at level E
+    (tensorflow/core/common_runtime/bfc_allocator.cc, Extend)."""
     refused = case.facts.symptoms("device-alloc-failed")
     short = case.facts.has(
         "tensor-oom", "resource-exhausted", "bfc-out-of-memory", "dst-not-initialized", "memory-grows"
@@ -72,12 +74,11 @@ def retried_allocations(case: Case) -> list[Symptom]:
 
 
 def failed_routines(case: Case) -> list[Symptom]:
-    """Routines of CUDA's libraries that had their handle and failed on the GPU, while nothing shows a lack of
-    memory.
+    """The routines of CUDA's libraries that failed on the GPU with a valid handle; [] if a handle, or a
+    routine with another status, failed as well, or if the text mentions a lack of memory.
 
     CUBLAS_STATUS_EXECUTION_FAILED: "The GPU program failed to execute" (cuBLAS, section cublasStatus_t); the
-    other libraries' headers say the same. Empty if a handle or a routine with another status failed as well,
-    or if the text mentions memory.
+    other libraries' headers say the same.
     """
     facts = case.facts
     ran = [
@@ -103,8 +104,8 @@ def failed_routines(case: Case) -> list[Symptom]:
 
 def no_cudnn_at_all(case: Case) -> bool:
     """Whether a report shows only that TensorFlow has no cuDNN ("DNN library is not found",
-    stream_executor/stream.h), and neither the line that says why nor a lack of memory. Of 12 such reports 11
-    had a cuDNN of another version, or none."""
+    stream_executor/stream.h), but neither the line with the reason nor a lack of memory. In 11 of 12 such
+    reports, cuDNN had another version or was missing."""
     facts = case.facts
     alone = {sign.kind for sign in handle_signs(case)} == {"dnn-not-found"}
     memory = ("growth-set", "handle-memory", "oom-said", "tensor-oom", "cuda-out-of-memory", "other-process")
@@ -112,5 +113,5 @@ def no_cudnn_at_all(case: Case) -> bool:
 
 
 def handle_signs(case: Case) -> list[Symptom]:
-    """The symptoms that cuDNN or cuBLAS could not create its handle."""
+    """The symptoms that cuDNN, cuBLAS or another CUDA library could not start."""
     return case.facts.symptoms(*HANDLE_FAILURES)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from doctor.case import Case
 
 NONE_SEEN = ("no-known-devices", "gpu-list-empty", "gpu-not-found", "cpu-only-listed", "gpu-not-used")
-"""Symptoms of a TensorFlow that sees no GPU."""
+"""Symptoms that TensorFlow sees no GPU."""
 
 
 @rule(
@@ -68,19 +68,19 @@ def container_no_gpu(case: Case) -> Iterator[Finding]:
     """The container has no GPU.
 
     ## What it means
-    A container sees the host's GPU only if it is started with it. That takes `--gpus all` (for docker compose
-    a reservation of devices) and the NVIDIA container toolkit for docker, `--nv` for Singularity and
-    Apptainer, an `nvidia.com/gpu` limit (and the nvidia runtime) for Kubernetes, `--device
-    nvidia.com/gpu=all` for podman, `nvidia.runtime` and a gpu device for LXD, the opengl interface for a
-    snap. The driver stays on the host.
+    A container sees the host's GPU only if it is started with the GPU. Docker needs the NVIDIA container
+    toolkit and `--gpus all` (docker compose: a reservation of devices); Singularity and Apptainer need
+    `--nv`; Kubernetes needs an `nvidia.com/gpu` limit (and the nvidia runtime); podman needs `--device
+    nvidia.com/gpu=all`; LXD needs `nvidia.runtime` and a gpu device; a snap needs the opengl interface. The
+    driver stays on the host.
 
     ## How it shows
-    `could not select device driver "" with capabilities: [[gpu]]`, `The NVIDIA Driver was not detected`, or
-    inside the container no libcuda.so.1 (or an empty one), no /dev/nvidia0, `cuInit: UNKNOWN ERROR (303)`.
+    `could not select device driver "" with capabilities: [[gpu]]`; `The NVIDIA Driver was not detected`; or,
+    inside the container, no libcuda.so.1 (or an empty one), no /dev/nvidia0, `cuInit: UNKNOWN ERROR (303)`.
 
     ## What to do
     Install nvidia-container-toolkit on the host, start the container with the GPU, and use an image with
-    `-gpu` in its tag. With docker compose, write into the service:
+    `-gpu` in its tag. With docker compose, add to the service:
 
     `deploy: {resources: {reservations: {devices: [{driver: nvidia, count: all, capabilities: [gpu]}]}}}`
     """
@@ -93,7 +93,7 @@ def container_no_gpu(case: Case) -> Iterator[Finding]:
     ):  # a container sees the host's bus, so there is no GPU to pass in
         return
     if ("hosted" in case.environments or notebook_service(case) is not None) and not said:
-        return  # the provider of hosted apps, functions and notebooks starts the container
+        return  # for hosted apps, functions and notebooks, the provider starts the container
     inside = case.container or facts.has("nvidia-docker-path")
     lib: Fact | None = no_libcuda(case)
     if lib is None:
@@ -129,22 +129,23 @@ def container_no_gpu(case: Case) -> Iterator[Finding]:
         yield _image_for_cpu(image, facts.symptoms(*NONE_SEEN))
         return
     if not said and (not (inside and signs) or without_compute(case)):
-        return  # nothing is missing, or only a part of the driver: driver-libcuda-missing
+        return  # nothing is missing, or only a part of the driver, which is driver-libcuda-missing
     if not said and not flag and gives_driver(case):
         return
     if (
         not said and facts.kind == "report" and facts.has("works-as-root")
-    ):  # the container has the GPU, but this user does not
+    ):  # the container has the GPU, but this user has no access to it
         return
     kernel = next((d for d in facts.of(DriverVersion) if d.part == "kernel" and d.rank == 0), None)
     lone_stub = (
         facts.kind == "machine" and facts.has("cuda-stub-on-path") and facts.absent("libcuda") is not None
     )
-    # nodes exist: the GPU was passed in, so something else is wrong (Apptainer always shows the host's)
+    # device nodes show that the GPU was passed in, so something else is wrong (Apptainer always shows the
+    # host's nodes)
     always = facts.kind == "machine" and bool(case.environments & {"singularity", "snap"})
     passed_in = facts.absent("device nodes") is None and not lone_stub and not always
     runs = kernel is not None or any(m.kernel for m in facts.of(DriverMismatch))
-    # a libcuda that is only a stub, beside the host's running driver, belongs to the image
+    # if the host's driver runs, a libcuda that is only a stub belongs to the image
     stub = cuinit(case, "UNKNOWN_ERROR_303", "CUDA_ERROR_STUB_LIBRARY") is not None and bool(case.loaded)
     if not said and passed_in and not stub and (runs or (facts.has("smi-no-driver") and not lib)):
         return
@@ -159,7 +160,7 @@ def container_no_gpu(case: Case) -> Iterator[Finding]:
         or facts.absent("nvidia driver")
     ):
         return
-    # the host runs its driver, and of its parts nothing came in
+    # the host's driver runs, but no part of it was passed into the container
     neither = kernel is not None and facts.absent("device nodes") and facts.absent("libcuda")
     baked = [symptom for symptom in said if symptom.get("baked")]
     if baked:
@@ -176,8 +177,8 @@ def container_no_gpu(case: Case) -> Iterator[Finding]:
             else "The container runtime could not give the container a GPU."
             if said
             else (
-                "This container has no NVIDIA driver: it was started without the GPU. Installing a driver"
-                " in the image does not help."
+                "This container has no NVIDIA driver, because it was started without the GPU. Installing a"
+                " driver in the image does not help."
             )
         ),
         [*said[:2], *signs[:3]],
@@ -191,35 +192,35 @@ def container_no_gpu(case: Case) -> Iterator[Finding]:
 
 
 def _driver_in_image(case: Case, baked: list[Symptom]) -> Finding:
-    """The finding for an image that brings files of a driver: nvidia-container-cli says of one of them that
-    it exists."""
+    """The finding for an image that contains files of a driver: nvidia-container-cli reports that one of them
+    already exists."""
     steps, verify = containers.without_driver(case)
     return found(
         "container-no-gpu",
-        "The image contains files of an NVIDIA driver, so the container toolkit cannot put the host's driver"
-        " in their place.",
+        "The image contains files of an NVIDIA driver, so the container toolkit cannot mount the host's"
+        " driver over them.",
         baked[:2],
-        title="The image contains a driver of its own",
+        title="The image contains its own driver",
         steps=steps,
         verify=verify,
     )
 
 
 def _says_nothing(said: Symptom, case: Case) -> bool:
-    """Whether "The NVIDIA Driver was not detected" means nothing: under WSL, in a container that has the GPU.
-    The start script of NVIDIA's images looks for /dev/nvidiactl, which WSL does not have (CUDA on WSL User
-    Guide, Known limitations)."""
+    """Whether "The NVIDIA Driver was not detected" means nothing, as in a container under WSL that has the
+    GPU. The start script of NVIDIA's images looks for /dev/nvidiactl, which WSL does not have (CUDA on WSL
+    User Guide, Known limitations)."""
     given = case.facts.has("gpus-flag", "works-said", "smi-works")
     return "was not detected" in said.source.text and case.platform == "wsl" and given
 
 
 def _stated(case: Case, stated: list[Symptom]) -> Iterator[Finding]:
-    """The finding for a report without a log that says that the container sees no GPU."""
+    """The finding for a report that says, without a log, that the container sees no GPU."""
     steps, verify = containers.give_gpu(case)
     yield found(
         "container-no-gpu",
-        "The report says that the container does not see the GPU, and no message names another cause: most"
-        " often the container was started without it.",
+        "The report says that the container does not see the GPU, and no message names another cause. Most"
+        " often the container was started without the GPU.",
         stated[:2],
         confidence="possible",
         steps=steps,
@@ -228,7 +229,7 @@ def _stated(case: Case, stated: list[Symptom]) -> Iterator[Finding]:
 
 
 def _image_for_cpu(image: list[Symptom], unseen: list[Symptom]) -> Finding:
-    """The finding for TensorFlow's own image with a tag without CUDA."""
+    """The finding for a TensorFlow image whose tag is that of an image without CUDA."""
     tag = image[0].get("tag")
     base, _, rest = tag.partition("-")
     right = "-".join(part for part in (base, "gpu", rest) if part)
@@ -242,6 +243,6 @@ def _image_for_cpu(image: list[Symptom], unseen: list[Symptom]) -> Finding:
         [*image[:1], *unseen[:1]],
         title="The container runs TensorFlow's CPU image",
         confidence="likely",
-        steps=[shell(look, "the same image with CUDA, started with the GPU", platform="linux")],
+        steps=[shell(look, "starts the same image with CUDA and the GPU", platform="linux")],
         verify=look,
     )

@@ -20,8 +20,8 @@ LINUX_DRIVER = (
     "^(libcuda1|nvidia-(compute-utils|dkms|driver|firmware|headless|kernel|open|smi|utils)(-.*)?"
     "|libnvidia-(cfg1|common|compute|decode|egl|encode|extra|fbc1|gl|ml1)(-.*)?|cuda-drivers(-.*)?)$"
 )
-"""The driver's packages in Ubuntu, Debian and NVIDIA's repository, as one pattern: apt refuses a call in
-which one of several patterns matches no package."""
+"""Matches the driver's packages in Ubuntu, Debian and NVIDIA's repository. It is one pattern because apt
+refuses a call with several patterns if one of them matches no package."""
 
 
 @rule(
@@ -42,13 +42,13 @@ def wsl_driver(case: Case) -> Iterator[Finding]:
     """WSL2 cannot see the Windows driver.
 
     ## What it means
-    Inside WSL2 the Windows driver runs the GPU; its libcuda is mounted at /usr/lib/wsl/lib. A Linux driver
-    installed inside WSL hides it and cannot work; with a missing mount, WSL 1 or an old Windows driver there
-    is nothing to load.
+    Inside WSL2, the Windows driver drives the GPU; its libcuda is mounted at /usr/lib/wsl/lib. A Linux driver
+    that is installed inside WSL hides this libcuda and cannot work. Without the mount, in WSL 1, or with an
+    old Windows driver, there is no libcuda to load.
 
     ## How it shows
-    On WSL `cuInit` fails with NO_DEVICE, NOT_FOUND or 303, `kernel driver does not appear to be running on
-    this host (DESKTOP-…)`, nvidia-smi cannot talk to the driver or says `GPU access blocked by the operating
+    In WSL, `cuInit` fails with NO_DEVICE, NOT_FOUND or 303; `kernel driver does not appear to be running on
+    this host (DESKTOP-…)`; nvidia-smi cannot reach the driver or prints `GPU access blocked by the operating
     system`.
 
     ## What to do
@@ -81,7 +81,7 @@ def wsl_driver(case: Case) -> Iterator[Finding]:
     if facts.has("wsl1"):
         yield found(
             "wsl-driver",
-            "This is WSL 1, whose Linux programs cannot use the GPU. In WSL 2 they can (Windows 11, or"
+            "This is WSL 1, in which Linux programs cannot use the GPU. In WSL 2, they can (on Windows 11, or"
             " Windows 10 from 21H2 on).",
             [*signs[:4], wsl],
             confidence="certain" if wsl is not None and wsl.rank == 0 else "likely",
@@ -94,8 +94,8 @@ def wsl_driver(case: Case) -> Iterator[Finding]:
                 ),
                 shell(
                     run("wsl", "--set-version", "Ubuntu", "2"),
-                    "converts it to WSL 2 with its contents; for another distribution use its name in that"
-                    " list",
+                    "converts the distribution Ubuntu, with its contents, to WSL 2; for another distribution,"
+                    " use its name in that list",
                     platform="windows",
                 ),
                 *commands.driver_install(case),
@@ -106,7 +106,7 @@ def wsl_driver(case: Case) -> Iterator[Finding]:
     old = [c for c in case.capabilities if dotted(c) < (6, 0)]
     yield found(
         "wsl-driver",
-        "In WSL only the Windows driver counts, and the Linux side does not reach it."
+        "In WSL, only the Windows driver can drive the GPU, but Linux programs do not reach that driver."
         + "".join(
             f" WSL2 supports GPUs from Pascal on (compute capability 6.0); {c} is older." for c in old[:1]
         ),
@@ -115,12 +115,12 @@ def wsl_driver(case: Case) -> Iterator[Finding]:
         steps=[
             shell(
                 run("ls", "-l", "/usr/lib/wsl/lib/libcuda.so.1"),
-                "this file must be there; it comes from the Windows driver",
+                "this file must exist; it comes from the Windows driver",
                 platform="wsl",
             ),
             shell(
                 run("sudo", "apt", "remove", "--purge", LINUX_DRIVER),
-                "removes Linux drivers that hide it, and leaves NVIDIA's container toolkit",
+                "removes Linux drivers that hide that file, and keeps NVIDIA's container toolkit",
                 platform="wsl",
                 root=True,
             ),

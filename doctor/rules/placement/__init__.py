@@ -1,1 +1,2 @@
-"""Rules about the devices that a program names: without a kernel, absent, or renumbered."""
+"""Rules about the devices that a program requests: a device without a kernel for the op, a missing device, or
+renumbered GPUs."""

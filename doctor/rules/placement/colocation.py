@@ -12,9 +12,10 @@ if TYPE_CHECKING:
 
 
 def colocated(case: Case) -> tuple[list[Symptom], str]:
-    """The ops without a GPU kernel, and the process's GPU: "GPU", "XLA" (XLA_GPU alone), or "" if unknown. An
-    op's row names the device types of the process for which it has a kernel, so a GPU in any row exists
-    (ColocationGraph::DebugInfo, tensorflow/core/common_runtime/colocation_graph.cc, 1.14 and later)."""
+    """The table's rows of ops without a GPU kernel, and the process's GPU: "GPU", "XLA" (XLA_GPU alone), or
+    "" if unknown. An op's row lists the device types of the process for which the op has a kernel, so the
+    process has a GPU if any row lists one (ColocationGraph::DebugInfo,
+    tensorflow/core/common_runtime/colocation_graph.cc, 1.14 and later)."""
     facts = case.facts
     rows = facts.symptoms("colocated-op") if facts.has("colocation-failed") else []
     kinds = {kind for row in rows for kind in row.get("devices").upper().split()}

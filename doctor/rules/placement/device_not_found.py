@@ -1,4 +1,4 @@
-"""device-not-found: the code names a device that the process does not have."""
+"""device-not-found: the code requests a device that the process does not have."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @rule(
     "device-not-found",
-    "The code names a device that this process does not have",
+    "The code requests a device that this process does not have",
     needs=(
         "device-unsatisfied",
         "device-unknown",
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     ),
 )
 def device_not_found(case: Case) -> Iterator[Finding]:
-    """The code names a device that this process does not have.
+    """The code requests a device that this process does not have.
 
     ## What it means
-    `/gpu:1` with one GPU, or `/gpu:0` where TensorFlow registered none. If the text shows why none was
-    registered, that cause is the finding.
+    The code requests `/gpu:1` with one GPU, or `/gpu:0` although TensorFlow registered no GPU. If the text
+    shows why TensorFlow registered none, the finding is about that cause instead.
 
     ## How it shows
     `was explicitly assigned to /device:GPU:1 but available devices are […]`, `unknown device`, `Invalid
@@ -45,14 +45,15 @@ def device_not_found(case: Case) -> Iterator[Finding]:
     empty list.
 
     ## What to do
-    List the devices first and use those that exist; soft placement lets TensorFlow choose. If the process
-    should have a GPU, find out why it was not registered.
+    List the devices first and use those that exist; soft placement lets TensorFlow choose one. If the process
+    should have a GPU, find out why TensorFlow did not register it.
     """
     facts = case.facts
     signs: list[Symptom] = facts.symptoms(
         "device-unknown", "invalid-ordinal", "gpu-index-error", "gpu-not-found", "gpu-op-without-gpu"
     )
-    # CUDA also reports an existing card as invalid to the second process that uses it; cuInit takes no number
+    # to the second process that uses an exclusive card, CUDA also reports the card as invalid; cuInit accepts
+    # no number
     signs = [
         s
         for s in signs
@@ -73,44 +74,44 @@ def device_not_found(case: Case) -> Iterator[Finding]:
     available = " ".join(s.get("available") + s.get("available2") for s in signs)
     none = gpus == "XLA" or ("GPU" not in available.upper().replace("XLA_GPU", "") and bool(available))
     only_xla = gpus == "XLA" or ("XLA_GPU" in available.upper() and none)
-    text = "The code asks for a device that TensorFlow did not register in this process"
+    text = "The code requests a device that TensorFlow did not register in this process"
     unseen = bool(layout) or facts.has("gpu-not-found", "gpu-index-error", "gpu-op-without-gpu")
     if all(s.kind in ("gpu-op-without-gpu", "gpu-layout-on-cpu") for s in signs):
-        text = "The program runs an op, or a layout of tensors (NCHW), that only a GPU computes"
+        text = "The program uses an op, or a tensor layout (NCHW), that only a GPU supports"
     if cut:
-        text += ", or one for which the op has no kernel: the message is cut off before it says which"
+        text += ", or a device for which the op has no kernel: the message is cut off before it says which"
     if only_xla:
         text += (
-            "; XLA_GPU is listed and GPU is not, so TensorFlow skipped the GPU (usually because a CUDA"
+            "; XLA_GPU is listed, but GPU is not, so TensorFlow skipped the GPU (usually because a CUDA"
             " library is missing in the version that it loads)"
         )
     elif none or unseen:
-        text += ": no GPU is registered, and nothing here shows why"
+        text += "; no GPU is registered, and nothing here shows why"
     steps = [shell(commands.list_gpus(case), "lists the devices")]
     if none or unseen:
         steps.append(shell(run("tfgpu-doctor", "check"), "finds out why no GPU was registered"))
     if len(case.gpus) > 1 and not none and available:
         why = (
-            "TensorFlow ignores a GPU with fewer than 8 multiprocessors beside a larger one; its log names"
-            " such a card (Ignoring visible gpu device)"
+            "TensorFlow ignores a GPU with fewer than 8 multiprocessors if a larger one is present; its log"
+            " names such a card (Ignoring visible gpu device)"
         )
         steps.append(shell(Export("TF_MIN_GPU_MULTIPROCESSOR_COUNT", "2"), why))
     if layout:
         steps.append(
-            manual("To run it on the CPU: data_format='channels_last' (NHWC) in the model and its input")
+            manual("To run it on the CPU, set data_format='channels_last' (NHWC) in the model and its input")
         )
     else:
         steps.append(
             python(
                 code.soft_placement(
                     version_of(case) or ("1.15" if unmet else None)
-                ),  # only releases before 0.8 give no reason
-                "lets TensorFlow use another device if the named one does not exist",
+                ),  # only releases before 0.8 print no reason
+                "lets TensorFlow use another device if the requested one does not exist",
             )
         )
     counted = bool(cut) or (
         none and all(s.get("expected") for s in signs)
-    )  # none is there, whatever their number
+    )  # there is no GPU at all, whatever number the code requests
     yield found(
         "device-not-found",
         text + ".",

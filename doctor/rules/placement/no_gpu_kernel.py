@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     needs=("no-cpu-kernel", "no-gpu-kernel", "colocation-failed"),
 )
 def op_no_gpu_kernel(case: Case) -> Iterator[Finding]:
-    """An op pinned to a GPU has no GPU kernel for its types.
+    """An op that is pinned to a GPU has no GPU kernel for its types.
 
     ## What it means
     Some ops have no GPU kernel, or none for some types: int32 variables, strings, many decompositions and
-    lookups run on the CPU only. TensorFlow cannot do what `tf.device('/gpu:0')` around them requests.
+    lookups run on the CPU only. TensorFlow cannot place such ops as `tf.device('/gpu:0')` requests.
 
     ## How it shows
     `Cannot assign a device … because no supported kernel for GPU devices is available`, `Supported device
-    types [CPU]` while a GPU is among the available devices, a colocation table with `CPU` alone behind an op.
+    types [CPU]` while a GPU is among the available devices, a colocation table with only `CPU` after an op.
 
     ## What to do
     Let TensorFlow place such ops itself (soft placement), or pin them to the CPU; use float32 for numbers
@@ -41,10 +41,10 @@ def op_no_gpu_kernel(case: Case) -> Iterator[Finding]:
     if only_gpu and not facts.has("no-gpu-kernel"):
         yield found(
             "op-no-gpu-kernel",
-            "TensorFlow placed an op on the CPU but has no CPU kernel for it: the op runs on GPUs only, like "
-            "those of TensorRT, or the library that contains it is not loaded.",
+            "TensorFlow placed an op on the CPU but has no CPU kernel for it: either the op runs on GPUs "
+            "only, like TensorRT's ops, or the library that contains the op is not loaded.",
             only_gpu[:2],
-            title="An op has no kernel for the CPU, on which it was placed",
+            title="An op that was placed on the CPU has no CPU kernel",
             confidence="likely",
             steps=[
                 manual(
@@ -89,9 +89,9 @@ def op_no_gpu_kernel(case: Case) -> Iterator[Finding]:
         steps=[
             python(
                 code.soft_placement(version),
-                "soft placement: such ops go to the CPU, the rest stays on the GPU",
+                "soft placement: such ops run on the CPU, all others on the GPU",
             ),
-            python(code.pin_to_cpu(), "or place them by hand"),
+            python(code.pin_to_cpu(), "or places these ops by hand"),
         ],
         verify=commands.run_python(case, code.list_gpus(version)),
     )

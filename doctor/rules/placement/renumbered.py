@@ -25,11 +25,11 @@ def gpu_renumbered(case: Case) -> Iterator[Finding]:
 
     ## What it means
     A process sees the GPUs that CUDA_VISIBLE_DEVICES lists, renumbered from 0 in that order. With
-    CUDA_VISIBLE_DEVICES=1 the second card is GPU:0. Without CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA counts the
-    fastest card first; nvidia-smi counts by bus.
+    CUDA_VISIBLE_DEVICES=1, the second card is GPU:0. Without CUDA_DEVICE_ORDER=PCI_BUS_ID, CUDA counts the
+    fastest card first; nvidia-smi counts in the order of the PCI bus ids.
 
     ## How it shows
-    The variable names card 1, 2 …, and TensorFlow reports GPU:0.
+    The variable lists card 1, 2 …, but TensorFlow reports GPU:0.
 
     ## What to do
     Use `/gpu:0` in the code; compare PCI bus ids rather than numbers.

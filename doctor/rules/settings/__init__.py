@@ -1,1 +1,1 @@
-"""Rules about the program's own GPU settings: too late, or contradictory."""
+"""Rules about the program's own GPU settings: settings that come too late or contradict each other."""

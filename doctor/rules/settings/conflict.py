@@ -30,9 +30,9 @@ def gpu_config_conflict(case: Case) -> Iterator[Finding]:
     """GPU settings exclude each other, or were passed wrongly.
 
     ## What it means
-    Memory growth must be equal for all visible GPUs; growth and a fixed limit exclude each other; visible
-    devices must be physical ones and agree with CUDA_VISIBLE_DEVICES; one process maps each GPU once. CUDA
-    ignores a variable with a misspelt name.
+    Memory growth must be the same for all visible GPUs; growth and a fixed limit exclude each other; visible
+    devices must be physical devices and agree with CUDA_VISIBLE_DEVICES; one process can map each GPU only
+    once. CUDA ignores a variable with a misspelt name.
 
     ## How it shows
     `Memory growth cannot differ between GPU devices`, `Cannot set memory growth on device when virtual
@@ -40,8 +40,8 @@ def gpu_config_conflict(case: Case) -> Iterator[Finding]:
     no attribute 'device_type'`.
 
     ## What to do
-    Set growth for every GPU in a loop, or choose one with `tf.config.set_visible_devices` first; set either
-    growth or a limit; pass PhysicalDevice objects one by one.
+    Set growth for every GPU in a loop, or first choose one GPU with `tf.config.set_visible_devices`; set
+    either growth or a limit; pass PhysicalDevice objects one by one.
     """
     facts = case.facts
     conflict = facts.symptoms("config-conflict", "config-wrong-object")
@@ -57,7 +57,7 @@ def gpu_config_conflict(case: Case) -> Iterator[Finding]:
                     "Set the environment variable CUDA_VISIBLE_DEVICES=-1 before the program starts, and"
                     " leave visible_device_list empty"
                 ),
-                manual("Or give the session's ConfigProto a device_count of {'GPU': 0}"),
+                manual("Or set device_count={'GPU': 0} in the session's ConfigProto"),
             ],
             verify=commands.list_gpus(case),
         )
@@ -71,14 +71,14 @@ def gpu_config_conflict(case: Case) -> Iterator[Finding]:
             f" so setting it does nothing.",
             misspelt[:2],
             title="The variable that chooses the GPUs is misspelt",
-            severity="warning" if machine else "",  # the GPUs work, though not the chosen ones alone
+            severity="warning" if machine else "",  # the GPUs work, but the choice has no effect
             confidence="likely",
             steps=[
                 manual(
                     f"Write CUDA_VISIBLE_DEVICES in place of {name} where it is set, and start the program"
                     " again"
                     if machine
-                    else f"Set CUDA_VISIBLE_DEVICES in place of {name}, before the program imports TensorFlow"
+                    else f"Set CUDA_VISIBLE_DEVICES instead of {name}, before the program imports TensorFlow"
                 )
             ],
             verify=commands.list_gpus(case),
@@ -90,13 +90,13 @@ def gpu_config_conflict(case: Case) -> Iterator[Finding]:
     text = "GPU settings contradict each other."
     if "cannot differ" in first:
         text = (
-            "The program set memory growth for only some of the visible GPUs; it has to be the same for"
-            " all of them."
+            "The program set memory growth for only some of the visible GPUs; the setting must be the same"
+            " for all of them."
         )
     elif "mapped to multiple" in first or "different GPU config" in first:
         text = (
-            "Two parts of one process map GPU:0 to different devices (visible_device_list of a session"
-            " against TensorFlow 2's own configuration)."
+            "Two parts of one process map GPU:0 to different devices: a session's visible_device_list and"
+            " TensorFlow 2's own configuration."
         )
     elif "virtual devices configured" in first:
         text = (
@@ -107,18 +107,18 @@ def gpu_config_conflict(case: Case) -> Iterator[Finding]:
         text = "The program set a memory limit for the CPU; only GPUs accept one."
     elif "() missing" in first:
         text = (
-            "tf.config.experimental.set_memory_growth takes two arguments: one PhysicalDevice, and True or"
-            " False."
+            "tf.config.experimental.set_memory_growth requires two arguments: one PhysicalDevice, and True"
+            " or False."
         )
     elif conflict[0].get("option"):
         text = (
-            "ConfigProto without parentheses is the class: the program set the option there, not in an object"
-            " of it."
+            "ConfigProto without parentheses is the class: the program set the option on the class instead of"
+            " on an instance, ConfigProto()."
         )
     elif conflict[0].kind == "config-wrong-object":
         text = (
-            "The call takes one PhysicalDevice of tf.config.list_physical_devices('GPU') but got something"
-            " else."
+            "The call requires one PhysicalDevice from tf.config.list_physical_devices('GPU') but got"
+            " something else."
         )
     steps = [
         python(
@@ -130,12 +130,12 @@ def gpu_config_conflict(case: Case) -> Iterator[Finding]:
         steps = [
             python(
                 code.visible_devices(version_of(case), (0,)),
-                "choose the GPU only here, before the first op (in a group of processes: by the process's"
+                "choose the GPU only here, before the first op (in a group of processes, by the process's"
                 " rank)",
             ),
             manual(
-                "Take out visible_device_list and device_count from every ConfigProto: one process maps a GPU"
-                " once"
+                "Remove visible_device_list and device_count from every ConfigProto: one process can map a"
+                " GPU only once"
             ),
         ]
     yield found(

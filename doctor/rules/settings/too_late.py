@@ -1,4 +1,4 @@
-"""gpu-config-too-late: the settings come after the GPUs were initialised."""
+"""gpu-config-too-late: the program changes the settings after TensorFlow has initialised the GPUs."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ if TYPE_CHECKING:
     needs=("config-too-late",),
 )
 def gpu_config_too_late(case: Case) -> Iterator[Finding]:
-    """Memory growth, visible or logical devices are set after the GPUs were initialised.
+    """The program sets memory growth, visible devices or logical devices after the GPUs were initialised.
 
     ## What it means
-    These settings work only before TensorFlow's first use of a GPU. The GPUs start when the program, or a
-    library that it imports, lists *logical* devices or creates a tensor, a strategy or a model.
+    These settings work only before TensorFlow's first use of a GPU. TensorFlow initialises the GPUs when the
+    program, or a library that it imports, lists *logical* devices or creates a tensor, a strategy or a model.
 
     ## How it shows
     `Physical devices cannot be modified after being initialized` (also Virtual, Visible, Logical devices).
 
     ## What to do
-    Move the settings to the top, right after `import tensorflow`; in a notebook restart the kernel first; or
-    use TF_FORCE_GPU_ALLOW_GROWTH=true in the environment.
+    Move the settings to the top of the program, right after `import tensorflow`; in a notebook, restart the
+    kernel first. Or set the environment variable TF_FORCE_GPU_ALLOW_GROWTH=true.
     """
     facts = case.facts
     late = facts.symptoms("config-too-late")
     yield found(
         "gpu-config-too-late",
-        "The settings were changed after the GPUs had been initialised; something before them (an op, a"
-        " model, a strategy, an import) had started TensorFlow's runtime.",
+        "The program changed the settings after TensorFlow had initialised the GPUs: an earlier op, model,"
+        " strategy or import had started TensorFlow's runtime.",
         late[:2],
         steps=[
             python(
                 code.memory_growth(version_of(case)),
-                "at the very top of the program, before other imports that use TensorFlow",
+                "put this at the very top of the program, before other imports that use TensorFlow",
             ),
             *commands.growth_variable(
-                case, version_of(case), "sets memory growth from outside, so it cannot come too late"
+                case, version_of(case), "sets memory growth before the program starts, so never too late"
             ),
         ],
         verify=commands.list_gpus(case),

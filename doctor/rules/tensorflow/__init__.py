@@ -1,2 +1,2 @@
-"""Rules about TensorFlow's own installation: missing, for the CPU only, installed twice, broken, or with
-another API."""
+"""Rules about TensorFlow's own installation: missing, built for the CPU only, installed twice, broken, or of
+another release than the code needs."""

@@ -34,15 +34,15 @@ def tf_addon_mismatch(case: Case) -> Iterator[Finding]:
 
     ## What it means
     Horovod, tensorflow-text, tensorflow-io, tensorflow-addons and your own ops are compiled against one
-    TensorFlow release, whose C++ names and class layouts they use. They do not load with another release.
+    TensorFlow release and use its C++ symbols and class layouts. They do not load with another release.
 
     ## How it shows
     `undefined symbol: _ZN10tensorflow…` from a library of the add-on, `HorovodVersionMismatchError`, a
     NotFoundError from `tf.load_op_library`.
 
     ## What to do
-    Install the add-on's release for this TensorFlow (tensorflow-text and TensorFlow have the same minor
-    number), or rebuild the add-on against the TensorFlow in use.
+    Install the release of the add-on that was built for this TensorFlow (tensorflow-text has the same minor
+    version as TensorFlow), or rebuild the add-on against the TensorFlow in use.
     """
     facts = case.facts
     ops = own_ops(case)
@@ -64,11 +64,11 @@ def tf_addon_mismatch(case: Case) -> Iterator[Finding]:
     name = addon_of(broken[0]) if broken else printed[0].get("addon")
     package = validated.distribution(name) if not broken or name in ADDONS.values() else None
     of = package or "its package"
-    choose = f"hoose the release of {of} that its table of versions lists for this TensorFlow"
+    choose = f"hoose the release of {of} that its compatibility table lists for this TensorFlow"
     steps = [manual(f"C{choose}")]
     if package:
         again = commands.pip(case, "install", "--no-cache-dir", "--force-reinstall", "--no-deps", package)
-        why = "builds or fetches the add-on again, for the TensorFlow that is installed"
+        why = "builds or downloads the add-on again, for the installed TensorFlow"
         steps = [shell(again, why), manual(f"If that installs the same file: c{choose}")]
     plugin = any(s.get("plugin") for s in printed) and not broken
     yield found(
@@ -76,8 +76,8 @@ def tf_addon_mismatch(case: Case) -> Iterator[Finding]:
         f"{name}, a plugin for other devices, does not load: usually it was built for another TensorFlow"
         " than the installed one."
         if plugin
-        else f"{name or 'An add-on'} holds compiled code for another TensorFlow release than the one that is"
-        " installed.",
+        else f"{name or 'An add-on'} contains code that was compiled for another TensorFlow release than the"
+        " installed one.",
         [*broken[:2], *printed[:2], case.tensorflow],
         confidence="likely" if plugin else "certain",
         steps=steps,
@@ -86,8 +86,8 @@ def tf_addon_mismatch(case: Case) -> Iterator[Finding]:
 
 
 def _stated(case: Case, stated: list[Symptom]) -> Finding:
-    """The finding for a machine's add-ons whose metadata requires other TensorFlow releases: only programs
-    that import them fail."""
+    """The finding for installed add-ons whose metadata requires other TensorFlow releases. Only programs that
+    import such an add-on fail."""
     names = [f"{s.get('addon')} {s.get('version')}" for s in stated]
     first = stated[0]
     steps: list[Step] = []
@@ -97,23 +97,26 @@ def _stated(case: Case, stated: list[Symptom]) -> Finding:
             minor = ".".join(symptom.get("there").split(".")[:2])
             wanted = f"{addon}=={minor}.*" if re.fullmatch(r"\d+\.\d+", minor) else addon
             steps.append(
-                shell(commands.pip(case, "install", wanted), "has the minor number of this TensorFlow")
+                shell(
+                    commands.pip(case, "install", wanted),
+                    "installs the add-on with the same minor version as this TensorFlow",
+                )
             )
         elif addon:
             again = commands.pip(case, "install", "--upgrade", addon)
             steps.append(
                 shell(
                     again,
-                    "installs the newest release; if that needs another TensorFlow, install the one that the"
-                    " add-on's table of versions lists for yours",
+                    "installs the newest release; if that needs another TensorFlow, install the release that"
+                    " the add-on's compatibility table lists for your TensorFlow",
                 )
             )
-    steps.append(manual(f"If no program imports {first.get('addon')}: leave it, or uninstall it"))
+    steps.append(manual(f"If no program imports {first.get('addon')}, leave it or uninstall it"))
     return found(
         "tf-addon-mismatch",
-        f"{' and '.join(names)} {'hold' if len(names) > 1 else 'holds'} code that was compiled for TensorFlow"
-        f" {first.get('wants')}; {first.get('there')} is installed. TensorFlow itself works; a program"
-        f" that imports the add-on fails, most often with an undefined symbol.",
+        f"{' and '.join(names)} {'contain' if len(names) > 1 else 'contains'} code that was compiled for"
+        f" TensorFlow {first.get('wants')}, but {first.get('there')} is installed. TensorFlow itself works; a"
+        f" program that imports the add-on fails, most often with an undefined symbol.",
         [*stated, case.tensorflow],
         severity="warning",
         confidence="likely",

@@ -1,4 +1,5 @@
-"""Steps for a release that has no wheel for the Python of the case: they come with a Python that has one."""
+"""Replaces a step that installs a release without a wheel for the Python of the case: the new steps also
+install a Python for which the release has a wheel."""
 
 from __future__ import annotations
 
@@ -22,8 +23,8 @@ _ELSEWHERE = lazy.compile(r"\bvenv\b|\bconda create\b|\bdocker run\b|\bsingulari
 
 
 def with_its_python(finding: Finding, case: Case) -> Finding:
-    """The finding whose step installs its release in a new environment, if the Python of the case has no
-    wheel of it and no other step makes an environment."""
+    """The finding with a new environment in place of the step that installs a release, if the release has no
+    wheel for the Python of the case and no other step makes an environment; else the same finding."""
     steps = finding.prescription
     if case.python is None or any(_ELSEWHERE.search(step.text) for step in steps):
         return finding
@@ -43,7 +44,7 @@ def with_its_python(finding: Finding, case: Case) -> Finding:
 
 
 def _without_wheel(step: Step, case: Case) -> TensorFlowRelease | None:
-    """The release that a step installs, if it has wheels, but none for the Python of the case."""
+    """The release that a step installs, if it has wheels but none for the Python of the case; else None."""
     named = _INSTALLS.search(step.text)
     if named is None or case.python is None:
         return None

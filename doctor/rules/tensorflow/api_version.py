@@ -23,17 +23,17 @@ def tf_api_version(case: Case) -> Iterator[Finding]:
     """The code was written for another major version of TensorFlow.
 
     ## What it means
-    TensorFlow 2 has no sessions, placeholders or `contrib`; TensorFlow 1 lacks most of what TensorFlow 2 code
-    uses; Keras moved and removed names in 2.4, 2.6, 2.12 and 3. The installation works.
+    TensorFlow 2 has no sessions, placeholders or `contrib`; TensorFlow 1 lacks most names that TensorFlow 2
+    code uses; Keras moved and removed names in 2.4, 2.6, 2.12 and 3. The installation itself works.
 
     ## How it shows
     `module 'tensorflow' has no attribute 'Session'` (ConfigProto, GPUOptions, placeholder …), `No module
     named 'tensorflow.contrib'`, `cannot import name 'multi_gpu_model'`.
 
     ## What to do
-    Write `import tensorflow.compat.v1 as tf; tf.disable_v2_behavior()`, or move the code with
-    `tf_upgrade_v2`; `multi_gpu_model` became tf.distribute.MirroredStrategy; or install the release the code
-    was written for.
+    Write `import tensorflow.compat.v1 as tf; tf.disable_v2_behavior()`, or convert the code with
+    `tf_upgrade_v2`; replace `multi_gpu_model` with tf.distribute.MirroredStrategy. Or install the release for
+    which the code was written.
     """
     facts = case.facts
     attributes = [s for s in facts.symptoms("missing-attribute") if s not in missing_parts(case)]
@@ -58,13 +58,13 @@ def tf_api_version(case: Case) -> Iterator[Finding]:
     steps: list[Step] = []
     if runs_one and name not in ("contrib",):
         text = (
-            f"The code uses {'tf.' + name if name else 'names'} that TensorFlow {version} does not have yet:"
-            " it was written for a later release."
+            f"The code uses {'tf.' + name + ', which' if name else 'names that'} TensorFlow {version} does"
+            " not have yet: it was written for a later release."
         )
         steps.append(
             manual(
-                "Install the TensorFlow release that the code was written for (its requirements.txt or README"
-                " names it)"
+                "Install the TensorFlow release for which the code was written (see its requirements.txt or"
+                " README)"
             )
         )
     elif name == "multi_gpu_model":
@@ -75,7 +75,7 @@ def tf_api_version(case: Case) -> Iterator[Finding]:
         steps.append(
             python(
                 code.multi_gpu(version),
-                "the successor of multi_gpu_model",
+                "replaces multi_gpu_model",
             )
         )
     elif old_code or first is not None:
@@ -94,11 +94,11 @@ def tf_api_version(case: Case) -> Iterator[Finding]:
         steps.append(
             manual(
                 "Or rewrite the names in a whole folder: tf_upgrade_v2 --intree OLD --outtree NEW",
-                "the program is installed with TensorFlow 2",
+                "TensorFlow 2 contains this program",
             )
         )
     else:
-        text = "The code and the installed TensorFlow are of different generations."
+        text = "The code and the installed TensorFlow belong to different generations."
         steps.append(python(code.compat_v1(), "runs most TensorFlow 1 code on TensorFlow 2"))
     sure = (
         bool(modules or names or eager)

@@ -1,4 +1,5 @@
-"""A TensorFlow that pip can find: the release, and an environment with a Python for which it has a wheel."""
+"""Chooses a TensorFlow release that pip can find, and an environment with a Python for which it has a wheel.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +19,13 @@ ENV = "tf-env"
 
 
 def target(case: Case) -> TensorFlowRelease | None:
-    """The requested release if it has wheels here and runs on the GPUs, else the best fit."""
+    """The requested release if it has wheels for this platform and runs on the GPUs, else the best fit; None
+    if the platform has no wheel."""
     asked = asked_for(case)
     row = case.tables.tensorflow(asked, None, case.table_platform) if asked else None
     if row is not None and row.pythons and (not row.gpu or usable(case, row)):
         return row
-    if case.platform != "macos":  # whose builds with CUDA ended with TensorFlow 1.1
+    if case.platform != "macos":  # builds with CUDA for macOS ended with TensorFlow 1.1
         fits = cures.fitting(case, python=False) or cures.fitting(case, python=False, driver=False)
         if fits is not None:
             return fits
@@ -38,8 +40,9 @@ def target(case: Case) -> TensorFlowRelease | None:
 
 
 def environment(case: Case, release: TensorFlowRelease | None, platform: str = "") -> Cure:
-    """An environment with a Python for which the release has a wheel: its newest Python if the user requested
-    the release, else the previous one, for which more packages have wheels."""
+    """The cure that makes an environment with a Python for which the release has a wheel. It is the newest
+    such Python if the user requested the release, else the one before, for which more packages have wheels.
+    """
     if release is None or not release.pythons:
         return Cure(())
     python = (

@@ -37,19 +37,19 @@ if TYPE_CHECKING:
     ),
 )
 def tf_conflicting_packages(case: Case) -> Iterator[Finding]:
-    """One environment holds several TensorFlow distributions.
+    """One environment contains several TensorFlow distributions.
 
     ## What it means
-    tensorflow, tensorflow-gpu and tensorflow-cpu all install the folder `tensorflow`. The later overwrites
-    the earlier, and uninstalling one removes files of the other. An installation with pip over conda's, or a
-    copy in ~/.local beside the system's, mixes files in the same way.
+    tensorflow, tensorflow-gpu and tensorflow-cpu all install the folder `tensorflow`. A later installation
+    overwrites an earlier one, and uninstalling one removes files of the other. Installing with pip over
+    conda's TensorFlow, or a copy in ~/.local beside the system's copy, mixes files in the same way.
 
     ## How it shows
-    pip lists two of them; `module 'tensorflow' has no attribute '__version__'`; undefined symbols between
-    files of two folders.
+    pip lists two of these distributions; `module 'tensorflow' has no attribute '__version__'`; undefined
+    symbols between files of two folders.
 
     ## What to do
-    Uninstall all of them, delete the rest of the folder, then install one.
+    Uninstall all of them, delete what remains of the folder, then install one distribution.
     """
     facts = case.facts
     names: dict[str, Package] = {}
@@ -58,7 +58,7 @@ def tf_conflicting_packages(case: Case) -> Iterator[Finding]:
             names.setdefault(package.name, package)
     several = list(names.values())
     managers = {p.manager for p in facts.of(Package) if p.name == "tensorflow"}
-    seen = facts.symptoms("tensorflow-several", "pip-over-conda")  # on a machine this is read from its files
+    seen = facts.symptoms("tensorflow-several", "pip-over-conda")  # read from the files of a machine
     hollow = [
         *facts.symptoms("hollow-module", "tensorflow-files-missing"),
         *(s for s in facts.symptoms("tensorflow-leftover") if s.get("kind") == "hollow"),
@@ -66,8 +66,8 @@ def tf_conflicting_packages(case: Case) -> Iterator[Finding]:
     crossed = [
         s
         for s in facts.symptoms("undefined-symbol")
-        # a path that leads out of the package belongs to a library that TensorFlow loads, not to its
-        # own file
+        # a path that leads out of the package is that of a library which TensorFlow loads, not of its own
+        # file
         if "cudnn DSO" not in s.source.text
         and not pythons_own(s)
         and re.search(
@@ -87,7 +87,7 @@ def tf_conflicting_packages(case: Case) -> Iterator[Finding]:
     ):
         several = []
     both = facts.symptoms("both-packages") if wants_gpu(case) or facts.has("mentions-gpu") else []
-    # pip's error about tensorflow-gpu names both, and says nothing about what is installed
+    # pip's error about tensorflow-gpu names both packages, and says nothing about what is installed
     refusals = {(s.source.where, s.source.line) for s in facts.symptoms("gpu-package-removed")}
     both = [s for s in both if (s.source.where, s.source.line) not in refusals]
     if registered(case) or facts.has(*HANDLE_FAILURES, "launch-failed", "tensor-oom") or looks_for_gpus(case):
@@ -101,7 +101,8 @@ def tf_conflicting_packages(case: Case) -> Iterator[Finding]:
         f"{seen[0].source.text[0].upper()}{seen[0].source.text[1:]}."
         if seen
         else (
-            f"{' and '.join(p.name for p in several)} are installed into one folder and overwrite each other."
+            f"{' and '.join(p.name for p in several)} are installed in the same folder and overwrite each"
+            f" other."
             if several
             else (
                 "The report names both distributions; the CPU package was installed last and overwrites the "
@@ -109,10 +110,10 @@ def tf_conflicting_packages(case: Case) -> Iterator[Finding]:
                 if both and not hollow
                 else (
                     "The folder tensorflow is not a complete package: the removal of another distribution"
-                    " took files from it, or another file or folder has that name."
+                    " deleted some of its files, or another file or folder is called tensorflow."
                     if hollow
                     else (
-                        "Files of two TensorFlow installations are loaded into one process."
+                        "One process loads files of two TensorFlow installations."
                         if crossed
                         else "pip's and conda's TensorFlow overwrite each other."
                     )
@@ -141,7 +142,7 @@ def tf_conflicting_packages(case: Case) -> Iterator[Finding]:
             *_one_fresh_copy(case),
             shell(
                 commands.run_python(case, "import tensorflow as tf; print(tf.__file__, tf.__version__)"),
-                "must show one folder, of this environment",
+                "must show a single folder, which belongs to this environment",
             ),
         ],
         verify=commands.pip(case, "list"),
@@ -149,8 +150,8 @@ def tf_conflicting_packages(case: Case) -> Iterator[Finding]:
 
 
 def _twins(case: Case, several: list[Package]) -> bool:
-    """Whether tensorflow and tensorflow-gpu are of one release that contains the same CUDA build under both
-    names (2.1 to 2.11): each still overwrites the other, without a change."""
+    """Whether tensorflow and tensorflow-gpu have the same release, in which both packages contain the same
+    CUDA build (2.1 to 2.11): one still overwrites the other, but changes nothing."""
     releases = {p.version for p in several} or ({case.tensorflow.version} if case.tensorflow else set())
     names = {p.name for p in several} or {"tensorflow", "tensorflow-gpu"}
     if len(releases) != 1 or names != {"tensorflow", "tensorflow-gpu"}:
@@ -161,8 +162,8 @@ def _twins(case: Case, several: list[Package]) -> bool:
 
 
 def _one_fresh_copy(case: Case) -> list[Step]:
-    """Steps that install one instead of them: on a machine the build that fits it, with its libraries."""
+    """The steps that install one distribution; on a machine, the build that fits it, with its libraries."""
     if case.facts.kind == "machine" and (steps := another_build(case).steps):
         return list(steps)
     install = commands.pip(case, "install", "--no-cache-dir", "tensorflow")
-    return [shell(install, "one fresh copy (for the GPU on Linux: tensorflow[and-cuda])")]
+    return [shell(install, "installs one fresh copy (for the GPU on Linux: tensorflow[and-cuda])")]

@@ -41,18 +41,19 @@ if TYPE_CHECKING:
     ),
 )
 def tf_cpu_only(case: Case) -> Iterator[Finding]:
-    """The installed build has no CUDA.
+    """The installed build has no CUDA code.
 
     ## What it means
     tensorflow-cpu, tensorflow-intel, wheels for macOS and Arm, conda's mkl and eigen builds, and the package
-    `tensorflow` before 2.1 (except 1.15.0) hold no GPU code. A driver or library does not change that.
+    `tensorflow` before 2.1 (except 1.15.0) contain no GPU code. A driver or library does not change that.
 
     ## How it shows
     `tf.test.is_built_with_cuda()` is False; `conda list` shows `mkl_…` or `eigen_…`; no message about CUDA
     libraries at all.
 
     ## What to do
-    Uninstall it and install a GPU build for this platform. A Mac's own GPU needs tensorflow-metal, not CUDA.
+    Uninstall this build and install a GPU build for this platform. A Mac's own GPU needs tensorflow-metal,
+    not CUDA.
     """
     facts = case.facts
     plugin = facts.symptoms("plugin-device")
@@ -61,9 +62,10 @@ def tf_cpu_only(case: Case) -> Iterator[Finding]:
     if plugin:
         yield found(
             "tf-cpu-only",
-            f"TensorFlow for macOS has no CUDA; {plugin[0].get('name')} gives it the Mac's own GPU as GPU:0.",
+            f"TensorFlow for macOS has no CUDA code; {plugin[0].get('name')} provides the Mac's own GPU as"
+            f" GPU:0.",
             [*plugin[:1], *facts.of(TensorFlowBuild)[:1]],
-            title="No CUDA on this Mac; TensorFlow uses its GPU through Apple's plugin",
+            title="This Mac has no CUDA; TensorFlow uses the Mac's GPU through Apple's plugin",
             severity="info",
             verify=commands.list_gpus(case),
         )
@@ -74,7 +76,7 @@ def tf_cpu_only(case: Case) -> Iterator[Finding]:
     conda = facts.symptoms("conda-cpu-build")
     if conda:  # `_tflow_select gpu` only shows the request; the build string shows the result
         yes_cuda = []
-    elif no_cuda:  # the build's own statement counts more than a package's name
+    elif no_cuda:  # the build's own statement is more reliable than a package's name
         listed = {package.source.line for package in facts.of(Package)}
         yes_cuda = [b for b in yes_cuda if b.source.line is None or b.source.line not in listed]
     package = facts.symptoms("cpu-package", "cpu-package-install")
@@ -166,7 +168,8 @@ def tf_cpu_only(case: Case) -> Iterator[Finding]:
         "tf-cpu-only",
         (
             "TensorFlow started and worked, but none of its lines mentions CUDA or a GPU. A build with"
-            " CUDA code prints which GPU or library it finds or misses; a CPU build prints nothing."
+            " CUDA code prints which GPU or library it finds or does not find; a CPU build prints nothing"
+            " about them."
             if quiet
             else (
                 (
@@ -189,9 +192,9 @@ def tf_cpu_only(case: Case) -> Iterator[Finding]:
 
 
 def _nothing_of_gpus(case: Case) -> list[Fact]:
-    """Lines that show that TensorFlow started and worked, in a log without a line about CUDA; else empty. A
+    """The lines that show that TensorFlow started and worked, if the log has no line about CUDA; else []. A
     build with CUDA code prints its GPUs, or why there are none, before its first step; a CPU build prints
-    only the processor."""
+    only lines about the processor."""
     facts = case.facts
     if (
         facts.kind != "report"

@@ -1,4 +1,4 @@
-"""Requests for tensorflow-gpu that get 2.12, a stub that refuses to install."""
+"""Finds requests for tensorflow-gpu that result in 2.12, a stub that refuses to install."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 def asked_for_the_stub(case: Case) -> list[Symptom]:
-    """Failed installations of tensorflow-gpu 2.12 or later (2.11 is its last release with code), and of any
-    release if neither the Python nor the platform explains that pip found none."""
+    """The failed installations of tensorflow-gpu 2.12 or later (2.11 is its last release with code). Also
+    those without a version, if neither the Python nor the platform explains that pip found no release."""
     asked = [s for s in case.facts.symptoms("no-matching-distribution") if s.get("name") == "tensorflow-gpu"]
     free = [s for s in asked if not re.search(r"\d", s.get("specifier"))]
     if not any(s.get("versions").strip() == "none" for s in free) or _explained(case):
@@ -24,8 +24,8 @@ def asked_for_the_stub(case: Case) -> list[Symptom]:
 
 
 def _explained(case: Case) -> bool:
-    """Whether there is a wheel of tensorflow-gpu for another Python or platform than the case's, or may be:
-    Windows's Python was a 32-bit one by default until 3.9."""
+    """Whether the Python or the platform explains, or may explain, that pip found no wheel of tensorflow-gpu:
+    wheels may exist for another one. Until 3.9, Python for Windows was a 32-bit one by default."""
     facts, known = case.facts, case.tables.releases(case.table_platform, "tensorflow-gpu")
     if facts.symptoms("python-32bit") or any(p.bits == 32 for p in facts.of(PythonVersion)) or not known:
         return True

@@ -1,4 +1,4 @@
-"""tf-gpu-package-removed: a request for tensorflow-gpu, which no longer exists."""
+"""tf-gpu-package-removed: the user requested tensorflow-gpu, which no longer exists."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 
 @rule(
     "tf-gpu-package-removed",
-    "The package tensorflow-gpu ended with 2.11",
+    "The package tensorflow-gpu ended with release 2.11",
     explains=("tf-no-wheel", "tf-not-installed"),
     needs=("gpu-package-removed", "no-matching-distribution"),
 )
 def tf_gpu_package_removed(case: Case) -> Iterator[Finding]:
-    """Somebody tried to install tensorflow-gpu 2.12 or later, a stub that always fails.
+    """The user tried to install tensorflow-gpu 2.12 or later, a stub that always fails.
 
     ## What it means
-    Since 2.1 the package `tensorflow` contains the GPU build; `tensorflow-gpu` ended with 2.11, and 2.12 is a
-    stub whose installation fails on purpose.
+    Since 2.1, the package `tensorflow` contains the GPU build. `tensorflow-gpu` ended with release 2.11;
+    release 2.12 is a stub whose installation fails on purpose.
 
     ## How it shows
     `The "tensorflow-gpu" package has been removed! Please install "tensorflow" instead.`
 
     ## What to do
-    `pip install 'tensorflow[and-cuda]'` on Linux and WSL2.
+    Run `pip install 'tensorflow[and-cuda]'` on Linux and WSL2.
     """
     facts = case.facts
     said = facts.symptoms("gpu-package-removed")

@@ -1,4 +1,4 @@
-"""tf-import-failed: the native library does not import, for a reason other than CUDA."""
+"""tf-import-failed: TensorFlow's native library cannot be imported, for a reason other than CUDA."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from doctor.case import Case
 
 OWN_PARTS = ("tensorflow.python", "tensorflow.core", "tensorflow.python.tools", "tensorflow.python.platform")
-"""Packages inside TensorFlow that it imports first (tensorflow/__init__.py, 1.0 to 2.21)."""
+"""The subpackages that TensorFlow imports first (tensorflow/__init__.py, 1.0 to 2.21)."""
 
 
 def _of_tensorflow(line: str) -> bool:
-    """Whether a line about an undefined symbol concerns TensorFlow's library, not one of CUDA's."""
+    """Whether a line about an undefined symbol concerns a library of TensorFlow's rather than of CUDA's."""
     return "tensorflow" in line.lower() and not re.search(r"could not find cu\w{1,80} in \w{1,12} DSO", line)
 
 
 @rule(
     "tf-import-failed",
-    "TensorFlow's native library does not import",
+    "TensorFlow's native library cannot be imported",
     needs=(
         "dll-load-failed",
         "msvc-runtime",
@@ -63,19 +63,19 @@ def _of_tensorflow(line: str) -> bool:
     ),
 )
 def tf_import_failed(case: Case) -> Iterator[Finding]:
-    """The native library does not import, for a reason other than CUDA.
+    """TensorFlow's native library cannot be imported, for a reason other than CUDA.
 
     ## What it means
-    TensorFlow's compiled part needs the Visual C++ runtime (Windows), a recent enough glibc and libstdc++
-    (Linux) and the right processor. `import tensorflow` must find the package, not a file of yours.
+    TensorFlow's native library needs the Visual C++ runtime (Windows), a recent enough glibc and libstdc++
+    (Linux) and the right processor. `import tensorflow` must find the package, not a file of your project.
 
     ## How it shows
     `DLL load failed`, `version 'GLIBC_2.27' not found`, `GLIBCXX_… not found`, `incompatible architecture`,
     `partially initialized module 'tensorflow'`.
 
     ## What to do
-    Windows: install the current Visual C++ redistributable (x64). Linux: use a newer distribution, or a
-    release whose wheels fit this glibc. Rename files and folders called tensorflow.
+    On Windows, install the current Visual C++ redistributable (x64). On Linux, use a newer distribution, or a
+    release whose wheels fit this glibc. Rename files and folders called tensorflow in your project.
     """
     facts = case.facts
     addon = facts.symptoms("node-addon-failed")
@@ -104,11 +104,11 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
     cuda = [
         lib for lib in facts.of(LibraryNotLoaded) if case.component(lib.name) in ("cuda", "cudnn", "driver")
     ]
-    # a binding's library that does not load because a library of CUDA is missing
+    # leave out a library that does not load only because a library of CUDA is missing
     lost_library = [lib for lib in lost_library if not any(lib.source == other.source for other in cuda)]
     if (
         not cuda
-    ):  # TensorFlow before 1.4 appends that sentence to every failure of the import (python/__init__.py)
+    ):  # TensorFlow before 1.4 appends the source-folder sentence to every failed import (python/__init__.py)
         runtime = facts.symptoms("msvc-runtime") if case.platform == "windows" else []
         shadow += facts.symptoms("source-folder-import") if not runtime else []
     tf_dll = [s for s in dll if re.search(r"tensorflow|pywrap|msvcp|vcruntime|DLL", s.source.text, re.I)]
@@ -116,7 +116,7 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
         facts.has("source-folder-import") and not shadow and not tf_dll
     ):  # the import failed, and the report names the runtime as missing
         tf_dll = [*dll[:1], *facts.symptoms("source-folder-import")[:1]]
-    seen = [  # on a machine the import was tried, or simulated from the files
+    seen = [  # on a machine, the check tried the import or simulated it from the files
         *facts.symptoms("deep-import-failed"),
         *(s for s in facts.symptoms("deep-crashed") if s.get("stage") in ("started", "nothing")),
         *facts.symptoms("tensorflow-library-fails"),
@@ -140,7 +140,7 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
     another = mismatched_pair(case) or bool(blamed_path(case))
     proven = glibc or lost_library or arch or shadow or tls or unmapped or seen
     if another and not (proven or facts.has("msvc-runtime")):
-        return  # then the library that did not load belongs to CUDA or cuDNN
+        return  # the library that did not load belongs to CUDA or cuDNN
     if cuda and not proven:
         return
     steps: list[Step]
@@ -152,7 +152,7 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
         library = glibc[0].get("library").rsplit("/", 1)[-1] or (
             "glibc" if needs.startswith("GLIBC_") else "libstdc++"
         )
-        text = f"TensorFlow's library needs {needs}, and this system's {library} is older."
+        text = f"TensorFlow's library needs {needs}, but this system's {library} is older."
         number = re.search(r"GLIBC_(2\.\d+)", needs)
         fitting = [
             r
@@ -165,14 +165,14 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
         python_now = ".".join(case.python.version.split(".")[:2]) if case.python else None
         if python_now:
             fitting = [r for r in fitting if python_now in r.pythons]
-        steps = [manual("Use a newer distribution, or a container with one (tensorflow/tensorflow images)")]
+        steps = [manual("Use a newer distribution, or an image with one (such as tensorflow/tensorflow)")]
         if fitting:
             rows.append(fitting[-1])
             steps.insert(
                 0,
                 shell(
                     commands.pip(case, "install", *installation(case, fitting[-1], bare=True).requirements),
-                    f"the newest release whose wheels run on glibc {fitting[-1].glibc}",
+                    f"installs the newest release whose wheels run on glibc {fitting[-1].glibc}",
                 ),
             )
         if needs.startswith(("GLIBCXX", "CXXABI")):
@@ -189,11 +189,11 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
         steps = [*(fresh if "ImportError" in lost_library[0].source.text else ()), *steps]
     elif shadow:
         path = next((s.get("path") for s in shadow if s.get("path")), "")
-        text = f"`import tensorflow` finds {path or 'something else with that name'} first."
+        text = f"`import tensorflow` finds {path or 'something else called tensorflow'} first."
         steps = [
             manual(
                 f"Rename {path or 'the file or folder called tensorflow in your project'} and delete the"
-                " __pycache__ beside it; start Python from another folder"
+                " __pycache__ folder beside it; start Python from another folder"
             )
         ]
     elif parts or lost:
@@ -204,42 +204,43 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
             else f"TensorFlow {case.tensorflow.version} has"
         )
         text = (
-            f"What `import tensorflow` finds has no {what}, which {part}: the installation stopped halfway"
-            f" or was overwritten, {'' if parts else 'another one is found first, '}or another file or"
-            f" folder has that name."
+            f"The package that `import tensorflow` finds has no {what}, which {part}: the installation"
+            f" stopped halfway or was overwritten,"
+            f" {'' if parts else 'Python finds another installation first, '}or another file or folder is"
+            f" called tensorflow."
         )
         steps = [
             shell(
                 commands.run_python(
                     case, "import importlib.util; print(importlib.util.find_spec('tensorflow').origin)"
                 ),
-                "shows the file that Python finds; outside site-packages it is not the package",
+                "shows the file that Python finds; a file outside site-packages is not TensorFlow's package",
             ),
             *fresh,
         ]
     elif arch:
         text = (
-            "TensorFlow's library is for a different processor from this Python (an x86_64 Python or wheel "
-            "under Rosetta on an Arm Mac, say)."
+            "TensorFlow's library and this Python are for different processors (for example, an x86_64 "
+            "Python or wheel under Rosetta on an Arm Mac)."
         )
         steps = [
             shell(
                 commands.run_python(case, "import platform; print(platform.machine())"),
-                "must say arm64 on an Apple-silicon Mac",
+                "must print arm64 on an Apple-silicon Mac",
             ),
-            manual("Install an arm64 Python and TensorFlow into it"),
+            manual("Install an arm64 Python, and TensorFlow with that Python's pip"),
         ]
     elif tls:
         library = tls[0].get("library")
         text = (
             f"{library.rsplit('/', 1)[-1]} loads too late: no space is left for its thread-local"
-            f" variables. It works if it loads first."
+            f" variables. The import works if this library loads first."
         )
         first = (
-            "mport TensorFlow (or whichever package brings that library) before everything else, cv2 and"
-            " sklearn"
+            "mport TensorFlow (or the package that contains this library) before all other packages,"
+            " especially before cv2"
         )
-        first += " above all"
+        first += " and sklearn"
         own = validated.library_of_environment(
             library
         )  # a program never preloads another library named in a report
@@ -255,32 +256,32 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
     elif stored:
         kept = stored[0].get("elsewhere")
         text = (
-            f"TensorFlow's wheel needs {stored[0].get('culprit')} from the loader's own folders, and this"
-            f" Python's loader searches none that holds it: it is in {kept}."
+            f"TensorFlow's wheel needs {stored[0].get('culprit')} from a folder that the loader searches, but"
+            f" this Python's loader does not search the folder of {kept}."
         )
         folder = Joined((Path(kept.rpartition("/")[0]), Literal("${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}")))
         steps = [
             shell(
                 Export("LD_LIBRARY_PATH", folder),
-                "in the shell or service that starts the program; a change of the system's packages moves it",
+                "in the shell or service that starts the program; updates of the system may move the library",
                 platform="linux",
             ),
             manual(
-                "Or start it where wheels find what other systems have: nix-ld or pkgs.buildFHSEnv on NixOS,"
-                " guix shell --container --emulate-fhs on Guix"
+                "Or start the program in an environment with the folders that wheels expect: with nix-ld or"
+                " pkgs.buildFHSEnv on NixOS, with guix shell --container --emulate-fhs on Guix"
             ),
         ]
     elif symbol and pythons_own(symbol[0]):
         name = symbol[0].get("symbol")
         text = (
-            f"TensorFlow's library was built for another Python than the one that loads it: {name} is one of"
-            " Python's own names, but this Python does not have it."
+            f"TensorFlow's library was built for another Python than the one that loads it: {name} is a"
+            " symbol of Python itself that this Python does not have."
         )
         if name.startswith("PyUnicodeUCS"):
             width = name[12]
             text += (
                 f" The wheel is for a build of Python 2 that stores a character in {width} bytes"
-                f" (cp27m{'u' if width == '4' else ''} in its name), and this Python was compiled for the"
+                f" (cp27m{'u' if width == '4' else ''} in its name), but this Python was compiled for the"
                 " other width."
             )
         steps = [
@@ -290,44 +291,45 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
                     "import sys, sysconfig; print(sys.executable, sys.version,"
                     " sysconfig.get_config_var('Py_UNICODE_SIZE'))",
                 ),
-                "shows the Python, and in Python 2 the width of its characters",
+                "shows which Python runs, and for Python 2 the width of its characters in bytes",
             ),
             manual(
-                "Install TensorFlow with that Python's own pip, which chooses a wheel that fits it; do not"
-                " copy packages between Pythons"
+                "Install TensorFlow with that Python's own pip, which chooses a matching wheel; do not copy"
+                " packages between Pythons"
             ),
             *fresh,
         ]
     elif symbol and not tf_dll:
         text = (
-            "TensorFlow's own files do not fit together: a library from another installation or build"
-            " loads with them."
+            "TensorFlow's own files do not fit together: one of the loaded libraries comes from another"
+            " installation or build."
         )
         steps = fresh
     else:
         text = (
             (
-                "Windows could not load TensorFlow's DLL or one that it needs: usually the Visual C++"
+                "Windows could not load TensorFlow's DLL or a DLL that it needs: usually the Visual C++"
                 " runtime is missing or old"
                 + (
-                    "; with tensorflow-gpu before 1.14 a missing CUDA or cuDNN DLL fails in the same words"
+                    "; with tensorflow-gpu before 1.14, a missing CUDA or cuDNN DLL causes the same message"
                     if case.platform in ("windows", None)
                     else ""
                 )
-                + '. A processor without AVX fails in the same way ("initialization routine failed").'
+                + '. A processor without AVX also causes such a failure ("initialization routine failed").'
             )
             if case.platform in ("windows", None) or tf_dll
             else (
                 f"TensorFlow's own {seen[0].get('file').rpartition('/')[2] or 'library'} does not load:"
                 f" {seen[0].get('error')}."
                 if seen and seen[0].get("error")
-                else "TensorFlow's native library could not be loaded; the lines before the last one say why."
+                else "TensorFlow's native library could not be loaded; the lines before the last one give"
+                " the reason."
             )
         )
         steps = [
             shell(
                 run("winget", "install", "Microsoft.VCRedist.2015+.x64"),
-                "the current Visual C++ redistributable, 64 bit; then open a new prompt",
+                "installs the current 64-bit Visual C++ redistributable; then open a new prompt",
                 platform="windows",
                 root=True,
             ),
@@ -361,7 +363,7 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
 
 
 def _below_the_floor(case: Case) -> list[Symptom]:
-    """On a machine: a glibc older than the wheel in use requires."""
+    """The symptom that a machine's glibc is older than the wheel in use requires; [] without it."""
     build, here = case.build, case.facts.first(Glibc)
     if case.facts.kind != "machine" or build is None or here is None or not build.of_wheel:
         return []
@@ -374,15 +376,16 @@ def _below_the_floor(case: Case) -> list[Symptom]:
 
 
 def _fresh_copy(case: Case) -> list[Step]:
-    """Steps that reinstall the build in use; another build if this one could not use the GPU anyway."""
+    """The steps that reinstall the build in use, or that install another build if this one cannot use the GPU
+    anyway."""
     build = case.build
     if build is not None and build.gpu and not (usable(case, build) and on_driver(case, build)):
         return list(cures.another_build(case).steps)
     python = commands.minor(case.python.version) if case.python is not None else None
     if build is not None and build.pythons and python is not None and python not in build.pythons:
         why = (
-            f"a complete copy, with a Python for which TensorFlow {build.version} has a wheel: it has none"
-            f" for Python {python}"
+            f"a complete copy, with a Python for which TensorFlow {build.version} has a wheel; there is no"
+            f" wheel for Python {python}"
         )
         wheels = installation(case, build, bare=True).requirements
         return environments.with_python(
@@ -392,6 +395,6 @@ def _fresh_copy(case: Case) -> list[Step]:
     return [
         shell(
             commands.pip(case, "install", "--force-reinstall", "--no-cache-dir", *wanted),
-            "one complete copy, in a new environment",
+            "installs one complete copy; do this in a new environment",
         )
     ]

@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     needs=("illegal-instruction", "cpu-instructions", "no-avx", "cpu-without-avx", "processor-without-avx"),
 )
 def cpu_no_avx(case: Case) -> Iterator[Finding]:
-    """The CPU lacks AVX, or another instruction set that the wheel was compiled for.
+    """The CPU lacks AVX, or another instruction set for which the wheel was compiled.
 
     ## What it means
-    Wheels since 1.6 are compiled for AVX. Old and some small processors, and virtual machines that hide AVX,
-    cannot run them.
+    Wheels since 1.6 are compiled for AVX. Old processors, some small processors, and virtual machines that
+    hide AVX cannot run them.
 
     ## How it shows
     `Illegal instruction (core dumped)` at import; `The TensorFlow library was compiled to use AVX
     instructions, but these aren't available on your machine`.
 
     ## What to do
-    Let the virtual machine pass AVX through (CPU type host); else use TensorFlow 1.5, conda's builds, or
+    Let the virtual machine pass AVX through (CPU type host). Otherwise use TensorFlow 1.5, conda's builds, or
     another machine.
     """
     facts = case.facts
@@ -61,8 +61,7 @@ def cpu_no_avx(case: Case) -> Iterator[Finding]:
     old = case.tables.tensorflow("1.5.0", None, case.table_platform)
     yield found(
         "cpu-no-avx",
-        "The processor (or the virtual machine) does not offer an instruction set that the wheel was compiled"
-        " for.",
+        "The processor (or the virtual machine) lacks an instruction set for which the wheel was compiled.",
         [*said[:2], *illegal[:2], *lacking[:1]],
         confidence="certain" if said else "likely",
         steps=[
@@ -72,12 +71,12 @@ def cpu_no_avx(case: Case) -> Iterator[Finding]:
                 platform="linux",
             ),
             manual(
-                "In a virtual machine: set the CPU type to host (QEMU/KVM, Proxmox) or turn on AVX"
+                "In a virtual machine, set the CPU type to host (QEMU/KVM, Proxmox), or turn on AVX"
                 " pass-through"
             ),
             manual(
-                "Else take a build without AVX: TensorFlow 1.5 (Python 3.6 at most), or one compiled for this"
-                " processor"
+                "Otherwise use a build without AVX: TensorFlow 1.5 (Python 3.6 at most), or a build that was"
+                " compiled for this processor"
             ),
         ],
         tables=[old] if old else [],
@@ -86,27 +85,27 @@ def cpu_no_avx(case: Case) -> Iterator[Finding]:
 
 
 def _arm(case: Case, illegal: list[Symptom]) -> Finding:
-    """The finding for an ARM processor, which never has AVX: on Jetsons the OpenBLAS in numpy's wheel
-    mistakes the core for another.
+    """The finding for an ARM processor, which never has AVX. On Jetsons, the OpenBLAS in numpy's wheel
+    mistakes the processor's core for another.
 
     https://github.com/numpy/numpy/issues/18131
     """
     return found(
         "cpu-no-avx",
-        "A library ran an instruction that this ARM processor does not have. On Jetsons the reason is"
+        "A library ran an instruction that this ARM processor does not have. On Jetsons, the reason is"
         " nearly always not TensorFlow but the OpenBLAS in the wheel of numpy 1.19.5, which mistakes the"
-        " core for a newer one.",
+        " processor's core for a newer one.",
         illegal[:2],
         confidence="likely",
         steps=[
             shell(
                 Export("OPENBLAS_CORETYPE", "ARMV8"),
-                "sets the kind of core for OpenBLAS; if it helps, put it into ~/.bashrc",
+                "tells OpenBLAS the kind of core; if that helps, add the line to ~/.bashrc",
                 platform="linux",
             ),
             shell(
                 run("python3", "-m", "pip", "install", "numpy==1.19.4"),
-                "or, on Python 3.6, the last numpy that works",
+                "or, on Python 3.6, installs the last numpy that works",
                 platform="linux",
             ),
         ],

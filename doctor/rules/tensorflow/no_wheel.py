@@ -40,7 +40,7 @@ def tf_no_wheel(case: Case) -> Iterator[Finding]:
 
     ## What to do
     Use a 64-bit Python for which TensorFlow has a wheel (uv or conda installs such a Python in a minute). Or
-    ask pip for a TensorFlow release that has a wheel for this Python.
+    install a TensorFlow release that has a wheel for this Python.
     """
     facts = case.facts
     said = facts.symptoms(
@@ -54,7 +54,7 @@ def tf_no_wheel(case: Case) -> Iterator[Finding]:
         return
     if not said:
         return
-    # imported here because few reports need it, and each start would pay for it
+    # imported here because few reports need these modules, and importing them slows every start
     from doctor.remedies.cure import Cure
     from doctor.rules.tensorflow.available import environment, target
     from doctor.rules.tensorflow.unavailable import Reason, why_none
@@ -83,7 +83,7 @@ def tf_no_wheel(case: Case) -> Iterator[Finding]:
             *reason.steps,
             *cure.steps,
             *reason.instead,
-            shell(shows, "shows Python, word size and processor"),
+            shell(shows, "shows the Python version, its word size in bits and the processor"),
         ],
         verify=commands.run_python(case, "import tensorflow as tf; print(tf.__version__)", cure.python),
     )
@@ -93,8 +93,8 @@ def _musl(case: Case, signs: list[Symptom]) -> Finding:
     """The finding for a system whose C library no TensorFlow wheel supports."""
     return found(
         "tf-no-wheel",
-        "This system's C library is musl (Alpine Linux); every TensorFlow wheel for Linux needs glibc, so"
-        " it neither installs nor loads here.",
+        "This system's C library is musl (Alpine Linux), but every TensorFlow wheel for Linux needs glibc."
+        " No wheel installs or loads on this system.",
         [*signs[:1], case.os, case.tensorflow],
         steps=[
             manual(

@@ -1,4 +1,4 @@
-"""TensorFlow.js for Node: its addon and the TensorFlow library beside it."""
+"""The finding for TensorFlow.js in Node: its addon, or the TensorFlow library beside it, does not load."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 def addon_that_does_not_load(case: Case, addon: list[Symptom]) -> Finding:
-    """The finding tf-import-failed if Node does not load the addon, or the library beside it
-    (tfjs-node/scripts/install.js puts both there)."""
+    """The finding tf-import-failed if Node cannot load the addon or TensorFlow's library.
+    tfjs-node/scripts/install.js puts both into the package."""
     package = (
         "tfjs-node-gpu"
         if any("tfjs-node-gpu" in s.source.text for s in (*addon, *case.facts.symptoms("binding")))
@@ -24,7 +24,7 @@ def addon_that_does_not_load(case: Case, addon: list[Symptom]) -> Finding:
     steps = [
         shell(
             run("npm", "rebuild", f"@tensorflow/{package}", "--build-addon-from-source"),
-            "fetches the library and builds the addon for this Node; it needs Python and a C++ compiler",
+            "downloads the library and builds the addon for this Node; this needs Python and a C++ compiler",
         )
     ]
     if case.platform in ("windows", None):
@@ -32,17 +32,17 @@ def addon_that_does_not_load(case: Case, addon: list[Symptom]) -> Finding:
             0,
             manual(
                 f"Copy tensorflow.dll from node_modules\\@tensorflow\\{package}\\deps\\lib into the folder of"
-                " tfjs_binding.node (lib\\napi-v8 or the one in the message)",
+                " tfjs_binding.node (lib\\napi-v8 or the folder in the message)",
                 "npm often fails to copy the file",
                 platform="windows",
             ),
         )
     return found(
         "tf-import-failed",
-        "Node could not load the addon of TensorFlow.js: it, or the TensorFlow library beside it, is not"
-        " where npm's installation should have put it"
+        "Node could not load the addon of TensorFlow.js: the addon, or the TensorFlow library that it needs,"
+        " is not in the folder into which npm should have installed it"
         + (
-            "; with the GPU package before 2.0, a missing CUDA or cuDNN DLL gives the same message."
+            "; with the GPU package before 2.0, a missing CUDA or cuDNN DLL causes the same message."
             if package.endswith("gpu")
             else "."
         ),

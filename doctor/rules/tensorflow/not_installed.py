@@ -24,18 +24,18 @@ def tf_not_installed(case: Case) -> Iterator[Finding]:
     """This Python has no TensorFlow.
 
     ## What it means
-    The interpreter that runs the program has no TensorFlow; another environment, version or user may have it.
+    The interpreter that runs the program has no TensorFlow. Another environment, Python version or user may
+    have it.
 
     ## How it shows
     `ModuleNotFoundError: No module named 'tensorflow'`.
 
     ## What to do
-    Install it with the interpreter that runs the program: `python -m pip install tensorflow`. In an IDE or
-    notebook choose the interpreter or kernel of the right environment.
+    Install TensorFlow with the interpreter that runs the program: `python -m pip install tensorflow`. In an
+    IDE or notebook, choose the interpreter or kernel of the right environment.
     """
     facts = case.facts
-    # a traceback that leads into TensorFlow's own files shows that it is installed
-    # in the end
+    # a traceback that leads into TensorFlow's own files shows that TensorFlow was installed in the end
     inside = facts.has("native-runtime-failed") and facts.has("illegal-instruction", "dll-load-failed")
     said = facts.symptoms("tensorflow-not-installed", "package-not-found") if not inside else []
     absent = facts.absent("tensorflow")
@@ -45,7 +45,7 @@ def tf_not_installed(case: Case) -> Iterator[Finding]:
     installed = [p for p in facts.of(Package) if p.name in ("tensorflow", "tensorflow-gpu")]
     text = "The Python that runs the program has no TensorFlow."
     if installed or (case.tensorflow is not None and case.tensorflow.rank == 0):
-        text += " It is installed somewhere, so a different Python or environment runs the program."
+        text += " TensorFlow is installed elsewhere, so another Python or environment runs the program."
     bare = facts.kind == "machine" and not case.environments & {"venv", "conda", "virtualenv"}
     cure = cures.another_build(case, own=bare) if case.platform != "macos" else cures.build_for_mac(case)
     asks = "import sys; print(sys.executable)"
@@ -53,7 +53,7 @@ def tf_not_installed(case: Case) -> Iterator[Finding]:
         cure = cure.then(
             shell(
                 commands.run_python(case, asks),
-                "shows which Python that is; IDEs and notebooks may use another",
+                "shows which Python runs here; IDEs and notebooks may use another",
             )
         )
     steps = cure.steps
@@ -68,8 +68,8 @@ def tf_not_installed(case: Case) -> Iterator[Finding]:
                     "reg add HKLM\\SYSTEM\\CurrentControlSet\\Control\\FileSystem /v LongPathsEnabled /t"
                     " REG_DWORD /d 1 /f"
                 ),
-                "lets Windows use long paths; then open a new prompt and install again (a folder near the"
-                " root, C:\\tf, works as well)",
+                "lets Windows use long paths; then open a new prompt and install TensorFlow again (or install"
+                " it in a folder with a short path, such as C:\\tf)",
                 platform="windows",
                 root=True,
             ),
@@ -77,8 +77,8 @@ def tf_not_installed(case: Case) -> Iterator[Finding]:
         )
     elif broke:
         text = (
-            "Nothing was installed: the shell read the brackets as a pattern of file names; put them in"
-            " quotes."
+            "Nothing was installed: the shell read the brackets as a pattern of file names. Put the name of"
+            " the package in quotes."
         )
     yield found(
         "tf-not-installed",

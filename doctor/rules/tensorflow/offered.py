@@ -1,4 +1,4 @@
-"""What pip offered: it lists the releases with a wheel for the Python that runs it."""
+"""Reads pip's list of releases, which contains those with a wheel for the Python that runs pip."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ PLATFORMS = ("linux-x86_64", "linux-aarch64", "windows-amd64", "macos-arm64", "m
 
 @dataclass(frozen=True)
 class Offer:
-    """The releases of `package` that pip lists, oldest first. `places`: the platforms and Pythons that have
-    exactly these wheels, from the tables; several if the list is ambiguous, none if it fits nothing (a
-    mirror, a cut list)."""
+    """The releases of `package` that pip lists, oldest first. `places`: the pairs of platform and Python for
+    which, according to the tables, exactly these releases have wheels; several if the list is ambiguous, none
+    if it fits no pair (a mirror, a truncated list)."""
 
     package: str
     releases: tuple[str, ...]
@@ -26,17 +26,17 @@ class Offer:
 
     @property
     def pythons(self) -> tuple[str, ...]:
-        """The Pythons of the places, oldest first."""
+        """The Python versions in `places`, oldest first."""
         return tuple(sorted({python for _, python in self.places}, key=order))
 
     @property
     def platforms(self) -> tuple[str, ...]:
-        """The platforms of the places, as the tables name them."""
+        """The platforms in `places`, as the tables name them."""
         return tuple(dict.fromkeys(platform for platform, _ in self.places))
 
     @property
     def listed(self) -> str:
-        """A sentence about what pip lists."""
+        """A clause about the releases that pip lists, without a full stop."""
         first, last = self.releases[0], self.releases[-1]
         return f"pip lists {self.package} {first}" + (f" to {last}" if last != first else "") + " here"
 
@@ -48,8 +48,8 @@ class Offer:
         )
 
     def lacking(self, case: Case, version: str) -> Offer:
-        """The same list without the places for which the release has a wheel, since pip would have listed it
-        there; unchanged if that leaves no place."""
+        """The same offer without the places for which the release has a wheel, because pip would have listed
+        the release there; unchanged if no place is left."""
         left = []
         for platform, python in self.places:
             row = case.tables.tensorflow(version, self.package, platform)
@@ -59,13 +59,13 @@ class Offer:
 
 
 def offered(case: Case) -> Offer | None:
-    """The content of "(from versions: …)"; None if it contains no final release of the tables."""
+    """The offer in pip's "(from versions: …)"; None if it contains no final release that the tables know."""
     for symptom in case.facts.symptoms("no-matching-distribution"):
         package = symptom.get("name")
         listed = _finals(symptom.get("versions"))
         known = {
             row.version for row in case.tables.releases(None, package) if row.pythons
-        }  # the stub of 2.12 has none
+        }  # the stub tensorflow-gpu 2.12 has no Python
         releases = tuple(version for version in listed if version in known)
         if releases:
             platforms = (case.table_platform,) if case.platform is not None else PLATFORMS
@@ -87,7 +87,7 @@ def listed_nothing(case: Case) -> bool:
 
 
 def _finals(listed: str) -> list[str]:
-    """The final releases of pip's list, oldest first."""
+    """The final releases in pip's list, oldest first."""
     return sorted((word for word in re.split(r"[,\s]+", listed) if is_final(word)), key=order)
 
 

@@ -1,4 +1,5 @@
-"""TensorFlow's own library, or one of the system's that it needs, which a loader does not find."""
+"""Explanations and steps if the loader cannot load TensorFlow's own library or a system library that it
+needs."""
 
 from __future__ import annotations
 
@@ -15,14 +16,14 @@ if TYPE_CHECKING:
 
 
 def not_found(case: Case, library: LibraryNotLoaded) -> tuple[str, list[Step]]:
-    """What to say, and what to do, if the loader does not find TensorFlow's own library or one of the
-    system's."""
+    """The explanation and the steps if the loader does not find TensorFlow's own library or a system library.
+    """
     name = library.name
     if case.component(name) == "system":
         package = manual(
-            f"Install the system's package that holds {name} (for libstdc++: libstdc++6 on Debian and Ubuntu,"
-            " libstdc++ on Fedora, RHEL and Alpine); on Alpine use an image with glibc, which TensorFlow's"
-            " wheels need"
+            f"Install the system's package that contains {name} (for libstdc++: libstdc++6 on Debian and"
+            " Ubuntu, libstdc++ on Fedora, RHEL and Alpine); instead of Alpine, use an image with glibc,"
+            " which TensorFlow's wheels need"
         )
         text = f"{name}, a library of the C or C++ runtime that TensorFlow needs, is not on this system."
         return text, [package]
@@ -30,17 +31,17 @@ def not_found(case: Case, library: LibraryNotLoaded) -> tuple[str, list[Step]]:
     steps = [
         shell(
             piped(run("ldconfig", "-p"), run("grep", "libtensorflow")),
-            "shows whether it is installed",
+            "shows whether the library is installed",
             platform="linux",
         ),
         manual(
-            "For a program in C, Go, Rust or .NET: unpack TensorFlow's C library, in the release that the"
+            "For a program in C, Go, Rust or .NET, unpack TensorFlow's C library, in the release that the"
             " program or its language binding needs. Add the library's lib folder to LD_LIBRARY_PATH (PATH on"
-            " Windows) or to a file in /etc/ld.so.conf.d. For Node and Java: reinstall the package, which"
-            " brings the library for this system and processor"
+            " Windows) or to a file in /etc/ld.so.conf.d. For Node and Java, reinstall the package, which"
+            " contains the library for this system and processor"
         ),
         manual(
-            "For a custom op or a package that was compiled for TensorFlow: install a build of it for the"
+            "For a custom op, or a package that was compiled for TensorFlow, install a build for the"
             " installed TensorFlow. The library's file name changes with TensorFlow's major version"
             " (libtensorflow_framework.so.1, libtensorflow_framework.so.2)"
         ),
@@ -50,7 +51,7 @@ def not_found(case: Case, library: LibraryNotLoaded) -> tuple[str, list[Step]]:
 
 
 def not_mapped(library: str) -> tuple[str, list[Step]]:
-    """What to say, and what to do, if the system refuses to map a library into memory.
+    """The explanation and the steps if the system refuses to map a library into memory.
 
     library: its path in the message.
     """
@@ -60,14 +61,14 @@ def not_mapped(library: str) -> tuple[str, list[Step]]:
     )
     own = validated.library_of_environment(library)
     noexec = "if the options contain noexec, move the environment to another file system, "
-    noexec += "or mount that one with exec"
+    noexec += "or mount this file system with exec"
     look = run("findmnt", *(("-T", Path(own)) if own else ()), "-o", "TARGET,OPTIONS")
     steps: list[Step] = [
         shell(look, noexec, platform="linux"),
         shell(
             Literal("ulimit -v"),
-            "kilobytes of address space, or unlimited; TensorFlow needs several gigabytes, and a batch"
-            " job may have to ask for more memory",
+            "shows the limit in kilobytes of address space, or unlimited; TensorFlow needs several gigabytes,"
+            " and a batch job may have to request more memory",
             platform="linux",
         ),
     ]

@@ -1,5 +1,5 @@
-"""Ops compiled outside TensorFlow, which `tf.load_op_library` loads: what such a library lacks, and the
-steps. TensorFlow itself works; it passes dlopen's message on as a NotFoundError (LoadLibrary in
+"""Findings for ops compiled outside TensorFlow, which `tf.load_op_library` loads: what their library lacks,
+and the steps. TensorFlow itself works; it passes dlopen's message on as a NotFoundError (LoadLibrary in
 tensorflow/core/platform/posix/load_library.cc, 1.0 to 1.15; LoadDynamicLibrary in
 platform/default/load_library.cc since)."""
 
@@ -20,17 +20,19 @@ if TYPE_CHECKING:
     from doctor.case import Case
 
 _PYTHON = r"_?Py[A-Z]\w*|Py[A-Z]+_\w+"
-"""Names that Python itself exports (Include/*.h); an extension without one was built for another Python."""
+"""Matches names that Python itself exports (Include/*.h). An extension for which such a name is undefined was
+built for another Python."""
 
 _TENSORFLOWS = r"_Z\w{0,4}NK?(?:10tensorflow|9perftools8gputools|15stream_executor|3tsl|3xla)"
-"""Prefixes of mangled C++ names of TensorFlow's functions, classes and type descriptions (Itanium C++ ABI,
-5.1)."""
+"""Matches the prefix of mangled C++ names of TensorFlow's functions, classes and type descriptions (Itanium
+C++ ABI, 5.1)."""
 
 _LIBRARIES = r"(?<![\w-])(?:lib(?:tensorflow|tfkernel|bfloat)|_pywrap_)"
-"""TensorFlow's own libraries, which use each other's symbols."""
+"""Matches the names of TensorFlow's own libraries, which use each other's symbols."""
 
 _INSTALLED = r"(?:site|dist)-packages[/\\]{1,2}(\w{1,80})[/\\]"
-"""Matches the path of a library from an installed package, which nobody compiled by hand, and its folder."""
+"""Matches the path of a library in an installed package, which nobody compiled by hand. Group 1 is the
+package's folder."""
 
 ADDONS = {
     "horovod": "horovod",
@@ -40,13 +42,13 @@ ADDONS = {
     "tensorflow_decision_forests": "tensorflow-decision-forests",
     "tensorflow_ranking": "tensorflow-ranking",
 }
-"""Packages that hold ops compiled against one TensorFlow release: their folders in site-packages, and their
-names for pip."""
+"""Packages with ops compiled against one TensorFlow release: the names of their folders in site-packages, and
+their names for pip."""
 
 
 def addon_of(symptom: Symptom) -> str:
-    """The package other than TensorFlow in whose library a symbol is missing: its name for pip, or the name
-    of a library that lacks one of TensorFlow's symbols; "" for all others."""
+    """The name for pip of the add-on whose library lacks a symbol; for another package's library that lacks
+    one of TensorFlow's symbols, the name of the library; "" in all other cases."""
     path = symptom.get("library") or symptom.source.text
     found = re.search(_INSTALLED, path)
     folder = found[1] if found else ""
@@ -55,7 +57,7 @@ def addon_of(symptom: Symptom) -> str:
 
 
 def own_ops(case: Case) -> list[Symptom]:
-    """Undefined symbols of libraries that somebody compiled against TensorFlow, outside installed
+    """The undefined symbols in libraries that somebody compiled against TensorFlow, outside installed
     packages."""
     return [
         s
@@ -66,17 +68,17 @@ def own_ops(case: Case) -> list[Symptom]:
 
 
 def _wants_tensorflow(symptom: Symptom) -> bool:
-    """Whether a library that is not TensorFlow's own lacks a symbol of TensorFlow's.
+    """Whether a library that is not TensorFlow's own lacks one of TensorFlow's symbols.
 
-    If the line does not say which library lacks the symbol, no library of TensorFlow's own may be in it,
-    because those need each other's symbols.
+    TensorFlow's own libraries need each other's symbols. So if the line does not say which library lacks the
+    symbol, it must not contain the name of such a library.
     """
     where = symptom.get("library") or symptom.source.text
     return bool(re.match(_TENSORFLOWS, symptom.get("symbol"))) and not re.search(_LIBRARIES, where)
 
 
 def pythons_own(symptom: Symptom) -> bool:
-    """Whether an undefined symbol is one of Python's."""
+    """Whether an undefined symbol is one of Python's own."""
     return bool(re.fullmatch(_PYTHON, symptom.get("symbol")))
 
 
@@ -95,17 +97,18 @@ def op_without_code(case: Case, signs: list[Symptom]) -> Finding:
                 run("nvidia-smi", "--query-gpu=name,compute_cap", "--format=csv"),
                 "shows the GPU's compute capability; 8.6, for example, means sm_86",
             ),
-            manual(f"Delete the op's library and compile it again, with {flag} in the line that calls nvcc"),
+            manual(f"Delete the op's library and compile it again, with {flag} among the options of nvcc"),
         ],
         verify=commands.list_gpus(case),
     )
 
 
 def op_that_does_not_load(case: Case, ops: list[Symptom]) -> Finding:
-    """The finding tf-addon-mismatch for ops that do not load. ops: as `own_ops` gives them, at least one."""
+    """The finding tf-addon-mismatch for ops that do not load. ops: what `own_ops` returns, not empty."""
     library, symbol = ops[0].get("library"), ops[0].get("symbol")
     file = library.rsplit("/", 1)[-1]
-    # a bare name, for the folder in which it was compiled: no command takes a path from a report
+    # only the file name, to be used in the folder in which it was compiled: no command uses a path from a
+    # report
     name = validated.soname(file)
     start = (
         f"{file} is a custom op; TensorFlow works but cannot load it"
@@ -121,27 +124,27 @@ def op_that_does_not_load(case: Case, ops: list[Symptom]) -> Finding:
         )
     if re.match(r"_{0,2}(?:cuda|cu[A-Z]|cublas|cudnn)", symbol):
         text = (
-            f"{start}: it was compiled by the nvcc of one CUDA release, but finds the runtime of another "
+            f"{start}. It was compiled with the nvcc of one CUDA release, but finds the runtime of another "
             f"release, which has no {symbol}."
         )
         flag = ""
     elif re.search(r"cxx11", symbol):
-        text = f"{start}: it was compiled with the new C++ string ABI, this TensorFlow with the old one."
+        text = f"{start}. It was compiled with the new C++ string ABI, this TensorFlow with the old one."
         flag = ", with -D_GLIBCXX_USE_CXX11_ABI=0"
     elif re.search(r"ESs|RKSs", symbol):
-        text = f"{start}: it was compiled with the old C++ string ABI, this TensorFlow with the new one."
+        text = f"{start}. It was compiled with the old C++ string ABI, this TensorFlow with the new one."
         flag = ", without -D_GLIBCXX_USE_CXX11_ABI=0"
     else:
         text = (
-            f"{start}: it needs a symbol that this TensorFlow does not have, so it was compiled against"
+            f"{start}. It needs a symbol that this TensorFlow does not have, so it was compiled against"
             f" another release or is not linked with libtensorflow_framework."
         )
         flag = ""
     build = case.build
     cuda = (
-        f" of CUDA {build.cuda}, which this TensorFlow is built for"
+        f" of CUDA {build.cuda}, for which this TensorFlow is built"
         if build is not None and build.cuda
-        else " of the CUDA that this TensorFlow is built for"
+        else " of the CUDA for which this TensorFlow is built"
     )
     steps: list[Step] = [
         shell(
@@ -152,13 +155,13 @@ def op_that_does_not_load(case: Case, ops: list[Symptom]) -> Finding:
         ),
         manual(
             f"Delete {file or 'the library'} and recompile it with these flags{flag}, with the nvcc{cuda}"
-            + ("" if file else "; of an add-on from pip install the release for this TensorFlow")
+            + ("" if file else "; for an add-on from pip, install the release for this TensorFlow")
         ),
     ]
     if "_cudacache" in library:
         steps[1] = manual(
             f"Correct the flags with which the project compiles its ops{flag}, and delete the folder"
-            f" _cudacache; the project then recompiles its ops, with the nvcc{cuda}"
+            f" _cudacache; the project then recompiles its ops. Use the nvcc{cuda}"
         )
     return found(
         "tf-addon-mismatch",

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 def likely_build(case: Case) -> TensorFlowRelease | None:
-    """The row of the build in use; if the release is unknown, the newest that loads the libraries of the
-    case."""
+    """The table row of the build in use; if the release is unknown, that of the newest build that loads the
+    libraries of the case; None if there is neither."""
     return case.builds[-1] if case.builds else None
 
 
 def version_of(case: Case) -> str | None:
-    """The TensorFlow release of the case, so that steps show code for it; the likely one if it is not known,
-    else None."""
+    """The TensorFlow release for which steps show code: the release of the case, otherwise the likely one;
+    None if there is neither."""
     if case.tensorflow is not None:
         return case.tensorflow.version
     build = likely_build(case)
@@ -35,7 +35,7 @@ def looks_for_gpus(case: Case) -> bool:
 
 
 def wants_gpu(case: Case) -> list[Fact]:
-    """Symptoms that somebody expects TensorFlow to use the GPU, but it does not."""
+    """The symptoms that somebody expects TensorFlow to use the GPU although it does not."""
     facts = case.facts
     return [
         *facts.symptoms(

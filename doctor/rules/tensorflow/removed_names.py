@@ -1,4 +1,4 @@
-"""Names that later releases of TensorFlow and Keras no longer have."""
+"""Names that later releases of TensorFlow and Keras have moved or removed."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ IN_EVERY_ONE = frozenset(
         "flags",
     ]
 )
-"""Names of tf.* that every release from 1.0 to 1.15 has (tensorflow/python/__init__.py: client_lib,
-config_pb2, framework_lib, standard_ops, app, flags) and TensorFlow 2 does not; a TensorFlow 1 without them is
-incomplete."""
+"""Names in tf.* that every release from 1.0 to 1.15 has (tensorflow/python/__init__.py: client_lib,
+config_pb2, framework_lib, standard_ops, app, flags) but TensorFlow 2 does not. An installed TensorFlow 1
+without them is incomplete."""
 
 REMOVED_IN_2 = IN_EVERY_ONE.union(
     [
@@ -86,8 +86,8 @@ REMOVED_IN_2 = IN_EVERY_ONE.union(
         "layers_dense",
     ]
 )
-"""Names of tf.* in TensorFlow 1 that TensorFlow 2 does not have (TensorFlow 2.0, tf_upgrade_v2's rename
-tables)."""
+"""Names in tf.* of TensorFlow 1 that TensorFlow 2 does not have (TensorFlow 2.0, the rename tables of
+tf_upgrade_v2)."""
 
 
 GONE_MODULES = (
@@ -103,7 +103,7 @@ GONE_MODULES = (
     "keras.preprocessing",
     "keras.wrappers",
 )
-"""Prefixes of modules that TensorFlow 2 or a later Keras does not have, as in `import`."""
+"""Prefixes of module names, as in `import`, that TensorFlow 2 or a later Keras does not have."""
 
 GONE_NAMES = frozenset(
     [
@@ -134,7 +134,7 @@ GONE_NAMES = frozenset(
 
 
 def missing_parts(case: Case) -> list[Symptom]:
-    """Names that the TensorFlow 1 of a case reports as missing although each release has them."""
+    """The names that the TensorFlow 1 of a case lacks although every release of TensorFlow 1 has them."""
     known = case.tensorflow
     if known is None or known.rank > FORM or not known.version.startswith("1."):
         return []

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Reason:
     """Why pip found no TensorFlow. `steps` come before the general fix, `instead` after it. `target`: the
-    release to install, if the reason decides it. platform: the platform, if only the reason shows it. enough:
-    the steps are the whole fix."""
+    release to install, if the reason determines it. platform: the platform, if only the reason shows it.
+    enough: whether `steps` are the whole fix."""
 
     text: str
     rows: tuple[TensorFlowRelease, ...] = ()
@@ -44,8 +44,8 @@ pip 19.0, 19.3 and 20.3)."""
 
 
 def asked_for(case: Case) -> str | None:
-    """The release that the user requested from the installer; without a requirement, the one that the text
-    names."""
+    """The release that the user requested from the installer; without a request, the release that the text
+    names; None if there is neither."""
     asked = next((r for r in case.facts.of(Requirement) if r.name.startswith("tensorflow")), None)
     if asked is None:
         return (
@@ -56,20 +56,21 @@ def asked_for(case: Case) -> str | None:
 
 
 def why_none(case: Case, *, gone: bool) -> Reason:
-    """The reason, the strongest evidence first. gone: pip got the address of a wheel that does not exist."""
+    """The reason for which the evidence is strongest. gone: pip got the address of a wheel that does not
+    exist."""
     platform, version = case.table_platform, asked_for(case)
     python = commands.minor(case.python.version) if case.python is not None else None
     row = case.tables.tensorflow(version, None, platform) if version else None
     offer = offered(case)
     if gone:
         return Reason(
-            "pip got the address of a wheel that does not exist: nobody published one for that release,"
-            " Python and platform there."
+            "pip got the address of a wheel that does not exist: nobody published a wheel for that release,"
+            " Python and platform at that address."
         )
     if row is not None and python and python not in row.pythons:
         return Reason(
-            f"TensorFlow {row.version} has wheels for Python {', '.join(row.pythons) or 'none'} on"
-            f" {platform}, and this is Python {python}.",
+            f"On {platform}, TensorFlow {row.version} has wheels for Python"
+            f" {', '.join(row.pythons) or 'none'}, but this is Python {python}.",
             (row,),
         )
     if row is not None and python and listed_nothing(case):
@@ -103,14 +104,14 @@ def why_none(case: Case, *, gone: bool) -> Reason:
         if reason is not None:
             return reason
     return Reason(
-        "pip offers only releases that fit its Python and platform, and none fitted. Most often the Python"
-        " is too new or too old for the release, or 32-bit."
+        "pip offers only releases that fit its Python and platform, and none fits. Most often the Python is"
+        " too new or too old for the release, or is a 32-bit Python."
     )
 
 
 def _newer_than_pip(case: Case, offer: Offer, version: str) -> Reason | None:
-    """The reason if the Python has a wheel of the release, but this pip does not know the wheel's platform
-    tag."""
+    """The reason if the release has a wheel for this Python, but this pip does not know the wheel's platform
+    tag; else None."""
     for platform, python in offer.places:
         asked, newest = (
             case.tables.tensorflow(v, offer.package, platform) for v in (version, offer.releases[-1])
@@ -127,17 +128,17 @@ def _newer_than_pip(case: Case, offer: Offer, version: str) -> Reason | None:
             tag, pip = _MANYLINUX[needs]
             again = installation(case, asked, bare=True).requirements
             return Reason(
-                f"{offer.listed}. TensorFlow {asked.version} has a wheel for Python {python} too, with a"
-                f" tag ({tag}) that pip accepts from {pip} on; this pip is older.",
+                f"{offer.listed}. TensorFlow {asked.version} also has a wheel for Python {python}, but with a"
+                f" tag ({tag}) that only pip {pip} and later accept; this pip is older.",
                 (asked,),
                 (
                     shell(
                         commands.pip(case, "install", "--upgrade", "pip"),
-                        f"every pip from {pip} on finds it",
+                        f"pip {pip} and later find the wheel",
                     ),
                     shell(
                         commands.pip(case, "install", *again),
-                        "repeats the installation, with version bounds that the release itself lacks",
+                        "repeats the installation, with limits on versions that the release itself lacks",
                     ),
                     *cures.driver_for(case, asked),
                 ),
@@ -155,22 +156,22 @@ def _intel_mac(case: Case, offer: Offer, version: str) -> Reason:
     """The reason if the list comes from a Mac with an Intel processor, whose wheels ended with 2.16."""
     rows = [r for r in case.tables.releases("macos-x86_64", "tensorflow") if r.pythons and not r.yanked]
     text = (
-        f"{offer} on Intel Macs. TensorFlow {version} has none for them; {rows[-1].version} is the newest"
-        f" that has one. On an Apple-silicon Mac this is an Intel Python that Rosetta translates; a native"
-        f" Python (arm64) gets the newer releases."
+        f"{offer} on Intel Macs. TensorFlow {version} has no wheel for them; {rows[-1].version} is the newest"
+        f" release that has one. If this is an Apple-silicon Mac, the Python is an Intel one that Rosetta"
+        f" translates; a native Python (arm64) can install the newer releases."
     )
     return Reason(text, (rows[-1],), target=rows[-1], platform="macos")
 
 
 def _unseen(case: Case, row: TensorFlowRelease, python: str) -> Reason:
-    """The reason if pip saw no release although the tables have a wheel of this one for this Python and
-    platform."""
+    """The reason if pip saw no release although, according to the tables, this release has a wheel for this
+    Python and platform."""
     if case.platform == "macos" and not _processor(case):
         arm = [r for r in case.tables.releases("macos-arm64", "tensorflow") if r.pythons and not r.yanked]
         if row.platform == "macos-x86_64" and arm:
             first = (
                 f"TensorFlow {row.version} has a wheel for Python {python} on Intel Macs. If pip sees"
-                f" none, this is Apple silicon, whose wheels begin with {arm[0].version}."
+                f" no wheel, this is an Apple-silicon Mac, whose first wheels are those of {arm[0].version}."
             )
             return Reason(
                 first,
@@ -181,8 +182,9 @@ def _unseen(case: Case, row: TensorFlowRelease, python: str) -> Reason:
             )
     return Reason(
         f"TensorFlow {row.version} has a wheel for Python {python} on {row.platform}, but pip saw no"
-        f" release at all. Either the Python is a different one (32-bit, another processor, Alpine's"
-        f" musl), or pip is too old for the wheel's tag, or the index has none or could not be reached.",
+        f" release at all. Either the Python is of another kind (32-bit, another processor, Alpine's"
+        f" musl), or pip is too old for the wheel's tag, or the package index has no wheel or could not be"
+        f" reached.",
         (row,),
         (
             shell(
@@ -191,15 +193,15 @@ def _unseen(case: Case, row: TensorFlowRelease, python: str) -> Reason:
             ),
             shell(
                 commands.pip(case, "config", "list"),
-                "shows pip's index, if it is not the default one",
+                "shows pip's package index, if it is not the default one",
             ),
         ),
     )
 
 
 def _not_for_this_platform(case: Case, version: str) -> Reason | None:
-    """The reason if a release has wheels but none for the platform of the case; for a Mac the processor must
-    be known."""
+    """The reason if a release has wheels but none for the platform of the case; else None. None, too, for a
+    Mac whose processor is not known."""
     platform = case.table_platform
     if case.platform is None or (case.platform == "macos" and not _processor(case)):
         return None
@@ -211,13 +213,13 @@ def _not_for_this_platform(case: Case, version: str) -> Reason | None:
     native = case.tables.tensorflow(version, None, "macos-arm64") if platform == "macos-x86_64" else None
     text = (
         f"TensorFlow {elsewhere.version} has no wheel for {platform}; {have[-1].version} is the newest"
-        f" that has one."
+        f" release that has one."
     )
     if native is None or not native.pythons:
         return Reason(text, (elsewhere, have[-1]))
     words = (
-        f"On an Apple-silicon Mac this is an Intel Python that Rosetta translates; a native one (arm64,"
-        f" Python {' or '.join(native.pythons[-2:])}) has wheels of TensorFlow {native.version}"
+        f"If this is an Apple-silicon Mac, the Python is an Intel one that Rosetta translates; for a native"
+        f" Python (arm64, {' or '.join(native.pythons[-2:])}), TensorFlow {native.version} has wheels"
     )
     return Reason(text, (native, have[-1]), instead=(manual(words),))
 

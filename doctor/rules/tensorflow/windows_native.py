@@ -39,7 +39,7 @@ def tf_windows_native(case: Case) -> Iterator[Finding]:
     """TensorFlow after 2.10 has no GPU support on native Windows.
 
     ## What it means
-    2.10 was the last release with GPU support on native Windows. From 2.11 on, the Windows wheels hold the
+    2.10 was the last release with GPU support on native Windows. From 2.11 on, the Windows wheels contain the
     CPU build; installing CUDA and cuDNN does not help.
 
     ## How it shows
@@ -62,7 +62,7 @@ def tf_windows_native(case: Case) -> Iterator[Finding]:
         and dotted(re.split(r"[a-z+]", known.version)[0].strip(".")) >= (2, 11)
         and known.rank <= 2
     )
-    # the extra exists from 2.14 on
+    # the extra [and-cuda] exists from 2.14 on
     extra = facts.symptoms("and-cuda-installed") if case.platform == "windows" and known is None else []
     hinted = late and facts.has("mentions-gpu")
     intel = facts.symptoms("intel-package") if late or (known is None and wanting) else []
@@ -78,10 +78,10 @@ def tf_windows_native(case: Case) -> Iterator[Finding]:
     cure = cures.another_build(case, own=True)
     if case.platform != "windows":
         cure = cure.after(*environments.wsl_install())
-    cure = cure.then(*cures.beside_windows(case))  # the code may need more than 2.10
+    cure = cure.then(*cures.beside_windows(case))  # the code may need a release after 2.10
     yield found(
         "tf-windows-native",
-        "The Windows wheels of TensorFlow 2.11 and later hold no CUDA code and do not use an installed"
+        "The Windows wheels of TensorFlow 2.11 and later contain no CUDA code and do not use an installed"
         " CUDA or cuDNN.",
         [
             *said[:1],

@@ -188,7 +188,7 @@ FIRES = (
             "Process finished with exit code 0",
         ),
         "failed to allocate 7.92G",
-        words=("asked for less",),
+        words=("requested less",),
     ),
     Fires(
         "undetermined",

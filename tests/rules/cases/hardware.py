@@ -77,7 +77,7 @@ FIRES = (
         "mount error",
         says=("Dockerfile",),
         never=("nvidia-container-toolkit",),
-        words=("in their place",),
+        words=("cannot mount the host's driver over them",),
     ),
     Fires(
         "benign-messages",
@@ -169,7 +169,7 @@ FIRES = (
             no_module("login02"),
         ),
         "host (login02)",
-        says=("srun --gres=gpu:1", "no further installation"),
+        says=("srun --gres=gpu:1", "to use the CPU, install nothing further"),
         verify="lspci",
     ),
     Fires(

@@ -105,7 +105,7 @@ FIRES = (
         "ImportError: /srv/api/runfiles/org_tensorflow/tensorflow/python/_pywrap_tensorflow_internal.so:"
         " undefined symbol: PyClass_Type\n",
         "PyClass_Type",
-        words=("PyClass_Type is one of Python's own names",),
+        words=("PyClass_Type is a symbol of Python itself",),
     ),
     Fires(
         "tf-import-failed",
@@ -208,7 +208,7 @@ FIRES = (
         "Jetson Xavier NX, JetPack 4.6\nimport cv2\nimport tensorflow as tf\n"
         "ImportError: /usr/lib/aarch64-linux-gnu/libgomp.so.1: cannot allocate memory in static TLS block\n",
         "static TLS",
-        says=("Import TensorFlow (or whichever package brings that library)",),
+        says=("Import TensorFlow (or the package that contains this library)",),
         never=("LD_PRELOAD",),
     ),
     Fires(
@@ -367,7 +367,7 @@ FIRES = (
         " tensorflow==2.9.0 (from versions: none)\n",
         "tensorflow==2.9.0 (from versions",
         says=("tensorflow==2.13.1",),
-        words=("wheels begin with 2.13.0",),
+        words=("whose first wheels are those of 2.13.0",),
     ),
     Fires(
         "tf-no-wheel",
@@ -377,7 +377,7 @@ FIRES = (
         " macOS (`macosx_14_0_x86_64`), but `tensorflow` (v2.19.0) only has wheels for the following"
         " platforms: `manylinux_2_17_x86_64`, `macosx_12_0_arm64`, `win_amd64`\n",
         "can't be installed because",
-        says=("tensorflow==2.16.2", "this is an Intel Python that Rosetta translates"),
+        says=("tensorflow==2.16.2", "the Python is an Intel one that Rosetta translates"),
         never=("tensorflow-gpu",),
         words=("has no wheel for macos-x86_64; 2.16.2 is the newest",),
     ),

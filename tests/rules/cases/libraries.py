@@ -218,7 +218,7 @@ FIRES = (
         "no log, only the two versions and an idle GPU",
         "tensorflow-gpu==2.3.1 with CUDA 9.2 does not use my GPU at all, any idea?\n",
         "CUDA 9.2",
-        words=("no log shows",),
+        words=("has no log that shows",),
     ),
     Fires(
         "cuda-version-mismatch",

@@ -230,7 +230,7 @@ FIRES = (
         " ['/cpu:0', '/gpu:0', '/gpu:1']. However this machine only has: ['/cpu:0', '/xla_gpu:0',"
         " '/xla_gpu:1'].\n",
         "xla_gpu:0",
-        words=("XLA_GPU is listed and GPU is not",),
+        words=("XLA_GPU is listed, but GPU is not",),
     ),
     Fires(
         "device-not-found",
