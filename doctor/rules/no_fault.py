@@ -96,7 +96,7 @@ def benign_messages(case: Case) -> Iterator[Finding]:
     if registered(case):
         text += " A GPU is registered and used."
     if facts.has("nan-results"):
-        text += " They do not explain the NaN in the results."
+        text += " These lines do not explain the NaN in the results."
     evidence: list[Source] = [*(r.source for r in retried[:2]), *(n.source for n in noise[:4])]
     evidence += (
         [p.source for p in plugin[:2]]

@@ -1,4 +1,4 @@
-"""undetermined: the evidence is not enough, or the decisive part could not be examined."""
+"""undetermined: the evidence is not enough, or a decisive part of the machine could not be examined."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def undetermined(case: Case) -> Iterator[Finding]:
     """The evidence is not enough for a verdict.
 
     ## What it means
-    Nothing in the report names a cause, or several causes fit equally well. On a machine, a decisive part
-    could not be examined; the explanation names it and gives the reason.
+    Nothing in the report names a cause, or several causes fit equally well. Or a decisive part of the machine
+    could not be examined; the explanation then says which part, and why.
 
     ## How it shows
     An empty list of GPUs, `is_gpu_available() False`, a description without a log.
@@ -63,7 +63,7 @@ def undetermined(case: Case) -> Iterator[Finding]:
                 else ". Whether a GPU works there is not known."
             ),
             facts.unexamined,
-            title="A decisive part could not be examined",
+            title="A decisive part of the machine could not be examined",
             confidence="certain",
             steps=_examined_next(facts.unexamined),
             verify=run("tfgpu-doctor", "check"),

@@ -203,7 +203,7 @@ def test_the_verdict_names_what_could_not_be_examined(tmp_path: Path, cli: Cli) 
     verdict = json.loads(done.stdout)["findings"][0]
     assert done.returncode == 3
     assert verdict["code"] == "undetermined"
-    assert verdict["title"] == "A decisive part could not be examined"
+    assert verdict["title"] == "A decisive part of the machine could not be examined"
     assert SITE in verdict["explanation"]
     assert verdict["prescription"]
 

@@ -157,8 +157,8 @@ def _nix(case: Case) -> list[Step]:
     ]
     other = shell(
         run("nixglhost", *commands.list_gpus(case).argv),
-        "another system with Nix: nix-gl-host (github.com/numtide/nix-gl-host) gives Nix's programs the"
-        " system's driver",
+        "on another system with Nix: nix-gl-host (github.com/numtide/nix-gl-host) lets Nix's programs use"
+        " the system's driver",
         platform="linux",
     )
     return [*steps, other] if own else [other]

@@ -186,8 +186,8 @@ def sign(case: Case) -> Reason | None:
     refused = facts.symptoms("colab-no-backend")
     if refused:
         return Reason(
-            "Colab gave this runtime no GPU: the account's limit is used up"
-            + ("." if _limited(case) else ", or none was free."),
+            "Colab assigned no GPU to this runtime: the account has reached its usage limit"
+            + ("." if _limited(case) else ", or no GPU was free."),
             [*refused[:2]],
             "likely",
         )

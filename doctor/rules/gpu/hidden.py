@@ -95,7 +95,7 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
                         "tensorflow/tensorflow:latest-gpu",
                         "nvidia-smi",
                     ),
-                    "gives the container all GPUs",
+                    "passes all GPUs to the container",
                     platform="linux",
                 ),
             ],

@@ -19,8 +19,8 @@ def xla_gpu_note(case: Case) -> str:
     """A sentence about XLA_GPU devices, if the text lists any."""
     if case.facts.has("xla-gpu-listed") and not registered(case):
         return (
-            " The listed XLA_GPU devices do not mean that TensorFlow uses the GPUs: TensorFlow skipped"
-            " registering GPU:0, and ordinary ops run on the CPU."
+            " The listed XLA_GPU devices do not mean that TensorFlow uses the GPUs: TensorFlow did not"
+            " register GPU:0, so ordinary ops run on the CPU."
         )
     return ""
 

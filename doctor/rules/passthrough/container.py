@@ -171,10 +171,10 @@ def container_no_gpu(case: Case) -> Iterator[Finding]:
     yield found(
         "container-no-gpu",
         (
-            "Docker cannot give a container the GPU: the NVIDIA Container Toolkit is not installed on the"
+            "Docker cannot pass the GPU to a container: the NVIDIA Container Toolkit is not installed on the"
             " host, or not registered with docker."
             if no_toolkit
-            else "The container runtime could not give the container a GPU."
+            else "The container runtime could not pass a GPU to the container."
             if said
             else (
                 "This container has no NVIDIA driver, because it was started without the GPU. Installing a"

@@ -189,7 +189,7 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
     unmet: list[Package] = []
     breaking: list[Package] = []
     excluded: dict[str, Mapping[str, str]] = {}
-    # a TensorFlow that somebody built anew was compiled against the packages that it comes with
+    # a TensorFlow that somebody rebuilt was compiled against the packages that it comes with
     wheel = case.build is None or case.build.of_wheel
     if facts.kind == "machine" and wheel:
         rows = _tried(case, release)
