@@ -840,7 +840,7 @@ def test_a_node_made_by_hand_for_an_earlier_start_leads_to_no_driver(
     monkeypatch.setattr(Machine, "status", status)
     for major, code in ((507, "healthy"), (511, "device-permission")):
         verdict = machine.diagnosis().verdict
-        assert (verdict.code, "earlier start" in verdict.explanation) == (code, major == 511)
+        assert (verdict.code, "before the last restart" in verdict.explanation) == (code, major == 511)
 
 
 def test_an_interpreter_that_leads_out_of_the_copy_may_be_named(tmp_path: Path) -> None:
