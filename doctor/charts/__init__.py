@@ -20,8 +20,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A plot. marks: a vertical line at each x, with a word. logarithmic: whether both axes are logarithmic.
-    """
+    """A plot. marks: a vertical line at each x, with a word. logarithmic: both axes are logarithmic."""
 
     title: str
     x_label: str

@@ -161,8 +161,7 @@ def _in_simulation(facts: Facts) -> str:
     missing = own.get("missing")
     if missing:
         return (
-            words
-            + f"Without the simulation, these would not load: {missing}. A check outside the simulation"
+            words + f"Without the simulation, these would not load: {missing}. A check outside the simulation"
             f" lists the steps. "
         )
     return words + "A check outside the simulation would find a file for each of them. "
@@ -183,8 +182,7 @@ def _title_in_simulation(facts: Facts) -> str:
 
 
 def _without_compiler(lack: Symptom) -> str:
-    """A sentence about XLA for files that contain no compiler but may be incomplete. lack: what is missing.
-    """
+    """A sentence about XLA if the files contain no compiler but may be incomplete. lack: what is missing."""
     lacks = lack.get("lacks").replace(" ", ", ")
     return (
         f" XLA's compiler ({lacks}) is not among the files that were read. If it is not on the machine "

@@ -90,8 +90,7 @@ def no_driver_signs(case: Case) -> list[Fact]:
 
 
 def without_compute(case: Case) -> EnvVar | None:
-    """NVIDIA_DRIVER_CAPABILITIES if it keeps the driver's compute libraries out of the container, else None.
-    """
+    """NVIDIA_DRIVER_CAPABILITIES if it keeps the compute libraries out of the container, else None."""
     chosen = case.env.get("NVIDIA_DRIVER_CAPABILITIES")
     return chosen if chosen is not None and not {"compute", "all"} & set(chosen.value.split(",")) else None
 

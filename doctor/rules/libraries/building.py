@@ -1,5 +1,4 @@
-"""The finding for a compilation whose linker, compiler or configuration does not find a part of the toolkit.
-"""
+"""The finding for a compilation that does not find a part of the toolkit."""
 
 from __future__ import annotations
 

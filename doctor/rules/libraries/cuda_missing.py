@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 
 def asked_for(case: Case) -> bool:
-    """Whether anything shows that the user wants a GPU, such as a search for a device or the name of a card.
-    """
+    """Whether anything shows that the user wants a GPU, such as a search for a device or a card's name."""
     facts = case.facts
     return bool(
         facts.kind == "machine"
@@ -147,9 +146,7 @@ def cuda_missing(case: Case) -> Iterator[Finding]:
             )
         )
     if not missing:
-        cure = cure.after(
-            shell(commands.loading(case), "prints the name of the library that does not load")
-        )
+        cure = cure.after(shell(commands.loading(case), "prints the name of the library that does not load"))
     yield found(
         "cuda-missing",
         text + stranger,

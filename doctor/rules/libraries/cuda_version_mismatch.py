@@ -148,8 +148,7 @@ def cuda_version_mismatch(case: Case) -> Iterator[Finding]:
     yield found(
         "cuda-version-mismatch",
         f"{'The imported TensorFlow' if strange else 'This build'} loads"
-        f" {', '.join(names[:4])}{' …' if len(names) > 4 else ''}{need}; {said}."
-        + xla_gpu_note(case),
+        f" {', '.join(names[:4])}{' …' if len(names) > 4 else ''}{need}; {said}." + xla_gpu_note(case),
         [
             *missing[:4],
             *reasons,
@@ -217,8 +216,7 @@ def _asked_by_another(case: Case, lib: LibraryNotLoaded) -> bool:
 
 
 def _stated_pair(case: Case) -> Iterator[Finding]:
-    """The finding for a report without a log that states a TensorFlow and a CUDA which do not fit each other.
-    """
+    """The finding for a report without a log that states a TensorFlow and a CUDA that do not match."""
     signs = mismatched_pair(case)
     builds, cuda = case.builds, case.cuda
     if not signs or cuda is None:

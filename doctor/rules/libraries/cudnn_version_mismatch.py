@@ -198,8 +198,7 @@ def cudnn_version_mismatch(case: Case) -> Iterator[Finding]:
 
 
 def compiled_cudnn(case: Case) -> str | None:
-    """The version of the cuDNN that the build in use was compiled with; None if the tables do not contain it.
-    """
+    """The cuDNN version with which the build in use was compiled; None if the tables do not contain it."""
     from doctor import compat
 
     found = compat.compiled_cudnn(case.build, case.tables) if case.build is not None else None

@@ -58,8 +58,7 @@ def other_files(case: Case, names: list[str]) -> tuple[list[LibraryFile], list[L
 
 
 def unusable_files(case: Case, names: list[str]) -> list[LibraryFile]:
-    """The files with the requested names that cannot be loaded; a name is left out if an intact file has it.
-    """
+    """The files with the requested names that cannot be loaded, without names that an intact file has."""
     sound, _ = other_files(case, names)
     lacking = {n.lower() for n in names if not any(_soname(f, {n.lower()}) for f in sound)}
     return [f for f in case.facts.of(LibraryFile) if f.problem and _soname(f, lacking)]
@@ -81,8 +80,7 @@ def works(case: Case) -> bool:
 
 
 def table_rows(case: Case, names: list[str]) -> list[object]:
-    """The table rows that a finding about these libraries cites: for the first two names, and for the build.
-    """
+    """The table rows that a finding about these libraries cites: those of two names and of the build."""
     rows: list[object] = [case.tables.library(n) for n in names[:2]]
     rows += list(case.builds[-1:])
     return [r for r in rows if r is not None]

@@ -83,9 +83,7 @@ def cudnn_init_oom(case: Case) -> Iterator[Finding]:
     if case.build is not None and case.build.cudnn and case.build.cuda:
         needs = f"TensorFlow {case.build.version} needs cuDNN {case.build.cudnn} and CUDA {case.build.cuda}"
     else:
-        needs = (
-            "TensorFlow needs the cuDNN for which it was built (tfgpu-doctor tables tensorflow VERSION)"
-        )
+        needs = "TensorFlow needs the cuDNN for which it was built (tfgpu-doctor tables tensorflow VERSION)"
     free = free_mib(case)
     enough = free is not None and free >= HANDLE_MIB
     versions = manual(

@@ -1,5 +1,4 @@
-"""Chooses a TensorFlow release that pip can find, and an environment with a Python for which it has a wheel.
-"""
+"""Chooses a TensorFlow release that pip can find, and an environment whose Python has a wheel of it."""
 
 from __future__ import annotations
 

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
 
 def not_found(case: Case, library: LibraryNotLoaded) -> tuple[str, list[Step]]:
-    """The explanation and the steps if the loader does not find TensorFlow's own library or a system library.
-    """
+    """The explanation and the steps if the loader does not find TensorFlow's or a system library."""
     name = library.name
     if case.component(name) == "system":
         package = manual(
