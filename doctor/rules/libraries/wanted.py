@@ -80,7 +80,7 @@ def works(case: Case) -> bool:
 
 
 def table_rows(case: Case, names: list[str]) -> list[object]:
-    """The table rows that a finding about these libraries cites: those of two names and of the build."""
+    """The table rows that a finding about these libraries cites: of the first two names and of the build."""
     rows: list[object] = [case.tables.library(n) for n in names[:2]]
     rows += list(case.builds[-1:])
     return [r for r in rows if r is not None]
