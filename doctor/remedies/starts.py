@@ -1,4 +1,5 @@
-"""Steps that start a program so that it finds its libraries: by activation, module, unit or kernel.
+"""Steps that start a program so that it finds its libraries: by an environment's activation, an environment
+module, a systemd unit or a notebook kernel.
 
 In: the details of the symptoms start-would-serve and start-needed (doctor.probe.ways). Out: steps.
 """
@@ -35,14 +36,14 @@ def enter(start: Symptom) -> list[Step]:
         return [
             shell(
                 command,
-                f"sets the loader's path as {file} does; start the program in that shell",
+                f"sets LD_LIBRARY_PATH from {file}; start the program in that shell",
                 platform="linux",
             )
         ]
     if kind == "modules":
         names = start.get("modules").split()
         return [
-            shell(run("module", "load", *names), "puts their folders on the loader's path", platform="linux"),
+            shell(run("module", "load", *names), "sets LD_LIBRARY_PATH for the modules", platform="linux"),
             manual(
                 f"Put the same line into the job script, before the program: module load {' '.join(names)}"
             ),
@@ -60,15 +61,15 @@ def enter(start: Symptom) -> list[Step]:
 
 
 def _give_to(start: Symptom, value: str) -> list[Step]:
-    """Steps that set the loader's path of the working start in the file of the failing one, if that start has
-    such a file."""
+    """Steps that copy LD_LIBRARY_PATH from the way of starting that works to the file that starts the program
+    in the way that fails; none if there is no such file."""
     of, kind, file = (start.get(key) for key in ("of", "of_kind", "of_file"))
     if kind == "service":
         unit = file.rpartition("/")[2]
         return [
             manual(
                 f'In {file}, below [Service], add Environment="LD_LIBRARY_PATH={value}"',
-                "a service has none of the variables of shells and environments",
+                "a service does not inherit the variables of shells and environments",
             ),
             shell(
                 run("sudo", "systemctl", "daemon-reload"),
@@ -104,6 +105,6 @@ def _give_to(start: Symptom, value: str) -> list[Step]:
 def note(start: Symptom) -> str:
     """A sentence for a machine on which the program works only if started in one way."""
     return (
-        f" This holds for {start.get('name')}, where {start.get('file')} sets the loader's path: a program"
+        f" This holds for {start.get('name')}, where {start.get('file')} sets LD_LIBRARY_PATH: a program"
         f" that is started in another way does not find {start.get('missing')}."
     )

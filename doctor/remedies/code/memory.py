@@ -1,4 +1,4 @@
-"""Code for TensorFlow's GPU memory: growth, limits, fractions, several logical GPUs on one."""
+"""Code for TensorFlow's GPU memory: growth, limits, fractions, and several logical GPUs on one GPU."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ _SESSION = "session = tf.Session(config=config)\n# with Keras: tf.keras.backend.
 
 
 def _config_1(lines: Sequence[str], gpus: Sequence[int]) -> str:
-    """TensorFlow 1 code for a session whose ConfigProto has these options; if `gpus` is given, it also
-    chooses these GPUs."""
+    """TensorFlow 1 code for a session whose ConfigProto has these options; if `gpus` is not empty, the code
+    also selects these GPUs."""
     chosen = [f"config.gpu_options.visible_device_list = '{','.join(map(str, gpus))}'"] if gpus else []
     return "\n".join(["import tensorflow as tf", "config = tf.ConfigProto()", *chosen, *lines, _SESSION])
 
@@ -27,8 +27,8 @@ def _chosen(version: str | None, gpus: Sequence[int]) -> str:
 
 
 def memory_growth(version: str | None = None, gpus: Sequence[int] = ()) -> str:
-    """Code that allocates GPU memory as needed rather than nearly all of it at the start; only on `gpus`, if
-    given."""
+    """Code that makes TensorFlow allocate GPU memory as needed, not nearly all of it at the start; only on
+    `gpus`, if given."""
     if era(version) == "1":
         return _config_1(["config.gpu_options.allow_growth = True"], gpus)
     if gpus:

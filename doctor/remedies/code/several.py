@@ -28,7 +28,8 @@ def multi_gpu(version: str | None = None, gpus: Sequence[int] = (), nccl: bool =
 
 
 def multi_worker(version: str | None = None, workers: Sequence[str] = (), index: int = 0) -> str:
-    """Code that trains one model on several machines: the same program on each, with its own index."""
+    """Code that trains one model on several machines. The same program runs on each machine, with its own
+    index."""
     workers = workers or ("host1:12345", "host2:12345")
     hosts = ", ".join(repr(worker) for worker in workers)
     head = (
