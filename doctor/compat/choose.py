@@ -32,7 +32,7 @@ class Judgement:
 
     @property
     def overall(self) -> Answer:
-        """The decisive answer; if all say yes, one answer with all their reasons and rows."""
+        """The decisive answer; if all answers are "yes", one answer with all their reasons and rows."""
         answers = [answer for _, answer in self.answers]
         decisive = worst(answers)
         if decisive.verdict != "yes":

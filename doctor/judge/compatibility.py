@@ -183,7 +183,7 @@ def _gpu(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
         rows = answer.refs if answer is not None else ()
         reason = answer.reason if answer is not None else ""
         slow = answer is not None and answer.verdict == "slow"
-        through = ", newer ones through PTX" if slow else ""
+        through = ", newer GPUs through PTX" if slow else ""
         yield Part(
             "gpu",
             f"{gpu.name or 'GPU'} ({' or '.join(possible)})",

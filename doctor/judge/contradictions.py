@@ -174,13 +174,13 @@ def _built_with_cuda(case: Case) -> Sequence[Fact]:
 
 
 def _own_build(case: Case) -> Sequence[Fact]:
-    """Evidence of a self-made build, which loads the CUDA that it was compiled with."""
+    """Evidence of a self-made build, which loads the CUDA with which it was compiled."""
     return case.facts.symptoms("own-build")
 
 
 def _another_framework(case: Case) -> Sequence[Fact]:
-    """Evidence that the named program computes with PyTorch or another framework; none if anything shows that
-    TensorFlow should use the GPU."""
+    """Evidence that the program in the report computes with PyTorch or another framework; none if anything
+    shows that TensorFlow should use the GPU."""
     facts = case.facts
     asked = facts.has("gpu-list-empty", "cpu-only-listed", "gpu-skipped") or any(
         d.count for d in case.registered
@@ -205,7 +205,7 @@ def _failed(case: Case) -> Sequence[Fact]:
 
 
 def _another_makers_gpu(case: Case) -> Sequence[Fact]:
-    """The only graphics device that a report names, if NVIDIA did not make it."""
+    """The only graphics device in a report, if NVIDIA did not make it; otherwise none."""
     from doctor.rules.gpu.makers import only_another_makers
 
     return case.facts.of(OtherGpu) if only_another_makers(case) else []

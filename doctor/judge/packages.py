@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 def product_parts(case: Case) -> Iterator[Part]:
-    """One part for each binding, program or hosted notebook in a report: the TensorFlow that it contains, or
-    the framework that it uses instead."""
+    """One part for each binding, program or hosted notebook in a report: the TensorFlow that the product
+    contains, or the framework that it uses instead."""
     from doctor.tables.ordering import order
     from doctor.tables.ranges import within
 
@@ -53,7 +53,7 @@ def named_distributions(case: Case) -> dict[str, Fact]:
         named.setdefault(asked.get("name"), asked)
     for version in facts.of(
         TensorFlowVersion
-    ):  # a plain "tensorflow 1.14" names the program, not the distribution
+    ):  # a plain "tensorflow 1.14" means the program, not the distribution
         if version.package not in (None, "tensorflow"):
             named.setdefault(str(version.package), version)
     if case.bringing is not None and case.tensorflow is not None and case.tensorflow.package is not None:

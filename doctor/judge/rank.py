@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SUGGESTED = 0.65
 """From this probability on, a sentence counts more than the tables' answer about stated versions."""
 SOUND = 0.8
-"""The probability from which on the same holds for a sentence that says that nothing is wrong."""
+"""The same as SUGGESTED, for a sentence that says that nothing is wrong."""
 HARMLESS = 0.35
 """The least likelihood of the verdict "benign-messages" if the report itself does not contain the message."""
 LIKELY = 0.7
@@ -149,7 +149,7 @@ def _put_first(
         better = first.code != "undetermined" and (first.confidence != "possible" or _short(case))
         if known.confidence == "possible" and better and not by_tables:
             return findings  # a cause that is only possible does not displace a better-known one
-    # a finding whose code explains this cause away contradicts it; that code stays an alternative
+    # drop a finding whose rule would make this cause its consequence: its code stays an alternative
     others = [
         finding
         for finding in findings

@@ -17,7 +17,7 @@ from doctor.values import dataclass
 LINES = 20_000
 """The most lines of one file to read."""
 LINE = 20_000
-"""The most characters of one line to read, continuations included."""
+"""The most characters of one line to read, including its continuation lines."""
 BOUNDS = 200
 """The most version bounds of one requirement to read."""
 _NAME = lazy.compile(r"([A-Za-z0-9][\w.-]{0,200})\s{0,20}(?:\[([^\]]{0,1000})\])?(.*)", re.DOTALL)
@@ -74,7 +74,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Unread:
-    """A line that could not be judged. why: the reason, a sentence without its full stop; file: as in
+    """A line that could not be judged. why: the reason, as a sentence without full stop; file: as in
     Asked."""
 
     line: int
@@ -141,7 +141,7 @@ def bounds(text: str) -> str | None:
         match = _BOUND.fullmatch(part)
         if match is not None:
             found.append(match[1] + match[2])
-        elif part.strip() or at != len(parts) - 1:  # pip forgives one comma at the end
+        elif part.strip() or at != len(parts) - 1:  # pip accepts one comma at the end
             return None
     found = list(dict.fromkeys(found))
     return ",".join(found) if len(found) <= BOUNDS else None

@@ -160,7 +160,7 @@ def _nothing(
     where: str,
 ) -> Finding:
     extra = (
-        f"{build.requirement} has no extra and-cuda, which came with 2.14: pip warns and continues. "
+        f"{build.requirement} has no extra and-cuda (2.14 is the first with it): pip warns and continues. "
         if "and-cuda" in line.extras
         else ""
     )

@@ -104,7 +104,7 @@ def _walk(
     """Try builds in order of preference and add the outcomes to `result`; stop at the first build that no
     later build can beat."""
     platform, side, system, conforming = where
-    settled = False  # whether the newest release that another driver can run is found: older ones are worse
+    settled = False  # the newest release for another driver is found: older releases are no better
     for build in builds:
         if not _offers(build, route, context, platform, side):
             continue

@@ -78,7 +78,7 @@ def cpu_obstacles(context: PlanContext, candidate: Candidate | None) -> tuple[Fi
     python = f" for Python {context.python}" if context.python else ""
     why = "No release has a wheel for this machine."
     if context.musl:
-        why = "Every wheel of TensorFlow for Linux is made for glibc; Alpine has musl. Use a Debian image."
+        why = "Every TensorFlow wheel for Linux is made for glibc; Alpine has musl. Use a Debian image."
     elif candidate is not None:
         why = (
             f"The nearest release that has a wheel is TensorFlow {candidate.build.version} on Python"
@@ -86,4 +86,5 @@ def cpu_obstacles(context: PlanContext, candidate: Candidate | None) -> tuple[Fi
         )
     source = context.evidence("tensorflow" if context.version_request.tensorflow else "python")
     rows = (candidate.build.ref,) if candidate else ()
-    return (Finding("tf-no-wheel", "error", f"no {wished} has a wheel{python} here", why, (source,), rows),)
+    title = f"no {wished} has a wheel{python} on this platform"
+    return (Finding("tf-no-wheel", "error", title, why, (source,), rows),)

@@ -118,7 +118,7 @@ def in_dockerfile(
     findings: Sequence[Finding], judged: Outcome, line: Asked, wanted: Wanted, name: str
 ) -> list[Finding]:
     """The findings with fixes as lines of the Dockerfile, in place of commands for this machine. A warning
-    without steps, such as that this machine has no GPU, stays without."""
+    without steps, such as that this machine has no GPU, gets no steps."""
     steps = tuple(_lines(judged, line, wanted, name))
     return [
         f

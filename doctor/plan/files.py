@@ -66,7 +66,7 @@ def judged_files(
                     python=Asked("python", own, wanted.image.line, wanted.image.text, manager="docker"),
                 )
         for group in dict.fromkeys(a.group for a in wanted.requirements if a.group) or ("",):
-            # an optional group is installed beside the main lines, and without the other groups
+            # an optional group is installed together with the main lines, but without the other groups
             part = replace(
                 wanted, requirements=tuple(a for a in wanted.requirements if a.group in ("", group))
             )

@@ -106,7 +106,7 @@ def _clashes(
         yield Finding(
             "python-dependency-conflict",
             "error",
-            f"no releases of {_listed([tensorflow, *mates])} go together",
+            f"no releases of {_listed([tensorflow, *mates])} fit one another",
             "pip can install any two of these packages together, but not all of them: no set of releases fits"
             " every line. Keep the packages in separate environments.",
             tuple(_source(a, name) for a in lines),

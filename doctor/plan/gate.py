@@ -154,7 +154,7 @@ def left_over(request: Request, before: Gate, changes: Sequence[Change]) -> Gate
 
 
 def _faults(files: Sequence[Judged]) -> tuple[int, int]:
-    """How many errors and warnings there are."""
+    """The number of errors and the number of warnings."""
     found = [finding.severity for judged in files for finding in judged.outcome.findings]
     return found.count("error"), found.count("warning")
 

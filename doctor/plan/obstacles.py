@@ -48,7 +48,7 @@ def gpu_absent(context: PlanContext) -> Finding:
     return Finding(
         "gpu-absent",
         "warning",
-        "no NVIDIA GPU was found here",
+        "no NVIDIA GPU was found on this machine",
         f"{first} are for a machine with an NVIDIA GPU: you can install them here too, and test them on the"
         " machine with the GPU. Use --gpu NAME to plan for that GPU.",
         (context.evidence("gpu"),),
@@ -118,7 +118,8 @@ def _refused(
 
 
 def driver_unfit(context: PlanContext, candidate: Candidate, commands: tuple[Step, ...]) -> Finding:
-    """The finding that the present driver does not fit a candidate that is otherwise the best one."""
+    """The finding that the installed driver does not fit the candidate that is otherwise the best. commands:
+    the steps of the candidate's plan."""
     answer = dict(candidate.judgement.answers)["driver"]
     code, title = named("driver", candidate.build, answer, context)
     text = f"{answer.reason[0].upper()}{answer.reason[1:]}."
@@ -135,7 +136,7 @@ def driver_unfit(context: PlanContext, candidate: Candidate, commands: tuple[Ste
 
 
 def named(aspect: str, build: TensorFlowRelease, answer: Answer, context: PlanContext) -> tuple[str, str]:
-    """The code and title for a refusal."""
+    """The finding code and title for the aspect in which a build does not fit. answer: the reason."""
     gpu = ", ".join(
         dict.fromkeys(g.name or f"compute capability {g.compute_capability}" for g in context.case.gpus)
     )
@@ -279,7 +280,7 @@ def _musl(context: PlanContext, chosen: list[Candidate]) -> Finding:
         "tf-no-wheel",
         "error",
         "no TensorFlow has a wheel for this C library (musl)",
-        "Every wheel of TensorFlow for Linux is made for glibc; Alpine Linux has musl. "
+        "Every TensorFlow wheel for Linux is made for glibc; Alpine Linux has musl. "
         + (
             "Use an image that is based on Debian or Ubuntu instead (FROM python:3.12-slim)."
             if context.container

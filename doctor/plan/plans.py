@@ -18,7 +18,7 @@ from doctor.tables.ordering import order
 from doctor.values import dataclass, replace
 
 LIMIT = 8
-"""How many plans are shown, besides the one for the CPU."""
+"""The most plans to show, besides the plan for the CPU."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def make_plans(context: PlanContext, env: str = ENV) -> Outcome:
     field = weigh(context)
     chosen = _chosen(field, context.version_request.tensorflow)
     plans = [_plan(candidate, context, env) for candidate in chosen]
-    if plans and not chosen[0].given_up:  # the obstacles say what has to be given up
+    if plans and not chosen[0].given_up:  # otherwise the obstacles say what has to change
         plans[0] = replace(plans[0], reasons=(*plans[0].reasons, *against_newer(chosen[0], field.refusals)))
     if last is not None:
         plans.insert(0 if context.for_cpu else len(plans), _plan(last, context, env))
@@ -106,7 +106,7 @@ def _chosen(field: Field, version_request: str) -> list[Candidate]:
     for candidate in sure(field):
         lost = _lost(candidate)
         if version_request and "tensorflow" in lost and any(_lost(k) < lost for k in kept):
-            continue  # it also changes the requested release, and a kept one changes less
+            continue  # it also changes the requested release, and a candidate in `kept` changes less
         if candidate.route == "conda" and not candidate.recipe and any(_pip_in_conda(k) for k in kept):
             continue
         same = [k for k in kept if k.route == candidate.route and _lost(k) <= lost]

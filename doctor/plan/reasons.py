@@ -130,7 +130,7 @@ def against_newer(candidate: Candidate, refusals: list[Refusal]) -> list[Reason]
     releases whose reasons differ only in versions share one reason."""
     mine = order(candidate.build.version)
     newer = [r for r in refusals if r.route == candidate.route and order(r.build.version) > mine]
-    if candidate.another_python:  # the plan uses another Python, so the installed one is no obstacle
+    if candidate.another_python:  # the plan uses another Python, so the installed one does not matter
         newer = [
             replace(r, answers=left)
             for r in newer

@@ -83,7 +83,7 @@ def _settings(candidate: Candidate) -> list[Step]:
 
 
 def environment_steps(candidate: Candidate, context: PlanContext, env: str = ENV) -> list[Step]:
-    """The steps that make the environment with pip or uv, without an administrator or a restart."""
+    """The steps that create the environment with pip or uv; they need no administrator and no restart."""
     kind = _kind(candidate, context)
     python = candidate.python or WSL_PYTHON
     family = driver.family(context.case.os.name) if context.case.os else ""

@@ -76,5 +76,5 @@ def plain(value: str) -> str:
 
 
 def listed(value: str) -> list[str]:
-    """The items of a list in brackets."""
+    """The items of a list in brackets, without their quotes."""
     return [plain(item) for item in value.strip("[] ").split(",") if item.strip()]

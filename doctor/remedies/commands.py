@@ -1,4 +1,4 @@
-"""Commands to paste that are correct for the platform of a case and for what the user can install there.
+"""Commands to paste that are correct for the platform of a case and for what pip can install on it.
 
 In: a `Case` (what is known of the case) and the tables. Out: steps. Pins come from the tables; a command
 that needs an administrator is marked, and the tool never runs it.
@@ -136,8 +136,8 @@ def minor(version: str) -> str | None:
 
 
 def loader_path_without(word: str, *, whole: bool = False) -> Export:
-    """The command that removes folders from LD_LIBRARY_PATH in this shell. word: a part of their names, or
-    the exact name if `whole`."""
+    """The command that removes folders from LD_LIBRARY_PATH in this shell. word: a part of the folders'
+    names, or with `whole` the exact name of a folder."""
     each = piped(
         run("printf", "%s", Literal('"$LD_LIBRARY_PATH"')),
         run("tr", ":", Literal("'\\n'")),

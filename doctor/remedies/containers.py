@@ -140,7 +140,7 @@ def give_gpu(case: Case, *, no_toolkit: bool = False) -> tuple[list[Step], Comma
         steps = [
             shell(
                 run("sudo", "snap", "connect", f"{name}:opengl"),
-                "gives the snap access to the host's driver and its devices",
+                "gives the snap access to the host's driver and its device nodes",
                 platform="linux",
                 root=True,
             ),
@@ -216,7 +216,7 @@ def give_gpu(case: Case, *, no_toolkit: bool = False) -> tuple[list[Step], Comma
 
 
 def compute_libraries(case: Case) -> list[Step]:
-    """Steps that give a container with the GPU's device nodes the driver's compute libraries."""
+    """Steps that add the driver's compute libraries to a container that has the GPU's device nodes."""
     if runtime(case) != "docker":
         return give_gpu(case)[0]
     options = ("--gpus", "all", "-e", "NVIDIA_DRIVER_CAPABILITIES=compute,utility")
@@ -225,7 +225,7 @@ def compute_libraries(case: Case) -> list[Step]:
 
 
 def device_nodes(case: Case) -> list[Step]:
-    """Steps that give a container all device nodes that CUDA needs."""
+    """Steps that pass all device nodes that CUDA needs into a container."""
     if runtime(case) != "docker":
         return give_gpu(case)[0]
     named = " ".join(f"--device {node}" for node in NODES)

@@ -126,7 +126,7 @@ def build_for_mac(case: Case) -> Cure:
         python = wheels[-1].pythons[-1]
         why = (
             f"no release has a wheel for Python {commands.minor(case.python.version)} on this Mac;"
-            f" {wheels[-1].version} has one for {python}"
+            f" TensorFlow {wheels[-1].version} has a wheel for Python {python}"
         )
         install = environments.pip_install(environments.ENV, [wheels[-1].requirement], "macos", why, uv=True)
         return Cure(
@@ -323,7 +323,7 @@ def _why(case: Case, release: TensorFlowRelease) -> str:
 
     known = case.capabilities or case.driver is not None or case.python is not None
     newest = (
-        "the newest release that works here with the fewest changes"
+        "the newest release that works on this machine with the fewest changes"
         if known
         else "the newest release with a known combination of versions (nothing is known about this machine)"
     )
@@ -336,7 +336,8 @@ def _why(case: Case, release: TensorFlowRelease) -> str:
         return f"{why}, with machine code that runs on compute capability {gpus}"
     if verdict == "slow":
         why += (
-            f", whose kernels the driver compiles for compute capability {gpus} at the first start (minutes)"
+            f", whose kernels the driver compiles for compute capability {gpus} at the first start (this"
+            " takes minutes)"
         )
     return why
 

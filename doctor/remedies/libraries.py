@@ -52,7 +52,7 @@ def steps(case: Case, build: TensorFlowRelease) -> list[Step]:
 
 
 def cudnn(case: Case, build: TensorFlowRelease) -> list[Step]:
-    """Steps that install only cuDNN, for a build whose CUDA is installed."""
+    """Steps that install only cuDNN, for a build whose CUDA is already installed."""
     pin = next(
         ((name, spec) for name, spec in build.extras.get("and-cuda", {}).items() if "cudnn" in name), None
     )
@@ -144,7 +144,8 @@ def on_cpu(case: Case, build: TensorFlowRelease, why: str) -> list[Step]:
 
 
 def with_pip(case: Case, build: TensorFlowRelease, why: str = "") -> list[Step]:
-    """Steps for pip's TensorFlow with NVIDIA's libraries, with the pins and links that make it work."""
+    """Steps that install TensorFlow and NVIDIA's libraries with pip, with the pins and links that they
+    need."""
     found = brought(case, build)
     if found is None:
         lost = f"pip cannot install the extra and-cuda of TensorFlow {build.version} here"

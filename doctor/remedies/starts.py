@@ -45,7 +45,8 @@ def enter(start: Symptom) -> list[Step]:
         return [
             shell(run("module", "load", *names), "sets LD_LIBRARY_PATH for the modules", platform="linux"),
             manual(
-                f"Put the same line into the job script, before the program: module load {' '.join(names)}"
+                "Put the same line into the job script, above the line that starts the program: module load"
+                f" {' '.join(names)}"
             ),
         ]
     if kind == "container":
@@ -56,7 +57,7 @@ def enter(start: Symptom) -> list[Step]:
             )
         ]
     return [
-        manual(f"Start the program from {NAMED.get(kind, name)}: there {file} sets LD_LIBRARY_PATH={value}")
+        manual(f"Start the program from {NAMED.get(kind, name)}, where {file} sets LD_LIBRARY_PATH={value}")
     ]
 
 
@@ -73,13 +74,13 @@ def _give_to(start: Symptom, value: str) -> list[Step]:
             ),
             shell(
                 run("sudo", "systemctl", "daemon-reload"),
-                "makes systemd read the unit again",
+                "makes systemd read the unit file again",
                 platform="linux",
                 root=True,
             ),
             shell(
                 run("sudo", "systemctl", "restart", unit),
-                "restarts the service with that path",
+                "restarts the service with the new LD_LIBRARY_PATH",
                 platform="linux",
                 root=True,
             ),
@@ -103,7 +104,7 @@ def _give_to(start: Symptom, value: str) -> list[Step]:
 
 
 def note(start: Symptom) -> str:
-    """A sentence for a machine on which the program works only if started in one way."""
+    """A sentence for a machine on which the program works only if it is started in a certain way."""
     return (
         f" This holds for {start.get('name')}, where {start.get('file')} sets LD_LIBRARY_PATH: a program"
         f" that is started in another way does not find {start.get('missing')}."

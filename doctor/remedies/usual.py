@@ -79,8 +79,8 @@ USUAL: dict[str, Usual] = {
     ),
     "cuda-compat-package": Usual(
         text(
-            "Take the cuda-compat folder out of LD_LIBRARY_PATH and /etc/ld.so.conf.d, or remove the package"
-            " cuda-compat: it works only with data-centre GPUs and drivers of older branches"
+            "Remove the cuda-compat folder from LD_LIBRARY_PATH and /etc/ld.so.conf.d, or uninstall the"
+            " package cuda-compat: it works only with data-centre GPUs and drivers of older branches"
         ),
         LDCONFIG,
         "libcuda.so.1 in a folder named compat",
@@ -224,7 +224,7 @@ USUAL: dict[str, Usual] = {
             " plan lists them). Look for a file of your own that is called tensorflow.py"
         ),
         'python3 -c "import tensorflow"',
-        "the import ends with an error that names no CUDA library",
+        "the import ends with an error that mentions no CUDA library",
     ),
     "cpu-no-avx": Usual(
         text(
@@ -257,10 +257,10 @@ USUAL: dict[str, Usual] = {
             " names, and tf_upgrade_v2 rewrites the code in a folder"
         ),
         'python3 -c "import tensorflow as tf; print(tf.__version__)"',
-        "a major release other than the one that the code was written for",
+        "a major release other than the one for which the code was written",
     ),
-    "cudnn-init-oom": Usual(growth, SMI, "this program itself takes nearly all memory"),
-    "gpu-memory-held": Usual(held, SMI, "other processes hold the memory before the program starts"),
+    "cudnn-init-oom": Usual(growth, SMI, "this program itself uses nearly all GPU memory"),
+    "gpu-memory-held": Usual(held, SMI, "other processes hold GPU memory before the program starts"),
     "model-oom": Usual(
         text(
             "Make the batch or the input smaller, use mixed precision, accumulate gradients, or use a GPU"
@@ -347,4 +347,4 @@ USUAL: dict[str, Usual] = {
         "the op that fails",
     ),
 }
-"""One row for each code that names a fault."""
+"""The usual cure of each cause, by finding code."""

@@ -37,7 +37,8 @@ def then(cure: Callable[[Case], Cure]) -> Steps:
 
 
 def for_the_gpu(case: Case) -> Sequence[Step]:
-    """Steps for another build. Which one depends on the GPU; if that is unknown, the first step finds it."""
+    """Steps that install another build. The build depends on the GPU; if the GPU is unknown, the step shows
+    how to find the build."""
     if case.capabilities:
         return cures.another_build(case).steps
     return [

@@ -1,7 +1,7 @@
 """Code for a program that uses TensorFlow, with the function names of its release.
 
 The prescriptions of findings and `tfgpu-doctor snippet` get all their code here. Every function accepts a
-TensorFlow version (None: a current one) and returns code to paste. tests/snippet runs the code of each
+TensorFlow version (None: the newest era) and returns code to paste. tests/snippet runs the code of each
 function with real TensorFlow 2, and compares the names for 1.x, 2.0 and 2.3 with those in the wheels.
 """
 

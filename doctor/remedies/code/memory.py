@@ -45,7 +45,7 @@ def memory_growth(version: str | None = None, gpus: Sequence[int] = ()) -> str:
 
 
 def _logical(version: str | None, gpu: str, limit: str, count: int = 1) -> str:
-    """The call that divides one GPU into logical ones of `limit` MiB each."""
+    """The call that divides one GPU into `count` logical GPUs of `limit` MiB each."""
     if era(version) == "2.0":
         function, kind = (
             "experimental.set_virtual_device_configuration",
@@ -89,8 +89,8 @@ def memory_limit(version: str | None = None, mib: int = 2048, gpus: Sequence[int
 def memory_fraction(version: str | None = None, fraction: float = 0.4, gpus: Sequence[int] = ()) -> str:
     """Code that limits TensorFlow to a fraction of the GPU's memory (0 < fraction <= 1).
 
-    TensorFlow 2 has no such setting: the limit is computed from the CUDA driver's answer (cuDeviceTotalMem,
-    which takes no GPU memory and does not affect TensorFlow's start).
+    TensorFlow 2 has no such setting: the code computes the limit from the memory size that the CUDA driver
+    reports (cuDeviceTotalMem, which allocates no GPU memory and does not affect TensorFlow's start).
     """
     if era(version) == "1":
         return _config_1([f"config.gpu_options.per_process_gpu_memory_fraction = {fraction}"], gpus)
