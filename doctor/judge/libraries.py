@@ -102,8 +102,8 @@ def cuda_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part
 
 
 def _traps_of_pip(case: Case, builds: Sequence[TensorFlowRelease]) -> list[Trap]:
-    """The traps because of which no build finds the libraries that pip installed for it; empty if any build
-    finds them."""
+    """The traps that keep every build from finding the libraries that pip installed for it; empty if any
+    build finds them."""
     from doctor.compat import Situation, traps_of
 
     here = Situation(route="pip-and-cuda")
