@@ -29,8 +29,8 @@ R = TypeVar(
 
 
 def best(facts: Sequence[R]) -> R | None:
-    """The most reliable of several facts, of equal ones the first in the text; a longer version that agrees
-    with it wins."""
+    """The most reliable of several facts; among equally reliable facts, the first in the text. A fact with a
+    longer version that begins with the chosen version takes its place."""
     if not facts:
         return None
     lowest = min(f.rank for f in facts)
@@ -45,6 +45,6 @@ def best(facts: Sequence[R]) -> R | None:
 
 
 def _place(fact: R) -> tuple[int, int]:
-    """The line and the column of a version in a text; the same for all facts of a machine."""
+    """The line and the column of a version in a report; (0, 0) for all facts of a machine."""
     line = fact.source.line
     return (0, 0) if line is None else (line, fact.source.text.find(getattr(fact, "version", "")))

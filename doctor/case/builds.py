@@ -15,12 +15,12 @@ _TELLING = (
     r"(?:lib)?(?:cudart|cudnn|cublas)(?:\.so\.|64_)",
     r"(?:lib)?cu(?:solver|sparse|fft)(?:\.so\.|64_)",
 )
-"""Libraries whose version distinguishes builds, the most distinctive first."""
+"""Patterns for libraries whose version distinguishes builds, the most distinctive first."""
 
 
 def opens_runtime_of(row: TensorFlowRelease, facts: Facts) -> bool:
-    """Whether the log's TensorFlow loads the CUDA runtime of this row. If not, somebody else built the
-    release: NVIDIA (nvidia-tensorflow 1.15), a distribution, the user."""
+    """Whether the TensorFlow in the log loads the CUDA runtime of this row. If not, it is another build of
+    the release: by NVIDIA (nvidia-tensorflow 1.15), a distribution or the user."""
     runtimes = {name for name in _asked(facts) if re.match(r"libcudart\.so\.\d|cudart64_\d", name)}
     own = {name for name in row.libraries if "cudart" in name}
     return not runtimes or not own or facts.kind == "machine" or bool(runtimes & own)
@@ -35,11 +35,11 @@ def opening(facts: Facts, tables: Tables) -> tuple[Sequence[TensorFlowRelease], 
 
 
 def common(several: Sequence[Sequence[TensorFlowRelease]]) -> tuple[TensorFlowRelease, ...]:
-    """The builds that load all the libraries. several: for each library, the builds that load it; a
-    library is ignored if no build would be left."""
+    """The builds that load all of several libraries. several: for each library, the builds that load it. A
+    library is ignored if it would leave no build."""
     result: list[TensorFlowRelease] | None = None
     for builds in several:
-        known = set(map(id, builds))  # the tables make each row once
+        known = set(map(id, builds))  # the tables create each row only once
         result = list(builds) if result is None else [r for r in result if id(r) in known] or result
     return tuple(result or ())
 

@@ -1,4 +1,5 @@
-"""Merges facts about the same card: a log line, nvidia-smi's table and a sentence may all describe it."""
+"""Merges facts about the same GPU: a log line, nvidia-smi's table and a sentence may all describe one
+card."""
 
 from __future__ import annotations
 
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
 
 
 def cards(found: Sequence[Gpu], tables: Tables) -> tuple[Gpu, ...]:
-    """Each card once, with the data of all its facts; the compute capability from the tables if no fact has
-    it."""
+    """Each card once, with the data of all facts about it; the compute capability comes from the tables if no
+    fact has it."""
     named = [g for g in found if g.name]
     rank = min((g.rank for g in named), default=MEASURED)
     merged: list[Gpu] = []
@@ -53,18 +54,18 @@ def _same(a: Gpu, b: Gpu) -> bool:
     if a.rank >= PROSE or b.rank >= PROSE or a.rank == INFERRED:
         return bare_name(a.name) == bare_name(b.name)
     if a.source == b.source and (a.index is None) == (b.index is None):
-        # two cards of one model in one line; if two signatures read a line, one of them has no index
+        # two cards of one model in one line; two signatures that read one card differ in having an index
         return False
     return bare_name(a.name) == bare_name(b.name)
 
 
 def bare_name(name: str | None) -> str:
-    """A GPU's name without the brand, for comparison."""
+    """A GPU's name in a form for comparison: lower case, without brand, spaces and punctuation."""
     return re.sub(r"\b(?:nvidia|geforce|tesla)\b|[^a-z0-9]", "", (name or "").lower())
 
 
 def _joined(a: Gpu, b: Gpu) -> Gpu:
-    """One card from two facts: the first's values, and the second's if the first has none."""
+    """One card from two facts: the values of the first, and those of the second where the first has none."""
     return replace(
         a,
         **{

@@ -1,8 +1,8 @@
-"""One answer to each question about a case: the facts of a machine or report, reconciled.
+"""One answer to each question about a case, from facts that may contradict each other.
 
-In: `Facts` and the tables. Out: `Case`, whose properties the rules read and JSON shows under "facts". If
-several facts answer one question, the most reliable wins: a program's output before a form's field, a form
-before a sentence, a sentence before an inference; among equals the first.
+In: `Facts` of a machine or report, and the tables. Out: `Case`. The rules read its properties, and JSON shows
+them under "facts". If several facts answer one question, the most reliable wins: a program's output before
+the field of a form, a form before a sentence, a sentence before an inference; among equals the first.
 """
 
 from __future__ import annotations
@@ -74,13 +74,13 @@ _TENSORFLOW_PACKAGES = (
 CONTAINERS = frozenset(
     ("docker", "kubernetes", "singularity", "podman", "lxc", "nspawn", "snap", "container")
 )
-"""Kinds of environments into which a host has to pass its GPU."""
+"""Kinds of environments that get a GPU only if the host passes it in."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """The facts of one machine or report, and one answer to each question about it; the module says which
-    fact wins if several answer one question."""
+    """The facts of one machine or report, and one answer to each question about it. The module's docstring
+    says which fact wins if several facts answer one question."""
 
     facts: Facts
     tables: Tables
@@ -92,10 +92,11 @@ class Case:
 
     @cached_property
     def seen(self) -> frozenset[type[Fact] | str]:
-        """The types of the facts, the kinds of the symptoms, what `NOT_LOADED` names, the variables that are
-        set, the platform ("on-windows"), and what only several facts show together:
-        "gpu-library-not-loaded" (not the driver's), "glibc-under-tensorflow", "package-beside-tensorflow",
-        "several-tensorflow-packages", and "library-unusable" for one that is there and does not load."""
+        """Everything that was seen: the types of the facts, the kinds of the symptoms, the names in
+        `NOT_LOADED` for libraries that did not load, the environment variables that are set, the platform
+        ("on-windows"), and what only several facts show together: "gpu-library-not-loaded" (not the
+        driver's), "glibc-under-tensorflow", "package-beside-tensorflow", "several-tensorflow-packages", and
+        "library-unusable" (a library that exists but does not load)."""
         facts = self.facts
         kinds: set[type[Fact] | str] = {
             *map(type, facts),
@@ -135,8 +136,9 @@ class Case:
 
     @cached_property
     def table_platform(self) -> str:
-        """The platform as the TensorFlow table names it; Linux on x86_64 if unknown. A Mac with an unknown
-        processor counts as Apple silicon, unless its Python or TensorFlow predates those wheels."""
+        """The platform's name in the TensorFlow table; Linux on x86_64 if unknown. A Mac with an unknown
+        processor counts as Apple silicon, unless its Python or TensorFlow is older than the wheels for Apple
+        silicon."""
         machine = next((p.machine for p in self.facts.of(Platform) if p.machine), None)
         if self.platform == "windows":
             return "windows-amd64"
@@ -169,7 +171,7 @@ class Case:
 
     @property
     def container(self) -> bool:
-        """Whether this is inside a container."""
+        """Whether the case is about the inside of a container."""
         return bool(self.environments & CONTAINERS)
 
     @cached_property
@@ -179,7 +181,7 @@ class Case:
 
     @cached_property
     def env(self) -> dict[str, EnvVar]:
-        """Environment variables, by name; the last setting counts."""
+        """The environment variables by name; the last setting of a variable counts."""
         return {e.name: e for e in self.facts.of(EnvVar)}
 
     # --- versions
@@ -197,7 +199,7 @@ class Case:
 
     @cached_property
     def named(self) -> tuple[Meant, ...]:
-        """The bindings, programs and hosted notebooks that a report names and the tables contain."""
+        """The bindings, programs and hosted notebooks that a report mentions and the tables contain."""
         stated = best(self.facts.of(TensorFlowVersion))
         python = best(self.facts.of(PythonVersion))
         return meant(
@@ -213,8 +215,8 @@ class Case:
 
     @cached_property
     def bringing(self) -> Meant | None:
-        """The product name that decides the TensorFlow release, because no other fact states the release and
-        all product names in the report agree; else None."""
+        """The binding, program or notebook that decides the TensorFlow release, because no other fact states
+        the release and all such names in the report agree; else None."""
         stated = self.facts.of(TensorFlowVersion) or any(
             p.name in _TENSORFLOW_PACKAGES and p.version for p in self.facts.of(Package)
         )
@@ -227,14 +229,16 @@ class Case:
         return self.bringing is not None and self.bringing.one("table") == "bindings"
 
     def extra_listed(self, build: TensorFlowRelease) -> bool | None:
-        """Whether pip's list of packages holds the libraries of the build's extra and-cuda; None if it holds
-        nothing of NVIDIA's. The compiler (nvidia-cuda-nvcc) is no library: PyTorch brings all but that."""
+        """Whether pip's list of packages contains the libraries of the build's extra and-cuda; None if it
+        contains no package of NVIDIA's. The compiler (nvidia-cuda-nvcc) does not count: PyTorch installs all
+        of these packages except the compiler."""
         listed = {p.name for p in self.facts.of(Package) if p.name.startswith("nvidia-")}
         wanted = {name for name in build.extras.get("and-cuda", ()) if "nvcc" not in name}
         return wanted <= listed if listed else None
 
     def _hosted(self, field: str) -> tuple[Meant, str] | None:
-        """A field of the named hosted notebook, and the notebook's name."""
+        """The hosted notebook that the report mentions, and the value of one of its fields; None if
+        unknown."""
         return next(
             ((one, one.one(field)) for one in self.named if one.one("table") == "hosted" and one.one(field)),
             None,
@@ -280,13 +284,14 @@ class Case:
 
     @cached_property
     def driver(self) -> DriverVersion | None:
-        """The NVIDIA driver; the running kernel module counts before the libraries."""
+        """The NVIDIA driver; the version of the running kernel module takes precedence over that of the
+        libraries."""
         found = self.facts.of(DriverVersion)
         kernel = [d for d in found if d.part == "kernel"]
         whole = [d for d in found if d.part == "any"]
         whole = [
             d for d in whole if "." in d.version
-        ] or whole  # a branch alone ("525") may be one that somebody only wants
+        ] or whole  # a branch alone ("525") may be a driver that somebody only plans to install
         chosen = best(kernel) or best(whole)
         if chosen is None or chosen.rank >= PROSE:
             for mismatch in self.facts.of(DriverMismatch):
@@ -296,9 +301,10 @@ class Case:
 
     @cached_property
     def drivers_agree(self) -> list[Fact]:
-        """Evidence in a report that the driver's kernel module and libraries have one version. TensorFlow
-        compares them only after a failed cuInit and prints the result in a separate line after the two
-        versions (stream_executor/cuda/cuda_diagnostics.cc), which many excerpts lack."""
+        """Evidence in a report that the driver's kernel module and libraries have the same version.
+        TensorFlow compares the versions only after a failed cuInit. It prints the result in a separate line
+        after the two versions (stream_executor/cuda/cuda_diagnostics.cc), and many excerpts lack that
+        line."""
         said: list[Fact] = [*self.facts.symptoms("driver-versions-agree")]
         if said or self.facts.kind != "report":
             return said
@@ -308,15 +314,16 @@ class Case:
 
     @cached_property
     def driver_cuda(self) -> DriverCuda | None:
-        """The highest CUDA that the driver offers."""
+        """The highest CUDA version that the driver supports."""
         return self.facts.first(DriverCuda)
 
     # --- GPUs
 
     @cached_property
     def gpus(self) -> tuple[Gpu, ...]:
-        """The NVIDIA GPUs, each once, with the data of all facts and the capability from the tables if no
-        fact has it. GPUs that another driver holds are left out unless all are."""
+        """The NVIDIA GPUs, each once, with the data of all facts; the compute capability comes from the
+        tables if no fact has it. GPUs that another driver holds are left out, unless that would leave
+        none."""
         found = self.facts.of(Gpu)
         apart = {s.get("bus") for s in self.facts.symptoms("gpu-bound-to-other-driver", "gpu-without-driver")}
         return cards([gpu for gpu in found if gpu.bus_id not in apart] or found, self.tables)
@@ -327,8 +334,8 @@ class Case:
         return tuple(dict.fromkeys(g.compute_capability for g in self.gpus if g.compute_capability))
 
     def stated_absent(self, what: str) -> list[Symptom]:
-        """Statements that CUDA, cuDNN or the GPU ("cuda", "cudnn", "gpu") is missing; none if one is known
-        all the same."""
+        """Statements that CUDA, cuDNN or the GPU (what: "cuda", "cudnn" or "gpu") is missing; empty if
+        another fact shows that it is there."""
         known = {"cuda": self.cuda, "cudnn": self.cudnn, "gpu": self.gpus}[what]
         return [] if known else [s for s in self.facts.symptoms("stated-absent") if s.get("what") == what]
 
@@ -345,9 +352,9 @@ class Case:
 
     @cached_property
     def taken(self) -> list[Symptom]:
-        """TensorFlow's message about the GPUs that it uses, if nothing shows a failure. It prints the message
-        after its libraries loaded and before it creates the devices (gpu_device.cc, "Adding visible gpu
-        devices")."""
+        """TensorFlow's message about the GPUs that it uses, if nothing shows a failure. TensorFlow prints the
+        message after it has loaded its libraries and before it creates the devices (gpu_device.cc, "Adding
+        visible gpu devices")."""
         failed = bool(self.in_another_run or self.not_loaded or self.facts.of(CudaCallFailed))
         if failed or self.facts.has(
             "gpu-skipped", "cpu-only-listed", "gpu-list-empty", "gpu-not-found", "traceback"
@@ -359,7 +366,7 @@ class Case:
 
     @cached_property
     def loaded(self) -> frozenset[str]:
-        """Names of loaded libraries."""
+        """The names of the loaded libraries, in lower case."""
         return frozenset(lib.name.lower() for lib in self.facts.of(LibraryLoaded))
 
     @cached_property
@@ -373,7 +380,7 @@ class Case:
         return component(name, self.tables)
 
     def missing(self, component: str) -> list[LibraryNotLoaded]:
-        """Libraries of a component that the loader did not find and that did not load later either."""
+        """The libraries of a component that the loader did not find and that did not load later."""
         return self._missing.get(component, [])
 
     @cached_property
@@ -388,7 +395,8 @@ class Case:
 
     @cached_property
     def build(self) -> TensorFlowRelease | None:
-        """The row of the TensorFlow build in use; None if the release is unknown or not in the table."""
+        """The table row of the TensorFlow build in use; None if the release is unknown or not in the
+        table."""
         known = self.tensorflow
         if known is None:
             return None
@@ -401,17 +409,18 @@ class Case:
         row = self.tables.tensorflow(version, package, self.table_platform)
         if row is None and package is not None:
             row = self.tables.tensorflow(version, None, self.table_platform)
-        if row is None:  # a pre-release, or more parts than the table knows: use the minor release
+        if row is None:  # a pre-release, or more version parts than in the table: use the minor release
             minor = re.match(r"\d+\.\d+", version)
             row = self.tables.tensorflow(minor[0], None, self.table_platform) if minor else None
             if row is not None and any(row not in builds for builds in self._opening):
-                row = None  # a nightly from before the libraries of its minor release were changed
+                row = None  # a nightly build that is older than the change of its minor release's libraries
         if self.facts.kind == "machine":
             return self._installed(known, row)
         return row if row is None or opens_runtime_of(row, self.facts) else None
 
     def _installed(self, known: TensorFlowVersion, row: TensorFlowRelease | None) -> TensorFlowRelease | None:
-        """The build on a machine: the wheel's row, or the build's own data if somebody else built it."""
+        """The build on a machine: the official wheel's row, or the build's own data if it is another
+        build."""
         said = self.facts.first(TensorFlowBuild)
         if said is None:
             return row if "+" not in known.version else None
@@ -438,12 +447,12 @@ class Case:
 
     @cached_property
     def builds(self) -> tuple[TensorFlowRelease, ...]:
-        """The possible builds: the known one, else all that load every library in the case."""
+        """The possible builds: the known one, else all builds that load every library in the case."""
         if self.build is not None:
             return (self.build,)
         return common((*self._opening, *taking(self.named, self.tables, self.table_platform)))
 
     @property
     def wanted_cuda(self) -> tuple[str, ...]:
-        """The CUDA versions that the possible builds were made for."""
+        """The CUDA versions for which the possible builds were made."""
         return tuple(dict.fromkeys(b.cuda for b in self.builds if b.gpu and b.cuda))

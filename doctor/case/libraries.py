@@ -1,4 +1,4 @@
-"""The libraries of a case: those that did not load, and the component of each."""
+"""The libraries of a case: which did not load, and to which component each belongs."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 _OWN = lazy.compile(
     r"(?:lib)?(?:tensorflow(?:_framework|_cc|_jni)?|jnitensorflow|_?pywrap_tensorflow\w{0,20})(?=[.\d]|$)"
 )
-"""TensorFlow's own library, by the name of each of its bindings."""
+"""Matches the file name of TensorFlow's own library, in Python and in each other binding."""
 SYSTEM = (
     *("libstdc++", "libgcc_s", "libgomp", "ld-linux", "ld-musl"),
     *("libc.", "libm.", "libdl.", "libpthread."),
 )
-"""The first letters of the libraries of the C and C++ runtime."""
+"""How the names of the libraries of the C and C++ runtime begin."""
 
 
 def not_loaded(facts: Facts) -> tuple[LibraryNotLoaded, ...]:
-    """Libraries that did not load, each once, without those that no GPU device needs."""
+    """The libraries that did not load, each once, without those that no GPU device needs."""
     optional = {wanted.name for wanted in facts.of(LibraryWanted) if not wanted.needed}
     seen: dict[str, LibraryNotLoaded] = {}
     tensorrt = [
@@ -38,12 +38,12 @@ def not_loaded(facts: Facts) -> tuple[LibraryNotLoaded, ...]:
 
 
 TENSORFLOW_PACKAGES = ("tensorflow", "tensorflow-gpu", "tensorflow-cpu", "tf-nightly", "tf-nightly-gpu")
-"""Distributions that all install the folder `tensorflow`."""
+"""Python distributions that all install the folder `tensorflow`."""
 
 
 def blamed_alone(name: str) -> bool:
-    """Whether a library's absence means that one that needs it is broken: zlibwapi.dll and parts of cuDNN,
-    libnvJitLink, libnvrtc."""
+    """Whether the absence of this library means that the library which needs it is broken: zlibwapi.dll,
+    parts of cuDNN, libnvJitLink, libnvrtc."""
     lowered = name.lower()
     return (
         "zlibwapi" in lowered or "cudnn_" in lowered or lowered.startswith(("libnvjitlink", "libnvrtc"))
@@ -55,7 +55,7 @@ NOT_LOADED = {
     "tensorflow": "tensorflow-library-not-loaded",
     "system": "system-library-not-loaded",
 }
-"""By component, the name under which a rule asks for libraries of it that did not load."""
+"""For each component, the name in `Case.seen` which shows that a library of the component did not load."""
 
 
 def component(name: str, tables: Tables) -> str:
@@ -87,7 +87,8 @@ def component(name: str, tables: Tables) -> str:
 
 
 def opened_cuda(facts: Facts) -> CudaVersion | None:
-    """The CUDA release in the SONAMEs of loaded libraries; up to CUDA 10, whose names hold both numbers."""
+    """The CUDA release in the SONAMEs of loaded libraries; only up to CUDA 10, whose SONAMEs contain the
+    major and the minor number."""
     for lib in facts.of(LibraryLoaded):
         number = re.match(r"lib(?:cudart|cublas|cufft|curand)\.so\.(\d+\.\d+)$", lib.name)
         if number and number[1] != "11.0":  # libcudart.so.11.0 is the name in every CUDA 11

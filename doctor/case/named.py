@@ -1,4 +1,4 @@
-"""The table rows that a name in a report can mean: bindings, programs and hosted notebooks."""
+"""The table rows that a product name in a report can mean: bindings, programs and hosted notebooks."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Meant:
-    """A name in a report, and the rows that it can mean. selected: whether the version, the day or a hosted
-    notebook's own TensorFlow selected the rows."""
+    """A product name in a report, and the table rows that it can mean. selected: whether the version, the day
+    or a hosted notebook's own TensorFlow selected the rows."""
 
     fact: Symptom
     rows: tuple[Named, ...]
     selected: bool
 
     def one(self, field: str) -> str:
-        """The value of a field that all rows share; "" if they differ, or if the name can mean a row that no
-        table has."""
+        """The value of a field that all rows share; "" if their values differ, or if the name can mean a
+        release that is not in the tables."""
         values = {str(getattr(row, field)) for row in self.rows}
         return (
             values.pop()
@@ -36,18 +36,19 @@ class Meant:
         )
 
     def about(self, tables: Tables) -> Named | None:
-        """The first row of the name, with the data that all its releases share; None if it has no row."""
+        """The first row of the name, with the data that all its releases share; None if there is no row."""
         return named.about(tables.store, self.fact.get("name"))
 
     @property
     def title(self) -> str:
-        """The name, with the version in the report."""
+        """The name, followed by the version in the report, if any."""
         return f"{self.fact.get('name')} {self.fact.get('version')}".strip()
 
 
 def meant(facts: Facts, tables: Tables, release: str, python: str) -> tuple[Meant, ...]:
-    """Each name in a report once, with its rows for the stated version and the day of the log. release,
-    python: stated in the report; they select a hosted notebook's rows if no day does."""
+    """Each product name in a report once, with its rows for the stated version and the day of the log.
+    release, python: the TensorFlow and the Python that the report states, "" if none; they select the rows of
+    a hosted notebook if no day does."""
     if facts.kind != "report":
         return ()
     day = next((said.get("day") for said in facts.symptoms("log-day")), "")
@@ -76,8 +77,8 @@ def meant(facts: Facts, tables: Tables, release: str, python: str) -> tuple[Mean
 
 
 def taking(several: Sequence[Meant], tables: Tables, platform: str) -> list[Sequence[TensorFlowRelease]]:
-    """The builds of a platform that the names may contain or require: one entry for each name that has a
-    known release, or rows for all releases."""
+    """The builds of a platform that the named products may contain or require: one entry for each name whose
+    release is known, or whose rows cover all its releases."""
     found: list[Sequence[TensorFlowRelease]] = []
     for one in several:
         about = one.about(tables)
@@ -89,7 +90,7 @@ def taking(several: Sequence[Meant], tables: Tables, platform: str) -> list[Sequ
 
 
 def _builds(rows: Sequence[Named], tables: Tables, platform: str) -> list[TensorFlowRelease]:
-    """The builds of a platform that rows may mean; for a binding's library the one with CUDA if there is
+    """The builds of a platform that rows may mean; for a binding's library, the build with CUDA if there is
     one."""
     versions = dict.fromkeys(build.version for build in tables.releases(platform))
     meant = ((v, next((row for row in rows if within(v, row.tensorflow, order)), None)) for v in versions)

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 def decisive(found: Sequence[Platform]) -> Platform | None:
-    """The fact that decides the platform; None if there is none. WSL wins over the Linux inside it and over
-    the Windows around it."""
+    """The fact that decides the platform; None without facts. WSL takes precedence over the Linux inside it
+    and the Windows around it."""
     if not found:
         return None
     kinds: dict[str, int] = {}
@@ -33,7 +33,8 @@ def decisive(found: Sequence[Platform]) -> Platform | None:
 def before_apple_silicon(
     python: PythonVersion | None, tensorflow: TensorFlowVersion | None, tables: Tables
 ) -> bool:
-    """Whether the Python or the TensorFlow of a case has wheels for Intel Macs and none for Apple silicon."""
+    """Whether TensorFlow has wheels for Intel Macs but none for Apple silicon, for a case's Python or
+    release."""
     arm, intel = (tables.releases(f"macos-{kind}", "tensorflow") for kind in ("arm64", "x86_64"))
     if python is not None:
         minor = ".".join(python.version.split(".")[:2])

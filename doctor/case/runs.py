@@ -1,4 +1,4 @@
-"""The runs in a report: one text may hold a run that failed and one that got a GPU."""
+"""The runs in a report: one text may contain a run that failed and a run that got a GPU."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from doctor.facts import CudaCallFailed, Facts, GpuRegistered
 def of_another(facts: Facts) -> list[GpuRegistered]:
     """The GPU devices in a report that belong to a run other than the failing one.
 
-    A process looks for GPUs once; if it skipped them, listed none or its cuInit failed, it creates no device
-    later. NO_DEVICE alone does not count: if several processes print into one log, some should see no GPU.
+    A process looks for GPUs once: if it skipped them, listed none or failed in cuInit, it creates no device
+    later. CUDA_ERROR_NO_DEVICE alone does not count: if several processes write into one log, some of them
+    may be meant to see no GPU.
     """
     made = [device for device in facts.of(GpuRegistered) if device.count]
     if not made or facts.kind != "report":

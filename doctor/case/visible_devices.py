@@ -1,10 +1,11 @@
-"""What a CUDA_VISIBLE_DEVICES value hides, if the GPUs are not known."""
+"""Whether a value of CUDA_VISIBLE_DEVICES hides all GPUs, if the GPUs are not known."""
 
 from __future__ import annotations
 
 
 def hides(value: str) -> bool:
-    """Whether a CUDA_VISIBLE_DEVICES value leaves no GPU: an invalid entry hides itself and all after it.
+    """Whether a value of CUDA_VISIBLE_DEVICES leaves no GPU visible: an invalid entry hides its GPU and those
+    of all later entries.
 
     CUDA C++ Programming Guide, section CUDA Environment Variables.
     """

@@ -1,7 +1,7 @@
-"""Which versions work together: each question gets an answer with a verdict, a reason and the table rows
-behind it.
+"""Which versions work together: each question gets an answer with a verdict, a reason and the table rows that
+support it.
 
-Nothing here touches a machine. If a row or a fact is missing, the verdict is "unknown".
+This package examines no machine. If a row or a fact is missing, the verdict is "unknown".
 """
 
 from __future__ import annotations

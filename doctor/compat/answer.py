@@ -8,15 +8,15 @@ from doctor.tables import Row
 from doctor.values import dataclass
 
 VERDICTS = ("yes", "slow", "unknown", "no")
-"""From best to worst. slow: it works after a compilation at the first start, or for a part of the
-operations."""
+"""The verdicts, from best to worst. slow: works after a compilation at the first start, or works only for
+some operations."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """A verdict (yes, slow, no or unknown), the reason, and the rows of the tables that support it.
 
-    cure: what turns a "no" into a "yes" with the same release, GPU and driver; empty if nothing does.
+    cure: what turns a "no" into a "yes" with the same release, GPU and driver; "" if nothing does.
     """
 
     verdict: str
@@ -37,13 +37,12 @@ class Answer:
 
 
 def rank(answer: Answer) -> int:
-    """A sort key, 0 for the best: yes, slow, unknown, a "no" with a cure, a "no". A known "no" ranks after
-    "unknown"."""
+    """A sort key, 0 for the best answer: yes, slow, unknown, a "no" with a cure, a "no" without."""
     if answer.verdict == "no":
         return 3 if answer.cure else 4
     return VERDICTS.index(answer.verdict)
 
 
 def worst(answers: Iterable[Answer]) -> Answer:
-    """The answer that decides among several about the same thing. Raises ValueError if there is none."""
+    """The worst of several answers to one question, which decides. Raises ValueError if there is none."""
     return max(answers, key=rank)

@@ -1,4 +1,4 @@
-"""Answers all questions about a build in a situation, and finds the newest build that works in one."""
+"""Answers all questions about a build in a situation, and finds the newest build that works in it."""
 
 from __future__ import annotations
 
@@ -23,9 +23,8 @@ from doctor.values import dataclass, replace
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The answer to each question; `answers` maps install, gpu, driver, cuda, cudnn, libraries to answers.
-
-    A question that the situation leaves open is left out.
+    """The answers to the questions about a build: pairs of an aspect (install, gpu, driver, cuda, cudnn or
+    libraries) and an answer. An aspect about which the situation states nothing is left out.
     """
 
     build: TensorFlowRelease
@@ -33,7 +32,7 @@ class Judgement:
 
     @property
     def overall(self) -> Answer:
-        """The decisive answer; if all say yes, one answer with all their reasons and rows."""
+        """The decisive answer; if all answers are "yes", one answer with all their reasons and rows."""
         answers = [answer for _, answer in self.answers]
         decisive = worst(answers)
         if decisive.verdict != "yes":
@@ -49,7 +48,7 @@ class Judgement:
 
 
 def judge(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Judgement:
-    """Answer every question that the situation decides."""
+    """Answer every question about a build for which the situation states something."""
     answers: list[tuple[str, Answer]] = [("install", installs_on(build, situation, tables))]
     if build.gpu is False:
         answers.append(("gpu", runs_on_gpu(build, situation, tables)))
@@ -79,8 +78,8 @@ def judge(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Jud
 
 
 def _driver(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Answer | None:
-    """Whether the build runs on the given driver; if none is given, whether the GPU's last driver branch is
-    new enough for the build."""
+    """Whether the build runs on the situation's driver; if no driver is known, whether the GPU's last driver
+    branch is new enough for the build. None if neither driver nor GPU is known."""
     if situation.driver is not None:
         answers = [runs_on_driver(build, situation.driver, tables, situation.side)]
         answers += [
@@ -111,8 +110,8 @@ def candidates(
     packages: tuple[str, ...] = ("tensorflow", "tensorflow-gpu"),
     prereleases: bool = False,
 ) -> Iterator[Judgement]:
-    """Every GPU release of the platform with its judgement, newest first; one per version, from the first
-    package that has it."""
+    """The judgement of every GPU release of the platform, newest first: one build per version, from the first
+    of `packages` that has it."""
     for build in tables.gpu_builds(situation.platform, packages):
         if prereleases or is_final(build.version):
             yield judge(build, situation, tables)
@@ -120,11 +119,11 @@ def candidates(
 
 @remembered
 def newest(tables: Tables, situation: Situation, *, prereleases: bool = False) -> Judgement | None:
-    """The newest build that works, or None.
+    """The judgement of the newest build that works, or None.
 
-    A build that runs as it is, or with a pin, comes before a newer one that needs more: a path or link for
-    its libraries, a compilation at the start, or an unknown answer. Without a route, pip's libraries are used
-    if the build has the extra and no CUDA is given.
+    A build that runs without changes, or with a pin, comes before a newer build that needs more (a path or
+    link for its libraries, or a compilation at the start) or whose answer is unknown. If the situation has no
+    route and no CUDA, a build with the extra and-cuda is judged with pip's libraries.
     """
     best: tuple[float, Judgement] | None = None
     for found in candidates(tables, situation, prereleases=prereleases):

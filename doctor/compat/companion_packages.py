@@ -1,7 +1,8 @@
 """The requirements for pip: a TensorFlow release, and the pins that make it work.
 
-Two kinds of pin: bounds on plain Python packages whose newer releases break a release that sets no bound on
-them, and a bound on cuDNN if the newest that the extra allows has no kernels for a GPU.
+There are two kinds of pin: bounds on plain Python packages whose newer releases break a TensorFlow release
+that sets no bound on them, and a bound on cuDNN if the newest cuDNN that the extra allows has no kernels for
+a GPU.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from doctor.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """requirement: an additional requirement for pip ("numpy<2"); why: the reason; rows: the table rows
-    behind it."""
+    """An additional requirement for pip. requirement: its text ("numpy<2"); why: the reason; rows: the table
+    rows that support it."""
 
     requirement: str
     why: str
@@ -28,12 +29,13 @@ class Pin:
 
 
 def requirement(build: TensorFlowRelease, *, extra: bool) -> str:
-    """The release as a requirement for pip; extra: with its CUDA libraries."""
+    """The release as a requirement for pip. extra: whether with the extra and-cuda, which installs CUDA."""
     return f"{build.package}{'[and-cuda]' if extra else ''}=={build.version}"
 
 
 def companions(build: TensorFlowRelease, tables: Tables) -> tuple[Pin, ...]:
-    """The bounds that a build needs and that its METADATA does not state (table dependencies)."""
+    """The bounds on other packages that a build needs but does not state in its METADATA (table
+    dependencies)."""
     return _companions(tables, build.version, build.requires)
 
 
@@ -56,8 +58,8 @@ def _companions(tables: Tables, version: str, requires: tuple[str, ...]) -> tupl
 
 
 def cudnn_bound(build: TensorFlowRelease, tables: Tables, capabilities: tuple[str, ...]) -> Pin | None:
-    """The pin that keeps cuDNN to releases with kernels for the GPUs; None if the newest cuDNN that the
-    build's extra allows has such kernels, or if none has."""
+    """The pin that limits cuDNN to releases with kernels for the GPUs; None if the newest cuDNN that the
+    build's extra allows has such kernels, or if no cuDNN has them."""
     serving = pip_cudnn(build, tables, capabilities)
     if not capabilities or serving is None or serving.package is None or serving == pip_cudnn(build, tables):
         return None

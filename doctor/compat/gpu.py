@@ -1,4 +1,4 @@
-"""Whether a build holds code for a GPU: machine code, PTX that the driver compiles, or none."""
+"""Whether a build contains code for a GPU: machine code, PTX that the driver compiles, or none."""
 
 from __future__ import annotations
 
@@ -12,19 +12,21 @@ from doctor.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """How kernels reach a GPU. kind: machine (a cubin of `target` runs as it is) or jit (PTX of `target`)."""
+    """The code that a GPU runs. kind: machine (a cubin for `target` runs without compilation) or jit (the
+    driver compiles PTX for `target`)."""
 
     kind: str
     target: str
 
 
 def code_for(capability: str, compiled: Iterable[str], ptx: Iterable[str]) -> Code | None:
-    """The code that a GPU of `capability` would run, or None.
+    """The code that a GPU of compute capability `capability` runs; None if the build has none for it.
+    compiled, ptx: the targets of the build's machine code and PTX.
 
-    Machine code runs on its own major and the same or a higher minor (CUDA C++ Programming Guide, section
-    Binary Compatibility); PTX compiles for its target and everything newer (section PTX Compatibility). A
-    target with the suffix a ("9.0a") is for exactly that capability, one with f for its major (section
-    Feature Availability).
+    Machine code runs on GPUs with the same major and the same or a higher minor number (CUDA C++ Programming
+    Guide, section Binary Compatibility); the driver compiles PTX for its target and everything newer (section
+    PTX Compatibility). A target with the suffix a ("9.0a") is for exactly that capability, a target with the
+    suffix f for the same major number (section Feature Availability).
     """
     fitting = [c for c in compiled if _cubin_runs(c, _pair(capability))]
     if fitting:
@@ -50,15 +52,15 @@ def _ptx_compiles(target: str, wanted: tuple[int, int]) -> bool:
 def runs_on_gpu(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Answer:
     """Whether the build's kernels run on every GPU of the situation.
 
-    If the situation has a driver, the answer includes whether it can compile the needed PTX; otherwise it
-    names the CUDA version that the driver must offer.
+    If the situation has a driver, the answer includes whether that driver can compile the needed PTX;
+    otherwise the answer states the CUDA version that the driver must support.
     """
     if build.gpu is False:
         return Answer(
-            "no", f"{build.requirement} for {build.platform} is a CPU build: it has no CUDA in it", (build,)
+            "no", f"{build.requirement} for {build.platform} is a CPU build, made without CUDA", (build,)
         )
     if not situation.capabilities:
-        return Answer("unknown", "no GPU is given", (build,))
+        return Answer("unknown", "the GPU is not known", (build,))
     return worst(_one(build, capability, situation, tables) for capability in situation.capabilities)
 
 
@@ -71,7 +73,7 @@ def _one(build: TensorFlowRelease, capability: str, situation: Situation, tables
         Answer(trap.verdict, trap.reason, (trap, build), trap.cure)
         for trap in traps_of(build, just_this, tables, "gpu")
     ]
-    # a trap stands first: it says more where both come to the same
+    # traps come first: if both verdicts are the same, the trap's reason says more
     return worst([*answers, _by_code(build, capability, situation, tables)])
 
 
@@ -102,7 +104,7 @@ def _by_code(build: TensorFlowRelease, capability: str, situation: Situation, ta
     branch = tables.driver_branch(situation.driver, situation.side)
     if offered is None:
         return Answer(
-            "slow", f"{text}; the CUDA that driver {situation.driver} offers is not known", evidence
+            "slow", f"{text}; it is not known which CUDA driver {situation.driver} supports", evidence
         )
     evidence = (build, needed, branch) if branch is not None else evidence
     if dotted(offered) < dotted(needed.cuda):
@@ -110,7 +112,7 @@ def _by_code(build: TensorFlowRelease, capability: str, situation: Situation, ta
             f"{name} has only PTX ISA {needed.isa} for compute capability {capability}, which needs a driver"
             " for "
         )
-        why += f"CUDA {needed.cuda}; driver {situation.driver} offers {offered}"
+        why += f"CUDA {needed.cuda}; driver {situation.driver} supports CUDA {offered}"
         return Answer("no", why, evidence)
     return Answer("slow", text, evidence)
 
@@ -119,17 +121,17 @@ def _no_code(build: TensorFlowRelease, capability: str, tables: Tables) -> Answe
     kernels = build.compute_capabilities
     assert kernels is not None
     known = sorted({*kernels.compiled, *(p for p in kernels.ptx if _plain(p))}, key=_pair)
-    what = f"it has machine code for {', '.join(kernels.compiled) or 'none'}"
+    what = f"the build has machine code for {', '.join(kernels.compiled) or 'none'}"
     what += f" and PTX for {', '.join(kernels.ptx)}" if kernels.ptx else " and no PTX"
     if known and _pair(capability) < _pair(known[0]):
         why = (
-            f"compute capability {capability} is older than everything that {build.requirement} was built"
-            f" for: {what}"
+            f"compute capability {capability} is older than everything for which {build.requirement} was"
+            f" built: {what}"
         )
     elif known and _pair(capability) > _pair(known[-1]):
         why = (
-            f"compute capability {capability} is newer than everything that {build.requirement} was built"
-            f" for: {what}"
+            f"compute capability {capability} is newer than everything for which {build.requirement} was"
+            f" built: {what}"
         )
     else:
         why = f"{build.requirement} has no code that compute capability {capability} can run: {what}"
@@ -138,7 +140,7 @@ def _no_code(build: TensorFlowRelease, capability: str, tables: Tables) -> Answe
 
 
 def driver_serves_gpu(capability: str, driver: str, tables: Tables, platform: str = "linux") -> Answer:
-    """Whether a driver branch still (or already) supports GPUs of this compute capability."""
+    """Whether a driver supports GPUs of this compute capability: it may be too new or too old for them."""
     row = tables.architecture(capability)
     if row is None:
         return Answer("unknown", f"compute capability {capability} is not in the tables")
@@ -158,20 +160,21 @@ def driver_serves_gpu(capability: str, driver: str, tables: Tables, platform: st
         return Answer(
             "no",
             f"{row.name} (compute capability {capability}) came with CUDA {row.first_cuda}; driver {driver}"
-            f" offers CUDA {offered}",
+            f" supports CUDA {offered}",
             (row,),
         )
     return Answer("yes", f"driver {driver} supports {row.name} (compute capability {capability})", (row,))
 
 
 def _last_number(row: Architecture, tables: Tables, platform: str) -> int:
-    """The highest first number that a driver of the architecture's last branch can have on this platform."""
+    """The highest first number of a version that a driver of the architecture's last branch can have on this
+    platform."""
     assert row.last_driver is not None
     last = dotted(row.last_driver)[0]
     if platform == "linux":
         return last
-    # Windows numbers its drivers apart: everything below the first driver of the next branch belongs to the
-    # last one
+    # Windows drivers have their own numbers: every number below the first driver of the next branch belongs
+    # to the last branch
     later = [dotted(b.first_windows)[0] for b in tables.driver_branches()
              if dotted(b.branch)[0] > last and b.first_windows]  # fmt: skip
     return min(later) - 1 if later else last
@@ -188,6 +191,7 @@ def _plain(target: str) -> bool:
 
 
 def _pair(target: str) -> tuple[int, int]:
-    """Major and minor of "9.0a". Raises ValueError for anything but a capability."""
+    """The major and minor number of a compute capability: (9, 0) of "9.0a". Raises ValueError for any other
+    text."""
     whole, _, part = target.rstrip("af").partition(".")
     return int(whole), int(part or 0)

@@ -16,7 +16,7 @@ def installs_on(build: TensorFlowRelease, situation: Situation, tables: Tables) 
     answers = [Answer("yes", f"{build.requirement} has wheels for {build.platform}", (build,))]
     if situation.platform != build.platform:
         return Answer(
-            "no", f"this is the {build.platform} build, but the machine is {situation.platform}", (build,)
+            "no", f"this build is for {build.platform}, but the machine is {situation.platform}", (build,)
         )
     if situation.python is not None:
         python = minor(situation.python)
@@ -34,14 +34,14 @@ def installs_on(build: TensorFlowRelease, situation: Situation, tables: Tables) 
 
 
 def runs_with_pip_libraries(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Answer:
-    """Whether `pip install 'package[and-cuda]==version'` gives a build that opens its libraries and can use
-    them.
+    """Whether `pip install 'package[and-cuda]==version'` installs a build that finds its libraries and can
+    use them.
 
-    This depends on the extra, on the folders in the build's RUNPATH, and on the cuDNN that pip picks.
+    This depends on the extra, on the folders in the build's RUNPATH, and on the cuDNN that pip chooses.
     """
     pins = build.extras.get("and-cuda")
     if not pins:
-        return Answer("no", f"{build.requirement} has no extra and-cuda (it came with 2.14)", (build,))
+        return Answer("no", f"{build.requirement} has no extra and-cuda (2.14 is the first)", (build,))
     from doctor.values import replace
 
     pip = replace(situation, route="pip-and-cuda")
@@ -58,8 +58,8 @@ def runs_with_pip_libraries(build: TensorFlowRelease, situation: Situation, tabl
         answers.append(
             Answer(
                 "no",
-                f"the RUNPATH of {build.requirement} leaves out pip's folder for {', '.join(missed)}: they"
-                " are installed, but not found",
+                f"the RUNPATH of {build.requirement} does not contain pip's folder for {', '.join(missed)}:"
+                " pip installs these libraries, but the loader does not find them",
                 (build,),
                 f"put {', '.join(folders)} (under site-packages) on LD_LIBRARY_PATH" if folders else "",
             )
@@ -72,7 +72,7 @@ def runs_with_pip_libraries(build: TensorFlowRelease, situation: Situation, tabl
             answers.append(
                 Answer(
                     "no",
-                    f"pip picks cuDNN {chosen.version} for {_with_extra(build)}; {fits.reason}",
+                    f"pip installs cuDNN {chosen.version} for {_with_extra(build)}; {fits.reason}",
                     (build, *fits.rows),
                     "" if older is None else f"pip install {older.package}=={older.version}",
                 )
@@ -82,13 +82,13 @@ def runs_with_pip_libraries(build: TensorFlowRelease, situation: Situation, tabl
 
 
 def _with_extra(build: TensorFlowRelease) -> str:
-    """The release with its extra, as a requirement for pip."""
+    """The release with its extra and-cuda, as a requirement for pip."""
     return f"{build.package}[and-cuda]=={build.version}"
 
 
 def pip_cudnn(build: TensorFlowRelease, tables: Tables, capabilities: tuple[str, ...] = ()) -> Cudnn | None:
-    """The newest cuDNN wheel that the build's and-cuda extra allows and that has kernels for
-    `capabilities`."""
+    """The newest cuDNN wheel that the build's extra and-cuda allows and that has kernels for `capabilities`;
+    None if there is none."""
     for package, specifier in build.extras.get("and-cuda", {}).items():
         if package.startswith("nvidia-cudnn-"):
             row = _newest_allowed(tables, package, specifier.partition(";")[0], capabilities)

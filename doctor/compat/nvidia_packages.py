@@ -1,12 +1,12 @@
-"""CUDA and cuDNN from NVIDIA's own packages, each by name, for a build whose extra is missing or cannot be
-installed.
+"""CUDA and cuDNN from NVIDIA's own packages, each requested by name, for a build that has no extra and-cuda
+or whose extra pip cannot install.
 
-TensorFlow 2.5 to 2.13 for Linux have no extra, and look for libraries beside libtensorflow_framework.so.2
-only (RUNPATH `$ORIGIN/`): each needs a link in TensorFlow's own folder. NVIDIA's libraries find one another
-there too, because each names `$ORIGIN` in its own RUNPATH. The releases are those that the last TensorFlow
-for the same CUDA major pins in its extra. A build also runs with a newer minor release of its CUDA (CUDA
-Compatibility guide, "Minor Version Compatibility"); the tables of wheels show that the libraries have the
-names that the build opens.
+TensorFlow 2.5 to 2.13 for Linux have no extra, and search for libraries only beside
+libtensorflow_framework.so.2 (RUNPATH `$ORIGIN/`): each library needs a link in TensorFlow's own folder. There
+NVIDIA's libraries also find one another, because each has `$ORIGIN` in its own RUNPATH. The versions of the
+packages are those that the last TensorFlow for the same CUDA major pins in its extra. A build also runs with
+a newer minor release of its CUDA (CUDA Compatibility guide, "Minor Version Compatibility"); the tables of
+wheels show that the libraries have the names that the build opens.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from doctor.tables.ordering import is_final
 from doctor.values import dataclass
 
 BESIDE = "$ORIGIN/"
-"""The RUNPATH entry that is the folder of the library itself."""
+"""The RUNPATH entry for the folder that contains the library itself."""
 FOLDER = "tensorflow"
 """The folder of libtensorflow_framework.so.2 under site-packages (the wheels of 2.5 and later)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Packages:
-    """The requirements for pip ("nvidia-cublas-cu11==11.11.3.6"), the rows behind them, the folder of each
-    library in site-packages, the CUDA and cuDNN that they contain, and the release whose extra names the
-    versions."""
+    """NVIDIA's packages for a build. requirements: for pip ("nvidia-cublas-cu11==11.11.3.6"); rows: the table
+    rows that support them; folders: each library and its folder under site-packages; cuda, cudnn: the
+    versions that the packages contain; pinned_by: the release whose extra pins the versions."""
 
     requirements: tuple[str, ...]
     rows: tuple[str, ...]
@@ -43,13 +43,12 @@ _DONORS: dict[tuple[int, str | None], TensorFlowRelease | None] = {}
 
 
 def packages_for(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Packages | None:
-    """The packages that hold every library that a build needs; None if its own extra brings them, or no
-    packages do."""
+    """The packages that contain every library that a build needs; None if the build's own extra installs the
+    libraries, or if no packages contain all of them."""
     if situation.platform != "linux-x86_64" or not build.gpu:
         return None
     if build.extras.get("and-cuda"):
-        # the extra as a whole cannot be installed on some Pythons, for the sake of TensorRT, which no GPU
-        # device needs
+        # on some Pythons pip cannot install the extra because of TensorRT, which no GPU device needs
         extra = traps_of(build, situation, tables, "extra")
         if not any(trap.verdict == "no" and "python" in trap.data["when"] for trap in extra):
             return None
@@ -79,7 +78,7 @@ def _found(build: TensorFlowRelease, tables: Tables) -> Packages | None:
         for row in held
         for wheel in tables.nvidia_wheels(row.package)
     }
-    for row in held:  # the very release that is pinned has to hold the library
+    for row in held:  # the pinned release itself has to contain the library
         wheel = wheels.get((row.package, versions[row.package]))
         if wheel is None or row.soname not in wheel.libraries:
             return None
@@ -99,7 +98,7 @@ def _found(build: TensorFlowRelease, tables: Tables) -> Packages | None:
 
 
 def _library(name: str, major: str | None, tables: Tables) -> PipLibrary | None:
-    """The tables' answer, cached because many releases open the same libraries."""
+    """The table row of a library, cached because many releases open the same libraries."""
     key = (id(tables), name, major)
     if key not in _HELD:
         _HELD[key] = tables.pip_library(name, major)
@@ -107,7 +106,7 @@ def _library(name: str, major: str | None, tables: Tables) -> PipLibrary | None:
 
 
 def _last_with_pins(major: str | None, tables: Tables) -> TensorFlowRelease | None:
-    """The newest release for a CUDA major that has the extra."""
+    """The newest release for a CUDA major that has the extra and-cuda; None if there is none."""
     for build in tables.gpu_builds("linux-x86_64", ("tensorflow",)):
         if is_final(build.version) and build.extras.get("and-cuda") and cuda_major(build, tables) == major:
             return build

@@ -14,12 +14,13 @@ from doctor.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What is known or requested. None and empty values mean "any" when a build is chosen and "not known"
-    when one is judged.
+    """What is known or requested. None and empty values mean "any" when a build is chosen, and "not known"
+    when a build is judged.
 
     platform: a platform of the tables (linux-x86_64, windows-amd64 ...). driver_platform: linux, windows or
-    wsl, by default after platform. capabilities: of every GPU ("8.6"). cuda, cudnn: installed outside of pip.
-    route: "pip-and-cuda" (NVIDIA's libraries from pip), "system" (from elsewhere) or None.
+    wsl, by default derived from platform. capabilities: of every GPU ("8.6"). cuda, cudnn: the versions
+    installed without pip. route: where NVIDIA's libraries come from, "pip-and-cuda" (pip), "system" (any
+    other source) or None.
     """
 
     platform: str = "linux-x86_64"
@@ -43,7 +44,7 @@ class Situation:
 def applies(
     trap: Trap, build: TensorFlowRelease, situation: Situation, tables: Tables, without: tuple[str, ...] = ()
 ) -> bool:
-    """Whether every condition of a trap is known to hold; conditions named in `without` are not checked."""
+    """Whether every condition of a trap is known to hold. without: names of conditions not to check."""
     when: Mapping[str, Any] = trap.data["when"]
     conditions = ((name, wanted) for name, wanted in when.items() if name not in without)
     return concerns(trap, build) and all(
@@ -52,16 +53,16 @@ def applies(
 
 
 def concerns(trap: Trap, build: TensorFlowRelease) -> bool:
-    """Whether a trap's conditions on the build hold, whatever the machine."""
+    """Whether a trap's conditions on the build hold; the conditions on the machine do not count."""
     return build.of_wheel and of_build(trap.data["when"], build.package, build.version, build.platform)
 
 
 def traps_of(
     build: TensorFlowRelease, situation: Situation, tables: Tables, aspect: str | None = None
 ) -> tuple[Trap, ...]:
-    """The traps that apply to this build in this situation, in the order of the table; for one aspect, or for
-    all."""
-    if not build.of_wheel:  # traps were met with the wheels
+    """The traps that apply to this build in this situation, in the order of the table. aspect: only the traps
+    of this aspect."""
+    if not build.of_wheel:  # traps were found with the official wheels
         return ()
     return tuple(
         trap

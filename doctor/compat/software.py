@@ -1,4 +1,4 @@
-"""Whether a build runs on a driver, with a CUDA toolkit, with a cuDNN."""
+"""Whether a build runs on a driver, with a CUDA toolkit and with a cuDNN."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
 
 def cuda_of(build: TensorFlowRelease, tables: Tables) -> tuple[str | None, tuple[Row, ...]]:
-    """The CUDA version that a build was made for, and the rows that say so.
+    """The CUDA version for which a build was made, and the rows that show it.
 
-    If the build does not state it (2.22.0rc0 and later): the first CUDA with the libcudart that it opens.
+    If the build does not state its CUDA (2.22.0rc0 and later), the first CUDA with the libcudart that the
+    build opens; None if that is unknown, too.
     """
     if build.cuda is not None:
         return build.cuda, (build,)
@@ -34,16 +35,16 @@ def driver_minimum(
     """The oldest driver on which the build runs: an answer "yes" whose last row is a DriverFloor, or
     "unknown".
 
-    The number alone: `answer.rows[-1].driver`. It is the highest of: what the CUDA runtime needs; for each of
-    `capabilities` the first driver that knows the GPU; and, if the GPU depends on PTX, the first driver that
-    compiles that PTX. platform: linux, windows or wsl.
+    `answer.rows[-1].driver` is the number. It is the highest of: the driver that the CUDA runtime needs; for
+    each of `capabilities` the first driver that supports the GPU; and, if the GPU needs PTX, the first driver
+    that compiles that PTX. platform: linux, windows or wsl.
     """
     if build.gpu is False:
         return Answer("yes", f"{build.requirement} is a CPU build and needs no driver", (build,))
     cuda, rows = cuda_of(build, tables)
     floor = None if cuda is None else tables.driver_floor(cuda, platform)
     if cuda is None or floor is None:
-        return Answer("unknown", f"the driver that {build.requirement} needs is not known", rows)
+        return Answer("unknown", f"it is not known which driver {build.requirement} needs", rows)
     floors = [floor]
     for capability in capabilities:
         floors += _floors_of_gpu(build, capability, tables, platform)
@@ -81,7 +82,7 @@ def _floors_of_gpu(
 
 
 def first_driver(capability: str, tables: Tables, platform: str = "linux") -> DriverFloor | None:
-    """The first driver that knows GPUs of a compute capability; None if the tables do not contain it."""
+    """The first driver that supports GPUs of a compute capability; None if the tables do not contain it."""
     architecture = tables.architecture(capability)
     if architecture is None or architecture.first_cuda is None:
         return None
@@ -100,9 +101,9 @@ def _floor_of_cuda(
 
 
 def runs_on_driver(build: TensorFlowRelease, driver: str, tables: Tables, platform: str = "linux") -> Answer:
-    """Whether the CUDA runtime of a build starts on a driver. Newer drivers always run older CUDA.
+    """Whether the CUDA runtime of a build starts on a driver. A newer driver always runs an older CUDA.
 
-    platform: linux, windows or wsl; under WSL2 the driver is the Windows one.
+    platform: linux, windows or wsl; under WSL2 the driver is the Windows driver.
     """
     minimum = driver_minimum(build, tables, platform)
     floor = minimum.rows[-1]
@@ -116,11 +117,11 @@ def runs_on_driver(build: TensorFlowRelease, driver: str, tables: Tables, platfo
     lowest = dotted(floor.driver)
     if len(number) < len(lowest) and number == lowest[: len(number)]:
         why = (
-            f"branch {driver} contains {floor.driver}, the lowest for CUDA {floor.cuda}; the installed"
-            " release of that branch is not known"
+            f"branch {driver} contains {floor.driver}, the oldest driver for CUDA {floor.cuda}; it is not"
+            " known which release of that branch is installed"
             if len(number) == 1
-            else f"{driver} is only the beginning of a driver's version: whether it is {floor.driver} or"
-            f" newer, which CUDA {floor.cuda} needs, is not known"
+            else f"{driver} is only the beginning of a driver's version: it is not known whether the driver"
+            f" is {floor.driver} or newer, which CUDA {floor.cuda} needs"
         )
         return Answer("unknown", why, minimum.rows)
     if number >= dotted(floor.driver):
@@ -130,13 +131,13 @@ def runs_on_driver(build: TensorFlowRelease, driver: str, tables: Tables, platfo
     if own is not None and number >= dotted(own[1]):
         return Answer("yes", f"driver {driver} came with CUDA {own[0].cuda} or is newer", (build, own[0]))
     return Answer(
-        "no", f"driver {driver} is older than {floor.driver}, the lowest for CUDA {floor.cuda}", minimum.rows
+        "no", f"driver {driver} is older than {floor.driver}, the oldest for CUDA {floor.cuda}", minimum.rows
     )
 
 
 def _own_driver(build: TensorFlowRelease, tables: Tables, platform: str) -> tuple[Toolkit, str] | None:
-    """The driver that was released with the build's own toolkit: 450.51.05 runs CUDA 11.0, below the floor of
-    11.x."""
+    """The build's own CUDA toolkit, and the driver that was released with it. That driver can be older than
+    the minimum for the CUDA major: 450.51.05 runs CUDA 11.0. None if unknown."""
     cuda, _ = cuda_of(build, tables)
     row = None if cuda is None or build.cuda is None else tables.toolkit(minor(cuda))
     driver = None if row is None else (row.linux if platform == "linux" else row.windows)
@@ -145,7 +146,7 @@ def _own_driver(build: TensorFlowRelease, tables: Tables, platform: str) -> tupl
 
 def required(build: TensorFlowRelease, tables: Tables) -> tuple[str, ...]:
     """The libraries without which the build registers no GPU: as read from the wheel, otherwise those that
-    the catalogue marks as needed."""
+    the table of libraries does not mark as optional."""
     if build.libraries_required:
         return build.libraries_required
     return tuple(
@@ -156,14 +157,14 @@ def required(build: TensorFlowRelease, tables: Tables) -> tuple[str, ...]:
 
 
 def runs_with_cuda(build: TensorFlowRelease, cuda: str, tables: Tables) -> Answer:
-    """Whether a CUDA toolkit of this version contains the libraries that the build opens, judged by their
-    names."""
+    """Whether a CUDA toolkit of this version contains the libraries that the build opens, judged by the
+    libraries' names."""
     if build.gpu is False:
-        return Answer("yes", f"{build.requirement} is a CPU build and opens no CUDA", (build,))
+        return Answer("yes", f"{build.requirement} is a CPU build and opens no CUDA library", (build,))
     names = required(build, tables)
     rows = [row for row in (tables.library(name) for name in names) if row is not None and _is_cuda(row)]
     if not rows:
-        return Answer("unknown", f"the CUDA libraries that {build.requirement} opens are not known", (build,))
+        return Answer("unknown", f"it is not known which CUDA libraries {build.requirement} opens", (build,))
     try:
         here = dotted(minor(cuda))
     except ValueError:
@@ -180,8 +181,8 @@ def runs_with_cuda(build: TensorFlowRelease, cuda: str, tables: Tables) -> Answe
     if build.cuda is not None and here < dotted(minor(build.cuda)):
         return Answer(
             "unknown",
-            f"CUDA {cuda} contains every library that {build.requirement} opens, but it was made for CUDA"
-            f" {build.cuda}: NVIDIA supports newer libraries, not older ones",
+            f"CUDA {cuda} contains every library that {build.requirement} opens, but this TensorFlow was made"
+            f" for CUDA {build.cuda}: NVIDIA supports newer libraries, but not older ones",
             evidence,
         )
     return Answer("yes", f"CUDA {cuda} contains every CUDA library that {build.requirement} opens", evidence)
@@ -192,14 +193,14 @@ def runs_with_cudnn(
 ) -> Answer:
     """Whether the build accepts this cuDNN, and whether that cuDNN has kernels for these GPUs.
 
-    The major must be the one of the SONAME; from cuDNN 7 on the minor must be that of the build or newer
-    (TensorFlow, xla/stream_executor/cuda/cuda_dnn.cc: "needs to have matching major version and equal or
-    higher minor version").
+    The major version must be that of the SONAME; from cuDNN 7 on the minor version must be that of the build
+    or newer (TensorFlow, xla/stream_executor/cuda/cuda_dnn.cc: "needs to have matching major version and
+    equal or higher minor version").
     """
     if build.gpu is False:
         return Answer("yes", f"{build.requirement} is a CPU build and opens no cuDNN", (build,))
     if build.cudnn is None:
-        return Answer("unknown", f"the cuDNN that {build.requirement} opens is not known", (build,))
+        return Answer("unknown", f"it is not known which cuDNN {build.requirement} opens", (build,))
     try:
         here, wanted = dotted(cudnn), dotted(build.cudnn)
     except ValueError:
@@ -216,23 +217,23 @@ def runs_with_cudnn(
     last = None if compiled is not None else _last_minor(here[0], tables)
     if last is not None and here[:2] >= dotted(last.version)[:2]:
         why = (
-            f"cuDNN {'.'.join(map(str, here[:2]))} is the last of cuDNN {here[0]}: whichever of them"
-            f" {build.requirement} was compiled with, it is not newer"
+            f"cuDNN {'.'.join(map(str, here[:2]))} is the last release of cuDNN {here[0]}, so"
+            f" {build.requirement} was not compiled with a newer one"
         )
         return Answer("yes", why, (build, last, *answer.rows))
     if compiled is None:
         why = (
-            f"cuDNN {cudnn} has the major version that {build.requirement} opens; the minor that it was"
-            " compiled with "
+            f"cuDNN {cudnn} has the major version that {build.requirement} opens; it is not known with which"
+            " minor version this TensorFlow was compiled"
         )
-        return Answer("unknown", why + "is not known", (build, *answer.rows))
+        return Answer("unknown", why, (build, *answer.rows))
     return Answer("yes", f"{build.requirement} works with cuDNN {wanted[0]} from {compiled[0]} on",
                   (build, compiled[1], *answer.rows))  # fmt: skip
 
 
 def _last_minor(major: int, tables: Tables) -> Cudnn | None:
-    """The last release of a major version that gets no more releases; None before cuDNN 7, where a newer
-    minor did not work."""
+    """The last cuDNN of a major version that gets no more releases, else None; also None before cuDNN 7,
+    where a newer minor version did not work."""
     rows = tables.cudnns()
     closed = major >= 7 and any(dotted(row.version)[0] > major for row in rows)
     return (
@@ -249,8 +250,9 @@ def cuda_major(build: TensorFlowRelease, tables: Tables) -> str | None:
 
 
 def compiled_cudnn(build: TensorFlowRelease, tables: Tables) -> tuple[str, Row] | None:
-    """The cuDNN minor version that a build was compiled with, if a document names it, and the row."""
-    if not build.of_wheel:  # whoever built it took a cuDNN of their own
+    """The cuDNN minor version with which a build was compiled, and the table row; None if no document states
+    it."""
+    if not build.of_wheel:  # a self-made build is compiled with any cuDNN
         return None
     for row in tables.compiled_cudnn():
         if build.package in row.data["packages"] and within(build.version, row.data["versions"], order):
@@ -266,8 +268,8 @@ for other GPUs."""
 def cudnn_serves_gpu(
     cudnn: str, capabilities: tuple[str, ...], tables: Tables, cuda: str | None = None
 ) -> Answer:
-    """Whether a cuDNN has kernels for GPUs of these compute capabilities. `cuda`: the major of its build
-    ("12")."""
+    """Whether a cuDNN has kernels for GPUs of these compute capabilities. cuda: the CUDA major for which the
+    cuDNN is built ("12")."""
     row = tables.cudnn(cudnn, cuda)
     if row is None:
         return Answer("unknown", f"cuDNN {cudnn} is not in the tables")
@@ -277,7 +279,7 @@ def cudnn_serves_gpu(
 def row_serves_gpu(row: Cudnn, capabilities: tuple[str, ...]) -> Answer:
     """Whether the cuDNN of one row of the table has kernels for GPUs of these compute capabilities."""
     if not capabilities:
-        return Answer("yes", f"cuDNN {row.version} has kernels for its GPUs", (row,))
+        return Answer("yes", f"cuDNN {row.version} has kernels for GPUs, and no GPU is stated", (row,))
     from doctor.compat.gpu import code_for
 
     for capability in capabilities:
@@ -310,8 +312,8 @@ def row_serves_gpu(row: Cudnn, capabilities: tuple[str, ...]) -> Answer:
 
 def accepted_cudnn(build: TensorFlowRelease, tables: Tables, capabilities: tuple[str, ...] = ()) -> str:
     """The cuDNN releases that a build accepts and that have kernels for the GPUs, as text: "8", "8.6 or a
-    later 8", "8, up to 8.7", "8.1 to 8.7". build: one that opens cuDNN. The upper bound is that of the
-    tables' rows for the build's CUDA."""
+    later 8", "8, up to 8.7", "8.1 to 8.7". build: a build that opens cuDNN. The upper bound comes from the
+    tables' cuDNN rows for the build's CUDA."""
     major = str(build.cudnn).split(".", 1)[0]
     compiled = compiled_cudnn(build, tables)
     first = major if compiled is None else minor(compiled[0])
@@ -346,7 +348,7 @@ def _holds(row: Library, cuda: tuple[int, ...]) -> bool:
 
 
 def _where(rows: list[Library]) -> str:
-    """Which CUDA releases hold these libraries, grouped by release."""
+    """A clause that says which CUDA releases contain these libraries, grouped by release."""
     spans: dict[str, list[str]] = {}
     for row in rows:
         spans.setdefault(_span(row), []).append(row.soname)

@@ -1,7 +1,7 @@
-"""Workarounds that make a build work: pins, and links to libraries that it does not find.
+"""Workarounds that make a build work: pins, and links to libraries that the build does not find.
 
-Everything here follows from rows: the pins of the extra and cuDNN's kernels, the build's RUNPATH and the
-folders of pip's packages, the traps. A trap's "no" stays if no workaround resolves it.
+All workarounds follow from rows of the tables: the pins of the extra and cuDNN's kernels, the build's RUNPATH
+and the folders of pip's packages, and the traps. A trap's "no" stays if no workaround resolves it.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from doctor.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link to a library whose folder the build's RUNPATH leaves out. `folder` (under site-packages) holds
-    the library; `into` is a folder in the RUNPATH, where a symbolic link lets the loader find it (see
+    """A link to a library whose folder is not in the build's RUNPATH. folder: contains the library (under
+    site-packages); into: a folder in the RUNPATH, where a symbolic link lets the loader find the library (see
     `links`)."""
 
     library: str
@@ -33,8 +33,9 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Workarounds:
-    """What is needed besides installing the extra; `blocks` are the answers "no" that no workaround resolves.
-    packages: NVIDIA's packages by name, instead of the extra."""
+    """What a build needs besides its extra and-cuda. pins: further requirements; links: to libraries; blocks:
+    the answers "no" that no workaround resolves; reasons: the answers that explain the workarounds; packages:
+    NVIDIA's packages, each requested by name, in place of the extra."""
 
     pins: tuple[Pin, ...] = ()
     links: tuple[Link, ...] = ()
@@ -47,7 +48,7 @@ _PICKED: dict[tuple[int, str, tuple[str, ...]], Cudnn | None] = {}
 
 
 def pip_cudnn(build: TensorFlowRelease, tables: Tables, capabilities: tuple[str, ...] = ()) -> Cudnn | None:
-    """The answer of doctor.compat, cached because many releases state the same range."""
+    """The answer of doctor.compat.install.pip_cudnn, cached because many releases state the same range."""
     pins = build.extras.get("and-cuda", {})
     key = (id(tables), str(sorted((k, v) for k, v in pins.items() if "cudnn" in k)), capabilities)
     if key not in _PICKED:
@@ -56,7 +57,7 @@ def pip_cudnn(build: TensorFlowRelease, tables: Tables, capabilities: tuple[str,
 
 
 def for_pip_libraries(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Workarounds:
-    """What a build needs in a situation to have CUDA and cuDNN from pip (route pip-and-cuda)."""
+    """What a build needs in a situation to use CUDA and cuDNN from pip (route pip-and-cuda)."""
     packages = packages_for(build, situation, tables)
     if packages is not None:
         return _by_name(build, packages, situation, tables)
@@ -96,12 +97,13 @@ def for_pip_libraries(build: TensorFlowRelease, situation: Situation, tables: Ta
 def _by_name(
     build: TensorFlowRelease, packages: Packages, situation: Situation, tables: Tables
 ) -> Workarounds:
-    """The workaround with NVIDIA's packages by name; without the extra, whose pins could get in the way."""
+    """The workaround with NVIDIA's packages, each requested by name; without the extra, whose pins may
+    conflict with them."""
     named = packages.pinned_by
     whose = (
         "its own extra"
         if named is build
-        else f"the extra of {named.requirement}, the last for this CUDA major,"
+        else f"the extra of {named.requirement}, the last release for this major version of CUDA,"
     )
     why = (
         f"{build.requirement} opens the libraries of CUDA {packages.cuda} and cuDNN {packages.cudnn}:"
@@ -120,8 +122,8 @@ def _by_name(
         reasons.append(
             Answer(
                 "yes",
-                f"{build.requirement} looks for these libraries in its own folder only (RUNPATH"
-                f" {BESIDE}): with links in that folder it finds them from every shell and notebook",
+                f"{build.requirement} searches only its own folder for these libraries (RUNPATH {BESIDE}):"
+                " with links in that folder it finds them from every shell and notebook",
                 (build,),
             )
         )
@@ -140,10 +142,10 @@ def _at(packages: Packages, word: str) -> int:
 
 def links(build: TensorFlowRelease, tables: Tables) -> tuple[Link, ...]:
     """The links that let a build find pip's libraries, one for each library that it needs but does not find;
-    () if none is needed.
+    () if it needs none.
 
-    The loader looks into the RUNPATH of libtensorflow_framework for a library that TensorFlow opens. A link
-    in one of its folders is found from every shell, notebook and service. The library's own RUNPATH
+    The loader searches the RUNPATH of libtensorflow_framework for a library that TensorFlow opens. It finds a
+    link in a folder of that RUNPATH from every shell, notebook and service. The library's own RUNPATH
     ($ORIGIN/../..) still leads to its dependencies, because all of these folders are equally deep (ld.so(8),
     "Rpath token expansion").
     """
@@ -185,10 +187,10 @@ def _concerns(data: object, build: TensorFlowRelease) -> bool:
 
 
 def _runpath_folder(build: TensorFlowRelease, tables: Tables) -> str | None:
-    """A folder of pip's NVIDIA packages that the build's RUNPATH names; always there once the extra is
-    installed."""
+    """A folder of pip's NVIDIA packages that is in the build's RUNPATH and exists as soon as the extra is
+    installed; None if there is none."""
     named = [m[1] for entry in build.runpath if (m := re.search(r"(nvidia/[\w-]+/lib)/?$", entry))]
-    # cuda_runtime is in the RUNPATH of every release that has any of these folders, 2.16.1 included
+    # cuda_runtime is in the RUNPATH of every release that has any of these folders, including 2.16.1
     for folder in ("nvidia/cuda_runtime/lib", "nvidia/cublas/lib"):
         if folder in named or (not named and build.extras.get("and-cuda")):
             return folder

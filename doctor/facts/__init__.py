@@ -1,8 +1,8 @@
 """The types of facts: what was seen, and where.
 
-A probe of this machine and a reader of pasted text produce the same types, so each rule is written
-once. Every fact carries its `Source`. Three states are distinct: seen (a fact of its type), looked for and
-absent (`Absent`), could not look (`Unreadable`).
+A probe of this machine and a reader of pasted text produce the same types, so one rule works for both. Every
+fact has its `Source`. There are three distinct states: seen (a fact of its type), searched for and absent
+(`Absent`), and not examinable (`Unreadable`).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The base of every fact, the two states other than "seen", and the ranks that decide between contradicting
-values."""
+"""The base class of every fact, the two states other than "seen", and the ranks that decide between
+contradicting values."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ import re
 from doctor.values import dataclass
 
 EVIDENCE_LIMIT = 400
-"""The most characters of a quoted line that are kept: enough for every decisive message, bounded for hostile
-input."""
+"""The most characters to keep of a quoted line: enough for every decisive message, but limited because of
+hostile input."""
 
-# `rank` of a fact for which a case may have several values: the lowest wins.
-MEASURED = 0  # a program printed it, or a probe read it
-FORM = 1  # a field of a report form says so
-PROSE = 2  # a sentence or a command says so
-INFERRED = 3  # it follows from something else
-OF_WORKING_RUN = 4  # a version with which somebody says it works: counts only if nothing else is stated
+# `rank` of a fact for which a case may have several values: the lowest rank wins.
+MEASURED = 0  # a program printed the value, or a probe read it
+FORM = 1  # a field of a report form states the value
+PROSE = 2  # a sentence or a command states the value
+INFERRED = 3  # the value follows from something else
+OF_WORKING_RUN = 4  # somebody writes that TensorFlow works with this version: counts only without others
 
 DECIDING = ("python", "python packages", "tensorflow", "libraries")
 DECIDING_OF_DRIVER = ("libcuda", "nvidia driver", "driver libraries", "device nodes")
-"""What the probes must have examined before a machine counts as healthy (values of `Unreadable.what`); the
-driver's parts only if the driver did not answer."""
+"""What the probes must have examined before a machine counts as healthy (values of `Unreadable.what`).
+DECIDING_OF_DRIVER counts only if the driver did not answer."""
 HOSTS_DRIVER, RUNNING_KERNEL = "the host's driver", "the running kernel"
-"""`source.where` of an `Unreadable` that cannot be examined at rest: an image gets a driver when it runs, and
-a stopped machine's files have no running kernel."""
+"""`source.where` of an `Unreadable` that files alone cannot show: an image gets a driver only when it runs,
+and the files of a stopped machine have no running kernel."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
     """Where a fact comes from.
 
-    where: a report's name, a file of the machine, a package, a call ("libcuda.so.1: cuInit"). line: 1-based
-    line in `where`, None if there are no lines. text: the line or value itself, as seen (cut at
-    EVIDENCE_LIMIT characters).
+    where: a report's name, a file of the machine, a package, or a call ("libcuda.so.1: cuInit"). line: the
+    line number in `where`, from 1, or None if there are no lines. text: the line or value itself, as seen
+    (cut at EVIDENCE_LIMIT characters).
     """
 
     where: str
@@ -46,27 +46,27 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One thing that was seen; `source` says where."""
+    """One thing that was seen. source: where."""
 
     source: Source
 
 
 @dataclass(frozen=True, slots=True)
 class Absent(Fact):
-    """Something that was searched for and is absent: `what` is a name from the probes ("nvidia kernel
-    module", "tensorflow")."""
+    """Something that was searched for and is absent. what: its name in the probes ("nvidia kernel module",
+    "tensorflow")."""
 
     what: str
 
 
 @dataclass(frozen=True, slots=True)
 class Unreadable(Fact):
-    """Something that could not be examined: `what` as in Absent; `reason` says why (permission, time-out)."""
+    """Something that could not be examined. what: as in Absent; reason: why (permission, time-out)."""
 
     what: str
     reason: str
 
 
 def normalised(name: str) -> str:
-    """A distribution's name in the form in which names are compared (PEP 503)."""
+    """The normalised name of a Python distribution, for comparison (PEP 503)."""
     return re.sub(r"[-_.]+", "-", name).lower()

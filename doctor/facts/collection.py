@@ -39,8 +39,8 @@ F = TypeVar("F", bound=Fact)
 class Facts:
     """An immutable collection of facts about one machine or one report.
 
-    `kind` is "machine" or "report"; `name` the report's name or the machine's; `lines` the number of lines of
-    a report, 0 for a machine.
+    kind: "machine" or "report". name: of the report or the machine. lines: the number of lines of a report, 0
+    for a machine.
     """
 
     items: tuple[Fact, ...]
@@ -75,12 +75,12 @@ class Facts:
         return found[0] if found else None
 
     def symptoms(self, *kinds: str) -> list[Symptom]:
-        """All symptoms of these kinds; with no kind, all of them."""
+        """All symptoms of these kinds; all symptoms if no kind is given."""
         if not kinds:
             return [s for group in self._symptoms.values() for s in group]
         if len(kinds) == 1:
             return list(self._symptoms.get(kinds[0], ()))
-        if self._symptoms.keys().isdisjoint(kinds):  # as mostly
+        if self._symptoms.keys().isdisjoint(kinds):  # the most frequent case
             return []
         return [s for kind in kinds if kind in self._symptoms for s in self._symptoms[kind]]
 
@@ -89,13 +89,12 @@ class Facts:
         return not self._symptoms.keys().isdisjoint(kinds)
 
     def absent(self, what: str) -> Absent | None:
-        """The record that `what` was looked for and is absent."""
+        """The record that `what` was searched for and is absent; None if there is no such record."""
         return next((a for a in self.of(Absent) if a.what == what), None)
 
     @property
     def unexamined(self) -> list[Unreadable]:
-        """Decisive parts that could not be examined; none if TensorFlow itself was started and created a GPU
-        device."""
+        """The decisive parts that could not be examined; empty if TensorFlow itself created a GPU device."""
         if any(made.count for made in self.of(GpuRegistered)):
             return []
         decides = DECIDING if self.has("cuda-devices") else (*DECIDING, *DECIDING_OF_DRIVER)

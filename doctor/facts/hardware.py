@@ -8,7 +8,7 @@ from doctor.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class DriverVersion(Fact):
-    """A version of the NVIDIA driver; `part`: kernel (the loaded module), user (libcuda, NVML) or any."""
+    """A version of the NVIDIA driver. part: kernel (the loaded module), user (libcuda, NVML) or any."""
 
     version: str
     part: str = "any"
@@ -17,14 +17,14 @@ class DriverVersion(Fact):
 
 @dataclass(frozen=True, slots=True)
 class DriverCuda(Fact):
-    """The highest CUDA version that the driver offers (cuDriverGetVersion, nvidia-smi's header)."""
+    """The highest CUDA version that the driver supports (cuDriverGetVersion, nvidia-smi's header)."""
 
     version: str
 
 
 @dataclass(frozen=True, slots=True)
 class Gpu(Fact):
-    """An NVIDIA GPU. Memory in MiB, compute capability as "8.6", `pci_id` as "10de:2484"."""
+    """An NVIDIA GPU. The memory is in MiB, the compute capability like "8.6", `pci_id` like "10de:2484"."""
 
     name: str | None = None
     compute_capability: str | None = None
@@ -47,7 +47,7 @@ class OtherGpu(Fact):
 
 @dataclass(frozen=True, slots=True)
 class GpuMemory(Fact):
-    """Memory of one GPU at one moment, in MiB."""
+    """The memory of one GPU at one moment, in MiB."""
 
     index: int
     total_mib: int | None = None
@@ -57,7 +57,7 @@ class GpuMemory(Fact):
 
 @dataclass(frozen=True, slots=True)
 class GpuProcess(Fact):
-    """A process that holds GPU memory (MiB); `name` only if the user may see it."""
+    """A process that holds GPU memory (in MiB). name: None if the user may not see it."""
 
     pid: int
     name: str | None = None
@@ -74,8 +74,8 @@ class KernelModule(Fact):
 
 @dataclass(frozen=True, slots=True)
 class DeviceNode(Fact):
-    """A device file such as /dev/nvidia0, and whether this user may open it. group: the group whose members
-    may open it; "" if unknown or none."""
+    """A device file such as /dev/nvidia0. accessible: whether this user may open the file; group: the group
+    whose members may open it, "" if unknown or none."""
 
     path: str
     accessible: bool = True

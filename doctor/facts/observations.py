@@ -1,4 +1,4 @@
-"""Facts about what happened: libraries, calls that failed, symptoms, what people wrote."""
+"""Facts about what happened: loaded libraries, failed calls, symptoms, and what people wrote."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from doctor.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class LibraryNotLoaded(Fact):
-    """A library that the loader refused. `error` is the loader's text; `cause` is absent, broken or unknown.
+    """A library that the loader did not load. error: the loader's message; cause: absent, broken or unknown.
 
-    `culprit` names the file at fault if it is a different one (a dependency of the library).
+    culprit: the file at fault if it is another file (a dependency of the library).
     """
 
     name: str
@@ -31,8 +31,8 @@ class LibraryLoaded(Fact):
 class LibraryFile(Fact):
     """A library file on disk, even if the loader would not find it.
 
-    `name` is the SONAME or DLL name, `version` the full version if known; `searched` says whether the loader
-    of the environment in use searches its folder (None: unknown), `problem` why it would not load.
+    name: the SONAME or DLL name; version: the full version if known; searched: whether the loader of the
+    environment in use searches the file's folder (None: unknown); problem: why the file would not load.
     """
 
     name: str
@@ -44,7 +44,7 @@ class LibraryFile(Fact):
 
 @dataclass(frozen=True, slots=True)
 class LibraryWanted(Fact):
-    """A library that the TensorFlow build loads, successfully or not; `needed`: for a GPU device."""
+    """A library that the TensorFlow build tries to load. needed: whether a GPU device needs the library."""
 
     name: str
     needed: bool = True
@@ -52,8 +52,8 @@ class LibraryWanted(Fact):
 
 @dataclass(frozen=True, slots=True)
 class GpuRegistered(Fact):
-    """A GPU device that TensorFlow created; memory in MiB. `count`: the number of devices, if only that was
-    printed."""
+    """A GPU device that TensorFlow created; the memory is in MiB. count: the number of devices, if only their
+    number was printed."""
 
     index: int | None = None
     memory_mib: int | None = None
@@ -63,7 +63,7 @@ class GpuRegistered(Fact):
 
 @dataclass(frozen=True, slots=True)
 class CudaCallFailed(Fact):
-    """A CUDA or NVML call that failed: `call` ("cuInit"), `error` the symbolic name
+    """A CUDA or NVML call that failed. call: the function ("cuInit"); error: the symbolic name of its status
     ("CUDA_ERROR_NO_DEVICE")."""
 
     call: str
@@ -72,22 +72,22 @@ class CudaCallFailed(Fact):
 
 @dataclass(frozen=True, slots=True)
 class CudnnMismatch(Fact):
-    """TensorFlow's message that cuDNN does not fit: `loaded` is the version at run time, `compiled` the
-    version that TensorFlow was compiled with."""
+    """TensorFlow's message that cuDNN does not fit. loaded: the version at run time; compiled: the version
+    with which TensorFlow was compiled."""
 
     loaded: str
     compiled: str
 
     @property
     def range(self) -> str:
-        """The versions that fit: "8.1 or newer of 8.x"."""
+        """The versions that fit, as text: "8.1 or newer of 8.x"."""
         major, *rest = self.compiled.split(".")[:2]
         return f"{'.'.join((major, *rest))} or newer of {major}.x"
 
 
 @dataclass(frozen=True, slots=True)
 class DriverMismatch(Fact):
-    """Different versions of the driver's kernel module and user-space libraries."""
+    """The observation that the driver's kernel module and user-space libraries have different versions."""
 
     kernel: str | None = None
     user: str | None = None
@@ -95,9 +95,9 @@ class DriverMismatch(Fact):
 
 @dataclass(frozen=True, slots=True)
 class Symptom(Fact):
-    """An observation without a type of its own: `kind` names it. The kinds are the names of the signatures in
-    doctor.logs.signatures; a probe that sees the same on a machine uses the same name. `detail` holds further
-    values from the message."""
+    """An observation without a type of its own. kind: its name, which is that of a signature in
+    doctor.logs.signatures; a probe that makes the same observation on a machine uses the same name. detail:
+    further values from the message."""
 
     kind: str
     detail: tuple[tuple[str, str], ...] = ()
@@ -112,8 +112,8 @@ class Symptom(Fact):
 
 @dataclass(frozen=True, slots=True)
 class Likelihood(Fact):
-    """A cause that the sentences of a report suggest: `code` of a finding, `probability` from 0 to 1 by the
-    prose model. `source` is the strongest sentence."""
+    """A cause that the sentences of a report suggest. code: of a finding; probability: from 0 to 1, by the
+    prose model; source: the sentence that suggests it most."""
 
     code: str
     probability: float
@@ -121,8 +121,8 @@ class Likelihood(Fact):
 
 @dataclass(frozen=True, slots=True)
 class SentenceKind(Fact):
-    """What a sentence of a report is: asks (whether versions fit, what to install), symptom, cause, states
-    (an environment), works or other; `probability` from 0 to 1 by the model of sentences."""
+    """The kind of a sentence in a report. kind: asks (whether versions fit, what to install), symptom, cause,
+    states (an environment), works or other; probability: from 0 to 1, by the model of sentences."""
 
     kind: str
     probability: float
@@ -130,10 +130,8 @@ class SentenceKind(Fact):
 
 @dataclass(frozen=True, slots=True)
 class Prose(Fact):
-    """The text that people wrote in a report: the lines of its sentences, and their length in characters
-    (a Chinese, Japanese or Korean one counts as 1.7 letters).
-
-    `source` is the first sentence.
+    """The text that people wrote in a report. lines: the lines of its sentences; size: their length in
+    characters (a Chinese, Japanese or Korean character counts as 1.7); source: the first sentence.
     """
 
     lines: tuple[int, ...]
@@ -142,7 +140,7 @@ class Prose(Fact):
 
 @dataclass(frozen=True, slots=True)
 class Noise(Fact):
-    """A line that alarms people but is harmless; `meaning` says why it is harmless."""
+    """A line that alarms people but is harmless. meaning: why it is harmless."""
 
     kind: str
     meaning: str
@@ -150,15 +148,16 @@ class Noise(Fact):
 
 @dataclass(frozen=True, slots=True)
 class OwnReport(Fact):
-    """Marks facts that were read from a report of this tool: `form` is Markdown or JSON (every fact) or text
-    (the listed ones)."""
+    """Marks facts that were read from a report of this tool. form: Markdown or JSON, which contain every
+    fact, or text, which contains only the listed facts."""
 
     form: str
 
 
 @dataclass(frozen=True, slots=True)
 class RestatedFinding(Fact):
-    """A finding that a report of this tool states without its facts; `severity` if the report states it."""
+    """A finding that a report of this tool states without the facts behind it. severity: None if the report
+    does not state it."""
 
     code: str
     severity: str | None = None

@@ -8,10 +8,10 @@ from doctor.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class TensorFlowVersion(Fact):
-    """A TensorFlow release in use. `package` is the distribution if known ("tensorflow-gpu").
+    """A TensorFlow release in use. package: the distribution if known ("tensorflow-gpu").
 
-    `inferred`: nothing states the release, it follows from something else (a log's file names, a path).
-    `location`: the folder of the package on a machine.
+    inferred: whether nothing states the release, so that it follows from something else (a log's file names,
+    a path). location: the folder of the package on a machine.
     """
 
     version: str
@@ -23,8 +23,8 @@ class TensorFlowVersion(Fact):
 
 @dataclass(frozen=True, slots=True)
 class TensorFlowBuild(Fact):
-    """The installed build's own data: whether it has CUDA, and its CUDA and cuDNN. `capabilities`: its GPUs
-    in its own spelling ("sm_80", "compute_90")."""
+    """The data that the installed build states about itself. gpu: whether it has CUDA; cuda, cudnn: their
+    versions; capabilities: the targets of its code, in the build's spelling ("sm_80", "compute_90")."""
 
     gpu: bool | None = None
     cuda: str | None = None
@@ -44,7 +44,7 @@ class Package(Fact):
 
 @dataclass(frozen=True, slots=True)
 class Requirement(Fact):
-    """A distribution that somebody requested from an installer; it may not be installed."""
+    """A Python distribution that somebody requested from an installer; it may not be installed."""
 
     name: str
     specifier: str = ""
@@ -52,8 +52,8 @@ class Requirement(Fact):
 
 @dataclass(frozen=True, slots=True)
 class Dependency(Fact):
-    """A requirement of an installed distribution: `of` ("tensorflow", "tensorflow[and-cuda]") requires
-    `name`."""
+    """A requirement of an installed distribution. of: the distribution ("tensorflow",
+    "tensorflow[and-cuda]"); name: the package that it requires."""
 
     of: str
     name: str
@@ -62,7 +62,7 @@ class Dependency(Fact):
 
 @dataclass(frozen=True, slots=True)
 class PythonVersion(Fact):
-    """The Python in use. `bits` is 32 or 64 if known, `executable` its path on a machine."""
+    """The Python in use. bits: 32 or 64 if known; executable: the interpreter's path on a machine."""
 
     version: str
     bits: int | None = None
@@ -72,8 +72,8 @@ class PythonVersion(Fact):
 
 @dataclass(frozen=True, slots=True)
 class CudaVersion(Fact):
-    """An installed CUDA toolkit or runtime (never the one in nvidia-smi's header, which the driver
-    offers)."""
+    """An installed CUDA toolkit or runtime; never the CUDA in nvidia-smi's header, which is the highest that
+    the driver supports."""
 
     version: str
     location: str | None = None
@@ -91,7 +91,7 @@ class CudnnVersion(Fact):
 
 @dataclass(frozen=True, slots=True)
 class OperatingSystem(Fact):
-    """An operating system as people write it ("Ubuntu 20.04", "Windows 10")."""
+    """An operating system, by the name that people use ("Ubuntu 20.04", "Windows 10")."""
 
     name: str
     rank: int = 0
@@ -99,7 +99,8 @@ class OperatingSystem(Fact):
 
 @dataclass(frozen=True, slots=True)
 class Platform(Fact):
-    """linux, windows, wsl or macos; `machine` is the processor (x86_64, aarch64, arm64) if known."""
+    """A platform. kind: linux, windows, wsl or macos; machine: the processor (x86_64, aarch64, arm64) if
+    known."""
 
     kind: str
     machine: str | None = None
@@ -115,15 +116,15 @@ class Kernel(Fact):
 
 @dataclass(frozen=True, slots=True)
 class Glibc(Fact):
-    """The C library's version ("2.36")."""
+    """The version of glibc, the C library ("2.36")."""
 
     version: str
 
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentKind(Fact):
-    """A kind of environment that matters: venv, conda, docker, colab, kaggle, slurm, jetson, singularity,
-    kubernetes ..."""
+    """A kind of environment that affects TensorFlow or the GPU: venv, conda, docker, colab, kaggle, slurm,
+    jetson, singularity, kubernetes ..."""
 
     kind: str
 

@@ -1,4 +1,4 @@
-"""What a status of NVIDIA's driver and libraries means, whoever prints it.
+"""What a status of NVIDIA's driver and libraries means, whichever program prints it.
 
 CUDA has three spellings of one status: the driver's name, the runtime's name and the words that
 cuGetErrorString returns. TensorFlow, PyTorch, JAX, Numba, CuPy, ONNX Runtime, Horovod and NVIDIA's samples
@@ -15,11 +15,12 @@ from typing import NamedTuple
 class Status(NamedTuple):
     """One status.
 
-    number: in the driver's enumeration, and since CUDA 10.1 in the runtime's. name: the driver's. runtime:
-    the runtime's. words: what the libraries print for it, in the part that no release changes. symptom: what
-    it shows wherever it appears; "" if that depends on the call. starting: only the start of CUDA returns it,
-    so that a text without a call means cuInit. common: other programs use the words as well, so they count
-    only behind CUDA's name or a call. before: the runtime's number before CUDA 10.1, if it differs.
+    number: in the driver's enumeration, and since CUDA 10.1 in the runtime's. name: the driver's name.
+    runtime: the runtime's name. words: the part of the libraries' message that is the same in all releases.
+    symptom: what the status shows wherever it appears; "" if that depends on the call. starting: only the
+    start of CUDA returns the status, so that a text without a call means cuInit. common: other programs also
+    use the words, so they count only after CUDA's name or a call. before: the runtime's number before CUDA
+    10.1, if it differs.
     """
 
     number: int
@@ -35,7 +36,7 @@ class Status(NamedTuple):
 def _table(driver: str, runtime: str, rows: str) -> tuple[Status, ...]:
     """Statuses from lines "number/before NAME Name | words | symptom | marks".
 
-    driver, runtime: what the names begin with."""
+    driver, runtime: the prefixes of the driver's and the runtime's names."""
     found = []
     for row in rows.strip().splitlines():
         names, words, symptom, *marks = row.split(" | ")
@@ -106,8 +107,8 @@ CUDA: tuple[Status, ...] = _table(
 999/30 UNKNOWN Unknown | unknown error | cuda-unknown-error | common
 """,
 )
-"""The statuses of CUDA's driver and runtime that say something of a machine, a build or a program. The words
-of the others (an invalid argument, say) name no cause."""
+"""The statuses of CUDA's driver and runtime that say something about a machine, a build or a program. Other
+statuses, such as an invalid argument, show no cause."""
 
 NVML: tuple[Status, ...] = _table(
     "NVML_ERROR_",
@@ -121,12 +122,12 @@ NVML: tuple[Status, ...] = _table(
  17 OPERATING_SYSTEM OperatingSystem | The operating system has blocked the request | nvml-blocked
 """,
 )
-"""The same for NVML: its name, pynvml's class, and the words of pynvml's exception."""
+"""The statuses of NVML: NVML's name, pynvml's class, and the words of pynvml's exception."""
 
 BY_NUMBER = {row.number: row for row in CUDA}
-"""The statuses of CUDA by number, which builds older than the driver print without a name."""
+"""The statuses of CUDA by number. A build that is older than the driver prints a number without a name."""
 BY_RUNTIME_NUMBER = {**BY_NUMBER, **{row.before: row for row in CUDA if row.before}}
-"""The statuses of CUDA's runtime by number: before 10.1 it had numbers of its own, all below 100
+"""The statuses of CUDA's runtime by number: before CUDA 10.1 the runtime had its own numbers, all below 100
 (driver_types.h of CUDA 7.5 and 8.0)."""
 SYMPTOMS = {row.name: row.symptom for row in (*CUDA, *NVML) if row.symptom}
 """The symptom of each status, by the name that the driver's library returns."""

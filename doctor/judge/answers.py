@@ -1,5 +1,5 @@
-"""Helpers for questions of compatibility: answers that all builds agree on, and parts that a report says are
-missing."""
+"""Helpers for questions of compatibility: the answer on which all builds agree, versions as numbers, and the
+symptoms of a missing GPU."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NO_DEVICE_SEEN = (
     "no-known-devices",
     "no-gpu-said",
 )
-"""Symptoms that TensorFlow has no GPU, for any reason."""
+"""Symptoms which show that TensorFlow has no GPU, for any reason."""
 
 
 def minor_release(version: str) -> tuple[int, ...]:
@@ -38,12 +38,12 @@ def agreed(answers: Sequence[Answer]) -> Answer | None:
 
 
 def is_fit(answer: Answer | None) -> bool | None:
-    """Whether the answer says that a part fits; None if it is unknown or the builds disagree."""
+    """Whether the answer says that a part fits; None if that is unknown, or without an answer."""
     return None if answer is None or answer.verdict == "unknown" else answer.verdict != "no"
 
 
 def span(versions: Sequence[str]) -> str:
-    """Sorted versions as a range: "3.8 to 3.11"."""
+    """Sorted versions as a range ("3.8 to 3.11"), or the version if there is only one."""
     return versions[0] if len(versions) == 1 else f"{versions[0]} to {versions[-1]}"
 
 
@@ -54,5 +54,5 @@ def capability_number(capability: str) -> tuple[int, int]:
 
 
 def release_rank(case: Case) -> int:
-    """How reliable the TensorFlow release is: the rank of its fact."""
+    """How reliably the TensorFlow release is known: the rank of its fact, or PROSE if it is unknown."""
     return case.tensorflow.rank if case.tensorflow is not None else PROSE

@@ -1,8 +1,8 @@
 """Which versions fit: checks each part of a case against its TensorFlow build, from the tables.
 
-In: a `Case`. Out: `Part` rows (what the case has, what the build needs, whether it fits), and findings for
-the misfits. Every case answers the same questions that `plan` asks. If several builds are possible, the
-answer counts only if all of them agree.
+In: a `Case`. Out: `Part` rows (what the case has, what the build needs, whether it fits), with the finding
+code of each misfit. The questions to the tables are those of `plan`. If several builds are possible, an
+answer counts only if it is the same for all of them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from doctor.tables import TensorFlowRelease
 
 SEVERAL = 8
-"""Builds to check if the release is unknown: the oldest and the newest possible ones."""
+"""How many builds to check if the release is unknown: the oldest and the newest possible ones."""
 
 
 def parts(case: Case) -> tuple[Part, ...]:
@@ -42,7 +42,7 @@ def parts(case: Case) -> tuple[Part, ...]:
     known = case.tensorflow
     named = tuple(product_parts(case))
     if known is not None and f"{known.version}+" in known.source.text:
-        return named  # 2.15.0+nv24.2 and the like: a build that the tables do not have
+        return named  # a build that the tables do not have, such as 2.15.0+nv24.2
     if not builds:
         if known is not None or named:
             return (*named, *_elsewhere_only(case))
@@ -54,7 +54,7 @@ def parts(case: Case) -> tuple[Part, ...]:
     )  # fmt: skip
     found = (*named, *(part for ask in asked for part in ask(case, builds)))
     if any(part.code == "tf-no-wheel" for part in found) and not case.facts.has(*NO_DEVICE_SEEN):
-        # a release that is not installed lacks no library
+        # for a release that is not installed, a missing library is not a fault
         found = tuple(replace(part, code="") if part.have == "none" else part for part in found)
     return found
 
@@ -63,7 +63,7 @@ def _elsewhere_only(case: Case) -> Iterator[Part]:
     """The part of a release that has wheels, but none for the platform of the case."""
     known, here = case.tensorflow, case.table_platform
     if known is None or case.platform_fact is None or case.facts.kind != "report":
-        return  # what is installed on a machine came from somewhere
+        return  # on a machine the release is installed, so its source had a wheel
     if case.facts.has("own-build", "tensorflow-of-conda"):
         return
     releases = case.tables.versions("tensorflow", here)
@@ -75,7 +75,7 @@ def _elsewhere_only(case: Case) -> Iterator[Part]:
     yield Part(
         "platform", here, f"TensorFlow {last} or older", False, (case.platform_fact.source, known.source),
         (row.ref,) if row is not None else (),
-        reason=f"TensorFlow {known.version} has no wheel for {here}; {last} is the last that has",
+        reason=f"TensorFlow {known.version} has no wheel for {here}; {last} is the last release with one",
         code="tf-no-wheel", rank=max(known.rank, case.platform_fact.rank),
     )  # fmt: skip
 
@@ -92,7 +92,7 @@ def _platform(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]
     if any(b.gpu is not False for b in builds) or case.build is None:
         return
     if any(b.gpu for b in case.facts.of(TensorFlowBuild)) or "tensorflow-gpu" in named_distributions(case):
-        return  # conda's builds, and a second package, have CUDA, which PyPI's package of this name lacks
+        return  # conda's build, or a second package, has CUDA, although PyPI's package of this name has not
     source = [fact.source for fact in (case.platform_fact, case.tensorflow) if fact is not None]
     kind = case.platform or "linux"
     windows = kind == "windows"
@@ -137,7 +137,7 @@ def _python(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
         return
     fits: bool | None = minor in build.pythons
     if fits and not all(minor in other.pythons for other in _elsewhere(case, build)):
-        fits = None  # the platform is not known, and another one has no wheel for this Python
+        fits = None  # the platform is unknown, and on another platform there is no wheel for this Python
     needs = f"Python {span(build.pythons)}"
     reason = f"{build.requirement} has wheels for Python {', '.join(build.pythons)}"
     yield Part("python", python.version, needs, fits, (python.source,), (build.ref,), reason,
@@ -145,7 +145,7 @@ def _python(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
 
 
 def _elsewhere(case: Case, build: TensorFlowRelease) -> list[TensorFlowRelease]:
-    """The same release for the other platforms, if a report names none."""
+    """The builds of the same release for Linux and Windows, if a report states no platform; else empty."""
     if case.platform is not None or case.facts.kind != "report":
         return []
     rows = (
@@ -183,7 +183,7 @@ def _gpu(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
         rows = answer.refs if answer is not None else ()
         reason = answer.reason if answer is not None else ""
         slow = answer is not None and answer.verdict == "slow"
-        through = ", newer ones through PTX" if slow else ""
+        through = ", newer GPUs through PTX" if slow else ""
         yield Part(
             "gpu",
             f"{gpu.name or 'GPU'} ({' or '.join(possible)})",
@@ -199,24 +199,26 @@ def _gpu(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
 
 
 def _and_later(capabilities: Sequence[str], compiled: Sequence[str]) -> str:
-    """ " and later 8.x" if a build for 8.0 also serves a GPU of 8.6: machine code runs on a GPU with the same
-    major number and a higher minor one (CUDA C++ Programming Guide, "Binary Compatibility")."""
+    """The text " and later 8.x" if a build for 8.0 also runs on a GPU of 8.6, else "": machine code runs on a
+    GPU with the same major number and a higher minor number (CUDA C++ Programming Guide, "Binary
+    Compatibility")."""
     last = capability_number(compiled[-1])
     later = [number for number in map(capability_number, capabilities) if number > last]
     return f" and later {last[0]}.x" if later and all(number[0] == last[0] for number in later) else ""
 
 
 def _possible(gpu: Gpu, case: Case) -> tuple[str, ...]:
-    """The compute capabilities of the cards that share this name, if they are several."""
+    """The compute capabilities of all cards that have this GPU's name."""
     found = {row.capability for row in case.tables.gpu(gpu.name or "") if row.capability}
     return tuple(sorted(found, key=capability_number))
 
 
 def _misfit(answer: Answer | None, capability: str, compiled: Sequence[str]) -> str:
-    """The code for a GPU that cannot run, or cannot yet run, what a build was compiled for; "" if it can."""
+    """The code for a GPU that cannot run a build's machine code, or only after a compilation; "" if it can.
+    compiled: the compute capabilities for which the build has machine code."""
     if answer is None or answer.verdict not in ("no", "slow"):
         return ""
-    # older code does not run on a newer card, but newer code is no reason to call a card too new
+    # a card is too new only if it is newer than the newest machine code of the build
     newest = max(map(capability_number, compiled), default=(0, 0))
     newer = answer.verdict == "slow" or capability_number(capability) > newest
     return "gpu-arch-too-new" if newer else "gpu-arch-too-old"

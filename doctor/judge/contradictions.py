@@ -1,5 +1,8 @@
-"""Signs that exclude a cause or make it very unlikely. In: a `Case` and its compatibility. Out: for each code
-the facts that speak against it. One row for each sign."""
+"""Signs that exclude a cause or make it very unlikely.
+
+In: a `Case` and its compatibility. Out: for each code, the facts that contradict it. SIGNS has one row for
+each sign.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,7 @@ SHOWN = (
     "tf-windows-native",
     "driver-too-new",
 )
-"""Codes of causes that hide the GPU from TensorFlow, or keep TensorFlow from asking for it."""
+"""Codes of causes that hide the GPU from TensorFlow, or keep TensorFlow from requesting one."""
 NO_DEVICE = (
     *SHOWN,
     "cuda-missing",
@@ -72,14 +75,14 @@ def _registered(case: Case) -> Sequence[Fact]:
 
 
 def _runs_on_gpu(case: Case) -> Sequence[Fact]:
-    """Evidence of a registered GPU; none if one of TensorFlow's own checks ended the run, because with a CUDA
-    that does not fit a registered GPU fails at its first kernel."""
+    """Evidence of a registered GPU; none if one of TensorFlow's own checks ended the run: with a CUDA that
+    does not fit, TensorFlow registers the GPU but fails at the first kernel."""
     return [] if case.facts.has("fatal-check") else _registered(case)
 
 
 def _found(case: Case) -> Sequence[Fact]:
-    """Evidence that TensorFlow lists a GPU that the driver showed it (gpu_device.cc, "Found device", "Adding
-    visible gpu devices")."""
+    """Evidence that TensorFlow lists a GPU that the driver showed to it (gpu_device.cc, "Found device",
+    "Adding visible gpu devices")."""
     return [] if case.in_another_run or _none_shown(case) else case.facts.symptoms("gpu-shown")
 
 
@@ -91,8 +94,8 @@ def _shows_the_first(case: Case) -> Sequence[Fact]:
 
 
 def _none_shown(case: Case) -> bool:
-    """Whether a process in the report saw no GPU: another value applied to it, or it belongs to another
-    run."""
+    """Whether a process in the report saw no GPU: it had another value of CUDA_VISIBLE_DEVICES, or belongs to
+    another run."""
     return case.facts.has("no-device-shown")
 
 
@@ -109,7 +112,7 @@ def _nvidia_gpu(case: Case) -> Sequence[Fact]:
 
 def _before_windows_lost_cuda(case: Case) -> Sequence[Fact]:
     """Evidence that the release is at most 2.10, the last with CUDA for Windows (its wheels; release notes of
-    2.11); the named parts may bound the release."""
+    2.11). If the release is unknown, the programs or bindings that the report mentions may bound it."""
     known = case.tensorflow
     try:
         if known is None and case.named and case.builds:
@@ -165,19 +168,19 @@ def _imported(case: Case) -> Sequence[Fact]:
 
 
 def _built_with_cuda(case: Case) -> Sequence[Fact]:
-    """TensorFlow's own statements that its build has CUDA; none if one says that it has not."""
+    """TensorFlow's own statements that its build has CUDA; none if any statement says the contrary."""
     builds = case.facts.of(TensorFlowBuild)
     return [] if any(build.gpu is False for build in builds) else [build for build in builds if build.gpu]
 
 
 def _own_build(case: Case) -> Sequence[Fact]:
-    """Evidence of a self-made build, which loads the CUDA that it was compiled with."""
+    """Evidence of a self-made build, which loads the CUDA with which it was compiled."""
     return case.facts.symptoms("own-build")
 
 
 def _another_framework(case: Case) -> Sequence[Fact]:
-    """Evidence that the named program computes with PyTorch or another framework; none if anything shows that
-    TensorFlow should use the GPU."""
+    """Evidence that the program in the report computes with PyTorch or another framework; none if anything
+    shows that TensorFlow should use the GPU."""
     facts = case.facts
     asked = facts.has("gpu-list-empty", "cpu-only-listed", "gpu-skipped") or any(
         d.count for d in case.registered
@@ -186,15 +189,14 @@ def _another_framework(case: Case) -> Sequence[Fact]:
 
 
 def _driver_inside(case: Case) -> Sequence[Fact]:
-    """Evidence that the container has the host's driver, whose libcuda answers."""
+    """Evidence that the container has the host's driver: libcuda answers in it."""
     from doctor.rules.driver.signs import gives_driver
 
     return case.facts.symptoms("no-device-shown") if gives_driver(case) else []
 
 
 def _failed(case: Case) -> Sequence[Fact]:
-    """Messages with which a program reports a failure, if no GPU is registered or the failure ended the
-    run."""
+    """Messages in which a program reports a failure, if no GPU is registered or the failure ended the run."""
     from doctor.facts import CudaCallFailed
 
     facts = case.facts
@@ -203,18 +205,18 @@ def _failed(case: Case) -> Sequence[Fact]:
 
 
 def _another_makers_gpu(case: Case) -> Sequence[Fact]:
-    """The only graphics device that a report names, if NVIDIA did not make it."""
+    """The only graphics device in a report, if NVIDIA did not make it; otherwise none."""
     from doctor.rules.gpu.makers import only_another_makers
 
     return case.facts.of(OtherGpu) if only_another_makers(case) else []
 
 
 FREE = 0.2
-"""The part of a GPU's memory below which what is in use is no reason for a failure."""
+"""Memory in use below this fraction of the GPU's memory is not a reason for a failure."""
 
 
 def _memory_free(case: Case) -> Sequence[Fact]:
-    """What nvidia-smi shows of the GPUs' memory, if little of each is in use."""
+    """What nvidia-smi shows of the GPUs' memory, if little of each GPU's memory is in use."""
     shown = [m for m in case.facts.of(GpuMemory) if m.used_mib is not None and m.total_mib]
     return shown if all((m.used_mib or 0) < FREE * (m.total_mib or 0) for m in shown) else []
 
@@ -265,7 +267,8 @@ SIGNS: tuple[tuple[str, Sign, tuple[str, ...]], ...] = (
     ("a program failed", _failed, ("healthy", "benign-messages")),
     ("the GPU is of another maker", _another_makers_gpu, OF_NVIDIA),
 )
-"""Each row: a sign, its name in the table of weights, and the codes that it speaks against."""
+"""Each row: a sign's name in the table of weights, the function that finds it, and the codes that it
+contradicts."""
 
 FAILURES = (
     "no-kernel-image",
@@ -277,7 +280,7 @@ FAILURES = (
     "no-cpu-kernel",
     "oom-said",
 )
-"""Symptoms of a GPU that a program requested but could not use, or whose memory ran out."""
+"""Symptoms of a program that requested a GPU but could not use it, or that ran out of the GPU's memory."""
 
 WELL = ("healthy", "benign-messages")
 """Codes for a GPU that works."""
@@ -288,11 +291,11 @@ PARTS = {
     "cudnn": ("cudnn-version-mismatch",),
     "python": ("tf-no-wheel",),
 }
-"""For each part, the codes that it speaks against if it fits."""
+"""For each part, the codes that it contradicts if it fits."""
 
 
 def against(case: Case, parts: Sequence[Part]) -> Iterator[tuple[str, str, tuple[Source, ...]]]:
-    """(name of the sign, code, facts that speak against it) for each sign in the case."""
+    """(name of the sign, code, evidence against that code) for each sign in the case."""
     for name, sign, codes in SIGNS:
         facts = sign(case)
         if facts:

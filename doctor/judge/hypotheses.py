@@ -1,10 +1,10 @@
-"""Which causes remain possible, how likely each is, and what would tell them apart.
+"""Which causes remain possible, how likely each is, and which command distinguishes them.
 
 In: the findings of rules, the parts that do not fit (compatibility), and the causes that a report's sentences
-suggest. Out: the causes, ranked, and the alternatives to the verdict. Each sign adds to the logarithm of a
-cause's odds, as in naive Bayesian diagnosis (Shwe et al. 1991, "Probabilistic diagnosis using a reformulation
-of the INTERNIST-1/QMR knowledge base"); how much is learnt from labelled reports (scripts/fit_weights.py) and
-kept as a table (weights.py).
+suggest. Out: the causes, ranked, and the alternatives to the verdict. Each sign adds a weight to the
+logarithm of a cause's odds, as in naive Bayesian diagnosis (Shwe et al. 1991, "Probabilistic diagnosis using
+a reformulation of the INTERNIST-1/QMR knowledge base"). scripts/fit_weights.py learns the weights from
+labelled reports; weights.py contains them.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ NO_FAULT = ("benign-messages", "healthy", "gpu-renumbered")
 MOST = 4
 """The most alternatives to show."""
 LEAST = 0.05
-"""Likelihood below which an alternative is not shown."""
+"""An alternative with a lower likelihood is not shown."""
 NOTHING = 0.02
-"""Probability of a cause that no sentence suggests."""
+"""The probability of a cause that no sentence suggests."""
 ENOUGH = 60
-"""From this number of characters on, prose counts in full."""
+"""Prose of at least this number of characters counts in full."""
 
 
 class Sign(NamedTuple):
-    """One sign for or against a cause: its name in the table of weights, its strength, and where it was
-    seen."""
+    """One sign for or against a cause. code: the cause; name: in the table of weights; value: the strength;
+    sources: where the sign was seen."""
 
     code: str
     name: str
@@ -63,7 +63,7 @@ def in_prose(finding: Finding, case: Case) -> bool:
 
 
 def signs(case: Case, findings: Sequence[Finding], parts: Sequence[Part]) -> list[Sign]:
-    """Everything in a case that speaks for or against a cause."""
+    """All signs for or against a cause in a case."""
     found = [*_of_rules(case, findings), *_of_prose(case), *_of_parts(parts), *_of_observations(case, parts)]
     codes = {sign.code for sign in found}
     registered = bool(case.registered)
@@ -117,7 +117,8 @@ def _of_prose(case: Case) -> Iterator[Sign]:
 
 
 def _sentences(case: Case) -> dict[str, float]:
-    """For each kind of sentence in a report that says something about a fault, its highest probability."""
+    """For each kind of sentence that says something about a fault, the highest probability with which a
+    sentence of the report is of that kind."""
     found: dict[str, float] = {}
     for sentence in case.facts.of(SentenceKind):
         if sentence.probability > 0.5 and sentence.kind in ("asks", "symptom", "cause", "works"):
@@ -142,7 +143,7 @@ def _of_observations(case: Case, parts: Sequence[Part]) -> Iterator[Sign]:
 
 
 def hypotheses(case: Case, findings: Sequence[Finding], parts: Sequence[Part]) -> list[Hypothesis]:
-    """All causes with a sign in their favour, the likeliest first."""
+    """All causes for which there is a sign, the likeliest first."""
     scores: dict[str, float] = {}
     pro: dict[str, dict[Source, None]] = {}
     contra: dict[str, dict[Source, None]] = {}
@@ -170,7 +171,7 @@ def alternatives(
 ) -> tuple[Alternative, ...]:
     """The other possible causes, each with the command that distinguishes it from the verdict.
 
-    misfits: codes of parts that do not fit by the tables; these are named even if they are unlikely causes.
+    misfits: codes of parts that do not fit by the tables; these are shown even if they are unlikely causes.
     found: codes that rules found.
     """
     if verdict.confidence == "certain" and verdict.code not in ("undetermined", "benign-messages"):
@@ -180,12 +181,12 @@ def alternatives(
         for hypothesis in ranked
         if hypothesis.code != verdict.code
         and (hypothesis.likelihood >= LEAST or hypothesis.code in misfits)
-        # what only sentences suggest is not shown if a fact speaks against it
+        # a cause that only sentences suggest is not shown if a fact contradicts it
         and not (hypothesis.against and hypothesis.code not in (*misfits, *found))
     ]
     shown: list[Alternative] = []
     if others:
-        from doctor.remedies.usual import USUAL  # most certain verdicts need none of it
+        from doctor.remedies.usual import USUAL  # most certain verdicts do not need it
     for hypothesis in others:
         usual = USUAL.get(hypothesis.code)
         if usual is None:

@@ -49,7 +49,7 @@ def cuda_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part
     brought = brings_cuda(case)
     if brought and any(b.extras.get("and-cuda") for b in gpu_builds):
         if not case.facts.has("and-cuda-installed") and case.extra_listed(gpu_builds[-1]) is False:
-            # a part of the libraries is there, as another framework's
+            # some of the libraries are installed, for another framework
             yield Part("cuda", "", needs, None, (), (gpu_builds[-1].ref,))
             return
         alone = case.cuda is None and not all(isinstance(f, Package) and f.manager != "pip" for f in brought)
@@ -69,7 +69,7 @@ def cuda_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part
         yield from _opened(case, gpu_builds[-1], "cuda", needs)
         return
     cuda = case.cuda
-    if case.facts.has("own-build"):  # it loads the CUDA that it was compiled for
+    if case.facts.has("own-build"):  # a self-made build loads the CUDA for which it was compiled
         return
     if cuda is None:
         absent = case.stated_absent("cuda")
@@ -95,14 +95,15 @@ def cuda_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part
     if "." not in cuda.version and fits is False and any(w.split(".")[0] == cuda.version for w in wanted):
         fits, answer = None, None  # "CUDA 11" of a build for 11.2
     if case.facts.has("tensorflow-of-conda") and cuda.rank >= PROSE:
-        fits, answer = None, None  # conda has builds of a release for several CUDAs, and brings theirs
+        fits, answer = None, None  # conda has builds of a release for several CUDAs, and installs the CUDA
     yield Part("cuda", cuda.version, needs, fits, (cuda.source,), answer.refs[:3] if answer else (),
                answer.reason if answer else "", "cuda-version-mismatch" if fits is False else "",
                rank=max(cuda.rank, release_rank(case)))  # fmt: skip
 
 
 def _traps_of_pip(case: Case, builds: Sequence[TensorFlowRelease]) -> list[Trap]:
-    """Why no build finds the libraries that pip installed for it; empty if one of them does."""
+    """The traps that keep every build from finding the libraries that pip installed for it; empty if any
+    build finds them."""
     from doctor.compat import Situation, traps_of
 
     here = Situation(route="pip-and-cuda")
@@ -111,7 +112,8 @@ def _traps_of_pip(case: Case, builds: Sequence[TensorFlowRelease]) -> list[Trap]
 
 
 def _opened(case: Case, build: TensorFlowRelease, part: str, needs: str) -> Iterator[Part]:
-    """On a machine the loader decides: whether it finds the libraries of this part that the build needs."""
+    """The part on a machine, where the loader decides: whether it loads the build's libraries of this part
+    ("cuda" or "cudnn")."""
     opened = [lib for lib in case.facts.of(LibraryLoaded) if case.component(lib.name) == part]
     missing = case.missing(part)
     known = case.cuda if part == "cuda" else case.cudnn
@@ -131,14 +133,14 @@ def _opened(case: Case, build: TensorFlowRelease, part: str, needs: str) -> Iter
         (
             f"{missing[0].name} does not load"
             if missing
-            else "every library of this part that the build needs loads"
+            else f"every library of {'CUDA' if part == 'cuda' else 'cuDNN'} that the build needs loads"
         ),
     )
 
 
 def _without_cuda(case: Case, builds: Sequence[TensorFlowRelease]) -> Fact | None:
-    """Evidence of a plain `pip install tensorflow` in a report that names no CUDA: no CUDA library came with
-    it."""
+    """Evidence of a plain `pip install tensorflow`, which installs no CUDA library, in a report that mentions
+    no CUDA; None if there is none."""
     facts = case.facts
     if facts.kind != "report" or case.loaded or facts.of(CudaVersion):
         return None
@@ -157,7 +159,7 @@ def _without_cuda(case: Case, builds: Sequence[TensorFlowRelease]) -> Fact | Non
     listed = [p for p in facts.of(Package) if p.manager == "pip"]
     if (
         len(listed) > 2
-    ):  # a list of packages, which would contain NVIDIA's; not a line such as "TensorFlow 2.16.1"
+    ):  # a list of packages, which would show NVIDIA's packages; not a line such as "TensorFlow 2.16.1"
         named += [p for p in listed if p.name in ("tensorflow", "tensorflow-gpu")]
     asked = [
         v
@@ -212,12 +214,12 @@ def cudnn_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Par
         and "major version" in answer.reason
     ):
         fits = (
-            # the major version that the build loads; the tables lack the minor that it was compiled with
+            # the build loads this major version; the tables lack the minor version of its compilation
             True
         )
     reason = answer.reason if answer else ""
     stated = case.facts.first(CudnnMismatch)
-    if stated is not None and stated.loaded == cudnn.version:  # TensorFlow itself refuses this one
+    if stated is not None and stated.loaded == cudnn.version:  # TensorFlow itself refuses this cuDNN
         needs, fits = f"cuDNN {stated.range}", False
         reason = f"TensorFlow was compiled with cuDNN {stated.compiled}"
     yield Part("cudnn", cudnn.version, needs, fits, (cudnn.source,), answer.refs if answer else (),

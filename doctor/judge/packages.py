@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 def product_parts(case: Case) -> Iterator[Part]:
-    """One part for each binding, program or hosted notebook in a report: the TensorFlow that it contains, or
-    the framework that it uses instead."""
+    """One part for each binding, program or hosted notebook in a report: the TensorFlow that the product
+    contains, or the framework that it uses instead."""
     from doctor.tables.ordering import order
     from doctor.tables.ranges import within
 
@@ -53,7 +53,7 @@ def named_distributions(case: Case) -> dict[str, Fact]:
         named.setdefault(asked.get("name"), asked)
     for version in facts.of(
         TensorFlowVersion
-    ):  # a plain "tensorflow 1.14" names the program, not the distribution
+    ):  # a plain "tensorflow 1.14" means the program, not the distribution
         if version.package not in (None, "tensorflow"):
             named.setdefault(str(version.package), version)
     if case.bringing is not None and case.tensorflow is not None and case.tensorflow.package is not None:
@@ -63,8 +63,8 @@ def named_distributions(case: Case) -> dict[str, Fact]:
 
 
 def package_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
-    """The part about TensorFlow's distribution, if there is a fault in it: it has no CUDA, is discontinued
-    or one of two, or comes in an image without CUDA."""
+    """The part about TensorFlow's distribution, if it is at fault: it has no CUDA, is discontinued, is one of
+    two that conflict, or comes in an image without CUDA."""
     known, facts = case.tensorflow, case.facts
     if facts.kind != "report" or known is None or case.bound or case.facts.has("own-build"):
         return
@@ -76,7 +76,7 @@ def package_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[P
     of_another = getattr(removed, "version", None) not in (
         None,
         known.version,
-    )  # named with a release of its own
+    )  # the report states another release for tensorflow-gpu
     if removed is not None and not of_another and minor_release(version) >= (2, 12):
         yield Part(
             "package",
@@ -99,7 +99,7 @@ def package_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[P
             False,
             tuple(p.source for p in both),
             (),
-            "they share one folder, and the one installed last overwrites a part of the other",
+            "both install into one folder, and the one installed last overwrites files of the other",
             "tf-conflicting-packages",
         )
         return
@@ -135,8 +135,8 @@ def package_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[P
 
 
 def companion_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
-    """One part for each other Python package in a report's lists that breaks the release, from the table of
-    dependencies."""
+    """One part for each other Python package in a report's package lists that the table of dependencies
+    knows: whether that package fits the TensorFlow release."""
     from doctor.tables.ordering import order
     from doctor.tables.ranges import within
 

@@ -1,5 +1,5 @@
-"""Finds parts that a report states (a GPU, a driver, a CUDA) and that do not go together under any
-TensorFlow.
+"""Finds parts that a report states (a GPU, a driver, a CUDA release) and that no TensorFlow release can use
+together.
 
 In: a `Case` whose TensorFlow release is unknown. Out: `Part` rows, only for misfits that no official release
 resolves.
@@ -36,7 +36,7 @@ def pair_parts(case: Case) -> Iterator[Part]:
 
 
 def without_gpu(case: Case, build: TensorFlowRelease) -> Iterator[Part]:
-    """The misfit of a report that says that there is no NVIDIA GPU, and names none."""
+    """The misfit of a report that says that there is no NVIDIA GPU and that mentions none."""
     others = [*case.stated_absent("gpu"), *case.facts.of(OtherGpu)]
     if case.facts.kind == "report" and others and not case.gpus and case.driver is None:
         yield Part("gpu", "no NVIDIA GPU", "an NVIDIA GPU", False, (others[0].source,), (build.ref,),
@@ -44,8 +44,9 @@ def without_gpu(case: Case, build: TensorFlowRelease) -> Iterator[Part]:
 
 
 def _oldest_release(case: Case) -> tuple[int, ...]:
-    """The oldest TensorFlow that a report of unknown date may be about: 1.5 (January 2018) if its driver,
-    Python or system came out with it or later (NVIDIA driver 390, Python 3.7, Ubuntu 18.04)."""
+    """The oldest TensorFlow that a report of unknown date may be about: 1.5 (January 2018) if the driver,
+    Python or system in the report is as new as that release or newer (NVIDIA driver 390, Python 3.7, Ubuntu
+    18.04)."""
     facts = (case.driver, (390,)), (case.python, (3, 7))
     later = [known for known, first in facts if known is not None and dotted(known.version) >= first]
     system = re.search(r"Ubuntu (\d\d)", case.os.name) if case.os is not None else None
@@ -85,7 +86,7 @@ def _lowest(build: TensorFlowRelease) -> tuple[int, int]:
 
 def _runs_code(capabilities: tuple[str, ...], number: tuple[int, int]) -> bool:
     """Whether machine code for one of these compute capabilities runs on a GPU of compute capability
-    `number`: it needs the same major number and at most the same minor number."""
+    `number`: the code must have the same major number and at most the same minor number."""
     known = map(capability_number, capabilities)
     return any(major == number[0] and minor <= number[1] for major, minor in known)
 
@@ -115,7 +116,7 @@ def _cuda(case: Case, builds: list[TensorFlowRelease]) -> Iterator[Part]:
         return
     known = sorted(dotted(build.cuda)[:2] for build in builds if build.cuda)
     if not known or not known[0] <= dotted(cuda.version)[:2] <= known[-1]:
-        return  # older and newer releases than those of the tables may open it
+        return  # TensorFlow releases older or newer than those of the tables may open it
     answers = [compat.runs_with_cuda(build, cuda.version, case.tables) for build in builds]
     if all(answer.verdict == "no" for answer in answers):
         yield Part("cuda", cuda.version, "", False, (cuda.source,), answers[0].refs[:3],

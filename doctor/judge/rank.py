@@ -1,7 +1,7 @@
-"""The verdict and the order of the findings, from all that was found: rules, compatibility, sentences.
+"""The verdict and the order of the findings, from rules, compatibility and the sentences of a report.
 
-A finding that a program's own words prove keeps its place. Otherwise the likeliest cause comes first, whether
-a rule found it, the tables show a misfit, or the sentences of the report suggest it.
+A finding that a program's own message proves keeps its position. Otherwise the likeliest cause comes first,
+whether a rule found it, the tables show a misfit, or the sentences of the report suggest it.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 SUGGESTED = 0.65
 """From this probability on, a sentence counts more than the tables' answer about stated versions."""
 SOUND = 0.8
-"""The same for a sentence that says that nothing is wrong."""
+"""The same as SUGGESTED, for a sentence that says that nothing is wrong."""
 HARMLESS = 0.35
-"""From this likelihood on, sentences alone make a message harmless that the report does not show."""
+"""The least likelihood of the verdict "benign-messages" if the report itself does not contain the message."""
 LIKELY = 0.7
-"""From this likelihood on, a cause that no program's message proves is called likely: of 1,519 such reports
-86 % were right, out of fold."""
+"""From this likelihood on, a cause that no program's message proves is called likely: of 1,519 such verdicts
+86 % were right (cross-validation)."""
 WEAK = 0.4
-"""Below this likelihood the other causes have to be checked first: of 345 such verdicts a third were right,
-out of fold."""
+"""Below this likelihood the user should check the other causes first: of 345 such verdicts a third were right
+(cross-validation)."""
 AGREED = 0.6
-"""From this likelihood on, the signs agree with a rule about a message that a program printed."""
+"""From this likelihood of the rule's cause on, the signs agree with a rule that recognized a message."""
 UNPROVED = "Nothing in the report points to a fault in the setup of the GPU"
-"""The title of "healthy" where only sentences suggest it, and no program shows a registered GPU."""
+"""The title of "healthy" if only sentences suggest this verdict and no program shows a registered GPU."""
 SHORT = 120
-"""Up to this number of characters, prose makes a cause only possible: a sentence or two without their
+"""Prose of at most this number of characters makes a cause only possible: it is a sentence or two without
 context."""
 
 
@@ -49,7 +49,7 @@ def ranked(
     kept = [as_said(finding, case) for finding in findings]
     first = kept[0]
     found = {finding.code for finding in findings}
-    # what only sentences speak for is not said where the tables or a program say the contrary
+    # skip a cause that only sentences support if the tables or a program contradict it
     best = next((h for h in order if h.code in found or not h.against), order[0])
     baseless = best.code == "benign-messages" and best.code not in found and not case.facts.of(Noise)
     if baseless and best.likelihood < HARMLESS:  # there is no line that could be harmless
@@ -73,7 +73,7 @@ def ranked(
             and _fits(case, parts)
             and not (_suggested(best, case, 0.0) or _compared(case))
         ):
-            best = next(h for h in order if h.code == first.code)  # all that is stated goes together
+            best = next(h for h in order if h.code == first.code)  # all stated versions fit one another
     if case.facts.kind == "report" and best.code not in (first.code, "undetermined"):
         kept = _put_first(best, kept, case, parts, by_tables=code is not None)
     if kept[0].code != "undetermined":
@@ -93,16 +93,16 @@ def ranked(
 
 
 def _agreed(best: Hypothesis, first: Finding, parts: Sequence[Part]) -> bool:
-    """Whether a rule found a fault in a message, no stated version explains that fault, and the signs rank
-    the same cause first."""
+    """Whether a rule found a fault in a message, no stated version explains the fault, and the signs rank the
+    same cause first."""
     misfits = {part.code for part in parts if part.fits is False}
     sure = first.severity == "error" and first.confidence != "possible" and first.code not in misfits
     return sure and best.code == first.code and best.likelihood >= AGREED
 
 
 def _fits(case: Case, parts: Sequence[Part]) -> bool:
-    """Whether something that a report states is known to fit: a part by the tables, or a GPU image that is
-    given the GPU."""
+    """Whether something that a report states is known to fit: a part, by the tables, or a GPU image that was
+    started with --gpus."""
     images = [tag.get("tag") for tag in case.facts.symptoms("image-tag")]
     return any(part.fits for part in parts) or (
         case.facts.has("gpus-flag") and any("gpu" in tag for tag in images)
@@ -110,14 +110,14 @@ def _fits(case: Case, parts: Sequence[Part]) -> bool:
 
 
 def _compared(case: Case) -> bool:
-    """Whether one run in a report gets the GPU and another does not; a part that fits does not explain
-    that."""
+    """Whether one run in a report gets the GPU and another does not. A part that fits does not explain this
+    difference."""
     return case.facts.has("works-elsewhere") and case.facts.has(*NO_DEVICE_SEEN)
 
 
 def _suggested(best: Hypothesis, case: Case, least: float = SUGGESTED) -> bool:
-    """Whether a sentence suggests a cause, apart from sentences that only state versions or an
-    observation."""
+    """Whether a sentence suggests a cause, with more probability than `least`. Sentences that only state
+    versions or an observation do not count."""
     least = max(least, SOUND) if best.code in NO_FAULT else least
     several = (likelihood for likelihood in case.facts.of(Likelihood) if likelihood.code == best.code)
     return any(
@@ -126,9 +126,10 @@ def _suggested(best: Hypothesis, case: Case, least: float = SUGGESTED) -> bool:
 
 
 def as_said(finding: Finding, case: Case) -> Finding:
-    """The finding, at most "likely" if only sentences support it: a person may be wrong, or mean another
-    machine. The same holds for "no fault" beside a person's words, unless these say that it works: people
-    write about trouble, and a registered GPU does not answer every complaint."""
+    """The finding; its confidence is at most "likely" if only sentences support it, because a person may be
+    wrong or mean another machine. The same holds for "no fault" in a report with a person's sentences, unless
+    they say that the GPU works: people write about trouble, and a registered GPU does not answer every
+    complaint."""
     doubted = in_prose(finding, case) or (
         finding.code in NO_FAULT and case.facts.first(Prose) is not None and not case.facts.has("works-said")
     )
@@ -147,14 +148,14 @@ def _put_first(
         first = findings[0]
         better = first.code != "undetermined" and (first.confidence != "possible" or _short(case))
         if known.confidence == "possible" and better and not by_tables:
-            return findings  # what is only possible takes no place of what is known better
-    # a finding that would make this cause its consequence contradicts it; it stays an alternative
+            return findings  # a cause that is only possible does not displace a better-known one
+    # drop a finding whose rule would make this cause its consequence: its code stays an alternative
     others = [
         finding
         for finding in findings
         if finding is not known and best.code not in rule_of(finding.code).explains
     ]
-    if known.severity != "error":  # nothing to mend: what was only possible is an alternative
+    if known.severity != "error":  # nothing to fix: errors that were only possible become alternatives
         others = [
             finding for finding in others if finding.confidence != "possible" or finding.severity != "error"
         ]
@@ -178,7 +179,7 @@ def _finding(best: Hypothesis, case: Case, parts: Sequence[Part]) -> Finding:
         )
         rows = tuple(dict.fromkeys(row for part in misfits for row in part.tables))
     else:
-        why = "No program's message names the cause; the sentences of the report suggest this one."
+        why = "No program's message states the cause; the sentences of the report suggest this one."
         rows = ()
     from doctor.remedies.usual import USUAL
 
@@ -198,8 +199,8 @@ def _finding(best: Hypothesis, case: Case, parts: Sequence[Part]) -> Finding:
 
 
 def _cures(code: str, others: Sequence[Part], case: Case) -> Sequence[Step]:
-    """The cure for a cause together with a GPU for which the build has no kernel: another release, with its
-    libraries."""
+    """The cure for a fault of libraries beside a GPU that does not fit the build: another release, with its
+    libraries. Empty for any other cause."""
     from doctor.remedies.usual import USUAL
 
     card = next((part.code for part in others if part.part == "gpu" and part.code in USUAL), None)

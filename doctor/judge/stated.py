@@ -1,7 +1,10 @@
-"""Verdicts from the tables alone, for a report that states an environment and an observation without a
-message that names the cause. In: a `Case`, its compatibility and the findings of rules. Out: the code that
-best explains the observation, or None if the tables do not decide. One row for each code: the observations
-that it explains. A code hides those after it."""
+"""Verdicts from the tables alone, for a report that states an environment and an observation but contains no
+message that shows the cause.
+
+In: a `Case`, its compatibility and the findings of rules. Out: the code that best explains the observation,
+or None if the tables do not decide. EXPLAINS has the observations that each code explains; a code hides the
+codes after it.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ OBSERVED = {
     "wrong numbers": ("nan-results",),
     "no device": NO_DEVICE_SEEN,
 }
-"""Observations, and the symptoms that show each."""
+"""Each kind of observation, and the symptoms that show it."""
 
 EXPLAINS: dict[str, tuple[str, ...]] = {
     "tf-gpu-package-removed": ("installation",),
@@ -47,11 +50,11 @@ EXPLAINS: dict[str, tuple[str, ...]] = {
     "cudnn-version-mismatch": ("crash", "no device", "import"),
     "gpu-arch-too-new": ("slow", "wrong numbers", "crash", "no device"),
 }
-"""The observations that a cause explains; a cause comes before those that it hides."""
+"""The observations that each cause explains. A cause comes before the causes that it hides."""
 
 
 OPENED = ("cuda-missing", "cuda-version-mismatch", "cudnn-missing", "cudnn-version-mismatch")
-"""Codes that stop the import only of builds that are linked against CUDA's libraries."""
+"""Codes of causes that stop the import of TensorFlow only if the build is linked against CUDA's libraries."""
 
 
 def observed(case: Case) -> list[str]:
@@ -70,7 +73,7 @@ BY_VERSIONS = (
     "gpu-arch-too-old",
     "gpu-arch-too-new",
 )
-"""Codes that rules also conclude from stated versions."""
+"""Codes that rules also find from stated versions."""
 HIDES = (
     "gpu-absent",
     "container-no-gpu",
@@ -79,7 +82,7 @@ HIDES = (
     "tf-gpu-package-removed",
     "tf-no-wheel",
 )
-"""Codes that make libraries, driver and kernels irrelevant."""
+"""Codes of causes beside which faults of libraries, driver and kernels do not matter."""
 
 
 def explaining(case: Case, parts: Sequence[Part]) -> list[str]:
@@ -87,7 +90,7 @@ def explaining(case: Case, parts: Sequence[Part]) -> list[str]:
     seen = observed(case)
     slow = {"slow", "crash", "wrong numbers"} & set(
         seen
-    )  # to compile at the first start is no fault by itself
+    )  # a compilation at the first start is not a fault by itself
     misfits = {part.code for part in parts if part.code and (part.fits is False or (part.slow and slow))}
     # only builds that are linked against CUDA's libraries cannot be imported without them
     linked = case.build is not None and dotted(case.build.version) < (1, 15)
@@ -102,15 +105,15 @@ def explaining(case: Case, parts: Sequence[Part]) -> list[str]:
 
 
 def decided(case: Case, parts: Sequence[Part], findings: Sequence[Finding] = ()) -> str | None:
-    """The code of the misfit that best explains the observation; None if everything fits. findings: of the
-    rules. A code that a rule also found wins, unless another code hides it."""
+    """The code of the misfit that best explains the observation; None if no misfit does. findings: of the
+    rules. A code that a rule also found takes precedence, unless a code of HIDES explains the observation."""
     seen, fitting = observed(case), explaining(case, parts)
     misfits = {part.code for part in parts if part.fits is False} | set(fitting)
     found = [f.code for f in findings if f.code in misfits and (f.confidence != "possible" or not seen)]
     if found and not any(code in HIDES for code in fitting):
         return found[0]
     if not fitting and not seen and not case.facts.has("works-said"):
-        # if TensorFlow is installed, the real Python differs from the one in the report
+        # if TensorFlow is installed, its Python is not the one that the report states
         fitting = [code for code in EXPLAINS if code in misfits and code != "tf-no-wheel"]
     return next(iter(fitting), None)
 
@@ -161,9 +164,9 @@ _PLAIN = frozenset(
         "jax",
     )
 )
-"""Words of sentences that state an environment or an observation, greet or ask, and name no cause."""
+"""Words of sentences that state an environment or an observation, greet or ask, and mention no cause."""
 _STATUS = lazy.compile(r"\b[A-Z]{3,16}_[A-Z]{3,16}_[A-Z_]{2,40}\b")
-"""The name of a status or of a variable: CUDA_ERROR_NO_DEVICE, CUDA_VISIBLE_DEVICES."""
+"""Matches the name of a status or of a variable: CUDA_ERROR_NO_DEVICE, CUDA_VISIBLE_DEVICES."""
 _PROMPT = lazy.compile(r"(?:\([\w.-]{1,40}\) ?)?(?:[\w.-]{1,40}@[\w.-]{1,60}[:~$#]|[$>] |(?:PS )?[A-Z]:\\)")
 """Matches a line that begins with a shell prompt."""
 _WORD = lazy.compile(r"[^\W\d_]{2,}")
@@ -173,15 +176,15 @@ _TOKEN = lazy.compile(r"\S{1,80}")
 
 
 def uninstallable(case: Case, parts: Sequence[Part]) -> str | None:
-    """The code for a failed pip installation that the tables explain, else None."""
+    """The code for a failed pip installation, if the tables explain the failure; otherwise None."""
     codes = {part.code for part in parts if part.fits is False}
     seen = "installation" in observed(case) and case.facts.kind == "report"
     return next((code for code in ("tf-gpu-package-removed", "tf-no-wheel") if seen and code in codes), None)
 
 
 def only_states(sentence: str) -> bool:
-    """Whether a sentence only states an environment or an observation: at most one word in six says something
-    else. For such a sentence the prose model only guesses from similar reports; the tables are more
+    """Whether a sentence only states an environment or an observation: at most one word in six is not in
+    _PLAIN. For such a sentence the prose model only guesses from similar reports; the tables are more
     reliable."""
     from doctor.logs.signatures.versions.spelling import of_another
 
@@ -200,7 +203,7 @@ def only_states(sentence: str) -> bool:
 
 
 SURE = 0.65
-"""From this probability on, a sentence is taken for one that says what happens."""
+"""A sentence is of a kind (symptom, cause, works) if the model's probability is higher than this."""
 
 _NO = lazy.compile(
     r"n't\b|\b(?:not?|none|never|nothing|without|cannot|only|cpu|kein\w*|nicht|nie|ohne|nur|ne|pas"
@@ -212,12 +215,12 @@ _NO = lazy.compile(
     r"|لا |لم |ليس|بدون",
     re.IGNORECASE,
 )
-"""Words for "no" and "only" in the languages of the examples."""
+"""Matches words for "no" and "only" in the languages of the training examples."""
 
 
 def asked(case: Case) -> Sequence[SentenceKind]:
-    """The questions of a report that states no trouble. The model does not tell a success from its negation
-    ("finds a GPU", "finds no GPU"); the words for "no" do."""
+    """The questions of a report that states no trouble. The model does not distinguish a success from its
+    negation ("finds a GPU", "finds no GPU"); the words of _NO do."""
     kinds = case.facts.of(SentenceKind)
     said = (k for k in kinds if k.probability > SURE)
     trouble = (
@@ -234,8 +237,8 @@ def asked(case: Case) -> Sequence[SentenceKind]:
 
 
 def all_fits(case: Case, parts: Sequence[Part]) -> Finding | None:
-    """The finding for a report that asks whether its versions go together, if they do: at least two of GPU,
-    driver, CUDA and cuDNN are known to fit, and nothing misfits. None for any other report."""
+    """The finding for a report that asks whether its versions fit one another, if they do: at least two of
+    GPU, driver, CUDA and cuDNN are known to fit, and no part misfits. None for any other report."""
     from doctor.findings import Finding, shell
     from doctor.remedies import commands
 
@@ -252,7 +255,7 @@ def all_fits(case: Case, parts: Sequence[Part]) -> Finding | None:
         "info",
         "The stated versions go together",
         f"The report asks a question and states no failure. By the tables {', '.join(named[:-1])} and"
-        f" {named[-1]} fit this TensorFlow; nothing that is stated speaks against it.",
+        f" {named[-1]} fit this TensorFlow, and nothing in the report contradicts this.",
         tuple(reversed(lines.values())),
         tuple(dict.fromkeys(row for part in fitting for row in part.tables)),
         (),
@@ -262,8 +265,8 @@ def all_fits(case: Case, parts: Sequence[Part]) -> Finding | None:
 
 
 def open_question(case: Case, findings: Sequence[Finding], parts: Sequence[Part]) -> bool:
-    """Whether neither a program nor a rule names a cause: all findings are only possible, or are misfits of
-    versions."""
+    """Whether no program's message and no rule shows the cause: all findings are only possible, or are
+    misfits of versions."""
     facts = case.facts
     if (
         facts.kind != "report"
@@ -276,7 +279,7 @@ def open_question(case: Case, findings: Sequence[Finding], parts: Sequence[Part]
     codes = {part.code for part in parts if part.code}
     misfits = {*BY_VERSIONS, *codes}
     if codes & {"cuda-missing", "cudnn-missing", *HIDES}:
-        misfits.add("library-path")  # no library exists to which a path could lead
+        misfits.add("library-path")  # there is no library that a path could lead to
     return all(
         f.code == "undetermined"
         or (f.confidence == "possible" and f.code in EXPLAINS)

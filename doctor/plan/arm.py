@@ -32,8 +32,8 @@ def kind_of(context: PlanContext) -> str:
 
 
 def arm_candidates(context: PlanContext) -> list[Candidate]:
-    """NVIDIA's builds for the machine, the newest first; none if the tables hold none, or the request asks
-    for another."""
+    """NVIDIA's builds for the machine, the newest first; empty if the tables contain none that the request
+    allows."""
     kind = kind_of(context)
     found = []
     for row in nvidia_builds(context.tables.store, context.platform, kind, context.capabilities):
@@ -53,7 +53,7 @@ def arm_candidates(context: PlanContext) -> list[Candidate]:
             answers.append(("gpu", Answer("slow", blackwell, (source,))))
         elif not context.capabilities or not row.get("capabilities"):
             answers.append(
-                ("gpu", Answer("unknown", "it is not known for which GPUs it has code", (source,)))
+                ("gpu", Answer("unknown", "it is not known for which GPUs this build has code", (source,)))
             )
         found.append(
             Candidate(
@@ -72,8 +72,8 @@ def arm_candidates(context: PlanContext) -> list[Candidate]:
 
 
 def _with_driver(candidate: Candidate, context: PlanContext) -> Candidate:
-    """The candidate, with a new driver as one of its changes if the present one is too old for it or no
-    longer supports a GPU."""
+    """The candidate, with a new driver as one of its changes if the installed driver is too old for the
+    candidate or no longer supports a GPU."""
     floor = arm_driver(candidate, context)
     if context.driver is None or floor is None:
         return candidate
@@ -125,7 +125,7 @@ def installing(candidate: Candidate, env: str) -> list[Step]:
         else []
     )
     if candidate.image is not None:
-        note = "; not verified here: only public files say that NVIDIA's registry has this tag"
+        note = "; not verified: only public files show that NVIDIA's registry has this tag"
         line = code.list_gpus(candidate.build.version)
         return [*board, *make.docker_run(candidate.image, line, note, integrated=jetson)]
     wanted = [row["requirement"], *(pin.requirement for pin in candidate.pins)]
@@ -166,18 +166,18 @@ def obstacles_on_arm(
         else ""
     )
     has = (
-        "NVIDIA's own builds contain it: "
+        "NVIDIA's own builds have CUDA: "
         + ", ".join(f"{c.nvidia['name']} ({c.image or c.nvidia['index']})" for c in chosen if c.nvidia)
         + "."
         if chosen
-        else "The tables hold no NVIDIA build for this machine: build TensorFlow from source, or compute on"
-        " the CPU."
+        else "The tables contain no NVIDIA build for this machine: build TensorFlow from source, or compute"
+        " on the CPU."
     )
     return (
         Finding(
             "tf-cpu-only",
             "warning" if chosen else "error",
-            f"no TensorFlow on the package index for {context.platform} has CUDA in it",
+            f"no TensorFlow on the package index for {context.platform} is built with CUDA",
             f"{only}{trap.reason[0].upper()}{trap.reason[1:]}. {has}",
             (context.evidence("gpu" if gpus else "system"),),
             (trap.ref,),

@@ -1,8 +1,8 @@
 """The types for what a requirement file requests, line by line, and the reader of one requirement.
 
-Nothing is read from disk, run or evaluated. Every reader takes time proportional to the text: patterns have
-at most one unbounded repeat before what they look for, and a line that is longer than LINE or has more than
-BOUNDS version bounds is not read.
+This module reads nothing from disk, and runs and evaluates nothing. The time of every reader is proportional
+to the text: patterns have at most one unbounded repeat before what they look for, and a line that is longer
+than LINE or has more than BOUNDS version bounds is not read.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from doctor.values import dataclass
 LINES = 20_000
 """The most lines of one file to read."""
 LINE = 20_000
-"""The most characters of one line to read, continuations included."""
+"""The most characters of one line to read, including its continuation lines."""
 BOUNDS = 200
 """The most version bounds of one requirement to read."""
 _NAME = lazy.compile(r"([A-Za-z0-9][\w.-]{0,200})\s{0,20}(?:\[([^\]]{0,1000})\])?(.*)", re.DOTALL)
@@ -42,7 +42,7 @@ PLATFORMS = {
     "unix": "sys_platform != 'win32'",
     "noarch": "",
 }
-"""conda's names of platforms, as environment markers."""
+"""The environment marker for each of conda's names of platforms."""
 NEVER = "os_name == 'none'"
 """A marker that is never true."""
 
@@ -51,10 +51,10 @@ NEVER = "os_name == 'none'"
 class Asked:
     """One requirement. name: normalised ("tensorflow-gpu"); extras; specifier as pip writes it
     (">=2.15,<2.17"); marker: an environment marker, not evaluated; manager: pip, conda or docker; group: its
-    optional group (at most one group is installed); file: the file that holds it, if not the file that was
-    read first; address: the URL or path that it comes from, if not the package index; word: the requirement
-    as written in the line; build: the build string of a conda package; shell: whether a shell reads the
-    line; end: number and text of the last line of its instruction in a Dockerfile."""
+    optional group (at most one group is installed); file: the file that contains it, if that is not the file
+    that was read first; address: the URL or path of the package, if it does not come from the package index;
+    word: the requirement as written in the line; build: the build string of a conda package; shell: whether a
+    shell reads the line; end: number and text of the last line of its instruction in a Dockerfile."""
 
     name: str
     specifier: str
@@ -74,7 +74,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Unread:
-    """A line that could not be judged. why: the reason, a sentence without its full stop; file: as in
+    """A line that could not be judged. why: the reason, as a sentence without full stop; file: as in
     Asked."""
 
     line: int
@@ -85,9 +85,9 @@ class Unread:
 
 @dataclass(frozen=True)
 class Service:
-    """A service of a compose file. image: the image that it starts; dockerfile: the path of the file that its
-    image is built from, "" if none; gpu: whether it requests a GPU; file, line, text: where it begins;
-    variables: as in Wanted."""
+    """A service of a compose file. image: the image that it starts; dockerfile: the path of the file from
+    which its image is built, "" if none; gpu: whether it requests a GPU; file, line, text: where its entry
+    begins; variables: as in Wanted."""
 
     name: str
     line: int
@@ -101,13 +101,14 @@ class Service:
 
 @dataclass(frozen=True)
 class Wanted:
-    """The content of a file: requirements, and the Python or image that it fixes, each with its line.
-    brings_cuda: whether a command of a Dockerfile's last stage names CUDA, cuDNN or NVIDIA's packages;
-    brings_python: whether one installs another Python than that of the image's system. found: the folders of
-    pip's CUDA libraries that it links to or puts on LD_LIBRARY_PATH ("cudnn"; "*" for all). includes: the
-    files after -r; constraints: the files after -c. indexes: other package indexes. unread: lines that could
-    not be judged. locked: an installer's resolver chose every version. services: those of a compose file.
-    variables: the lines that set CUDA_VISIBLE_DEVICES or NVIDIA_VISIBLE_DEVICES, each value as specifier."""
+    """The content of a file: its requirements, and the Python or image that it requires, each with its line.
+    brings_cuda: whether a command of a Dockerfile's last stage mentions CUDA, cuDNN or NVIDIA's packages;
+    brings_python: whether a command installs another Python than that of the image's system. found: the
+    folders of pip's CUDA libraries that a command links to or puts on LD_LIBRARY_PATH ("cudnn"; "*" for all).
+    includes: the files after -r; constraints: the files after -c. indexes: other package indexes. unread:
+    lines that could not be judged. locked: whether an installer's resolver chose every version. services:
+    those of a compose file. variables: the lines that set CUDA_VISIBLE_DEVICES or NVIDIA_VISIBLE_DEVICES,
+    each with the value as specifier."""
 
     requirements: tuple[Asked, ...] = ()
     python: Asked | None = None
@@ -140,7 +141,7 @@ def bounds(text: str) -> str | None:
         match = _BOUND.fullmatch(part)
         if match is not None:
             found.append(match[1] + match[2])
-        elif part.strip() or at != len(parts) - 1:  # pip forgives one comma at the end
+        elif part.strip() or at != len(parts) - 1:  # pip accepts one comma at the end
             return None
     found = list(dict.fromkeys(found))
     return ",".join(found) if len(found) <= BOUNDS else None
@@ -177,21 +178,22 @@ def requirement(text: str, line: int, shown: str = "", manager: str = "pip") -> 
 
 
 def unread(line: int, text: str, why: str = "") -> Unread:
-    """The record of a line that could not be judged, with the reason if the text itself shows it."""
+    """The record of a line that could not be judged. why: the reason; if it is empty, the text itself shows
+    the reason."""
     if not why:
         parts = text.count(",") + 1
         why = (
             f"the line is longer than {LINE} characters"
             if len(text) > LINE
             else (
-                f"the line has {parts} version bounds, and at most {BOUNDS} are read"
+                f"the line has {parts} version bounds, but this tool reads at most {BOUNDS}"
                 if parts > BOUNDS
                 else (
-                    "the line takes a value from a variable that is not set in the file"
+                    "the line uses a variable that the file does not set"
                     if "$" in text
                     else (
-                        "pip cannot read the line: a requirement is a name, extras in brackets, and versions,"
-                        " as in tensorflow[and-cuda]>=2.16,<2.21"
+                        "pip cannot read the line: a requirement consists of a name, extras in brackets, and"
+                        " versions, as in tensorflow[and-cuda]>=2.16,<2.21"
                     )
                 )
             )

@@ -1,6 +1,6 @@
 """Finds where the CUDA libraries come from if a line requests TensorFlow without them.
 
-A Dockerfile's base image shows which CUDA and cuDNN exist: the tags of nvidia/cuda are
+A Dockerfile's base image shows which CUDA and cuDNN the image contains: the tags of nvidia/cuda are
 VERSION[-cudnn[MAJOR]]-FLAVOUR-SYSTEM (the page of that image; from CUDA 12.4 on
 "cudnn" without a number is 9).
 """
@@ -160,18 +160,18 @@ def _nothing(
     where: str,
 ) -> Finding:
     extra = (
-        f"{build.requirement} has no extra and-cuda, which came with 2.14: pip warns and continues. "
+        f"{build.requirement} has no extra and-cuda (2.14 is the first with it): pip warns and continues. "
         if "and-cuda" in line.extras
         else ""
     )
     brought = (
-        f"{extra}The line installs no CUDA libraries; {where}. Without them TensorFlow computes on the CPU,"
-        " and says so once in its log."
+        f"{extra}The line installs no CUDA libraries; {where}. Without these libraries TensorFlow computes on"
+        " the CPU, and says so once in its log."
     )
     return Finding(
         "cuda-missing",
         "warning",
-        f"the line for {line.name} leaves out its CUDA libraries",
+        f"the line for {line.name} does not install CUDA libraries",
         f"{build.requirement} opens CUDA {build.cuda or ''} and cuDNN {build.cudnn or ''}. {brought}".replace(
             "  ", " "
         ),
@@ -188,7 +188,7 @@ def _cure(
         return ()
     wanted = (validated.specifiers(line.specifier) or "") if line is not None else f"=={build.version}"
     install = run("pip", "install", f"tensorflow[and-cuda]{wanted}")
-    step = shell(install, "TensorFlow with the CUDA and cuDNN that it opens, instead of that line").on(
+    step = shell(install, "TensorFlow with the CUDA and cuDNN that it opens, in place of that line").on(
         context.kind
     )
     if line is None or line.manager != "pip" or not editable(line):

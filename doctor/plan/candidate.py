@@ -14,8 +14,8 @@ from doctor.values import cached_property, dataclass, field
 ROUTES = ("pip-and-cuda", "pip-system-cuda", "conda", "docker", "wsl2", "cpu")
 """The routes in order of preference among equal plans."""
 
-# What a change costs: less than one is done inside the new environment, one is done without an administrator
-# (or is one command), a demand that is given up costs more, and the driver is touched last.
+# The cost of each change. Below 1: it happens inside the new environment. 1: it needs no administrator (or is
+# a single command). To give up a requested version costs more; a new driver is the last resort with a GPU.
 COSTS = {
     "slow": 1.0,
     "links": 0.5,
@@ -41,9 +41,9 @@ ANOTHER_MINOR = 1.0
 @dataclass(frozen=True)
 class Candidate:
     """One release by one route. `given_up`: which requested versions or parts of the machine have to change
-    (python, driver, cuda, cudnn, tensorflow, system); empty if none has. verified: whether the registry of an
-    image or channel of conda's packages was checked when the table was made. nvidia: the row of NVIDIA's own
-    build."""
+    (python, driver, cuda, cudnn, tensorflow, system); empty if nothing has to. verified: whether the image's
+    registry or the conda channel was checked when the table was made. nvidia: the table row of NVIDIA's own
+    build, if this is one."""
 
     build: TensorFlowRelease
     route: str
@@ -63,7 +63,7 @@ class Candidate:
 
     @cached_property
     def installation(self) -> Installation:
-        """The requirements for the installer, and the links to make afterwards."""
+        """The requirements for pip, and the links to make afterwards."""
         of_pip = self.situation.route == "pip-and-cuda" and self.route != "cpu"
         return Installation(
             self.build, of_pip and self.workarounds.packages is None, self.pins, self.workarounds.links
@@ -99,7 +99,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a release does not work on the machine as it is: one answer for each aspect that does not fit."""
+    """Why a release does not work on the unchanged machine: one answer for each aspect that does not fit."""
 
     build: TensorFlowRelease
     route: str

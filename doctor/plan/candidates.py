@@ -1,5 +1,5 @@
-"""Every way to run every release on a machine, judged by the tables: what works, and what would have to
-change."""
+"""Every way to run every release on a machine, judged by the tables: what works, and what has to change for
+it."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ from doctor.values import dataclass, field, replace
 
 @dataclass
 class Field:
-    """All candidates by cost, and the refusals of releases that the request allows."""
+    """All candidates, the cheapest first, and the refusals of releases that the request allows."""
 
     candidates: list[Candidate] = field(default_factory=list)
     refusals: list[Refusal] = field(default_factory=list)
 
 
 def weigh(context: PlanContext, routes: Collection[str] = ROUTES) -> Field:
-    """Judge the GPU releases by every route of the platform, or by some, from the tables alone.
+    """Judge the GPU releases by every route of the platform, or only by `routes`, from the tables alone.
 
-    Releases that the request allows are tried first; the others only if none of those works without a change.
+    Releases that the request allows are tried first; other releases only if none of them works without a
+    change.
     """
     tables, version_request = context.tables, context.version_request
     newest = context.newest
@@ -69,8 +70,8 @@ def foremost(field: Field) -> Candidate | None:
 
 
 def sure(field: Field) -> list[Candidate]:
-    """The candidates, the cheapest first; only those whose build has code for the GPU according to the
-    tables, if there are any."""
+    """The candidates whose build has code for the GPU according to the tables, the cheapest first; all
+    candidates if there is no such build."""
     return [c for c in field.candidates if not _doubtful(c)] or field.candidates
 
 
@@ -80,8 +81,8 @@ def _doubtful(candidate: Candidate) -> bool:
 
 
 def _distances(builds: list[TensorFlowRelease], allowed: set[str]) -> dict[str, float]:
-    """The distance of each release from the nearest that the request allows; less than ANOTHER_MINOR within
-    one minor release."""
+    """The distance of each release from the nearest release that the request allows; 0 if both have the same
+    minor version, otherwise at least ANOTHER_MINOR."""
     wished = [i for i, b in enumerate(builds) if b.version in allowed]
     minors = {minor(version) for version in allowed}
     found = {}
@@ -101,9 +102,9 @@ def _walk(
     result: Field,
 ) -> None:
     """Try builds in order of preference and add the outcomes to `result`; stop at the first build that no
-    later one can beat."""
+    later build can beat."""
     platform, side, system, conforming = where
-    settled = False  # the newest release that another driver opens is found: an older one is no better
+    settled = False  # the newest release for another driver is found: older releases are no better
     for build in builds:
         if not _offers(build, route, context, platform, side):
             continue
@@ -142,10 +143,10 @@ def _age(candidate: Candidate) -> tuple[float, ...]:
 
 
 def _targets(context: PlanContext) -> list[tuple[str, str, bool]]:
-    """The platforms to try: each with the side whose driver counts, and whether it is another system than the
-    present one."""
+    """The platforms to try, each with the platform whose driver numbers apply, and with whether it is another
+    system than the machine's."""
     if context.kind == "macos" or context.windows_on_arm:
-        return []  # no driver of today, and none at all
+        return []  # macOS has no current NVIDIA driver, and Windows on Arm has none at all
     if context.kind == "windows":
         return [(context.platform, "windows", False), ("linux-x86_64", "wsl", True)]
     return [(context.platform, context.side, False)]
@@ -167,7 +168,7 @@ def _builds(releases: Iterable[TensorFlowRelease], spec: str) -> list[TensorFlow
 def _routes_of(context: PlanContext, platform: str, system: bool) -> tuple[str, ...]:
     if system:
         return ("wsl2",)
-    if context.musl:  # an image brings its own C library
+    if context.musl:  # an image contains its own C library
         return () if context.container else ("docker",)
     routes = ["pip-and-cuda"] if platform == "linux-x86_64" else []
     if context.cuda is not None and not context.cudnn_absent:
@@ -189,7 +190,7 @@ def _offers(build: TensorFlowRelease, route: str, context: PlanContext, platform
     if route == "conda":
         return extra or recipe_of(build, context.tables) is not None
     if route == "docker":
-        # which of its release's Pythons an image contains is not in the tables
+        # the tables do not show which of its release's Pythons an image contains
         fits = all(context.version_request.takes(python) for python in build.pythons)
         return fits and image_of(build, context.tables) is not None
     return True

@@ -11,10 +11,10 @@ _PRIORITY = ("gpu", "driver", "python", "install", "cuda", "cudnn", "libraries")
 
 
 def shortest_chain(refusals: list[Refusal]) -> list[tuple[str, list[tuple[Refusal, Answer]]]]:
-    """The fewest aspects that together refuse every release, each with the releases that it refuses.
+    """The fewest aspects that together rule out every release, each with the releases that it rules out.
 
-    Of each release only the first route in ROUTES counts, since a refusal on a later route says nothing about
-    it.
+    Of each release only the first route in ROUTES counts, because a refusal on a later route does not explain
+    why the first one fails.
     """
     by_build: dict[str, list[Refusal]] = defaultdict(list)
     for refusal in refusals:

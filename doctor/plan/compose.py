@@ -20,7 +20,7 @@ _DEVICES = ("deploy", "resources", "reservations", "devices")
 
 
 def compose(lines: Sequence[str]) -> Wanted:
-    """The services."""
+    """Read the services of compose.yml."""
     found: dict[str, Service] = {}
     context: dict[str, str] = {}
     file: dict[str, str] = {}
@@ -47,7 +47,7 @@ def compose(lines: Sequence[str]) -> Wanted:
                 Unread(
                     entry.line,
                     entry.text,
-                    "the settings that the service inherits from another one were not read",
+                    "the settings that the service inherits from another service were not read",
                 )
             )
         elif inner[:1] == ("environment",):
@@ -66,7 +66,8 @@ def compose(lines: Sequence[str]) -> Wanted:
 
 
 def _variables(entry: Entry) -> Iterator[Asked]:
-    """The variable that an item of `environment` sets; one without a value comes from the caller."""
+    """The variable that an item of `environment` sets. Without a value, the variable comes from the shell
+    that starts Compose; its value here is then "$"."""
     key = entry.path[3] if len(entry.path) > 3 else ""
     name, given, value = (
         (key, not entry.text.endswith(":"), entry.value)
@@ -99,15 +100,15 @@ def without_gpu(service: Service) -> Finding:
         "container-no-gpu",
         "warning",
         f"the service {service.name} does not request a GPU",
-        "Its image is for a GPU, but a container gets one only if the service requests it (`gpus: all`, or a"
-        " device under deploy.resources.reservations). If Docker's default runtime is nvidia, the container"
-        " may get one anyway.",
+        "The service's image is for a GPU, but a container gets a GPU only if the service requests one"
+        " (`gpus: all`, or a device under deploy.resources.reservations). If Docker's default runtime is"
+        " nvidia, the container may get a GPU anyway.",
         (Source(service.file, here.line, here.text),),
         (),
         (
             manual(
                 f"{service.file}: add `gpus: all` to the service {service.name}",
-                "for Docker Compose 2.30 and later; for an earlier one, reserve the device under"
+                "for Docker Compose 2.30 and later; for an earlier release, reserve the device under"
                 " deploy.resources.reservations.devices with capabilities: [gpu]",
             ),
         ),

@@ -1,4 +1,4 @@
-"""Reads conda's environment.yml, and its match specifications in pip's form.
+"""Reads conda's environment.yml, and converts conda's match specifications into pip's form.
 
 Source: conda's documentation, "Package match specifications", and the docstring of
 conda.models.match_spec.MatchSpec.
@@ -31,7 +31,7 @@ _BRACKETS = lazy.compile(
 
 
 def conda(lines: Sequence[str]) -> Wanted:
-    """Read the list under `dependencies:`, pip's nested list included, in YAML's block style or in
+    """Read the list under `dependencies:`, including pip's nested list, in YAML's block style or in
     brackets."""
     asked: list[Asked] = []
     unreadable: list[Unread] = []
@@ -64,11 +64,11 @@ def conda(lines: Sequence[str]) -> Wanted:
     )
 
 
-NOT_READ = "this form of conda's match specification cannot be read here"
+NOT_READ = "this tool cannot read this form of conda's match specification"
 
 
 def _items(lines: Sequence[str]) -> Iterator[tuple[int, str, str, bool]]:
-    """For each item: the line's number, the line, the item, and whether it is pip's."""
+    """For each item: the line's number, the line, the item, and whether the item is in pip's list."""
     inside, pip_indent = False, -1
     for number, raw in enumerate(lines, 1):
         line = without_comment(raw).rstrip()
@@ -94,8 +94,8 @@ def _items(lines: Sequence[str]) -> Iterator[tuple[int, str, str, bool]]:
 
 
 def match_spec(body: str, number: int, line: str) -> Asked | None:
-    """One match specification; None if it is not one, or if pip's form cannot express it (alternatives,
-    patterns).
+    """A match specification as a line in pip's form; None if the text is not one, or if pip's form cannot
+    express it (alternatives, patterns).
 
     "cudatoolkit=11.2" (any 11.2), "cudnn==8.1.0", "conda-forge::cudnn=8.1=h123", "tensorflow 2.10.*
     cuda112*", "python >=3.8,<3.11", "tensorflow[version='>=2.10', build=cuda*]".
@@ -123,7 +123,7 @@ def match_spec(body: str, number: int, line: str) -> Asked | None:
 
 
 def _parts(rest: str) -> tuple[str, str]:
-    """The version and build in what follows a name."""
+    """The version and build in the text after a package's name."""
     exact = re.fullmatch(r"(==?\s*[^\s=<>!~,]+)\s*=\s*(\S+)", rest)
     if exact:
         return f"=={exact[1].lstrip('= ')}", exact[2]  # with a build the version is exact
@@ -134,7 +134,7 @@ def _parts(rest: str) -> tuple[str, str]:
 
 
 def _specifier(version: str) -> str | None:
-    """conda's version specification in pip's form."""
+    """conda's version specification in pip's form; None if pip's form cannot express it."""
     version = version.strip()
     if version in ("", "*"):
         return ""

@@ -1,4 +1,4 @@
-"""Judges the lines with which conda installs CUDA, cuDNN and TensorFlow itself, as far as the tables cover
+"""Judges the lines by which conda installs CUDA, cuDNN and TensorFlow itself, as far as the tables cover
 them."""
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _OF_GPU = lazy.compile(
 
 
 def conda_builds(line: Asked) -> str:
-    """Why a line for conda cannot be judged; "" if it can be judged, or if it does not matter here."""
+    """Why a line for conda cannot be judged; "" if it can be judged, or does not concern a GPU."""
     if TENSORFLOW.fullmatch(line.name) and not CPU_BUILDS.match(line.build):
         made = re.match(r"\*?cuda(\d+?)(\d)(?!\d)", line.build)
-        asked = f"; the line requests one made with CUDA {made[1]}.{made[2]}" if made else ""
+        asked = f"; the line requests a build made with CUDA {made[1]}.{made[2]}" if made else ""
         return (
-            "conda's builds of TensorFlow are not in the tables: which CUDA and cuDNN they open is not"
+            "conda's builds of TensorFlow are not in the tables, so their CUDA and cuDNN are not"
             f" known{asked}"
         )
     if _OF_GPU.fullmatch(line.name):
@@ -42,8 +42,8 @@ def conda_builds(line: Asked) -> str:
 def judged_pins(
     build: TensorFlowRelease, tensorflow: Asked, asked: Sequence[Asked], context: PlanContext, name: str
 ) -> tuple[list[Finding], list[Unread]]:
-    """The lines for CUDA and cuDNN beside a TensorFlow from pip: a finding if no release that they allow
-    fits; a line that could not be judged if only some fit."""
+    """Judges the lines for CUDA and cuDNN beside a TensorFlow from pip: a finding for each line that allows
+    no fitting version, and the lines that could not be judged because only some of their versions fit."""
     found, unread = [], []
     here = _source(tensorflow, name)
     for line in asked:
@@ -73,9 +73,9 @@ def judged_pins(
                 Unread(
                     line.line,
                     line.text,
-                    f"{build.requirement} cannot use {what} {bad[0][0]}, which the line allows, and can use"
-                    f" {next(v for v, a in answers if a.verdict != 'no')}: which one conda installs is not"
-                    " known",
+                    f"the line allows {what} {bad[0][0]}, which {build.requirement} cannot use, and"
+                    f" {next(v for v, a in answers if a.verdict != 'no')}, which it can use; it is not known"
+                    " which of them conda installs",
                     line.file,
                 )
             )
@@ -87,8 +87,8 @@ def judged_pins(
 
 
 def judged_driver(asked: Sequence[Asked], context: PlanContext, name: str) -> Iterator[Finding]:
-    """Findings about the lines with which conda installs CUDA, if conda installs TensorFlow too: whether the
-    driver can start that CUDA."""
+    """Findings about the lines by which conda installs CUDA, if conda also installs TensorFlow: the driver is
+    too old for that CUDA."""
     for line in asked:
         versions = (
             allowed(line, context) if line.manager == "conda" and line.name in CUDA and line.specifier else []

@@ -1,4 +1,4 @@
-"""The machine that a plan is made for, reduced to what a plan depends on."""
+"""The machine of a plan, reduced to what a plan depends on."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _REBUILDS = ("centos", "rocky", "alma", "red hat", "redhat", "rhel", "oracle")
 
 @dataclass(frozen=True)
 class PlanContext:
-    """Everything that a plan depends on, read from the facts once. `version_request` contains the user's
-    request; the rest describes the machine."""
+    """Everything that a plan depends on. `version_request` contains the user's request; everything else
+    describes the machine and is derived from the facts once."""
 
     facts: Facts
     tables: Tables
@@ -29,7 +29,7 @@ class PlanContext:
 
     @cached_property
     def case(self) -> Case:
-        """The reconciled facts."""
+        """The case that the facts describe."""
         return Case(self.facts, self.tables)
 
     @cached_property
@@ -50,12 +50,13 @@ class PlanContext:
 
     @cached_property
     def system(self) -> dict[str, str] | None:
-        """The row of the Linux distribution, or None."""
+        """The table row of the Linux distribution; None if there is none."""
         return system_row(self.tables, self.case.os.name) if self.case.os else None
 
     @cached_property
     def python(self) -> str | None:
-        """The Python ("3.12"): requested, seen, or the distribution's own."""
+        """The Python ("3.12"): the requested one, else the one seen, else the distribution's own; None if
+        unknown."""
         if self.version_request.python:
             return minor(self.version_request.python)
         if self.case.python is not None:
@@ -64,8 +65,8 @@ class PlanContext:
 
     @cached_property
     def own_python(self) -> str | None:
-        """The existing Python for a new environment: seen, or the distribution's own; the requested one if
-        neither is known. None if unknown."""
+        """The existing Python for a new environment: the one seen, else the distribution's own, else the
+        requested one; None if unknown."""
         if self.case.python is not None:
             return minor(self.case.python.version)
         return (self.system or {}).get("python") or self.python
@@ -81,7 +82,7 @@ class PlanContext:
         return self.tables.releases(self.platform)
 
     def judge(self, build: TensorFlowRelease, situation: Situation) -> Judgement:
-        """The judgement of doctor.compat, cached because several routes ask for the same one."""
+        """The judgement of doctor.compat, cached because several routes need the same judgement."""
         key = (build.package, build.version, situation)
         if key not in self._judged:
             self._judged[key] = judge(build, situation, self.tables)
@@ -98,7 +99,7 @@ class PlanContext:
 
     @cached_property
     def glibc(self) -> str | None:
-        """The C library's version, seen or the distribution's own."""
+        """The version of glibc: the one seen, else the distribution's own; None if unknown."""
         fact = self.facts.first(Glibc)
         if fact is not None:
             return fact.version
@@ -122,12 +123,12 @@ class PlanContext:
 
     @property
     def driver(self) -> str | None:
-        """The driver's version; only if there is a GPU for it, or GPUs were not looked for."""
+        """The driver's version; None if unknown."""
         return self.case.driver.version if self.case.driver else None
 
     @property
     def driver_absent(self) -> bool:
-        """Whether there is a GPU, and a driver was looked for and is absent."""
+        """Whether there is a GPU, and a search for a driver found none."""
         if self.driver is not None or not self.case.gpus:
             return False
         return any(
@@ -151,8 +152,8 @@ class PlanContext:
 
     @cached_property
     def system_cuda(self) -> CudaVersion | None:
-        """The CUDA that was found on the machine outside environments; what pip or conda installed can be
-        used only in its own environment."""
+        """The CUDA that was found on the machine outside environments; a CUDA from pip or conda works only in
+        its own environment."""
         return best([fact for fact in self.facts.of(CudaVersion) if not self._in_environment(fact)])
 
     @cached_property
@@ -198,7 +199,7 @@ class PlanContext:
 
     @property
     def container(self) -> bool:
-        """Whether this is inside a container, where driver and kernel are the host's."""
+        """Whether the machine is a container, whose driver and kernel are the host's."""
         return self.case.container
 
     @property
@@ -208,7 +209,7 @@ class PlanContext:
 
     @property
     def decisive(self) -> tuple[Hashable, ...]:
-        """A key of everything that the choice of a release depends on; equal keys get the same release."""
+        """A key of everything on which the choice of a release depends; equal keys give equal choices."""
         return (
             *(
                 self.version_request,
@@ -269,8 +270,8 @@ class PlanContext:
 
 
 def system_row(tables: Tables, name: str) -> dict[str, str] | None:
-    """The row of a distribution by the name that people or os-release give it: "Ubuntu 24.04 LTS", "Rocky
-    Linux 9.3"."""
+    """The table row of a Linux distribution by its name in os-release or in a report ("Ubuntu 24.04 LTS",
+    "Rocky Linux 9.3"); None if there is none."""
     low = name.lower()
     wanted = "red hat enterprise linux" if any(word in low for word in _REBUILDS) else low
     number = re.search(r"\d+(?:\.\d+)?", low)

@@ -1,4 +1,4 @@
-"""Plans for TensorFlow on the CPU: if there is no GPU, on request, or as no plan with a GPU works."""
+"""Plans for TensorFlow on the CPU: if there is no GPU, on request, or if no plan with a GPU works."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from doctor.tables.ordering import is_final, order
 
 
 def cpu_candidate(context: PlanContext) -> Candidate | None:
-    """The newest release that installs here, or the one nearest to the requested ones; None if there is
-    none."""
+    """The newest release that installs on this machine, or the one nearest to the requested releases; None if
+    no release installs."""
     if context.musl:
         return None
     newest = context.newest
@@ -66,7 +66,8 @@ def _try(build: TensorFlowRelease, context: PlanContext) -> Candidate | None:
 
 
 def cpu_obstacles(context: PlanContext, candidate: Candidate | None) -> tuple[Finding, ...]:
-    """What prevents a plan for the CPU: empty, or the finding that no release fits the request here."""
+    """The finding that no release fits the request on this machine, which prevents a plan for the CPU; empty
+    if one fits."""
     if candidate is not None and not candidate.given_up:
         return ()
     wished = (
@@ -77,12 +78,13 @@ def cpu_obstacles(context: PlanContext, candidate: Candidate | None) -> tuple[Fi
     python = f" for Python {context.python}" if context.python else ""
     why = "No release has a wheel for this machine."
     if context.musl:
-        why = "Every wheel of TensorFlow for Linux is made for glibc; Alpine has musl. Use a Debian image."
+        why = "Every TensorFlow wheel for Linux is made for glibc; Alpine has musl. Use a Debian image."
     elif candidate is not None:
         why = (
-            f"The nearest release that has one is TensorFlow {candidate.build.version} on Python"
+            f"The nearest release that has a wheel is TensorFlow {candidate.build.version} on Python"
             f" {candidate.python}."
         )
     source = context.evidence("tensorflow" if context.version_request.tensorflow else "python")
     rows = (candidate.build.ref,) if candidate else ()
-    return (Finding("tf-no-wheel", "error", f"no {wished} has a wheel{python} here", why, (source,), rows),)
+    title = f"no {wished} has a wheel{python} on this platform"
+    return (Finding("tf-no-wheel", "error", title, why, (source,), rows),)

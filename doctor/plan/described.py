@@ -1,4 +1,4 @@
-"""Makes the facts of a machine that is not examined but described, by options or by the JSON of an earlier
+"""Makes the facts of a machine that is not examined but described: by options, or by the JSON of an earlier
 check."""
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def described(
     cuda: str | None = None,
     cudnn: str | None = None,
 ) -> Facts:
-    """The facts of a described machine. Raises UsageError for an option whose value is unknown or
+    """The facts of a machine described by options. Raises UsageError for an option whose value is unknown or
     ambiguous."""
     facts: list[Fact] = []
     gpus = [fact for name in gpu or () for fact in _gpu(name, tables)]
@@ -80,13 +80,13 @@ def _number(text: str, option: str, example: str) -> str:
     try:
         dotted(text)
     except ValueError:
-        raise UsageError(f"{option} {text}: this is not a version", f"such as {option} {example}") from None
+        raise UsageError(f"{option} {text}: not a version", f"for example: {option} {example}") from None
     return text.strip().lstrip("vVrR")
 
 
 def _system(text: str, arm: Mapping[str, Any] | None) -> list[Fact]:
-    """The facts in the value of --os. arm: the row of a GPU that exists only in machines with an Arm CPU, if
-    one was named. Raises UsageError for an unknown system."""
+    """The facts in the value of --os. arm: the table row of a GPU of the request that exists only in machines
+    with an Arm CPU, or None. Raises UsageError for an unknown system."""
     source = Source("--os", None, text)
     low = text.lower()
     machine = next((name for word, name in _MACHINES.items() if word in low), None)
@@ -121,8 +121,8 @@ def _system(text: str, arm: Mapping[str, Any] | None) -> list[Fact]:
             facts.append(Symptom(source, "musl-libc"))
     else:
         raise UsageError(
-            f"--os {text}: not known",
-            "such as 'Ubuntu 24.04', 'Debian 12', 'RHEL 9', 'Windows 11', 'WSL', 'macOS arm64', 'linux"
+            f"--os {text}: unknown operating system",
+            "for example: 'Ubuntu 24.04', 'Debian 12', 'RHEL 9', 'Windows 11', 'WSL', 'macOS arm64', 'linux"
             " aarch64'",
         )
     name = re.sub(r"\s{0,4}\b(?:aarch64|arm64|x86[-_]64|amd64)\b", "", text, flags=re.IGNORECASE).strip()
@@ -150,22 +150,23 @@ def _gpu(text: str, tables: Tables) -> list[Gpu]:
     if options:
         raise UsageError(
             f"--gpu {text}: models with this name differ in compute capability: {', '.join(options)}",
-            "give the compute capability (nvidia-smi --query-gpu=compute_cap --format=csv) or the PCI id"
-            " (lspci -nn)",
+            "use the compute capability (nvidia-smi --query-gpu=compute_cap --format=csv) or the PCI id"
+            " (lspci -nn) instead",
         )
     if _OTHERS.search(text):
         raise UsageError(
-            f"--gpu {text}: not an NVIDIA GPU: no TensorFlow with CUDA uses it",
+            f"--gpu {text}: not an NVIDIA GPU, so no TensorFlow with CUDA uses it",
             "--gpu none plans for the CPU; AMD's tensorflow-rocm, Intel's intel-extension-for-tensorflow and"
             " Apple's tensorflow-metal are other builds, which are not in the tables",
         )
     raise UsageError(
-        f"--gpu {text}: not in the tables", "give its compute capability, such as --gpu 8.6, or its PCI id"
+        f"--gpu {text}: not in the tables", "use its compute capability (--gpu 8.6) or its PCI id instead"
     )
 
 
 def machine_file(path: str, tables: Tables) -> Facts:
-    """The facts of `check --format json` or `check --save` of another machine. Raises InputError."""
+    """The facts in a file that `check --format json` or `check --save` wrote on another machine. Raises
+    InputError."""
     import json
     from pathlib import Path
 
@@ -192,14 +193,14 @@ def machine_file(path: str, tables: Tables) -> Facts:
     if not isinstance(document, dict) or not isinstance(document.get("facts"), dict):
         raise InputError(
             f"`{path}` is not the JSON of a check",
-            "make one on that machine: tfgpu-doctor check --format json --output FILE",
+            "create it on that machine: tfgpu-doctor check --format json --output FILE",
         )
     return from_check(document["facts"], path)
 
 
 def _place(entry: Mapping[str, Any]) -> str | None:
-    """The place of a fact in check's JSON, which shows whether a library belongs to the system or an
-    environment."""
+    """The source of a fact in check's JSON, which shows whether a library belongs to the system or to an
+    environment; None if there is none."""
     evidence = entry.get("evidence")
     first = evidence[0] if isinstance(evidence, list) and evidence else None
     source = first.get("source") if isinstance(first, Mapping) else None
@@ -207,7 +208,8 @@ def _place(entry: Mapping[str, Any]) -> str | None:
 
 
 def from_check(facts: Mapping[str, Any], name: str) -> Facts:
-    """The facts in check's JSON that a plan needs; anything in another form is left out."""
+    """The facts in check's JSON that a plan needs, without those that have an unexpected form. name: the
+    file."""
 
     def value(key: str) -> Any:
         entry = facts.get(key)

@@ -1,7 +1,7 @@
 """Reads a Dockerfile's last stage: its base image, and what its RUN lines install with pip, uv and conda.
 
 Source: Docker's Dockerfile reference (ARG, ENV, FROM, RUN with its shell, exec and here-document forms).
-Nothing is run; variables are only those that the file itself sets.
+This module runs nothing; it fills in only the variables that the file itself sets.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from doctor.values import dataclass, field, replace
 
 _VARIABLE = lazy.compile(r"\$(?:(\w{1,80})|\{(\w{1,80})(?::?-([^}]{0,200}))?\})")
 _PYTHON = lazy.compile(r"python-?3?\.\d+|python=|\buv\b|conda|mamba|pyenv|deadsnakes|Python-3")
-"""Matches commands that may install another Python than the image's system has: python3.9, uv venv, conda
+"""Matches commands that may install another Python than that of the image's system: python3.9, uv venv, conda
 create."""
 _OF_PIP = lazy.compile(r"nvidia-[\w-]{1,60}-cu\d+|and-cuda")
 _FOLDERS = lazy.compile(r"nvidia/(\w{1,40})/lib")
@@ -29,8 +29,8 @@ _FINDS = lazy.compile(r"symlink|\bln\s|ld\.so\.conf|ldconfig|LD_LIBRARY_PATH")
 _HEREDOC = lazy.compile(r"<<-?[\"']?(\w+)[\"']?")
 _PIP = lazy.compile(r"(?:.*/)?pip[\d.]*")
 VALUE = 200
-"""The most characters of a value that is filled in, because values may refer to each other and double each
-time."""
+"""The most characters of a variable's value that is filled in, because values may refer to each other and
+double in length each time."""
 _CONDA = ("conda", "mamba", "micromamba")
 _INDEX = ("-i", "--index-url", "--extra-index-url", "-f", "--find-links", "--index", "--default-index")
 _WITH_VALUE = (
@@ -71,7 +71,7 @@ _WITH_VALUE = (
 
 @dataclass
 class _Stage:
-    """The state of one stage, as far as it has been read."""
+    """What has been read so far of one build stage of the Dockerfile."""
 
     image: Asked | None = None
     python: Asked | None = None
@@ -87,7 +87,7 @@ class _Stage:
     variables: dict[str, Asked] = field(default_factory=dict)
 
     def heir(self) -> _Stage:
-        """A new stage whose FROM names this one."""
+        """A new stage that starts from this stage, for a FROM with this stage's name."""
         return replace(
             self,
             asked=[*self.asked],
@@ -102,7 +102,7 @@ class _Stage:
 
 
 def dockerfile(lines: Sequence[str]) -> Wanted:
-    """Read the Dockerfile: what its last stage contains and installs."""
+    """Read a Dockerfile: what its last stage contains and installs."""
     stage = _Stage()
     stages: dict[str, _Stage] = {}
     globals_: dict[str, str] = {}
@@ -149,12 +149,12 @@ def dockerfile(lines: Sequence[str]) -> Wanted:
 
 
 def _folders(text: str) -> list[str]:
-    """The folders of pip's CUDA libraries that a text names; "*" if a pattern or variable names them."""
+    """The folders of pip's CUDA libraries in a text; "*" if a pattern or variable stands for them."""
     return _FOLDERS.findall(text) or (["*"] if _SOME.search(text) else [])
 
 
 def _instructions(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
-    """First line, last line and text of each instruction; comment lines within one do not belong to it."""
+    """The numbers of the first and last line and the text of each instruction, without comment lines."""
     at = 0
     while at < len(lines):
         first = at
@@ -181,7 +181,7 @@ def _instructions(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
 
 
 def _blank(lines: Sequence[str]) -> int:
-    """How many comment and empty lines stand at the beginning."""
+    """The number of comment lines and empty lines at the beginning."""
     return next(
         (at for at, line in enumerate(lines) if line.strip() and not line.lstrip().startswith("#")), 0
     )
@@ -200,7 +200,7 @@ def _settings(rest: str) -> list[tuple[str, str]]:
 
 
 def _filled(text: str, values: dict[str, str]) -> str:
-    """The text with the known variables filled in; the others are unchanged."""
+    """The text with the values of known variables filled in; unknown variables are unchanged."""
 
     def value(match: re.Match[str]) -> str:
         known = values.get(match[1] or match[2]) or match[3]
@@ -212,7 +212,7 @@ def _filled(text: str, values: dict[str, str]) -> str:
 def _from(rest: str, number: int, line: str, stages: dict[str, _Stage]) -> _Stage:
     words = [word for word in rest.split() if not word.startswith("--")]
     if not words:
-        return _Stage(unread=[Unread(number, line, "FROM names no image")])
+        return _Stage(unread=[Unread(number, line, "FROM contains no image")])
     name = words[0].split("@")[0].lower()
     if name in stages:
         stage = stages[name].heir()
@@ -239,7 +239,7 @@ class _Command:
 
     def place(self, word: str) -> tuple[int, str]:
         """The number and text of the line that contains a word, searched from the last found line on."""
-        for part in (word, re.split(r"[=<>!~\[ ]", word)[0]):  # the versions may stand in a variable
+        for part in (word, re.split(r"[=<>!~\[ ]", word)[0]):  # the version may come from a variable
             for at in (*range(self._at, len(self.lines)), *range(self._at)):
                 if part and part in self.lines[at]:
                     self._at = at
@@ -262,7 +262,7 @@ class _Command:
 
 
 def _split(text: str) -> list[list[str]]:
-    """The commands of a shell line. Raises ValueError if its quotes do not close."""
+    """The words of each command in a shell line. Raises ValueError if a quotation mark is not closed."""
     reader = shlex.shlex(text.replace("\n", " ; "), posix=True, punctuation_chars=";&|()")
     reader.whitespace_split = True
     reader.commenters = ""
@@ -281,7 +281,7 @@ def _run(command: _Command, stage: _Stage) -> None:
     except ValueError:
         if CONCERNS.search(command.text) and "install" in command.text:
             stage.unread.append(
-                unread(command.first, command.lines[0], "the quotes of this command do not close")
+                unread(command.first, command.lines[0], "a quotation mark in this command is not closed")
             )
         return
     for words in commands:
@@ -307,7 +307,7 @@ def _run(command: _Command, stage: _Stage) -> None:
 
 
 def _arguments(words: list[str], manager: str, command: _Command, stage: _Stage) -> None:
-    """The requirements of one `pip install` or `conda install`."""
+    """Read the requirements of one `pip install` or `conda install` into the stage."""
     taken = ""
     for word in words:
         option, equals, value = word.partition("=")
@@ -316,7 +316,7 @@ def _arguments(words: list[str], manager: str, command: _Command, stage: _Stage)
                 _option(taken or option, word if taken else value, command, stage)
             elif (taken or option) in ("-f", "--file"):
                 number, line = command.place(word)
-                stage.unread.append(Unread(number, line, "the file that conda installs from was not read"))
+                stage.unread.append(Unread(number, line, "the file from which conda installs was not read"))
             taken = ""
         elif word.startswith("-"):
             short = re.fullmatch(r"(-[rcif])(\S+)", word) if manager == "pip" else None
@@ -349,7 +349,7 @@ def _requirement(word: str, number: int, line: str) -> Asked | Unread | None:
         )
     if re.search(r"://|\.whl$|^[./]", word) and "@" not in word:
         return (
-            Unread(number, line, "the contents of the address or path were not read")
+            Unread(number, line, "the file at this address or path was not read")
             if CONCERNS.search(word)
             else None
         )

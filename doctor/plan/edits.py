@@ -1,4 +1,4 @@
-"""Fixes as edits of a file: which line replaces which."""
+"""Fixes as edits of a requirement file or Dockerfile: which line replaces which."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _ENTRY = lazy.compile(
     r"""["']?[\w.-]{1,200}["']?\s*=\s*(?:"[^"]*"|'[^']*'|\{\s*(?:(?:version|extras)\s*=\s*"""
     r"""(?:"[^"]*"|'[^']*'|\[[^]]*\])\s*(?:,\s*)?)*\})(?P<comment>\s*#.*)?"""
 )
-"""An entry of a table whose keys are packages: the version alone, or with extras."""
+"""Matches an entry of a TOML table whose keys are packages: with the version alone, or with extras."""
 
 
 def replaced(line: Asked, wanted: str | Sequence[str], name: str, why: str = "") -> Step:
-    """An edit that replaces the requirement in a line; only a sentence if the line is not `editable`. name:
-    the file, if the line does not name its own."""
+    """The step that replaces the requirement in a line. It contains no edit, only text, if the line is not
+    `editable`. name: the file, unless the line has its own file."""
     requirements = [wanted] if isinstance(wanted, str) else wanted
     text = with_requirements(line, [one for one in requirements if one])
     shown = f"these {text.count(chr(10)) + 1} lines\n{text}" if "\n" in text else text
@@ -35,13 +35,13 @@ def replaced(line: Asked, wanted: str | Sequence[str], name: str, why: str = "")
 
 
 def edited(line: Asked, text: str, name: str) -> Edit:
-    """The edit that replaces a line's text."""
+    """The edit that replaces the text of a line. name: the file, unless the line has its own file."""
     return Edit(line.file or name, line.line, line.text, text)
 
 
 def left_out(line: Asked, name: str, why: str) -> Step:
-    """An edit that removes a requirement from a line of a Dockerfile. The rest must still be a command: if it
-    was the only requirement of an `install` among other commands, the step is only text."""
+    """The step that removes a requirement from a line of a Dockerfile. The rest must still be a command: if
+    the requirement was the only one of an `install` among other commands, the step has no edit, only text."""
     step = manual(f"{line.file or name}, line {line.line}: remove {line.word}", why)
     rest = with_requirements(line, [])
     installs = re.search(r"\binstall\b(?P<after>[^;&|]{0,2000})", rest)
@@ -53,8 +53,9 @@ def left_out(line: Asked, name: str, why: str) -> Step:
 
 
 def editable(line: Asked) -> bool:
-    """Whether a line can hold another requirement: it has no hash, which belongs to one release, and if its
-    table makes the name a key (Poetry, Pipfile, pixi), no more than a version and extras."""
+    """Whether an edit can put another requirement into a line: the line has no hash, which belongs to one
+    release, and if the package is a key of a TOML table (Poetry, Pipfile, pixi), its value is only a version
+    and extras."""
     if " --hash" in line.text:
         return False
     named = line.manager != "pip" or normalised(line.word).startswith(line.name)
@@ -62,7 +63,7 @@ def editable(line: Asked) -> bool:
 
 
 def _entry(wanted: str) -> str:
-    """A requirement as an entry of such a table."""
+    """A requirement as an entry of a TOML table whose keys are packages."""
     line = requirement(wanted, 0)
     if line is None or not line.extras:
         return f'{line.name} = "{line.specifier}"' if line else wanted
@@ -71,8 +72,8 @@ def _entry(wanted: str) -> str:
 
 
 def with_requirements(line: Asked, requirements: Sequence[str]) -> str:
-    """The text of a line with other requirements: each in quotes if a shell reads the line; each in a line of
-    its own in requirements.txt and in a YAML list."""
+    """The text of a line with other requirements: each is in quotes if a shell reads the line; each is on its
+    own line in requirements.txt and in a YAML list."""
     text, word = line.text, line.word
     entry = None if line.shell or normalised(word).startswith(line.name) else _ENTRY.fullmatch(text)
     if entry:
@@ -91,11 +92,11 @@ def with_requirements(line: Asked, requirements: Sequence[str]) -> str:
 
 
 def locked_again(finding: Finding) -> Finding:
-    """The finding about a lock file with the fix where the project states its requirements, because nobody
-    edits a lock by hand."""
+    """The finding about a lock file, with steps that change the project's requirements instead of the lock,
+    because nobody edits a lock by hand."""
     steps = tuple(
         manual(
-            f"require {step.edit.new} where the project states its requirements, and update the lock file",
+            f"Require {step.edit.new} where the project states its requirements, and update the lock file",
             step.why,
         )
         if step.edit is not None
@@ -106,7 +107,7 @@ def locked_again(finding: Finding) -> Finding:
 
 
 def image_replaced(image: Asked, other: str, name: str, why: str) -> Step:
-    """An edit that replaces the image in a Dockerfile's FROM."""
+    """The step that replaces the image in a Dockerfile's FROM."""
     text = image.text.replace(image.word, other, 1)
     return replace(
         manual(f"{image.file or name}, line {image.line}: {text}", why), edit=edited(image, text, name)
@@ -116,8 +117,8 @@ def image_replaced(image: Asked, other: str, name: str, why: str) -> Step:
 def in_dockerfile(
     findings: Sequence[Finding], judged: Outcome, line: Asked, wanted: Wanted, name: str
 ) -> list[Finding]:
-    """The findings with fixes as lines of the Dockerfile, instead of commands for this machine. A warning
-    without steps, such as that this machine has no GPU, gets none."""
+    """The findings with fixes as lines of the Dockerfile, in place of commands for this machine. A warning
+    without steps, such as that this machine has no GPU, gets no steps."""
     steps = tuple(_lines(judged, line, wanted, name))
     return [
         f
@@ -136,7 +137,8 @@ def in_dockerfile(
 
 
 def _host(finding: Finding) -> tuple[Step, ...]:
-    """The steps that need an administrator: the driver belongs to the host, whatever the image."""
+    """The steps about the driver that need an administrator: the driver belongs to the host, not to the
+    image."""
     return tuple(
         step for step in finding.prescription if step.needs_root and finding.code.startswith("driver")
     )
@@ -147,7 +149,7 @@ def _lines(judged: Outcome, line: Asked, wanted: Wanted, name: str) -> Iterator[
     python, image = wanted.python, wanted.image
     fixed = (
         python is not None and not python.word
-    )  # the Python of the image's system, which FROM alone does not choose
+    )  # the Python comes from the image's system, and another tag of the image does not change it
     plan = next(
         (
             p
@@ -183,22 +185,23 @@ def _lines(judged: Outcome, line: Asked, wanted: Wanted, name: str) -> Iterator[
 
 
 def requests_of(plan: Plan) -> list[str]:
-    """The requirements for pip in a plan."""
+    """The pip requirements in a plan."""
     return plan.candidate.installation.requirements
 
 
 def same_with_cuda(line: Asked, context: PlanContext, name: str) -> tuple[Step, ...]:
-    """An edit of a line to the release of `tensorflow` that it allows and that works on this machine, with
-    its CUDA."""
+    """The step that changes a line to the release of `tensorflow` that it allows and that works on this
+    machine, with its CUDA; empty if there is no such release."""
     plan = plan_with_cuda(line, context)
     return (replaced(line, requests_of(plan), name),) if plan else ()
 
 
 def plan_with_cuda(line: Asked, context: PlanContext) -> Plan | None:
-    """The plan for that release; None if there is none."""
+    """The plan for the newest release that a line allows and that works on this machine with pip's CUDA; None
+    if there is none."""
     try:
         VersionRequest(line.specifier).allows("2.15.0", context.newest)
-    except UsageError:  # a version that is none
+    except UsageError:  # the line's version cannot be read
         return None
     judged = make_plans(
         PlanContext(

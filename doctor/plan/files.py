@@ -1,4 +1,4 @@
-"""Judges requirement files for a machine: a finding for each line that cannot work there."""
+"""Judges requirement files for a machine: a finding for each line that cannot work on that machine."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ TENSORFLOW = ("tensorflow", "tensorflow-gpu")
 OF_CPU = ("tensorflow-cpu", "tensorflow-intel", "tensorflow-macos", "tensorflow-cpu-aws", "intel-tensorflow",
           "tensorflow-mkl", "tensorflow-eigen")  # fmt: skip
 STUB = "2.12.0"
-"""The last tensorflow-gpu on the package index, a source archive that always fails; pip takes it whenever a
-line allows it."""
+"""The last tensorflow-gpu on the package index, a source archive that always fails to install; pip chooses it
+whenever a line allows it."""
 _PINNED = lazy.compile(r"==?\s*(\d+\.\d+)(?:\.[\d*]+)*")
 
 
@@ -46,11 +46,12 @@ def judged_files(
     texts: Mapping[str, str],
     included: Mapping[str, Sequence[tuple[str, str | None, bool]]] | None = None,
 ) -> Outcome:
-    """The outcome for the TensorFlow that the files request, in a context; options win over files.
+    """The outcome for the TensorFlow that the files request, in a context; options take precedence.
 
-    texts: file name to text. included: the files that each of them includes with -r or -c: name, text, and
-    whether it only constrains; no text for a missing file. Each file's own Python (environment.yml,
-    requires-python, FROM python:3.12) applies to it. Raises UsageError if an option cannot be read.
+    texts: the text of each file by name. included: by name, the files that it includes with -r or -c, each as
+    name, text (None if the file is missing) and whether it only constrains. Each file's own Python
+    (environment.yml, requires-python, FROM python:3.12) applies to it. Raises UsageError if an option cannot
+    be read.
     """
     findings: list[Finding] = []
     outcome: Outcome | None = None
@@ -59,13 +60,13 @@ def judged_files(
         if wanted.image is not None:
             inside = context_in(wanted.image, context, name)
             if wanted.python is None and not wanted.brings_python and inside.python:
-                own = f"=={inside.python}.*"  # the only one that the image's commands find
+                own = f"=={inside.python}.*"  # the image has no other Python
                 wanted = replace(
                     wanted,
                     python=Asked("python", own, wanted.image.line, wanted.image.text, manager="docker"),
                 )
         for group in dict.fromkeys(a.group for a in wanted.requirements if a.group) or ("",):
-            # an optional group is installed beside the main lines, and without the other groups
+            # an optional group is installed together with the main lines, but without the other groups
             part = replace(
                 wanted, requirements=tuple(a for a in wanted.requirements if a.group in ("", group))
             )
@@ -99,7 +100,8 @@ def judged_files(
 
 
 def _unheeded(finding: Finding) -> Finding:
-    """The finding about a line that was not judged, where no other line decides what the plans are for."""
+    """The finding about a line that was not judged, if no other line requests TensorFlow: it adds that the
+    plans do not consider the line. Other findings are unchanged."""
     if finding.code != "undetermined":
         return finding
     more = "The plans do not consider this line: they are for the newest TensorFlow with the fewest changes."
@@ -109,7 +111,7 @@ def _unheeded(finding: Finding) -> Finding:
 def _parts(
     texts: Mapping[str, str], included: Mapping[str, Sequence[tuple[str, str | None, bool]]]
 ) -> Iterator[tuple[str, Wanted]]:
-    """The requirements of each file, with those that it includes; each service of a compose file
+    """The requirements of each file, with those of the files that it includes; each service of a compose file
     separately."""
     for name, text in texts.items():
         wanted, more = read(text, name), included.get(name, ())
@@ -133,26 +135,27 @@ def _parts(
 
 
 def beside(name: str, path: str) -> str:
-    """A path that a file names, relative to that file."""
+    """A path that a file contains, resolved relative to that file's folder."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(name.replace("\\", "/")), path))
 
 
 def _taken_in(
     built: Wanted, path: str, files: Sequence[tuple[str, str | None, bool]]
 ) -> list[tuple[str, str | None, bool]]:
-    """The files that a Dockerfile includes."""
+    """The files, from `files`, that a Dockerfile includes."""
     wanted = {beside(path, more.rpartition("/")[2]) for more in (*built.includes, *built.constraints)}
     return [one for one in files if posixpath.normpath(one[0]) in wanted]
 
 
 def _whole(wanted: Wanted, included: Sequence[tuple[str, str | None, bool]]) -> Wanted:
-    """A file with the files that it includes. A constraint alone requests nothing."""
+    """A file's requirements together with those of the files that it includes. A constraint alone requests
+    nothing."""
     lines, unread_lines, indexes = list(wanted.requirements), list(wanted.unread), list(wanted.indexes)
     asked = {line.name for line in lines}
     for name, text, constrains in included:
         if text is None:
             unread_lines.append(
-                Unread(1, "", "the file is copied into the image, but is not beside the Dockerfile", name)
+                Unread(1, "", "the image installs from this file, but it is not beside the Dockerfile", name)
             )
             continue
         more = read(text, name)
@@ -196,7 +199,7 @@ def _file(context: PlanContext, name: str, wanted: Wanted) -> tuple[list[Finding
                 findings.append(exclude(lines, name))
                 line = lines[0]
             found, judged, more = _line(line, asked, wanted, context, name)
-        except UsageError:  # a version that is none
+        except UsageError:  # the line's version cannot be read
             unread_lines.append(replace(unread(line.line, line.text), file=line.file))
             continue
         findings += found
@@ -227,8 +230,8 @@ def _file(context: PlanContext, name: str, wanted: Wanted) -> tuple[list[Finding
 def _line(
     line: Asked, asked: list[Asked], wanted: Wanted, context: PlanContext, name: str
 ) -> tuple[list[Finding], Outcome | None, list[Unread]]:
-    """The findings about a line that requests TensorFlow, the plans for it, and other lines that could not be
-    judged."""
+    """The findings about a line that requests TensorFlow, the plans for that line, and other lines that could
+    not be judged."""
     releases = _releases(context, line)
     if not releases or (
         line.name == "tensorflow-gpu" and VersionRequest(line.specifier).allows(STUB, context.newest)
@@ -268,7 +271,7 @@ def _line(
         )
     inside = replace_request(context, version_request)
     judged = make_plans(inside)
-    # what is wrong with the extra is nothing to a line that takes its CUDA from elsewhere
+    # faults of the extra and-cuda do not matter to a line whose CUDA does not come from the extra
     beside = "and-cuda" not in line.extras and brings_cuda(asked, wanted)
     judged = replace(
         judged, findings=tuple(f for f in judged.findings if not (beside and f.code == "known-release-bug"))
@@ -278,7 +281,7 @@ def _line(
     findings += _extra(line, releases, inside, name)
     findings += neighbours(taken, line, asked, inside, name)
     unread_lines: list[Unread] = []
-    if not context.version_request.cpu:  # where CUDA comes from, and which
+    if not context.version_request.cpu:  # where CUDA comes from, and in which version
         pins, unread_lines = judged_pins(taken, line, asked, context, name)
         findings += [*pins, *libraries_of(line, taken, asked, wanted, context, line.file or name)]
     if mates is not None:
@@ -296,8 +299,8 @@ def _line(
 def _extra(
     line: Asked, releases: Sequence[TensorFlowRelease], context: PlanContext, name: str
 ) -> list[Finding]:
-    """The finding that pip cannot install any release with the extra that a line requests, if no plan for a
-    GPU names it."""
+    """The finding that pip cannot install any release with the extra that a line requests; only if the plans
+    are for the CPU, because plans for a GPU report this themselves."""
     if "and-cuda" not in line.extras or not context.for_cpu:
         return []
     situation = Situation(platform=context.platform, python=context.python, route="pip-and-cuda")
@@ -340,9 +343,9 @@ def _conda_only(asked: list[Asked]) -> bool:
 
 
 def _python(wanted: Wanted, context: PlanContext, releases: Sequence[TensorFlowRelease]) -> str | None:
-    """The Python that a file requests: "3.10" for ==3.10.*; for a range that excludes the installed one, the
-    newest that the releases support. None if nothing is requested or the installed one fits, "" if no Python
-    fits."""
+    """The Python that a file requests: "3.10" for ==3.10.*; for a range that excludes the installed Python,
+    the newest Python that the releases support. None if the file requests none or the installed Python fits;
+    "" if no Python fits."""
     if wanted.python is None or context.version_request.python:
         return None
     exact = _PINNED.fullmatch(wanted.python.specifier)
@@ -356,7 +359,8 @@ def _python(wanted: Wanted, context: PlanContext, releases: Sequence[TensorFlowR
 
 
 def _pythons(wanted: Wanted, context: PlanContext) -> str:
-    """The range of Pythons that a file requests; "" for none, or one Python, which a plan may change."""
+    """The range of Pythons that a file requests; "" if it requests none, or a single one, which a plan may
+    change."""
     if wanted.python is None or context.version_request.python:
         return ""
     return "" if _PINNED.fullmatch(wanted.python.specifier) else wanted.python.specifier

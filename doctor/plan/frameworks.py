@@ -1,6 +1,6 @@
 """TensorFlow beside torch, JAX, CuPy and ONNX Runtime: whether pip can install the lines of a file together.
 
-Each of them requires its own versions of NVIDIA's packages, often exactly one.
+Each of these frameworks requires its own versions of NVIDIA's packages, often exactly one version.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from doctor.tables import TensorFlowRelease
 from doctor.values import dataclass, replace
 
 LISTED = 4
-"""The most conflicting requirements that an explanation names."""
+"""The most conflicting requirements that an explanation shows."""
 
 
 @dataclass(frozen=True)
 class Together:
-    """The judgement of all lines together. excluded: releases of TensorFlow that its own lines allow and the
+    """The judgement of all lines together. excluded: releases of TensorFlow that its own line allows but the
     other lines rule out; unread: lines about which the tables contain too little."""
 
     findings: tuple[Finding, ...] = ()
@@ -32,8 +32,8 @@ class Together:
 
 
 def judged_together(tensorflow: Asked, asked: Sequence[Asked], solver: Solver, name: str) -> Together:
-    """The judgement of the line that requests TensorFlow with the other lines, as pip would install them in
-    one environment."""
+    """The judgement of the line that requests TensorFlow together with the other lines, as pip would install
+    them in one environment. name: the file, unless a line has its own file."""
     others = [a for a in asked if a.manager != "conda" and not a.address and a.name != tensorflow.name]
     mates = [a for a in others if a.name in solver.frameworks]
     plain = [a for a in others if a.name not in solver.frameworks and a.specifier]
@@ -53,7 +53,7 @@ def judged_together(tensorflow: Asked, asked: Sequence[Asked], solver: Solver, n
                     tensorflow.line,
                     tensorflow.text,
                     "the lines allow more combinations of releases "
-                    "than are tried here; --resolve lets the installer try",
+                    "than this tool tries; with --resolve the installer tries them",
                     here,
                 ),
             )
@@ -62,7 +62,7 @@ def judged_together(tensorflow: Asked, asked: Sequence[Asked], solver: Solver, n
 
 
 def _unknown(mates: Sequence[Asked], solver: Solver, name: str) -> tuple[Unread, ...]:
-    """The requirement lines of frameworks whose package or release the tables do not contain."""
+    """The lines of frameworks that cannot be judged, because the tables do not contain a required release."""
     found = []
     for line in mates:
         alone = solver.solve([line])
@@ -106,9 +106,9 @@ def _clashes(
         yield Finding(
             "python-dependency-conflict",
             "error",
-            f"no releases of {_listed([tensorflow, *mates])} go together",
-            "Any two of these lines can be installed together, but not all of them: no set of releases fits"
-            " every line. Keep them in separate environments.",
+            f"no releases of {_listed([tensorflow, *mates])} fit one another",
+            "pip can install any two of these packages together, but not all of them: no set of releases fits"
+            " every line. Keep the packages in separate environments.",
             tuple(_source(a, name) for a in lines),
         )
 
@@ -126,7 +126,7 @@ def _excluding(
         "python-dependency-conflict",
         "error",
         f"{_words(one)} and {_words(other)} cannot be installed together",
-        f"pip refuses them in one environment{': ' + words if words else ''}{more}.",
+        f"pip does not install both in one environment{': ' + words if words else ''}{more}.",
         (_source(one, name), _source(other, name)),
         tuple(rows),
         tuple(_cures(one, other, solver, name)),
@@ -151,7 +151,7 @@ def _says(need: Need, line: Asked) -> str:
 
 
 def _cures(one: Asked, other: Asked, solver: Solver, name: str) -> Iterator[Step]:
-    """The fixes: the nearest releases that work together, with one line changed or both, and separate
+    """The fixes: the newest releases that work together, with one line changed or both, and separate
     environments, which always work."""
     alone = False
     for changed, kept in ((other, one), (one, other)):
@@ -182,11 +182,11 @@ def _cures(one: Asked, other: Asked, solver: Solver, name: str) -> Iterator[Step
             changed,
             f"{changed.name}{extras}=={both.releases[changed.name].version}",
             name,
-            f"in place of: {changed.text}; the newest of both that work together",
+            f"in place of: {changed.text}; the newest releases of both that work together",
         )
     yield manual(
         f"Keep {_listed([one, other])} in separate environments",
-        "each finds the CUDA libraries of its own environment, and no requirement has to change",
+        "each package finds the CUDA libraries of its own environment, and no requirement has to change",
     )
 
 
@@ -220,8 +220,8 @@ def _no_release(line: Asked, solver: Solver, name: str) -> Finding:
         "python-dependency-conflict",
         "error",
         f"no {_words(line)}{python}",
-        f"The package index has no release of {line.name} that fits the line{python}, or none whose own"
-        " requirements fit.",
+        f"The package index has no release of {line.name} that fits the line{python}, or the requirements of"
+        " every such release contradict each other.",
         (_source(line, name),),
         tuple(row.ref for row in known[-1:]),
     )
@@ -230,8 +230,8 @@ def _no_release(line: Asked, solver: Solver, name: str) -> Finding:
 def _overwritten(
     tensorflow: Asked, mates: Sequence[Asked], plain: Sequence[Asked], solver: Solver, name: str
 ) -> Iterator[Finding]:
-    """The finding for packages for two CUDA majors that install libraries of the same name into the same
-    folder."""
+    """The finding that NVIDIA's packages for two major versions of CUDA install libraries of the same name
+    into the same folder."""
     found = solver.solve([tensorflow, *mates, *plain])
     if found is None:
         return
@@ -250,14 +250,15 @@ def _overwritten(
         if need.row is not None
     }
     lines = [line for line in mates if line.name in named] or list(mates)
-    words = "; ".join(f"{a} and {b} both hold {solver.shared(a, b, found)[0]}" for a, b in pairs[:LISTED])
+    words = "; ".join(f"{a} and {b} both contain {solver.shared(a, b, found)[0]}" for a, b in pairs[:LISTED])
     needs = [need for pair in pairs[:LISTED] for package in pair for need in found.needs[package][:1]]
     yield Finding(
         "cudnn-version-mismatch" if any("cudnn" in a for a, _ in pairs) else "cuda-version-mismatch",
         "warning",
         f"{_listed([tensorflow, *lines])} overwrite each other's libraries",
-        f"pip installs both without a warning, and the last package wins: {words}, in the same folder, for "
-        "different CUDA majors. One of the frameworks then runs with a library that it was not made for.",
+        f"pip installs both without a warning, and the last package overwrites the other: {words}, in the "
+        "same folder, for different major versions of CUDA. One of the frameworks then runs with a library "
+        "that was not made for it.",
         tuple(_source(a, name) for a in (tensorflow, *lines)),
         tuple(dict.fromkeys(need.row.ref for need in needs if need.row is not None)),
         tuple(_cures(tensorflow, lines[0], solver, name)),
@@ -266,8 +267,8 @@ def _overwritten(
 
 
 def _excluded(tensorflow: Asked, others: Sequence[Asked], solver: Solver) -> tuple[str, ...]:
-    """The releases of TensorFlow that its line allows but the other lines rule out; empty if they rule out
-    all."""
+    """The releases of TensorFlow that its line allows but the other lines rule out; empty if they do not rule
+    out the newest, or rule out all."""
     best = solver.solve([tensorflow, *others])
     free = solver.solve([tensorflow])
     if best is None or free is None or tensorflow.name not in best.releases:

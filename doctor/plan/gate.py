@@ -1,5 +1,5 @@
-"""Judges files for a machine one by one, for CI and code review: the outcome of each, and the lines that fix
-it."""
+"""Judges requirement files for a machine one by one, for CI and code review: the outcome of each file, and
+the changed lines that fix it."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from doctor.plan.request import Request, included, read_text, requested_context
 from doctor.values import dataclass, replace
 
 ROUNDS = 6
-"""How many times files are changed and judged again, because a fix may reveal the next fault."""
+"""How many times the files are fixed and judged again, because a fix may reveal the next fault."""
 
 
 @dataclass(frozen=True)
 class Judged:
     """One file and its outcome. name: "" if there is no file and only the options were judged. files: the
-    file itself and those that it includes."""
+    file itself and the files that it includes."""
 
     name: str
     outcome: Outcome
@@ -35,8 +35,8 @@ class Judged:
 
     @property
     def result(self) -> str:
-        """ "error", "unexamined" (a line could not be judged), "no-tensorflow" (no line requests it) or
-        "ok"."""
+        """The result in a word: "error", "unexamined" (a line could not be judged), "no-tensorflow" (no line
+        requests TensorFlow) or "ok"."""
         if not self.outcome.works:
             return "error"
         if not self.asks:
@@ -46,7 +46,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Gate:
-    """The results for all files. passes_over: whether files that do not request TensorFlow are skipped."""
+    """The results for all files. passes_over: whether files that do not request TensorFlow count as fine."""
 
     context: PlanContext
     files: tuple[Judged, ...]
@@ -54,8 +54,8 @@ class Gate:
 
     @property
     def exit_code(self) -> int:
-        """1 if a file cannot work, 3 if something could not be examined or nothing requests TensorFlow,
-        otherwise 0."""
+        """The exit status: 1 if a file cannot work, 3 if a line could not be examined or no file requests
+        TensorFlow, otherwise 0."""
         results = {judged.result for judged in self.files}
         if "error" in results:
             return 1
@@ -64,8 +64,8 @@ class Gate:
 
     @property
     def whole(self) -> Outcome:
-        """One outcome for all files: the plans are those of the first file that fails, otherwise of the first
-        that requests TensorFlow."""
+        """One outcome for all files. The plans are those of the first file that fails, or otherwise of the
+        first file that requests TensorFlow."""
         order = sorted(
             self.files, key=lambda j: ("error", "unexamined", "ok", "no-tensorflow").index(j.result)
         )
@@ -90,7 +90,7 @@ def _judged(context: PlanContext, names: Sequence[str], changed: Mapping[str, st
         text = changed[name] if name in changed else read_text(name)
         more = included(name, text, changed)
         outcome = judged_files(context, {name: text}, {name: more})
-        # that this machine has no GPU is no fault of a file; the line of the result says it
+        # a machine without a GPU is not a fault of a file; the summary line of the result reports it
         of_file = tuple(finding for finding in outcome.findings if finding.code != "gpu-absent")
         outcome = replace(outcome, findings=of_file)
         yield Judged(name, outcome, (name, *(file for file, inner, _ in more if inner is not None)))
@@ -98,7 +98,7 @@ def _judged(context: PlanContext, names: Sequence[str], changed: Mapping[str, st
 
 @dataclass(frozen=True)
 class Change:
-    """A file before and after its fixes. reasons: what replaces which line, and why, one for each fix."""
+    """A file before and after its fixes. reasons: for each fix, the changed line and why it changes."""
 
     name: str
     before: str
@@ -116,10 +116,7 @@ class Change:
 
 def cured(request: Request, before: Gate) -> list[Change]:
     """The files with fixed lines. Changes that do not reduce the faults, and changes of files that are not
-    UTF-8, are dropped.
-
-    Raises InputError.
-    """
+    UTF-8, are dropped. Raises InputError."""
     kept: dict[str, str] = {}
     changed: dict[str, str] = {}
     done: list[tuple[Edit, str]] = []
@@ -134,7 +131,7 @@ def cured(request: Request, before: Gate) -> list[Change]:
         if tried == changed:
             break
         current, changed = list(_judged(before.context, request.requirements, tried)), tried
-        if _faults(current) < _faults(best):  # a fix may reveal as many faults as it removes, for a round
+        if _faults(current) < _faults(best):  # for one round, a fix may reveal as many faults as it removes
             best, kept, reasons = current, changed, tuple(done)
     found = [
         Change(name, read_text(name), text, tuple(_reason(*one) for one in reasons if one[0].file == name))
@@ -144,27 +141,27 @@ def cured(request: Request, before: Gate) -> list[Change]:
 
 
 def _reason(edit: Edit, why: str) -> str:
-    """A fix in a sentence."""
+    """A fix as a line of text: the place, the new text and the reason."""
     first, *more = edit.new.split("\n")
     added = f" and {len(more)} more line{'s' if more[1:] else ''}" if more else ""
     return f"{edit.file}, line {edit.line}: {first or 'removed'}{added}{f' ({why})' if why else ''}"
 
 
 def left_over(request: Request, before: Gate, changes: Sequence[Change]) -> Gate:
-    """The files after their changes, judged again. Raises InputError."""
+    """The results for the files after the changes. Raises InputError."""
     texts = {change.name: change.after for change in changes}
     return replace(before, files=tuple(_judged(before.context, request.requirements, texts)))
 
 
 def _faults(files: Sequence[Judged]) -> tuple[int, int]:
-    """How many errors and warnings there are."""
+    """The number of errors and the number of warnings."""
     found = [finding.severity for judged in files for finding in judged.outcome.findings]
     return found.count("error"), found.count("warning")
 
 
 def _edits(files: Sequence[Judged]) -> list[tuple[Edit, str]]:
-    """The first fix of each line and why, from the last line to the first, because a removed line moves those
-    after it. Only files that were read are changed."""
+    """The first fix of each line and its reason, from the last line to the first, because a removed line
+    moves the lines after it. Only for files that were read."""
     chosen: dict[tuple[str, int], tuple[Edit, str]] = {}
     for judged in files:
         for finding in judged.outcome.findings:
@@ -182,8 +179,8 @@ def edits_of(finding: Finding) -> list[Edit]:
 
 
 def _with(text: str, edit: Edit) -> str:
-    """The text with one line changed, into several if the fix has several; unchanged if the line is not the
-    one that the fix was made for, such as one that continues in the next."""
+    """The text with one line replaced by the line or lines of a fix; unchanged if the line is not the one
+    for which the fix was made, for example because it continues on the next line."""
     lines = text.splitlines(keepends=True)
     if edit.line > len(lines):
         return text
@@ -195,7 +192,7 @@ def _with(text: str, edit: Edit) -> str:
         return text
     first, *more = edit.new.split("\n")
     between = end or ("\r\n" if "\r\n" in text else "\n")
-    continues = edit.line > 1 and lines[edit.line - 2].rstrip().endswith("\\")  # what follows is not indented
+    continues = edit.line > 1 and lines[edit.line - 2].rstrip().endswith("\\")  # no indent
     rows = (f"{indent}{first}{comment}", *(row if continues else f"{indent}{row}" for row in more))
     lines[edit.line - 1] = between.join(rows) + end if edit.new else ""
     return "".join(lines)

@@ -1,4 +1,4 @@
-"""Names the variables in Dockerfiles and compose files that hide every GPU.
+"""Finds the environment variables in Dockerfiles and compose files that hide every GPU.
 
 Sources: CUDA C++ Programming Guide, section CUDA Environment Variables; NVIDIA Container Toolkit, section
 NVIDIA_VISIBLE_DEVICES; Docker Engine, daemon/nvidia_linux.go: a request for GPUs sets that variable anew.
@@ -24,7 +24,8 @@ def variable(name: str, value: str, line: int, text: str, alone: bool = False) -
 
 
 def hidden(wanted: Wanted, name: str) -> Iterator[Finding]:
-    """A finding for each variable that leaves the container no GPU; a service's own value comes first."""
+    """A finding for each variable that hides every GPU from the container. A service's value of a variable
+    takes precedence over the image's."""
     service = wanted.services[0] if wanted.services else None
     set_ = {line.name: line for line in wanted.variables}
     if service is not None:
@@ -36,7 +37,7 @@ def hidden(wanted: Wanted, name: str) -> Iterator[Finding]:
         requested = line.name == CONTAINER and (service is None or service.gpu)
         file = line.file or name
         step = manual(
-            f"{file}, line {line.line}: remove {line.name}, or name the GPUs in it",
+            f"{file}, line {line.line}: remove {line.name}, or list the GPUs in its value",
             f"in place of: {line.text}",
         )
         yield Finding(
@@ -48,13 +49,13 @@ def hidden(wanted: Wanted, name: str) -> Iterator[Finding]:
                 "The container gets a GPU only if Docker itself requests one (`--gpus all`, or a service's"
                 " request), which sets the variable anew."
                 if requested
-                else "TensorFlow computes on the CPU in this container, unless its start or the code sets"
-                " another value."
+                else "TensorFlow computes on the CPU in this container, unless the code or the command that"
+                " starts the container sets another value."
                 if line.name == CUDA
                 else "NVIDIA's runtime gives the container no GPU, and the service does not request one."
             ),
             (Source(file, line.line, line.text),),
             (),
             (replace(step, edit=edited(line, "", file)) if line.word else step,),
-            confidence="likely",  # its start may set another value
+            confidence="likely",  # the command that starts the container may set another value
         )

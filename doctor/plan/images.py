@@ -1,4 +1,4 @@
-"""Judges a Dockerfile's base image: the machine that its tag describes, and its TensorFlow."""
+"""Judges a Dockerfile's base image: the system that the image's tag describes, and the image's TensorFlow."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _OF_THE_HOST = (Gpu, GpuMemory, DriverVersion, DriverCuda, Absent)
 
 
 def context_in(image: Asked, context: PlanContext, name: str) -> PlanContext:
-    """The context inside the image: the GPU and the driver are the machine's, the system is the image's."""
+    """The context inside the image: the GPU and the driver of the machine, the system of the image."""
     source = Source(image.file or name, image.line, image.text)
     host = context.facts.first(Platform)
     system = (
@@ -85,8 +85,8 @@ def context_in(image: Asked, context: PlanContext, name: str) -> PlanContext:
 
 
 def release_in(image: Asked, context: PlanContext) -> TensorFlowRelease | None:
-    """The release in an official image, with CUDA unless the CPU is requested; None for other images, and for
-    tags that name no release."""
+    """The TensorFlow release in an official image, with CUDA unless a plan for the CPU was requested; None
+    for other images, and for tags that contain no release."""
     match = OFFICIAL.search(image.name)
     version = _VERSION.match(match["tag"] or "") if match else None
     if match is None or version is None or not (context.version_request.cpu or "-gpu" in match["tag"]):
@@ -100,7 +100,7 @@ def release_in(image: Asked, context: PlanContext) -> TensorFlowRelease | None:
 
 
 def request_of(image: Asked, context: PlanContext, name: str) -> VersionRequest | None:
-    """A request for the TensorFlow of an official image, if the tables hold its release."""
+    """A request for the TensorFlow of an official image; None if the tables do not contain its release."""
     build = release_in(image, context)
     if build is None:
         return None
@@ -110,7 +110,8 @@ def request_of(image: Asked, context: PlanContext, name: str) -> VersionRequest 
 
 
 def judged_image(image: Asked, context: PlanContext, name: str) -> tuple[list[Finding], list[Unread]]:
-    """The findings about the image's own TensorFlow, if no RUN installs another."""
+    """The findings about the image's own TensorFlow, and what could not be judged; for a Dockerfile in which
+    no RUN installs TensorFlow."""
     match = OFFICIAL.search(image.name)
     here = Source(image.file or name, image.line, image.text)
     if match is None:
@@ -128,18 +129,19 @@ def judged_image(image: Asked, context: PlanContext, name: str) -> tuple[list[Fi
     if context.version_request.cpu:
         if release_in(image, context) is not None:
             return [], []
-        return [], [Unread(image.line, image.text, "its tag names no release in the tables", image.file)]
+        why = "the image's tag contains no TensorFlow release of the tables"
+        return [], [Unread(image.line, image.text, why, image.file)]
     if "gpu" not in tag:
         return [_without_cuda(image, tag, here, context, name)], []
     build = release_in(image, context)
     if build is None or image_of(build, context.tables) is None:
         newest = _newest(context)
-        known = f"; images are known up to {newest.version}" if newest else ""
+        known = f"; the tables have images up to {newest.version}" if newest else ""
         return [], [
             Unread(
                 image.line,
                 image.text,
-                f"the tables do not say whether the TensorFlow of {image.name} finds its CUDA"
+                f"the tables do not show whether the TensorFlow in {image.name} finds its CUDA"
                 f" libraries{known}",
                 image.file,
             )
@@ -172,9 +174,9 @@ def _without_cuda(image: Asked, tag: str, here: Source, context: PlanContext, na
     return Finding(
         "tf-cpu-only",
         "error",
-        f"the image {image.name} has no CUDA in it",
-        "Official images with CUDA have gpu in their tag; the others contain TensorFlow without the CUDA"
-        " libraries.",
+        f"the image {image.name} does not contain CUDA",
+        "Official images with CUDA have gpu in their tag; the other images contain TensorFlow without the"
+        " CUDA libraries.",
         (here,),
         (f"{row['image']}, from {row['source']}",) if row else (),
         cure,

@@ -1,8 +1,8 @@
-"""Lock files: exact versions, as an installer's own resolver chose them.
+"""Reads lock files: the exact versions that an installer's own resolver chose.
 
-A lock also holds packages of other platforms: a package counts if a chain of requirements whose markers hold
-on the machine leads to it from the project. Sources: the files that uv 0.9, Poetry 2, conda-lock 3 and pixi
-0.50 write, PEP 751.
+A lock file also contains packages of other platforms. A package counts if a chain of requirements whose
+markers hold on the machine leads from the project to the package. Sources: the files that uv 0.9, Poetry 2,
+conda-lock 3 and pixi 0.50 write, PEP 751.
 """
 
 from __future__ import annotations
@@ -19,24 +19,25 @@ from doctor.plan.yaml_lines import entries
 from doctor.values import dataclass, field
 
 LINES = 200_000
-"""The most lines of a lock to read; each package may have hundreds of files."""
+"""The most lines of a lock file to read; the entry of one package may list hundreds of files."""
 WAYS = 6
-"""The most paths to one package that are distinguished; with more, the package always counts."""
+"""The most paths to one package that are distinguished; a package with more paths always counts."""
 LONGEST_WAY = 30
-"""The most markers on one path; with more, the package always counts."""
+"""The most markers on one path; a package with more markers on its path always counts."""
 NAMESAKES = 30
-"""The most releases of one package that are distinguished by the paths to them; the others always count."""
+"""The most releases of one package that are distinguished by the paths to them; further releases always
+count."""
 _STRING = r"\"((?:[^\"\\]|\\.){0,4000})\""
 _FIELD = lazy.compile(rf"([\w-]{{1,80}})\s{{0,9}}=\s{{0,9}}(?:{_STRING}|\[([^\[\]]{{0,2000}})\])")
 _KEY = lazy.compile(r"([\w.\"-]{1,200})\s{0,9}=\s{0,9}(.*)")
 _OF_EXTRA = lazy.compile(r"extra\s{0,9}==\s{0,9}(?:\"[^\"]{0,200}\"|'[^']{0,200}')")
 _HERE = ("virtual", "editable", "directory")
-"""Kinds of source in uv.lock for the project's own packages and folders beside it."""
+"""The kinds of source in uv.lock for the project's own packages and for folders beside the project."""
 
 
 @dataclass(frozen=True)
 class _Edge:
-    """A requirement of a locked package."""
+    """A requirement of a locked package, as an edge of the graph of requirements."""
 
     name: str
     extras: tuple[str, ...] = ()
@@ -46,8 +47,8 @@ class _Edge:
 
 @dataclass
 class _Package:
-    """A [[package]]. source: the address that it comes from, or one of _HERE; registry: the index that it
-    comes from."""
+    """A [[package]] table. source: the address of the package, or one of _HERE; registry: the index from
+    which the package comes; ways: the paths to the package, each as the markers on it."""
 
     line: int
     name: str = ""
@@ -83,8 +84,8 @@ def toml_lock(lines: Sequence[str]) -> Wanted:
                 Unread(
                     package.line,
                     shown,
-                    f"the lock holds several releases of {package.name}, and it is not known which of them"
-                    " applies here",
+                    f"the lock file contains several releases of {package.name}, and it is not known which of"
+                    " them applies here",
                 )
             )
             continue
@@ -106,7 +107,7 @@ def toml_lock(lines: Sequence[str]) -> Wanted:
 
 
 def _read(lines: Sequence[str]) -> tuple[list[_Package], Asked | None]:
-    """The packages of a lock, and its Python."""
+    """The packages of a lock file, and the line that states its Python."""
     packages: list[_Package] = []
     python: Asked | None = None
     table, opened = "", ""
@@ -145,7 +146,7 @@ def _spec(text: str) -> str:
 
 
 def _set(package: _Package, table: str, name: str, value: str, number: int) -> None:
-    """Set one key of a package from a line of the lock."""
+    """Set one key of a package from a line of the lock file."""
     string = re.match(_STRING, value)
     if table == "package" and name == "name" and string:
         package.name = normalised(string[1])
@@ -166,10 +167,10 @@ def _set(package: _Package, table: str, name: str, value: str, number: int) -> N
 
 
 def _edge(package: _Package, table: str, key: str, value: str) -> None:
-    """Add the requirements in a line."""
+    """Add the requirements in a line to a package."""
     if table == "package.dependencies":  # Poetry: name = "spec" or {version, markers, extras}
         given = _fields(value)
-        # what an extra brings is locked only where somebody asks for the extra
+        # a lock contains the packages of an extra only if something requests it: its marker always holds
         marker = _OF_EXTRA.sub("python_version > '0'", given.get("markers", ""))
         package.edges.append(_Edge(normalised(key), _words(given.get("extras", "")), marker))
         return
@@ -197,8 +198,8 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def _reach(packages: Sequence[_Package], roots: Sequence[_Package]) -> None:
-    """Fill in the paths to each package, as markers that must all hold. roots: the packages that the project
-    requires; if empty, every package that nothing requires."""
+    """Fill in `ways` of each package: the paths to it, each as markers that must all hold. roots: the
+    packages where the paths begin; if empty, every package that no other requires."""
     by_name: dict[str, list[_Package]] = {}
     for package in packages:
         by_name.setdefault(package.name, []).append(package)
@@ -249,7 +250,7 @@ def _reach(packages: Sequence[_Package], roots: Sequence[_Package]) -> None:
 
 
 def _either(ways: Sequence[frozenset[str]]) -> str:
-    """The marker that holds if one of the paths does; "" for always. A package without a path always
+    """The marker that holds if all markers of one path hold; "" for always. A package without a path always
     counts."""
     if not ways or frozenset() in ways:
         return ""
@@ -257,7 +258,7 @@ def _either(ways: Sequence[frozenset[str]]) -> str:
 
 
 def conda_lock(lines: Sequence[str]) -> Wanted:
-    """Read conda-lock.yml: packages of conda and pip, platform by platform."""
+    """Read conda-lock.yml: the packages of conda and pip for each platform."""
     found: dict[int, dict[str, tuple[str, int, str]]] = {}
     for entry in entries(lines):
         if len(entry.path) == 3 and entry.path[0] == "package" and isinstance(entry.path[1], int):
@@ -284,7 +285,7 @@ def conda_lock(lines: Sequence[str]) -> Wanted:
 
 
 def pixi_lock(lines: Sequence[str]) -> Wanted:
-    """Read pixi.lock: each environment separately, because any of them may be in use."""
+    """Read pixi.lock: each environment as a group of its own, because any of them may be in use."""
     asked = []
     for entry in entries(lines):
         path = entry.path
@@ -304,7 +305,7 @@ def pixi_lock(lines: Sequence[str]) -> Wanted:
 
 
 def explicit(lines: Sequence[str]) -> Wanted:
-    """Read conda's list of addresses after @EXPLICIT."""
+    """Read conda's explicit list: the addresses of packages after the line @EXPLICIT."""
     asked = []
     for number, line in enumerate(lines, 1):
         address = line.strip().partition("#")[0]
@@ -316,8 +317,8 @@ def explicit(lines: Sequence[str]) -> Wanted:
 
 
 def _conda_file(address: str) -> tuple[str, str, str] | None:
-    """The name, version and build of a conda package's file (conda's documentation, "Package naming
-    conventions")."""
+    """The name, version and build of a conda package, from its file name (conda's documentation, "Package
+    naming conventions"); None for another file."""
     file = address.rpartition("/")[2]
     stem = removesuffix(removesuffix(file, ".conda"), ".tar.bz2")
     parts = stem.rsplit("-", 2)
@@ -325,7 +326,7 @@ def _conda_file(address: str) -> tuple[str, str, str] | None:
 
 
 def _python_file(address: str) -> tuple[str, str, str] | None:
-    """The name and version of a wheel or source archive."""
+    """The name and version of a wheel or source archive, and ""; None for another file."""
     file = re.split(r"[#?]", address, maxsplit=1)[0].rpartition("/")[2]
     stem = removesuffix(removesuffix(file, ".whl"), ".tar.gz")
     parts = stem.split("-") if file.endswith(".whl") else stem.rsplit("-", 1)
@@ -352,7 +353,7 @@ def _locked(
 
 
 def _with_python(asked: Sequence[Asked]) -> Wanted:
-    """The lines, with the Python among them as the environment's."""
+    """The lines as a result, in which the line for Python is the environment's Python and no requirement."""
     pythons = [line for line in asked if line.name == "python" and line.manager == "conda"]
     minors = {".".join(line.specifier[2:].split(".")[:2]) for line in pythons}
     python = None

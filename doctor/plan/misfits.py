@@ -47,8 +47,8 @@ def cpu_build(line: Asked, context: PlanContext, name: str) -> Finding:
     return Finding(
         "tf-cpu-only",
         "error",
-        f"{line.name} has no CUDA in it",
-        f"{line.name} is a build for the CPU: no GPU is used, whatever else is installed.",
+        f"{line.name} is built without CUDA",
+        f"{line.name} is a build for the CPU: it uses no GPU, whatever else is installed.",
         (Source(line.file or name, line.line, line.text),),
         (),
         same_with_cuda(line, context, name) if line.manager == "pip" else (),
@@ -77,8 +77,8 @@ def exclude(lines: Sequence[Asked], name: str) -> Finding:
         "python-dependency-conflict",
         "error",
         f"the lines for {lines[0].name} exclude each other",
-        f"No release fits {' and '.join(a.specifier for a in lines)}: pip refuses them together. The rest of"
-        " the answer is for the first of them.",
+        f"No release fits {' and '.join(a.specifier for a in lines)}: pip cannot install them together. The"
+        " rest of this report is for the first of these lines.",
         tuple(Source(a.file or name, a.line, a.text) for a in lines),
     )
 
@@ -88,7 +88,7 @@ def several_packages(lines: list[Asked], name: str) -> Finding:
         "tf-conflicting-packages",
         "error",
         "two packages that both contain TensorFlow",
-        f"{' and '.join(dict.fromkeys(a.name for a in lines))} install into one folder: the one that is"
-        " installed last overwrites parts of the other. Keep one line.",
+        f"{' and '.join(dict.fromkeys(a.name for a in lines))} install into one folder: the package that is"
+        " installed last overwrites files of the other. Keep only one of these lines.",
         tuple(Source(a.file or name, a.line, a.text) for a in lines),
     )

@@ -1,5 +1,5 @@
-"""Finds other lines of a requirement file that conflict with TensorFlow: with its own requirements, packages
-that break it without a bound, and CUDA or cuDNN beside it."""
+"""Finds other lines of a requirement file that conflict with TensorFlow: lines that contradict TensorFlow's
+own requirements, and packages whose newest releases break TensorFlow but that no line bounds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ from doctor.tables.versions import dotted
 def neighbours(
     build: TensorFlowRelease, line: Asked, asked: Sequence[Asked], context: PlanContext, name: str
 ) -> list[Finding]:
-    """A finding for each other line that does not fit the build that a line requests."""
+    """A finding for each other line that does not fit the TensorFlow build. line: the line that requests
+    it."""
     found: list[Finding] = []
     own = stated(build, line)
     here = Source(line.file or name, line.line, line.text)
@@ -39,7 +40,8 @@ def neighbours(
 
 
 def examined_names(outcome: Outcome, asked: Sequence[Asked], solver: Solver) -> set[str]:
-    """The packages whose lines were checked against what TensorFlow and the other frameworks require."""
+    """The names of the packages whose lines were checked against the requirements of TensorFlow and the other
+    frameworks."""
     names = {"python", "pip", "cudnn", "tensorflow", "tensorflow-gpu", *CUDA, *solver.frameworks}
     for plan in outcome.plans[:1]:
         names |= set(stated(plan.candidate.build, Asked("", "", 0, "", ("and-cuda",))))
@@ -51,7 +53,8 @@ def examined_names(outcome: Outcome, asked: Sequence[Asked], solver: Solver) -> 
 
 
 def stated(build: TensorFlowRelease, line: Asked) -> dict[str, str]:
-    """The requirements in the build's METADATA, with those of its extra if the line requests it."""
+    """The requirements in the build's METADATA by package, with those of the extra and-cuda if the line
+    requests it."""
     own: dict[str, str] = {}
     for text in build.requires:
         one = requirement(text, 0)
@@ -80,8 +83,8 @@ def _excluded(
         code,
         "error",
         f"{build.requirement} needs {other.name}{bounds}",
-        f"The line requests {other.name} {other.specifier}; {build.requirement} states {other.name}{stated}"
-        " in its METADATA. pip does not install both together.",
+        f"The line requests {other.name} {other.specifier}; the METADATA of {build.requirement} requires"
+        f" {other.name}{stated}. pip does not install both together.",
         evidence,
         (build.ref,),
         (replaced(other, f"{other.name}{stated}", name, "a version that this TensorFlow accepts"),),
@@ -91,8 +94,8 @@ def _excluded(
 def _unbounded(
     build: TensorFlowRelease, asked: Sequence[Asked], here: Source, name: str, context: PlanContext
 ) -> list[Finding]:
-    """Findings for packages whose newest releases break the build, without a bound in its METADATA: pip takes
-    the newest."""
+    """Findings for packages whose newest releases break the build. The build's METADATA has no bound for
+    them, so pip installs the newest."""
     found = []
     for bound in companions(build, context.tables):
         package = re.split(r"[<>=!~]", bound.requirement)[0]
@@ -106,20 +109,20 @@ def _unbounded(
         shown = wrong or (lines[0] if lines else None)
         step: tuple[Step, ...] = (
             shell(
-                run("pip", "install", bound.requirement), "and add the same bound as a line of the file"
+                run("pip", "install", bound.requirement), "then add the same bound as a line of the file"
             ).on(context.kind),
         )
         taken = (
             f"and the line requests {package} {wrong.specifier}"
             if wrong
-            else "nor does any line of the file, and pip installs the newest"
+            else "nor does any line of the file, so pip installs the newest release"
         )
         found.append(
             Finding(
                 "python-dependency-conflict",
                 "error" if wrong else "warning",
                 f"{build.requirement} needs {bound.requirement}",
-                f"{bound.why}; its METADATA sets no bound, {taken}.",
+                f"{bound.why}; TensorFlow's METADATA sets no bound for {package}, {taken}.",
                 ((Source(shown.file or name, shown.line, shown.text), here) if shown else (here,)),
                 bound.rows,
                 step,
@@ -129,5 +132,5 @@ def _unbounded(
 
 
 NUMPY_2_PYTHON = (3, 9)
-"""The lowest Python of NumPy 2 (Requires-Python of 2.0.0); on an older Python, pip installs NumPy 1
-anyway."""
+"""The oldest Python that NumPy 2 supports (Requires-Python of 2.0.0); on an older Python, pip installs
+NumPy 1 anyway."""

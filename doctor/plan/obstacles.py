@@ -1,5 +1,5 @@
-"""Finds what prevents a plan: the fewest constraints that explain it, and the single changes that would be
-enough."""
+"""Finds what prevents a plan: the fewest constraints that explain why no release works, and the single
+changes that would be enough."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def obstacles(context: PlanContext, field: Field, chosen: list[Candidate]) -> li
 
 
 def gpu_absent(context: PlanContext) -> Finding:
-    """The finding that the machine was examined and has no GPU, and what the plans then are."""
+    """The finding that the machine was examined and has no GPU; it says what the plans are for."""
     first = "The first plan computes on the CPU, the others" if context.for_cpu else "The plans"
     return Finding(
         "gpu-absent",
         "warning",
-        "no NVIDIA GPU was found here",
-        f"{first} are for a machine with an NVIDIA GPU: they can be installed here too, and tested where the"
-        " GPU is. Use --gpu NAME to plan for it.",
+        "no NVIDIA GPU was found on this machine",
+        f"{first} are for a machine with an NVIDIA GPU: you can install them here too, and test them on the"
+        " machine with the GPU. Use --gpu NAME to plan for that GPU.",
         (context.evidence("gpu"),),
     )
 
@@ -118,7 +118,8 @@ def _refused(
 
 
 def driver_unfit(context: PlanContext, candidate: Candidate, commands: tuple[Step, ...]) -> Finding:
-    """The finding that the present driver does not fit a candidate that is otherwise the best one."""
+    """The finding that the installed driver does not fit the candidate that is otherwise the best. commands:
+    the steps of the candidate's plan."""
     answer = dict(candidate.judgement.answers)["driver"]
     code, title = named("driver", candidate.build, answer, context)
     text = f"{answer.reason[0].upper()}{answer.reason[1:]}."
@@ -135,7 +136,7 @@ def driver_unfit(context: PlanContext, candidate: Candidate, commands: tuple[Ste
 
 
 def named(aspect: str, build: TensorFlowRelease, answer: Answer, context: PlanContext) -> tuple[str, str]:
-    """The code and title for a refusal."""
+    """The finding code and title for the aspect in which a build does not fit. answer: the reason."""
     gpu = ", ".join(
         dict.fromkeys(g.name or f"compute capability {g.compute_capability}" for g in context.case.gpus)
     )
@@ -181,7 +182,7 @@ def _no(name: str) -> str:
 
 
 def _openings(chosen: list[Candidate], context: PlanContext) -> list[str]:
-    """The changes of the plans that change one thing, each in a few words."""
+    """The change of each plan that needs only one change, in a few words."""
     words: dict[str, str] = {}
     last = last_branch(context)
     bound = f", of branch R{last} at most" if last else ""
@@ -212,7 +213,7 @@ def _openings(chosen: list[Candidate], context: PlanContext) -> list[str]:
 
 def _best(chosen: list[Candidate]) -> str:
     if not chosen:
-        return "No other release, Python or driver would change that"
+        return "No other release, Python or driver would help"
     lost = " and ".join(CHANGES[name] for name in sorted(chosen[0].given_up))
     return f"No single change is enough; {lost} together are (tensorflow {chosen[0].build.version})"
 
@@ -267,7 +268,7 @@ def _no_gpu_build(context: PlanContext, chosen: list[Candidate]) -> Finding | No
     return Finding(
         "tf-cpu-only",
         "error",
-        f"no TensorFlow for {context.platform} has CUDA in it",
+        f"no TensorFlow for {context.platform} is built with CUDA",
         f"{trap.reason[0].upper()}{trap.reason[1:]}. {more}".strip(),
         (context.evidence("system"),),
         (trap.ref,),
@@ -279,11 +280,11 @@ def _musl(context: PlanContext, chosen: list[Candidate]) -> Finding:
         "tf-no-wheel",
         "error",
         "no TensorFlow has a wheel for this C library (musl)",
-        "Every wheel of TensorFlow for Linux is made for glibc; Alpine Linux has musl. "
+        "Every TensorFlow wheel for Linux is made for glibc; Alpine Linux has musl. "
         + (
             "Use an image that is based on Debian or Ubuntu instead (FROM python:3.12-slim)."
             if context.container
-            else "A container of the official image contains glibc."
+            else "Use a container of the official image instead, which contains glibc."
         ),
         (next(s.source for s in context.facts.of(Symptom) if s.kind == "musl-libc"),),
         (),
@@ -296,8 +297,8 @@ def _driver_missing(context: PlanContext, best: Candidate) -> Finding:
         "driver-missing",
         "error",
         "there is a GPU but no NVIDIA driver",
-        "TensorFlow installs without it and runs on the CPU until the driver is installed: the driver is the"
-        " only part that pip and conda cannot install.",
+        "You can install TensorFlow without the driver; it runs on the CPU until the driver is installed. The"
+        " driver is the only part that pip and conda cannot install.",
         (context.evidence("driver"),),
         (best.driver.ref,) if best.driver else (),
         tuple(steps(best, context)),
@@ -311,9 +312,8 @@ def _undetermined(context: PlanContext, chosen: list[Candidate]) -> Finding:
     return Finding(
         "undetermined",
         "error",
-        "the tables contain no way to do this",
-        "None of the requested releases is available here, and no rule gives the"
-        " reason. " + _best(chosen) + ".",
+        "no plan in the tables fits this request",
+        "None of the requested releases is available here, and no rule explains why. " + _best(chosen) + ".",
         (source,),
         (),
         tuple(environment_steps(chosen[0], context)) if chosen and chosen[0].route == "pip-and-cuda" else (),

@@ -1,4 +1,4 @@
-"""The plans that are shown: the best candidates of each kind, with what changes, why, and the commands."""
+"""The plans to show: the best candidates of each kind, with what changes, why, and the commands."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from doctor.tables.ordering import order
 from doctor.values import dataclass, replace
 
 LIMIT = 8
-"""How many plans are shown, besides the one for the CPU."""
+"""The most plans to show, besides the plan for the CPU."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """One way to TensorFlow on a GPU. `changes`: what must change on the machine, smallest first; empty
-    strings and None if a value is not known. driver_last: the last driver branch that supports every GPU
-    ("470"), "" if the newest does. candidate: the candidate behind the plan."""
+    """One way to run TensorFlow. Values that are unknown are "" or None. changes: what must change on the
+    machine, the smallest change first. driver_last: the last driver branch that supports every GPU ("470"),
+    "" if the newest does. candidate: the candidate from which the plan was made."""
 
     candidate: Candidate
     tensorflow: str
@@ -42,7 +42,7 @@ class Plan:
 
     @property
     def why(self) -> tuple[str, ...]:
-        """The reasons, each with the rows of the tables that support it."""
+        """The reasons as text, each with the rows of the tables that support it in parentheses."""
         return tuple(f"{reason} ({'; '.join(rows)})" if rows else reason for reason, rows in self.reasons)
 
 
@@ -56,7 +56,7 @@ class Outcome:
 
     @property
     def works(self) -> bool:
-        """Whether the request can work on this machine as it is."""
+        """Whether the request can work on this machine without changes to the machine."""
         return not any(finding.severity == "error" for finding in self.findings)
 
     @property
@@ -77,7 +77,7 @@ def make_plans(context: PlanContext, env: str = ENV) -> Outcome:
     field = weigh(context)
     chosen = _chosen(field, context.version_request.tensorflow)
     plans = [_plan(candidate, context, env) for candidate in chosen]
-    if plans and not chosen[0].given_up:  # the obstacles say what has to be given up
+    if plans and not chosen[0].given_up:  # otherwise the obstacles say what has to change
         plans[0] = replace(plans[0], reasons=(*plans[0].reasons, *against_newer(chosen[0], field.refusals)))
     if last is not None:
         plans.insert(0 if context.for_cpu else len(plans), _plan(last, context, env))
@@ -106,7 +106,7 @@ def _chosen(field: Field, version_request: str) -> list[Candidate]:
     for candidate in sure(field):
         lost = _lost(candidate)
         if version_request and "tensorflow" in lost and any(_lost(k) < lost for k in kept):
-            continue  # another release is a loss where one was asked for
+            continue  # it also changes the requested release, and a candidate in `kept` changes less
         if candidate.route == "conda" and not candidate.recipe and any(_pip_in_conda(k) for k in kept):
             continue
         same = [k for k in kept if k.route == candidate.route and _lost(k) <= lost]
@@ -122,8 +122,8 @@ def _chosen(field: Field, version_request: str) -> list[Candidate]:
 
 
 def _lost(candidate: Candidate) -> frozenset[str]:
-    """What has to change, except for the system: an image is another way to run, not a change of the
-    machine."""
+    """What has to change for a candidate, without "container": an image is another way to run TensorFlow, not
+    a change of the machine."""
     return candidate.given_up - {"container"}
 
 
@@ -166,12 +166,12 @@ def _plan(candidate: Candidate, context: PlanContext, env: str) -> Plan:
 
 
 def _changes(candidate: Candidate, context: PlanContext, env: str) -> list[str]:
-    """The changes, the smallest first."""
+    """The changes for a candidate as text, the smallest first."""
     build = candidate.build
     changes = []
     if candidate.image is not None:
         changes.append(
-            f"a container of the image {candidate.image}; the machine itself needs only Docker's NVIDIA"
+            f"a container of the image {candidate.image}; the machine itself needs only Docker with NVIDIA's"
             " runtime"
         )
     else:

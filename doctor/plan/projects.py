@@ -1,6 +1,6 @@
 """Reads pyproject.toml, pixi.toml and Pipfile line by line.
 
-A TOML parser would lose the lines, and every finding has to name its line.
+A TOML parser would lose the line numbers, and every finding needs its line number.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ _PIXI = lazy.compile(
     r"(?:tool\.pixi\.)?(?:feature\.(?P<feature>[\w-]+)\.)?(?:target\.(?P<target>[\w-]+)\.)?(?P<of>pypi-|host-"
     r"|build-)?dependencies"
 )
-"""The tables of pixi.toml, and of [tool.pixi] in pyproject.toml."""
+"""Matches the names of dependency tables in pixi.toml, and under [tool.pixi] in pyproject.toml."""
 _ELSEWHERE = lazy.compile(r"\b(?:git|url|path|file|source|index)\s*=")
 _KEY = lazy.compile(r"([\w.\"-]+)\s*=(.*)")
 _QUOTED = lazy.compile(r"\"([^\"]*)\"|'([^']*)'")
 
 
 def pyproject(lines: Sequence[str]) -> Wanted:
-    """The strings of [project] dependencies and optional-dependencies, of [dependency-groups], and Poetry's
-    tables."""
+    """Read pyproject.toml or pixi.toml: [project] dependencies and optional-dependencies,
+    [dependency-groups], and the tables of Poetry, uv and pixi."""
     reader = _Reader()
     for number, raw in enumerate(lines, 1):
         reader.take(number, raw.strip())
@@ -39,7 +39,7 @@ def pyproject(lines: Sequence[str]) -> Wanted:
 
 
 def pipfile(lines: Sequence[str]) -> Wanted:
-    """A Pipfile: [packages] and [dev-packages] in the form of Poetry's tables, with pip's own specifiers."""
+    """Read a Pipfile: [packages] and [dev-packages] look like Poetry's tables, with pip's specifiers."""
     renamed = {
         "[packages]": "[tool.poetry.dependencies]",
         "[dev-packages]": "[tool.poetry.dependencies]",
@@ -52,7 +52,7 @@ def pipfile(lines: Sequence[str]) -> Wanted:
 
 
 class _Reader:
-    """Line after line of a pyproject.toml."""
+    """Reads a pyproject.toml line by line."""
 
     def __init__(self) -> None:
         self.asked: list[Asked] = []
@@ -64,7 +64,7 @@ class _Reader:
         self._table, self._group, self._depth, self._listed = "", "", 0, False
 
     def take(self, number: int, line: str) -> None:
-        """One line, without white space around it."""
+        """Read one line, which has no white space around it."""
         if self._depth == 0 and line.startswith("["):
             end = line.rfind("]")
             self._table = line[:end].strip("[] \t").replace('"', "").replace(" ", "")
@@ -84,7 +84,7 @@ class _Reader:
             self.python = Asked("python", pinned, number, line, word=value.strip())
             return
         if self._table == "project" and name == "dynamic" and "dependencies" in value:
-            self.unread.append(Unread(number, line, "the dependencies of this project are in another file"))
+            self.unread.append(Unread(number, line, "the project keeps its dependencies in another file"))
         if self._table.startswith("tool.uv.sources"):
             self.sources[normalised(name)] = value
         if name == "url" and re.match(r"tool\.(?:uv\.index|poetry\.source)|source", self._table):
@@ -95,9 +95,7 @@ class _Reader:
             and CONCERNS.search(value)
         ):
             self.unread.append(
-                Unread(
-                    number, line, f"the changes by uv's {name} are not considered; uv.lock shows the result"
-                )
+                Unread(number, line, f"uv's {name} were not considered; uv.lock shows their result")
             )
         pixi = _PIXI.fullmatch(self._table)
         if pixi:
@@ -127,7 +125,8 @@ class _Reader:
                 self.unread.append(unread(number, line))
 
     def _pixi(self, table: re.Match[str], name: str, value: str, number: int, line: str) -> None:
-        """A line of pixi: a version as conda or pip write it, or a table with version, extras and build."""
+        """Read a line of a pixi table: a version as conda or pip writes it, or an inline table with version,
+        extras and build."""
         given = {
             key: double or single
             for key, double, single in re.findall(
@@ -156,7 +155,7 @@ class _Reader:
         marker = PLATFORMS.get(table["target"] or "", "")
         if found is None:
             if CONCERNS.search(name):
-                self.unread.append(unread(number, line, "this form of version cannot be read here"))
+                self.unread.append(unread(number, line, "this tool cannot read this form of version"))
         elif found.name == "python" and found.manager == "conda":
             self.python = self.python or found
         else:
@@ -179,12 +178,12 @@ class _Reader:
         elsewhere = _ELSEWHERE.search(value) if "{" in value or not version else None
         if found is None or value.startswith("["):
             if CONCERNS.search(name):
-                self.unread.append(Unread(number, line, "this form of version cannot be read here"))
+                self.unread.append(Unread(number, line, "this tool cannot read this form of version"))
         else:
             self.asked.append(replace(found, address=value if elsewhere else "", word=version))
 
     def whole(self) -> list[Asked]:
-        """The packages that have a table of their own: [tool.poetry.dependencies.tensorflow]."""
+        """The packages that have their own table, such as [tool.poetry.dependencies.tensorflow]."""
         before = len(self.asked)
         for name, keys in self._tables.items():
             at = next((key for key in keys if key[1].startswith("version")), keys[0])
@@ -194,7 +193,7 @@ class _Reader:
 
 
 def poetry_spec(spec: str) -> str:
-    """A version in Poetry's own form (^2.18, ~2.18, 2.18, *) as pip writes it."""
+    """A version in Poetry's form (^2.18, ~2.18, 2.18, *), converted into pip's form."""
     if "," in spec:
         return ",".join(poetry_spec(part.strip()) for part in spec.split(","))
     caret = re.fullmatch(r"\^\s*(\d+(?:\.\d+)*)", spec)

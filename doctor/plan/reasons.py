@@ -1,4 +1,4 @@
-"""The reasons for a plan: what the tables say for its release, and what rules out each newer one."""
+"""The reasons for a plan: what the tables say about its release, and what rules out each newer release."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 Reason: TypeAlias = "tuple[str, tuple[str, ...]]"
 """A sentence, and the rows of the tables that support it."""
 NEWER_LIMIT = 2
-"""The most aspects that refuse newer releases to name: a few cover nearly all releases."""
+"""How many of the aspects that rule out newer releases to show: a few cover nearly all releases."""
 GROUP_LIMIT = 3
-"""The most groups of releases to name for one aspect, the newest."""
+"""How many groups of releases to show for one aspect; the newest groups come first."""
 _VERSION = lazy.compile(r"(?<![\d.])\d{1,9}(?:\.\d{1,9}){1,9}")
 
 
 def reasons(candidate: Candidate, context: PlanContext, floor: object) -> list[Reason]:
-    """The reasons for the candidate. floor: the row of the driver that it needs."""
+    """The reasons for the candidate. floor: the table row of the oldest driver that the candidate can use."""
     found: list[Reason] = []
     build = candidate.build
     if candidate.route == "cpu":
         why = "there is no GPU here" if context.for_cpu else "the last resort if no plan with a GPU works"
         why = "a plan for the CPU was requested" if context.version_request.cpu else why
-        return [(f"it computes on the CPU: {why}", (build.ref,))]
+        return [(f"the plan computes on the CPU: {why}", (build.ref,))]
     for name, answer in candidate.judgement.answers:
         if name == "libraries" or (name == "driver" and "driver" in candidate.given_up):
             continue
@@ -58,15 +58,13 @@ def reasons(candidate: Candidate, context: PlanContext, floor: object) -> list[R
         found += _driver(context, floor, [reason for reason, _ in found], open_question)
     found += _c_library(candidate, context)
     if not context.capabilities and not context.gpu_absent:
-        found.append(
-            ("no GPU was named, so it is not known whether the build has code for it (add --gpu NAME)", ())
-        )
+        found.append(("the GPU is unknown, and so is whether the build has code for it (add --gpu NAME)", ()))
     return list(dict.fromkeys(found))
 
 
 def _older_python(candidate: Candidate, context: PlanContext) -> list[Reason]:
-    """The reason against a newer Python for which the release has a wheel, but its own extra does not
-    install."""
+    """The reason against a newer Python for which the release has a wheel, but for which pip cannot install
+    the release's extra and-cuda."""
     build, chosen = candidate.build, candidate.python
     if candidate.situation.route != "pip-and-cuda" or chosen is None or not candidate.extra:
         return []
@@ -80,7 +78,7 @@ def _older_python(candidate: Candidate, context: PlanContext) -> list[Reason]:
 
 
 def _c_library(candidate: Candidate, context: PlanContext) -> list[Reason]:
-    """The reason that names the glibc to check, if the tables do not contain the distribution."""
+    """The reason that states the required glibc, if the tables do not contain the distribution."""
     os, build = context.case.os, candidate.build
     floor = build.glibc_by_python.get(candidate.python or "", build.glibc)
     if (
@@ -93,19 +91,18 @@ def _c_library(candidate: Candidate, context: PlanContext) -> list[Reason]:
         return []
     return [
         (
-            f"the glibc of {os.name} is not known here: it must be {floor} or newer (check: ldd --version)",
+            f"the tables do not have the glibc of {os.name}: it must be {floor} or newer (check with: ldd"
+            " --version)",
             (build.ref,),
         )
     ]
 
 
 def _driver(context: PlanContext, floor: object, given: list[str], open_question: bool) -> list[Reason]:
-    """The reason that names the required driver, unless one is given that names it. open_question: the
-    installed driver is unknown or too old, so the newest branch that serves the GPU is named as well."""
+    """The reasons that state the required driver, unless a reason in `given` states it already.
+    open_question: the installed driver is unknown or too old, so state the newest branch for the GPU, too."""
     found: list[Reason] = []
-    if isinstance(floor, DriverFloor) and not any(
-        f"{floor.driver} or newer" in reason for reason in given
-    ):
+    if isinstance(floor, DriverFloor) and not any(f"{floor.driver} or newer" in reason for reason in given):
         found.append((f"driver {floor.driver} or newer is needed", (floor.ref,)))
     for capability in context.capabilities if open_question else ():
         row = context.tables.architecture(capability)
@@ -123,17 +120,17 @@ def _driver(context: PlanContext, floor: object, given: list[str], open_question
 
 
 def _kind(refused: tuple[Refusal, Answer]) -> str:
-    """The reason of a refusal without the release and without versions."""
+    """The text of a refusal's reason without the release and without versions, to compare reasons."""
     refusal, answer = refused
     return _VERSION.sub("", answer.reason.replace(refusal.build.requirement, ""))
 
 
 def against_newer(candidate: Candidate, refusals: list[Refusal]) -> list[Reason]:
-    """The reasons against newer releases on the same route, the most frequent aspect first: one for each
-    group of neighbouring releases whose reasons differ in no more than their own versions."""
+    """The reasons against newer releases on the same route, the most frequent aspect first. Neighbouring
+    releases whose reasons differ only in versions share one reason."""
     mine = order(candidate.build.version)
     newer = [r for r in refusals if r.route == candidate.route and order(r.build.version) > mine]
-    if candidate.another_python:  # the installed Python is no obstacle if another one is used
+    if candidate.another_python:  # the plan uses another Python, so the installed one does not matter
         newer = [
             replace(r, answers=left)
             for r in newer

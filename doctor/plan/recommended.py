@@ -1,5 +1,5 @@
-"""The candidate of the first plan for a case, for remedies, so that check and plan give the same answer;
-cheaper than a whole plan."""
+"""The candidate of the first plan for a case. Remedies use it, so that check and plan recommend the same; it
+takes less time than a whole plan."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from doctor.case import Case
 
 BY_PIP = ("pip-and-cuda", "pip-system-cuda", "wsl2")
-"""The routes to try first; if one of them costs less than conda or a container, those need not be tried."""
+"""The routes to try first. If a candidate on one of them costs less than conda or a container, the other
+routes are not tried."""
 
 
 def context_of(case: Case) -> PlanContext:
@@ -22,7 +23,7 @@ def context_of(case: Case) -> PlanContext:
 
 
 def recommended(case: Case) -> Candidate | None:
-    """What `plan` recommends for an empty request; None if no release with CUDA is available."""
+    """The candidate that `plan` recommends for an empty request; None if no CUDA release is available."""
     context = context_of(case)
     answers, key = case.tables.answers, (recommended, context.decisive)
     if key not in answers:

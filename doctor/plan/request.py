@@ -1,4 +1,4 @@
-"""Makes the plans for a request, for every caller: options and file names in, plans out."""
+"""Makes the plans for a request, for every caller. In: options and file names. Out: plans."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from doctor.plan import Outcome, PlanContext, VersionRequest, make_plans
 from doctor.tables import Tables
 
 NO_GPU = "none"
-"""Values of --gpu that mean that there is no GPU."""
+"""The value of --gpu for a machine without a GPU."""
 
 
 class Request(NamedTuple):
@@ -36,19 +36,18 @@ class Request(NamedTuple):
 
     @property
     def gpus(self) -> list[str]:
-        """The names of the GPUs, one by one."""
+        """The GPUs of the request as separate items."""
         names = [name.strip() for given in self.gpu for name in given.split(",") if name.strip()]
         return [NO_GPU if name.lower() == NO_GPU else name for name in names]
 
     @property
     def is_here(self) -> bool:
-        """Whether to examine this machine."""
+        """Whether the request is for this machine, which then has to be examined."""
         return not (self.machine or self.os or self.driver or any(name != NO_GPU for name in self.gpus))
 
 
 def answered(request: Request, texts: Mapping[str, str] | None = None) -> Outcome:
-    """The plans for a request. texts: further files as name and content; files that they include are not
-    read.
+    """The plans for a request. texts: further files, as text by name; files that these include are not read.
 
     Raises UsageError and InputError.
     """
@@ -77,28 +76,26 @@ def wished(request: Request, tables: Tables) -> VersionRequest:
 
     python, cuda, cudnn = request.python, request.cuda, request.cudnn
     if python and "." not in python:
-        raise UsageError(
-            f"--python {python}: the minor version is missing", "give it too, such as --python 3.12"
-        )
+        raise UsageError(f"--python {python}: the minor version is missing", "for example: --python 3.12")
     for_cpu = request.cpu or request.gpus == [NO_GPU]
     if for_cpu and (cuda or cudnn):
-        raise UsageError("--cuda and --cudnn are for a GPU; the plan is for the CPU")
+        raise UsageError("--cuda and --cudnn are for plans with a GPU; this plan is for the CPU")
     version_request = VersionRequest(request.tensorflow, python, cuda, cudnn, cpu=for_cpu)
-    described(tables, python=python, cuda=cuda, cudnn=cudnn)  # refuses anything but a version
+    described(tables, python=python, cuda=cuda, cudnn=cudnn)  # raises UsageError if one is not a version
     check(version_request, tables)
     _check_cuda(cuda, cudnn, tables)
     return version_request
 
 
 def _check_cuda(cuda: str | None, cudnn: str | None, tables: Tables) -> None:
-    """Raise UsageError, with the known ones, for a CUDA release or a cuDNN major that no table knows."""
+    """Raise UsageError, with the known versions, for a CUDA release or cuDNN major that the tables lack."""
     from doctor.tables.ordering import nearest
 
     toolkits = [toolkit.cuda for toolkit in tables.toolkits()]
     if cuda and tables.toolkit(cuda) is None:
         raise UsageError(
-            f"the tables of {tables.date} hold no CUDA {cuda}; the newest is {toolkits[-1]}",
-            f"the nearest are {', '.join(nearest(cuda, toolkits))}",
+            f"the tables of {tables.date} contain no CUDA {cuda}; the newest is {toolkits[-1]}",
+            f"the nearest releases are {', '.join(nearest(cuda, toolkits))}",
         )
     majors = sorted(
         {
@@ -112,12 +109,14 @@ def _check_cuda(cuda: str | None, cudnn: str | None, tables: Tables) -> None:
     )
     if cudnn and cudnn.lstrip("v").split(".")[0] not in majors:
         raise UsageError(
-            f"the tables of {tables.date} hold no cuDNN {cudnn}", f"they hold cuDNN {', '.join(majors)}"
+            f"the tables of {tables.date} contain no cuDNN {cudnn}",
+            f"they contain cuDNN {', '.join(majors)}",
         )
 
 
 def machine_facts(request: Request, tables: Tables) -> Facts:
-    """The machine: described, from a file, or this one. Raises UsageError and InputError."""
+    """The facts of the machine: as options describe it, from a file, or of this machine. Raises UsageError
+    and InputError."""
     from doctor.plan.described import described, machine_file
     from doctor.probe import Machine, examine
 
@@ -143,11 +142,12 @@ SIZE_LIMIT = 4 << 20
 def included(
     name: str, text: str, changed: Mapping[str, str] | None = None
 ) -> list[tuple[str, str | None, bool]]:
-    """What a file includes with -r and -c, as pip reads it: paths are relative to the file that names them.
+    """The files that a file includes with -r and -c, directly or indirectly: path, text, and whether it only
+    constrains. As in pip, paths are relative to the file that contains them.
 
-    Each has its text, and whether it only constrains. Addresses are not followed. A path in a Dockerfile is
-    inside its image; the file with that name beside the Dockerfile is used for it, with None as the text if
-    there is none. changed: files with another text than on disk. Raises InputError.
+    URLs are not followed. A path in a Dockerfile is inside its image; the file with that name beside the
+    Dockerfile is used for it, with None as the text if there is none. changed: files with another text than
+    on disk. Raises InputError.
     """
     from doctor.plan.requirements import read
 
@@ -189,7 +189,7 @@ def included(
 
 
 def read_text(name: str, limit: int = SIZE_LIMIT) -> str:
-    """A requirement file's text. Raises InputError."""
+    """The text of a requirement file. limit: the most bytes to read. Raises InputError."""
     try:
         with open(name, "rb") as stream:
             data = stream.read(limit + 1)

@@ -1,5 +1,5 @@
-"""Reads requirement files line by line: requirements.txt here; other modules read pyproject.toml,
-environment.yml, Dockerfiles, compose files and locks."""
+"""Reads requirement files line by line. This module reads requirements.txt; other modules read
+pyproject.toml, environment.yml, Dockerfiles, compose files and lock files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _INDEX = lazy.compile(r"(?:-[if]\s*|--(?:index-url|extra-index-url|find-links)[\
 
 
 def read(text: str, name: str) -> Wanted:
-    """Read a file with the reader for its name (_READERS)."""
+    """Read the text of a file with the reader for its name (see _READERS)."""
     base = re.split(r"[\\/]", name)[-1].lower()
     reader, most = next((reader, most) for pattern, reader, most in _READERS if re.fullmatch(pattern, base))
     lines = text.splitlines()
@@ -32,12 +32,12 @@ def read(text: str, name: str) -> Wanted:
         reader(kept)
         if reader
         else Wanted(
-            unread=(Unread(1, "", f"{base} is not a kind of requirement file that can be read here"),)
+            unread=(Unread(1, "", f"{base} is not a kind of requirement file that this tool can read"),)
         )
     )
     if len(lines) > most:
         too_long.append(
-            Unread(most + 1, "", f"the file has {len(lines)} lines, and the first {most} are read")
+            Unread(most + 1, "", f"the file has {len(lines)} lines; only the first {most} were read")
         )
     return replace(wanted, unread=(*wanted.unread, *too_long))
 
@@ -57,7 +57,7 @@ def requirements(lines: list[str]) -> Wanted:
         if include:
             named[include["short"] or include["long"][0]].append(include["file"])
             if "://" in include["file"]:
-                unreadable.append(Unread(number, line, "the file behind the address was not fetched"))
+                unreadable.append(Unread(number, line, "the file at this address was not downloaded"))
         elif index:
             indexes.append(Asked("", "", number, line, address=index["address"]))
         if not line or (line.startswith("-") and not CONCERNS.search(line)) or include or index:
@@ -69,7 +69,7 @@ def requirements(lines: list[str]) -> Wanted:
         elif CONCERNS.search(line):
             known = re.search(r"://|^[./-]|\.whl", line)
             unreadable.append(
-                unread(number, line, "the contents of the address or path were not read" if known else "")
+                unread(number, line, "the file at this address or path was not read" if known else "")
             )
     return Wanted(
         tuple(asked),
@@ -92,7 +92,7 @@ _READERS: tuple[tuple[str, Callable[[list[str]], Wanted] | None, int], ...] = (
     (r"setup\.(?:py|cfg)|.*\.(?:lock|json|py|ipynb|cfg|ini|sh)", None, LINES),
     (r".*", requirements, LINES),
 )
-"""The readers by patterns of file names (the first that fits), and how many lines each reads; None: the kind
-of file is not supported."""
+"""The readers by patterns of file names (the first pattern that fits counts), and how many lines each reader
+reads. None: the kind of file is not supported."""
 
 __all__ = ["Asked", "Unread", "Wanted", "read", "requirement"]

@@ -1,9 +1,9 @@
-"""Whether the lines of a file can be installed together, as far as the tables hold what their packages
-require.
+"""Whether pip can install the lines of a file together, as far as the tables contain the requirements of
+their packages.
 
-It searches the releases of TensorFlow and of the frameworks in the tables, the newest first, with the
+The search tries the releases of TensorFlow and of the frameworks in the tables, the newest first, with the
 requirements in their METADATA; of every other package it compares only the bounds. It needs no network. If
-the search finds nothing, pip cannot either; if it finds a solution, pip may still fail because of packages
+the search finds no solution, pip finds none either; if it finds one, pip may still fail because of packages
 that are not in the tables.
 """
 
@@ -27,12 +27,12 @@ EXTRA = "and-cuda"
 
 
 class TooManyTriesError(Exception):
-    """The search tried as many releases as it may and found no answer."""
+    """The search tried TRIES releases without an answer."""
 
 
 @dataclass(frozen=True)
 class Need:
-    """A requirement and who states it: a release's row, or None for a line of the file."""
+    """A requirement. row: the release that states it, or None if a line of the file does."""
 
     name: str
     specifier: str
@@ -42,8 +42,9 @@ class Need:
 
 @dataclass
 class Solution:
-    """releases: the installed releases of packages in the tables; needs: by package, all requirements for it;
-    unknown: requirements for packages in the tables that no release in the tables fulfils."""
+    """A way to install the lines together. releases: the chosen release of each package in the tables; needs:
+    by package, all requirements for it; extras: by package, the requested extras; unknown: requirements for
+    packages in the tables that no release in the tables fulfils."""
 
     releases: dict[str, TensorFlowRelease | Framework] = field(default_factory=dict)
     needs: dict[str, tuple[Need, ...]] = field(default_factory=dict)
@@ -56,7 +57,7 @@ class Solution:
 
 
 class Solver:
-    """Searches for one machine. tensorflow: the names of TensorFlow's distributions."""
+    """Searches for solutions on one machine. tensorflow: the names of TensorFlow's distributions."""
 
     def __init__(
         self, context: PlanContext, tensorflow: Sequence[str] = ("tensorflow", "tensorflow-gpu")
@@ -69,7 +70,7 @@ class Solver:
 
     @cached_property
     def frameworks(self) -> Mapping[str, tuple[Framework, ...]]:
-        """The frameworks' releases that support the Python, newest first, by package."""
+        """By package, the frameworks' releases that support the context's Python, newest first."""
         found: dict[str, list[Framework]] = {}
         for row in self.context.tables.frameworks():
             found.setdefault(row.package, [])
@@ -81,8 +82,8 @@ class Solver:
         }
 
     def releases(self, name: str) -> Sequence[TensorFlowRelease | Framework] | None:
-        """Every final release of a package that supports the Python, newest first; None if the tables lack
-        the package."""
+        """Every final release of a package that supports the context's Python, newest first; None if the
+        tables lack the package."""
         if name in self._tensorflow:
             rows = [
                 r for r in self.context.releases if r.package == name and not r.yanked and is_final(r.version)
@@ -112,7 +113,7 @@ class Solver:
         """
         self._tries = 0
         needs = [Need(line.name, line.specifier, line.extras) for line in lines]
-        # bounds before choices: fewer releases are left to try
+        # packages outside the tables first: their bounds leave fewer releases to try
         needs.sort(key=lambda need: self.releases(need.name) is not None)
         return next(self._search(tuple(needs), Solution(), apart), None)
 
@@ -157,7 +158,7 @@ class Solver:
         yield found
 
     def _all(self, name: str) -> Sequence[TensorFlowRelease | Framework]:
-        """The releases of a package for any Python."""
+        """The releases of a package in the tables, for any Python."""
         if name in self._tensorflow:
             return [row for row in self.context.releases if row.package == name]
         return self.context.tables.frameworks(name)
@@ -166,7 +167,7 @@ class Solver:
         return isinstance(row, Framework) or bool(row.extras.get(EXTRA))
 
     def _of(self, row: TensorFlowRelease | Framework, extras: frozenset[str]) -> tuple[Need, ...]:
-        """The requirements of a release with some of its extras."""
+        """The requirements of a release with these extras."""
         key = (row.package, row.version, extras)
         if key not in self._stated:
             lines = list(row.requires)
@@ -189,8 +190,8 @@ class Solver:
         return any(self.shared(name, other, found) for other in found.needs if other.startswith("nvidia-"))
 
     def shared(self, one: str, other: str, found: Solution) -> tuple[str, ...]:
-        """The libraries that two of NVIDIA's packages install into the same folder, where the later
-        overwrites the earlier."""
+        """The libraries that two of NVIDIA's packages both install into the same folder, so that the package
+        installed last overwrites those of the other."""
         first, second = self._wheel(one, found), self._wheel(other, found)
         if (
             one == other
@@ -203,8 +204,8 @@ class Solver:
         return tuple(sorted(set(first.libraries) & set(second.libraries)))
 
     def _wheel(self, name: str, found: Solution) -> NvidiaWheel | None:
-        """The newest wheel of a package that the requirements allow; the newest of all if the tables have
-        none of these."""
+        """The newest wheel of a package that the requirements allow; the newest wheel of all if the tables
+        have no allowed one."""
         bound = ",".join(
             dict.fromkeys(need.specifier for need in found.needs.get(name, ()) if need.specifier)
         )
@@ -252,7 +253,7 @@ def counts(marker: str, context: PlanContext, unknown: bool = True) -> bool:
 
 
 def holds(version: str, specifier: str) -> bool:
-    """Whether a version fulfils a specifier; True if that cannot be read."""
+    """Whether a version fulfils a specifier; True if the specifier cannot be read."""
     key = (version, specifier)
     if key not in _HELD:
         if len(_HELD) > 50_000:
@@ -268,5 +269,5 @@ _HELD: dict[tuple[str, str], bool] = {}
 
 
 def pinned(line: Asked, version: str) -> Asked:
-    """The line with one release instead of its versions."""
+    """The line with exactly this version in place of its specifier."""
     return replace(line, specifier=f"=={version}")

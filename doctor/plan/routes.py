@@ -16,8 +16,8 @@ from doctor.values import replace
 
 
 def steps(candidate: Candidate, context: PlanContext, env: str = ENV) -> list[Step]:
-    """All steps and the final check; the driver comes last if possible: it is needed to run, not to
-    install."""
+    """All steps and the final check. The driver comes last if possible: TensorFlow needs it to run, but not
+    to be installed."""
     kind = _kind(candidate, context)
     if candidate.image is not None:
         return installing(candidate, context, env)
@@ -25,10 +25,10 @@ def steps(candidate: Candidate, context: PlanContext, env: str = ENV) -> list[St
         shows = run(*interpreter(candidate, context, env), "-c", code.list_gpus(candidate.build.version))
         proof = shell(shows, "shows the GPUs that TensorFlow registers", platform=kind)
     else:
-        what = "starts TensorFlow there" + (
+        what = "starts TensorFlow in the new environment" + (
             "" if candidate.route == "cpu" else " and runs a convolution on each GPU"
         )
-        there = " (install tfgpu-doctor in Ubuntu, too)" if candidate.route == "wsl2" else ""
+        there = " (install tfgpu-doctor also in Ubuntu)" if candidate.route == "wsl2" else ""
         checked = run("tfgpu-doctor", "check", "--python", Path(env), "--deep")
         proof = shell(checked, f"proof: {what}{there}", platform=kind)
     return [*installing(candidate, context, env), proof]
@@ -45,7 +45,7 @@ def installing(candidate: Candidate, context: PlanContext, env: str = ENV) -> li
         note = (
             ""
             if candidate.verified
-            else "; not verified here: only public files say that the registry has this tag"
+            else "; not verified: only public files show that the registry has this tag"
         )
         started = make.docker_run(candidate.image, code.list_gpus(candidate.build.version), note)
         return [*driver_steps(candidate, context), *started]
@@ -83,11 +83,11 @@ def _settings(candidate: Candidate) -> list[Step]:
 
 
 def environment_steps(candidate: Candidate, context: PlanContext, env: str = ENV) -> list[Step]:
-    """The steps that make the environment with pip or uv, without an administrator or a restart."""
+    """The steps that create the environment with pip or uv; they need no administrator and no restart."""
     kind = _kind(candidate, context)
     python = candidate.python or WSL_PYTHON
     family = driver.family(context.case.os.name) if context.case.os else ""
-    family = "apt" if candidate.route == "wsl2" else family  # Ubuntu, whatever Windows it is in
+    family = "apt" if candidate.route == "wsl2" else family  # Ubuntu, on any Windows
     uv = not on_machine(candidate, context)
     found = make.uv_venv(env, python, kind) if uv else make.venv(env, python, kind, family=family)
     options = install_options(candidate, context, uv=uv)
@@ -101,8 +101,8 @@ def environment_steps(candidate: Candidate, context: PlanContext, env: str = ENV
 
 
 def _found_by_the_loader(candidate: Candidate, context: PlanContext) -> list[Step]:
-    """Steps for a CUDA that is already installed: it works only if the loader searches its folder, which an
-    installation by hand does not ensure."""
+    """Steps for a CUDA that is already installed: it works only if the loader searches its folder, and an
+    installation by hand does not ensure that."""
     if candidate.route != "pip-system-cuda":
         return []
     which = f"CUDA {context.cuda} and cuDNN {context.cudnn or candidate.build.cudnn or ''}".rstrip()
@@ -112,14 +112,14 @@ def _found_by_the_loader(candidate: Candidate, context: PlanContext) -> list[Ste
         else ""
     )
     if context.kind == "windows":
-        text, how = f"Put the bin folders of {which} on PATH{at}", "if they are not there yet"
+        text, how = f"Put the bin folders of {which} on PATH{at}", "if PATH does not contain them yet"
     else:
-        text = f"Let the loader find {which}{at}"
+        text = f"Make sure that the loader finds {which}{at}"
         how = (
             "put their library folders into ldconfig's cache or on LD_LIBRARY_PATH; on a cluster: module load"
         )
     return [
-        manual(text, f"{how}; the last command names each library that is not found", platform=context.kind)
+        manual(text, f"{how}; the last command lists each library that is not found", platform=context.kind)
     ]
 
 
@@ -131,14 +131,14 @@ def on_machine(candidate: Candidate, context: PlanContext) -> bool:
         return False
     asked = candidate.python == context.python and dotted(candidate.python) < dotted(
         UV_PYTHONS
-    )  # uv has none so old
+    )  # uv has no Python that old
     return asked or candidate.python == context.own_python
 
 
 WHEELS_OF_TODAY = (2, 28)
 """The glibc that the newest wheels of NumPy, h5py and others need (their files' tags: manylinux_2_27 and
-2_28). With an older glibc, pip takes the newest release as a source archive, and building it fails without a
-compiler."""
+2_28). With an older glibc, pip downloads the newest release as a source archive, and building that fails
+without a compiler."""
 ALL_WHEELS = "2.10.0"
 """From this TensorFlow on, every package that it requires has a wheel, except those of SOURCE_ONLY."""
 SOURCE_ONLY = {("2.12", "3.8"): "jax"}
@@ -147,8 +147,8 @@ wheels begin with 0.4.16, which needs Python 3.9 (its files on the package index
 
 
 def install_options(candidate: Candidate, context: PlanContext, *, uv: bool) -> tuple[str, ...]:
-    """Further options of the installer; on an old C library, they make it prefer an older release with a
-    wheel to the newest one as source."""
+    """Further options of the installer. On an old C library, they make the installer prefer an older release
+    with a wheel to the newest release as a source archive."""
     if (
         context.glibc is None
         or candidate.route in ("wsl2", "docker")
@@ -164,7 +164,7 @@ def install_options(candidate: Candidate, context: PlanContext, *, uv: bool) -> 
 
 
 def driver_steps(candidate: Candidate, context: PlanContext) -> list[Step]:
-    """The steps that install the driver that the candidate needs; none if it is installed."""
+    """The steps that install the driver that the candidate needs; none if the installed driver is enough."""
     if "driver" not in candidate.given_up:
         return []
     kind = "windows" if context.kind == "windows" else context.kind
@@ -184,7 +184,7 @@ def driver_steps(candidate: Candidate, context: PlanContext) -> list[Step]:
 
 
 def last_branch(context: PlanContext) -> str:
-    """The last driver branch that supports every GPU of the machine ("470"), or "" if the newest still
+    """The last driver branch that supports every GPU of the machine ("470"), or "" if the newest branch
     does."""
     branches = [
         row.last_driver
@@ -199,7 +199,8 @@ def _conda(candidate: Candidate, context: PlanContext, kind: str, env: str) -> l
     recipe = dict(candidate.recipe)
     packages = [f"cudatoolkit={recipe['cudatoolkit']}", f"cudnn={recipe['cudnn']}"] if recipe else []
     unseen = (
-        f"; not verified here: `conda search -c {recipe.get('channel')} {packages[0]}` searches the channel"
+        f"; not verified: `conda search -c {recipe.get('channel')} {packages[0]}` shows whether the channel"
+        " has it"
         if recipe
         else ""
     )
@@ -218,14 +219,14 @@ def _conda(candidate: Candidate, context: PlanContext, kind: str, env: str) -> l
         found += make.conda_library_path(env, kind)
     if kind == "windows":
         activate = run("conda", "activate", env)
-        found.append(shell(activate, "in each new prompt, before the program starts", platform=kind))
+        found.append(shell(activate, "run this in each new prompt, before the program", platform=kind))
     return [*found, *link_steps(candidate.installation, make.conda_python(env), kind)]
 
 
 def _what(candidate: Candidate) -> str:
     build = candidate.build
     if candidate.route == "cpu":
-        return f"TensorFlow {build.version}; it computes on the CPU"
+        return f"TensorFlow {build.version}, which computes on the CPU"
     packages = candidate.workarounds.packages
     cuda, cudnn = (packages.cuda, packages.cudnn) if packages else (build.cuda or "", build.cudnn or "")
     libraries = f"CUDA {cuda} and cuDNN {cudnn}".replace("  ", " ").strip()
@@ -239,7 +240,7 @@ def _what(candidate: Candidate) -> str:
 
 
 def _notes(candidate: Candidate) -> str:
-    """The reason for each pin, except those of CUDA itself."""
+    """The reason for each pin, except the pins of CUDA itself."""
     named = candidate.workarounds.packages.requirements if candidate.workarounds.packages else ()
     return "".join(
         f"; {pin.requirement}: {pin.why}" for pin in candidate.pins if pin.requirement not in named

@@ -1,5 +1,5 @@
-"""Version specifiers as ranges: whether two of them share a version, and whether one lies within another. An
-excluded version (!=) counts only against a pin of that version."""
+"""Version specifiers as ranges: whether two specifiers share a version, and whether one lies within another.
+An excluded version (!=) counts only against a pin of that version."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class Range:
 
     @property
     def pin(self) -> Version | None:
-        """The version, if the range holds only one."""
+        """The version, if the range contains only one; otherwise None."""
         return self.low if self.low is not None and self.low == self.high and not self.empty else None
 
     def within(self, other: Range) -> Range:
-        """The intersection of two ranges."""
+        """The intersection of this range and another."""
         low, low_closed = max(((r.low, r.low_closed) for r in (self, other) if r.low is not None),
                               key=lambda end: (end[0], not end[1]), default=(None, True))  # fmt: skip
         high, high_closed = min(((r.high, r.high_closed) for r in (self, other) if r.high is not None),
@@ -76,7 +76,7 @@ def _range(operator: str, bound: str) -> Range | None:
 
 @functools.lru_cache(8192)
 def satisfiable(specifier: str) -> bool:
-    """Whether some version fulfils all parts of a specifier; True if it cannot be read."""
+    """Whether some version fulfils all parts of a specifier; True if the specifier cannot be read."""
     whole = range_of(specifier)
     if whole is None:
         return True
@@ -94,7 +94,8 @@ def together(one: str, other: str) -> bool:
 
 
 def keeps_within(specifier: str, bound: str) -> bool:
-    """Whether every version that fulfils the specifier fulfils the bound as well."""
+    """Whether every version that fulfils the specifier also fulfils the bound; False if one of them cannot be
+    read."""
     inner, outer = range_of(specifier), range_of(bound)
     if inner is None or outer is None:
         return False

@@ -1,4 +1,4 @@
-"""Tries one release on one route: finds what would have to change for it, or why it does not work."""
+"""Tries one release on one route: finds what has to change for it, or why it does not work."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ Requirements: Pascal and later)."""
 
 
 def recipe_of(build: TensorFlowRelease, tables: Tables) -> dict[str, Any] | None:
-    """The conda packages with the CUDA that a build was made for."""
+    """The table row of conda's packages with the CUDA for which a build was made; None if there is none."""
     if build.cuda is None or not tables.store.has("conda"):
         return None
     return next((row for row in tables.store.all("conda") if row["cuda"] == minor(build.cuda)), None)
 
 
 def image_of(build: TensorFlowRelease, tables: Tables) -> dict[str, Any] | None:
-    """The row of the official image of a release."""
+    """The table row of the official image of a release; None if there is none."""
     rows = tables.store.all("images") if tables.store.has("images") else ()
     return next((row for row in rows if row["version"] == build.version), None)
 
 
 def given_up(context: PlanContext, route: str) -> set[str]:
-    """What has to change on a route whatever the release, in the words of `Candidate.given_up`."""
+    """What has to change on a route for every release, in the words of `Candidate.given_up`."""
     lost = {"driver"} if context.driver_absent else set()
     if route != "pip-system-cuda" and (context.version_request.cuda or context.version_request.cudnn):
         lost.add("cuda" if context.version_request.cuda else "cudnn")
@@ -51,9 +51,10 @@ def try_route(
     side: str,
     settled: bool = False,
 ) -> tuple[Candidate | None, Refusal | None]:
-    """The candidate with what has to change for it; or None, and why it does not work.
+    """The candidate with what has to change for it, or None if the release does not work; and the refusal, if
+    any aspect does not fit.
 
-    settled: do not consider another driver.
+    settled: do not accept a candidate that needs another driver.
     """
     base, recipe = _situation(build, route, context, platform, side)
     here = None if route in ("docker", "wsl2") else context.python
@@ -125,8 +126,8 @@ def try_route(
 def _by_driver(
     build: TensorFlowRelease, situation: Situation, judged: Judgement, context: PlanContext
 ) -> str:
-    """Whether the GPU is refused only because the driver cannot compile its PTX: "" for no; "with-driver" if
-    the driver is refused anyway; "alone" if this is the only reason."""
+    """Whether the build cannot use the GPU only because the driver cannot compile the build's PTX: "" for no;
+    "with-driver" if the build cannot use the driver anyway; "alone" if this is the only reason."""
     if situation.driver is None or "gpu" not in judged or judged["gpu"].verdict != "no":
         return ""
     if context.judge(build, replace(situation, driver=None, route=None))["gpu"].verdict == "no":
@@ -161,7 +162,8 @@ def _situation(
 def _python_refusals(
     build: TensorFlowRelease, here: Situation, chosen: str | None, context: PlanContext
 ) -> list[tuple[str, Answer]]:
-    """Why the installed Python does not fit, if another one is taken or none fits."""
+    """Why the installed Python does not fit, if the plan uses another Python or no Python fits. chosen: the
+    Python of the plan."""
     if chosen is None:
         why = f"{build.requirement} has wheels for Python {', '.join(build.pythons)} only"
         return [("python", Answer("no", why, (build,)))]
@@ -177,12 +179,12 @@ def _python_refusals(
 
 
 def _of_names(build: TensorFlowRelease, situation: Situation, answer: Answer, tables: Tables) -> Answer:
-    """The answer about a build's CUDA if the tables do not contain the names of the libraries that it
-    opens."""
+    """The answer about a build's CUDA. If the tables do not contain the names of the libraries that the build
+    opens, the answer rests on the CUDA for which it was made."""
     if answer.verdict != "unknown" or situation.cuda is None:
         return answer
     if build.cuda is None:
-        return Answer("no", f"the CUDA that {build.requirement} opens is not known", (build,))
+        return Answer("no", f"it is not known which CUDA {build.requirement} opens", (build,))
     for trap in traps_of(build, situation, tables, "cuda"):
         if trap.verdict == "no":
             return Answer("no", trap.reason, (trap, build))
@@ -199,7 +201,7 @@ def _of_names(build: TensorFlowRelease, situation: Situation, answer: Answer, ta
 def _judged(
     build: TensorFlowRelease, situation: Situation, context: PlanContext
 ) -> tuple[Judgement, Workarounds]:
-    # the workarounds decide what pip's libraries need
+    # without the route: for_pip_libraries decides separately what pip's libraries need
     judged = context.judge(build, replace(situation, route=None))
     if situation.route != "pip-and-cuda":
         return judged, Workarounds()
@@ -209,10 +211,11 @@ def _judged(
 def _python(
     build: TensorFlowRelease, here: str | None, base: Situation, context: PlanContext, route: str
 ) -> str | None:
-    """The Python for the plan: the installed one if it fits, otherwise the newest available one that fits."""
+    """The Python for the plan: the installed one if it fits, otherwise the newest available one that fits;
+    None if there is none."""
     pythons = [p for p in build.pythons if context.version_request.takes(p)]
     last_resort = sorted(pythons, key=dotted, reverse=True)
-    if route == "wsl2":  # the Python of the distribution that wsl --install brings
+    if route == "wsl2":  # prefer the Python of the distribution that wsl --install installs
         last_resort.sort(key=lambda p: p != WSL_PYTHON)
     if route != "conda":
         last_resort = [p for p in last_resort if dotted(p) >= dotted(UV_PYTHONS)]
@@ -233,7 +236,7 @@ def _python(
 
 
 def _driver_for(build: TensorFlowRelease, situation: Situation, tables: Tables) -> DriverFloor | None:
-    """The lowest driver that works for this build and these GPUs; None if none does."""
+    """The oldest driver that works for this build and these GPUs; None if no driver does."""
     without = judge(build, replace(situation, driver=None), tables)
     if "driver" in without and without["driver"].verdict == "no":
         return None

@@ -1,4 +1,4 @@
-"""Names the lines of a file that cannot be judged here, because an "ok" would be false."""
+"""Reports the lines of a file that this tool cannot judge, because an "ok" without them would be wrong."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _OWN_INDEX = (
 MOST = 20
 """The most findings for lines that were not judged."""
 SHOWN = 120
-"""The most characters of such a line to show."""
+"""The most characters to show of a line that was not judged."""
 NAMED = 8
-"""The most other lines that a message names."""
+"""The most other lines that a message lists."""
 
 
 def unexamined(asked: Sequence[Asked], wanted: Wanted, solver: Solver) -> list[Unread]:
@@ -53,7 +53,7 @@ def unexamined(asked: Sequence[Asked], wanted: Wanted, solver: Solver) -> list[U
         if line.manager == "conda":
             why = conda_builds(line)
         elif line.address and (line.name in known_in_tables or CONCERNS.search(line.name)):
-            why = "the contents of the address were not read"
+            why = "the package at this address was not read"
         elif elsewhere:
             why = f"the builds of {elsewhere} are not in the tables"
         elif _OTHER_BUILDS.fullmatch(line.name):
@@ -63,7 +63,7 @@ def unexamined(asked: Sequence[Asked], wanted: Wanted, solver: Solver) -> list[U
             and _OTHER_GPU.fullmatch(line.name)
             and not line.name.startswith("nvidia-")
         ):
-            why = f"the tables do not say which CUDA libraries {line.name} requires"
+            why = f"the tables do not contain the CUDA libraries that {line.name} requires"
         elif line.name in solver.frameworks and solver.context.platform != "linux-x86_64":
             why = f"the tables do not contain the requirements of {line.name} on {solver.context.platform}"
         if why:
@@ -72,7 +72,7 @@ def unexamined(asked: Sequence[Asked], wanted: Wanted, solver: Solver) -> list[U
 
 
 def not_examined(lines: Sequence[Unread], name: str) -> list[Finding]:
-    """A finding for each line that was not judged; if there are many, the last finding says how many more
+    """A finding for each line that was not judged, MOST at most; the last finding says how many more lines
     there are."""
     found = [_finding(line, name) for line in lines[:MOST]]
     if len(lines) > MOST:
@@ -80,7 +80,7 @@ def not_examined(lines: Sequence[Unread], name: str) -> list[Finding]:
         more = Unread(
             rest.line,
             rest.text,
-            f"{len(lines) - MOST} further lines could not be judged, from this one on",
+            f"{len(lines) - MOST} further lines could not be judged; this is the first of them",
             rest.file,
         )
         found.append(_finding(more, name))
@@ -101,8 +101,8 @@ def _finding(line: Unread, name: str) -> Finding:
 def others(
     asked: Sequence[Asked], wanted: Wanted, examined: Collection[str], context: PlanContext, name: str
 ) -> list[Finding]:
-    """The finding that names the remaining lines: conflicts among plain Python packages are left to the
-    installer."""
+    """The finding that lists the remaining lines, because this tool does not examine conflicts among plain
+    Python packages; empty if there are none."""
     lines = [a for a in asked if a.name not in examined]
     indexes = [a for a in wanted.indexes if not any(host in a.address for host, _ in _OWN_INDEX)]
     if not lines and not indexes:
@@ -110,17 +110,15 @@ def others(
     names = list(dict.fromkeys(a.name for a in lines))
     shown = ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
     words = [f"the requirements of {shown}"] if names else []
-    words += (
-        [f"the builds that {indexes[0].address} may offer in place of the public index's"] if indexes else []
-    )
+    words += [f"the builds that {indexes[0].address} may offer in place of those of PyPI"] if indexes else []
     first = (*lines, *indexes)[0]
     return [
         Finding(
             "undetermined",
             "info",
             f"not examined: {' and '.join(words)}",
-            "The tables hold what TensorFlow, the GPU frameworks and NVIDIA's packages require. With"
-            " --resolve the installer's own resolver checks every line.",
+            "The tables contain only the requirements of TensorFlow, the GPU frameworks and NVIDIA's"
+            " packages. With --resolve the installer's own resolver checks every line.",
             (Source(first.file or name, first.line, first.text),),
             (),
             (

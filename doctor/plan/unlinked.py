@@ -28,10 +28,10 @@ def unlinked(
     context: PlanContext,
     name: str,
 ) -> list[Finding]:
-    """The finding that the release which pip takes for a line does not find pip's libraries; none if the file
-    makes links or sets LD_LIBRARY_PATH for them, or if the image or the machine has libraries of its own.
+    """The finding that the release which pip installs for a line does not find pip's libraries; empty if the
+    file makes links or sets LD_LIBRARY_PATH for them, or if the image or the machine has its own libraries.
 
-    releases: those that all lines allow, oldest first.
+    releases: the releases that all lines allow, oldest first.
     """
     fit = [r for r in releases if not context.python or not r.pythons or context.python in r.pythons]
     if not fit or context.platform != "linux-x86_64" or "*" in wanted.found:
@@ -44,24 +44,24 @@ def unlinked(
     folders = ", ".join(dict.fromkeys(link.folder for link in links))
     names = ", ".join(link.library for link in links if not link.library.startswith("libcudnn_"))
     ways = link_steps(Installation(build, links=links), ("python3",), "linux")
-    severity = "warning" if wanted.image is None else "error"  # nothing outside an image's file changes it
+    severity = "warning" if wanted.image is None else "error"  # only its Dockerfile changes an image
     traps = traps_of(build, _situation(context), context.tables, "libraries")
     return [
         Finding(
             "library-path",
             severity,
             f"{build.requirement} does not find the libraries that pip installs",
-            f"pip takes {build.requirement} for this line and puts {names} into {folders} (under"
-            " site-packages). The RUNPATH of the build leaves out"
-            f" {'these folders' if ',' in folders else 'this folder'}: unless LD_LIBRARY_PATH names"
-            f" {'them' if ',' in folders else 'it'} or links lead there, no GPU is registered.",
+            f"pip installs {build.requirement} for this line and puts {names} into {folders} (under"
+            " site-packages). The RUNPATH of the build does not contain"
+            f" {'these folders' if ',' in folders else 'this folder'}: TensorFlow registers no GPU unless"
+            f" LD_LIBRARY_PATH contains {'them' if ',' in folders else 'it'} or links lead there.",
             (Source(line.file or name, line.line, line.text),),
             (*(trap.ref for trap in traps if trap.verdict == "no"), build.ref),
             (
                 *_edits(line, fit, ways, asked, wanted, context, name),
                 manual(
                     f"Put {folders} (under site-packages) on LD_LIBRARY_PATH",
-                    "or make links in the environment; the plan with this release shows the command",
+                    "or make links in the environment; the plan for this release shows the command",
                 ),
                 *ways,
             ),
@@ -78,7 +78,8 @@ def _situation(context: PlanContext) -> Situation:
 def _links(
     line: Asked, build: TensorFlowRelease, asked: Sequence[Asked], context: PlanContext
 ) -> tuple[Link, ...]:
-    """The links that a build needs to the libraries of its extra, or of NVIDIA's packages that lines name."""
+    """The links that a build needs to pip's libraries: those of its extra and-cuda, or those of NVIDIA's
+    packages that other lines request."""
     links = for_pip_libraries(build, _situation(context), context.tables).links if build.gpu else ()
     if "and-cuda" in line.extras and build.extras.get("and-cuda"):
         return links
@@ -92,7 +93,7 @@ def _links(
 def _elsewhere(
     line: Asked, build: TensorFlowRelease, wanted: Wanted, context: PlanContext, name: str
 ) -> bool:
-    """Whether the image or the machine has the libraries, too."""
+    """Whether the image or the machine has its own copy of the libraries."""
     if wanted.image is None and context.cuda is not None:
         return runs_with_cuda(build, context.cuda, context.tables).verdict != "no"
     return not libraries_of(replace(line, extras=()), build, [], wanted, context, name)
@@ -107,8 +108,8 @@ def _edits(
     context: PlanContext,
     name: str,
 ) -> Iterator[Step]:
-    """The change of the file: a RUN with the links; otherwise a release that needs none, if TensorFlow's
-    extra brings the libraries."""
+    """The change of the file: a RUN that makes the links; without a Dockerfile, a release that needs no
+    links, if TensorFlow's extra and-cuda installs the libraries."""
     if wanted.image is not None and line.end[0]:
         number, text = line.end
         new = "\n".join((text, *(f"RUN {step.text}" for step in ways)))

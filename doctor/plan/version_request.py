@@ -1,4 +1,4 @@
-"""The versions that a user requests of TensorFlow, Python, CUDA and cuDNN."""
+"""The versions of TensorFlow, Python, CUDA and cuDNN that a user requests."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class VersionRequest:
     """The requested versions. None and empty mean "any".
 
     tensorflow: "2.15", "==2.15.1", ">=2.16,<2.19", "~=2.15", "latest". python: "3.12". cuda, cudnn: installed
-    versions that must be used. cpu: a plan for the CPU was requested. source: where the TensorFlow is
-    requested ("--tensorflow", "requirements.txt"); python_source: the same for the Python, if it is not an
-    option; pythons: the range of Pythons that a file allows.
+    versions that the plan must use. cpu: whether a plan for the CPU was requested. source: what requests the
+    TensorFlow ("--tensorflow", "requirements.txt"), with line and text if it is a file; python_source: what
+    requests the Python, if it is not an option; pythons: the range of Pythons that a file allows.
     """
 
     tensorflow: str = ""
@@ -47,8 +47,8 @@ class VersionRequest:
     def allows(self, version: str, newest: str) -> bool:
         """Whether a release fits the request; `newest` is the newest final release, which "latest" means.
 
-        Pre-releases only if the request names one, as in pip. Raises UsageError for a request that cannot be
-        read.
+        As in pip, a pre-release fits only if the request contains a pre-release. Raises UsageError for a
+        request that cannot be read.
         """
         spec = self.tensorflow.strip()
         if not spec:
@@ -70,8 +70,8 @@ class VersionRequest:
 
 
 def _prefix(version: str, asked: str) -> bool:
-    """Whether a version is the requested one or a release of it, as 2.15.1 is of 2.15; a pre-release only if
-    the request names it in full."""
+    """Whether a version is the requested one or a release of the requested series, as 2.15.1 is of 2.15. A
+    pre-release must be requested in full."""
     if version == asked:
         return True
     if asked.count(".") > 1:
@@ -114,7 +114,7 @@ def check(version_request: VersionRequest, tables: Tables) -> None:
     asked = re.search(r"\d+(?:\.\d+)*", version_request.tensorflow)
     near = nearest(asked[0], [v for v in versions if is_final(v)]) if asked else []
     raise UsageError(
-        f"the tables of {tables.date} hold no TensorFlow release `{version_request.tensorflow}`; the newest"
-        f" is {newest}",
-        f"the nearest are {', '.join(near)}" if near else "",
+        f"the tables of {tables.date} contain no TensorFlow release `{version_request.tensorflow}`; the"
+        f" newest is {newest}",
+        f"the nearest releases are {', '.join(near)}" if near else "",
     )

@@ -1,5 +1,5 @@
-"""Reads YAML as programs write it, line by line, so that every value keeps its line number: block style is
-parsed, flow style is kept as plain text."""
+"""Reads the YAML that programs write, line by line, so that every value keeps its line number. It parses
+block style and keeps flow style as plain text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from doctor.backports import removeprefix
 from doctor.plan.asked import without_comment
 
 DEPTH = 40
-"""The most levels to read; deeper ones are left out."""
+"""The most levels to read; deeper levels are left out."""
 _KEY = lazy.compile(
     r"(\"[^\"]{0,500}\"|'[^']{0,500}'|[^\s\"'#{\[&*!|>-][^#]{0,499}?|-[^\s:][^#:]{0,200}):(?:\s(.*))?$",
     re.DOTALL,
@@ -21,8 +21,8 @@ _SCALAR = lazy.compile(r"[|>][+-]?\d?[+-]?$")
 
 
 class Entry(NamedTuple):
-    """One value. path: its keys, and for an item of a list its line. value: "" if the value is in the lines
-    below."""
+    """One value. path: the keys that lead to it; an item of a list has its line number as key. value: "" if
+    the value is in the lines below."""
 
     line: int
     text: str
@@ -76,5 +76,5 @@ def plain(value: str) -> str:
 
 
 def listed(value: str) -> list[str]:
-    """The items of a list in brackets."""
+    """The items of a list in brackets, without their quotes."""
     return [plain(item) for item in value.strip("[] ").split(",") if item.strip()]

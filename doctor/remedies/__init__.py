@@ -1,5 +1,5 @@
-"""Remedies: commands for a platform, code for a TensorFlow release. Each module is imported at its first
-use: one report needs few of them."""
+"""Remedies: commands for a platform, and code for a TensorFlow release. Each module is imported at its first
+use, because one report needs only a few modules."""
 
 from typing import TYPE_CHECKING
 

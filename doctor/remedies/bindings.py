@@ -1,5 +1,5 @@
-"""Steps for programs in other languages, which bring their own TensorFlow library and cannot use what is
-installed for Python.
+"""Steps for programs in languages other than Python. They bring their own TensorFlow library and cannot use
+what is installed for Python.
 
 R is the exception: its packages run the TensorFlow of a Python environment (through reticulate).
 """
@@ -26,24 +26,24 @@ NAMES = {
     "julia": "TensorFlow.jl",
     "rust": "TensorFlow for Rust",
 }
-"""The bindings by language, as in the symptom `binding` and the table of bindings."""
+"""The name of each binding by its language, as in the symptom `binding` and the table of bindings."""
 
 _GPU_BUILD = {
     "node": shell(
         run("npm", "install", "@tensorflow/tfjs-node-gpu"),
-        "the package with the CUDA build (Linux and Windows); require it in place of @tensorflow/tfjs-node",
+        "the package with the CUDA build (Linux and Windows); require() it in place of @tensorflow/tfjs-node",
     ),
     "dotnet": manual(
         "Reference SciSharp.TensorFlow.Redist-Windows-GPU (Windows) or SciSharp.TensorFlow.Redist-Linux-GPU"
-        " in place of SciSharp.TensorFlow.Redist, never both"
+        " in place of SciSharp.TensorFlow.Redist, never together with it"
     ),
     "java": manual(
-        "Depend on tensorflow-core-platform-gpu in place of tensorflow-core-platform (to 0.5), or, from 1.0"
-        " on, on tensorflow-core-native with the classifier that the README of tensorflow/java names for"
-        " the GPU"
+        "Depend on tensorflow-core-platform-gpu in place of tensorflow-core-platform (up to 0.5). From 1.0"
+        " on, depend on tensorflow-core-native with the classifier that the README of tensorflow/java lists"
+        " for the GPU"
     ),
     "go": manual(
-        "Install libtensorflow for the GPU in place of the one for the CPU: tensorflow.org/install/lang_c has"
+        "Install the GPU build of libtensorflow in place of the CPU build: tensorflow.org/install/lang_c has"
         " the archives"
     ),
     "julia": shell(
@@ -51,7 +51,7 @@ _GPU_BUILD = {
         "fetches the library with the CUDA build",
     ),
     "rust": manual(
-        "Turn on the crate's feature tensorflow_gpu: its build then fetches the library with CUDA"
+        "Turn on the crate's feature tensorflow_gpu: the crate's build then fetches the library with CUDA"
     ),
 }
 """How to install each binding with CUDA, from its own documents: the READMEs of tensorflow/tfjs (tfjs-node),
@@ -72,15 +72,15 @@ _PYTHONS = lazy.compile(r"(?:.*[\\/])?(?:python[\d.]*|py|pip3?|uv|conda)(?:\.exe
 
 
 def reworded(finding: Finding, case: Case) -> Finding:
-    """The finding with steps for the binding of the case; unchanged for Python, or if no other binding is
-    known."""
+    """The finding with steps for the binding of the case; unchanged for Python, or if the binding is
+    unknown."""
     language = _language(case)
     if language is None:
         return finding
     if language == "r":
         return _in_r(finding)
     kept = tuple(s for s in finding.prescription if s.kind != "python" and not _of_python(s))
-    by_hand = any("NVIDIA's archive" in s.text for s in kept)  # which serves every language
+    by_hand = any("NVIDIA's archive" in s.text for s in kept)  # this step is right for every language
     steps = kept if by_hand else (*_instead(finding.code, language, case), *kept)
     proof = finding.proof
     if proof is not None and _of_python(proof):
@@ -125,13 +125,13 @@ def _in_r(finding: Finding) -> Finding:
             prescription=(
                 *finding.prescription,
                 manual(
-                    f"In R, call reticulate::{use} before library(tensorflow)", "R then runs that environment"
+                    f"In R, call reticulate::{use} before library(tensorflow)", "R then uses that environment"
                 ),
             ),
         )
     which = manual(
-        "In R, reticulate::py_config() names the Python that runs TensorFlow: run the commands for Python"
-        " with that one"
+        "In R, reticulate::py_config() prints the Python that runs TensorFlow: run the commands for Python"
+        " with that Python"
     )
     return replace(finding, prescription=(which, *finding.prescription))
 
@@ -157,7 +157,7 @@ def _instead(code: str, language: str, case: Case) -> list[Step]:
         return [
             manual(
                 "Start the program once with TF_CPP_VMODULE=dso_loader=1 in its environment: TensorFlow then"
-                " names every library that it opens or does not find"
+                " prints every library that it opens or does not find"
             )
         ]
     if code not in _LIBRARIES:
@@ -168,17 +168,17 @@ def _instead(code: str, language: str, case: Case) -> list[Step]:
         for lib in case.not_loaded
     ]
     cuda = cuda or {name[1] for name in names if name}
-    wanted = f"CUDA {cuda.pop()}" if len(cuda) == 1 else "the CUDA whose libraries it names"
+    wanted = f"CUDA {cuda.pop()}" if len(cuda) == 1 else "the CUDA whose libraries the program names"
     wanted += f" and cuDNN {cudnn.pop()}" if len(cudnn) == 1 else " and its cuDNN"
     where = (
         "with their bin folders on PATH"
         if case.platform == "windows"
-        else "with their lib64 folders known to ldconfig or on LD_LIBRARY_PATH"
+        else "with their lib64 folders in ldconfig's configuration or on LD_LIBRARY_PATH"
     )
     return [
         manual(
             f"Install {wanted} from NVIDIA's archives ({libraries.ARCHIVES}), {where}",
-            f"{NAMES[language]} loads a library of its own and opens the system's CUDA; it cannot use what"
-            " pip or conda installs for Python",
+            f"{NAMES[language]} loads its own TensorFlow library, which opens the system's CUDA; it cannot"
+            " use what pip or conda installs for Python",
         )
     ]

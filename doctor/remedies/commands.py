@@ -1,7 +1,7 @@
-"""Commands to paste, correct for the platform and for what can be installed there.
+"""Commands to paste that are correct for the platform of a case and for what pip can install on it.
 
 In: a `Case` (what is known of the case) and the tables. Out: steps. Pins come from the tables; a command
-that needs an administrator says so and is never run by the tool.
+that needs an administrator is marked, and the tool never runs it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 ELSEWHERE = lazy.compile(r"; found by (?!PATH$|\$)|--python$")
-"""The ways in which doctor.probe.interpreter found a Python that no shell starts by its name."""
+"""Matches the source of a Python that doctor.probe.interpreter found but that no shell starts by its name."""
 
 
 def python_command(case: Case) -> tuple[Word, ...]:
@@ -35,12 +35,13 @@ def python_command(case: Case) -> tuple[Word, ...]:
 
 
 def run_python(case: Case, line: str, python: Sequence[Word] = ()) -> Command:
-    """A command that runs one line of Python. python: how to start it, if it is not that of the case."""
+    """A command that runs one line of Python. python: the words that start another Python than that of the
+    case."""
     return run(*(python or python_command(case)), "-c", line)
 
 
 def pip(case: Case, *arguments: Word) -> Command:
-    """A command with pip in the Python in use."""
+    """A command that runs pip in the Python of the case."""
     return run(*python_command(case), "-m", "pip", *arguments)
 
 
@@ -74,7 +75,7 @@ def driver_install(
 
     release: the TensorFlow that must run on the driver, by default the build in use; if neither is known, the
     steps install the newest driver that supports the GPUs. minimum: the oldest driver that cures the fault,
-    by default the oldest on which the release runs; "" if that driver is unknown.
+    by default the oldest driver on which the release runs; "" if that driver is unknown.
     """
     from doctor import compat
     from doctor.tables import DriverFloor
@@ -104,19 +105,19 @@ def present(case: Case) -> str:
 
 
 def growth_variable(case: Case, version: str | None, why: str) -> list[Step]:
-    """The step that sets memory growth by an environment variable; none for a release that does not read
-    it."""
+    """The step that sets memory growth by an environment variable; no step for a release that does not read
+    that variable."""
     if not code.has_growth_variable(version):
         return []
     return [shell(Export("TF_FORCE_GPU_ALLOW_GROWTH", "true"), why)]
 
 
 def reload_driver() -> list[Step]:
-    """Steps that give the kernel module and the libraries the same version again."""
+    """Steps after which the driver's kernel module and its libraries have the same version again."""
     return [
         shell(
             run("sudo", "reboot"),
-            "loads the kernel module of the version that is installed",
+            "loads the kernel module of the installed version",
             platform="linux",
             root=True,
         ),
@@ -135,8 +136,8 @@ def minor(version: str) -> str | None:
 
 
 def loader_path_without(word: str, *, whole: bool = False) -> Export:
-    """The command that removes folders from the loader's path in this shell. word: a part of their names, or
-    the exact name if it is an absolute path."""
+    """The command that removes folders from LD_LIBRARY_PATH in this shell. word: a part of the folders'
+    names, or with `whole` the exact name of a folder."""
     each = piped(
         run("printf", "%s", Literal('"$LD_LIBRARY_PATH"')),
         run("tr", ":", Literal("'\\n'")),
@@ -147,9 +148,9 @@ def loader_path_without(word: str, *, whole: bool = False) -> Export:
 
 
 def off_the_path(case: Case, word: str, why: str = "", *, whole: bool = True) -> list[Step]:
-    """Steps that remove folders from the loader's path: in this shell, and in the file that sets the
-    path, if that file is known. word: a part of the folders' names."""
-    why = why or f"for this shell: {word} is searched first"
+    """Steps that remove folders from LD_LIBRARY_PATH: in this shell, and in the file that sets the variable,
+    if that file is known. word: the exact name of a folder, or a part of the names if not `whole`."""
+    why = why or f"in this shell, where the loader searches {word} first"
     steps = [shell(loader_path_without(word, whole=whole), why, platform="linux")]
     variable = case.env.get("LD_LIBRARY_PATH")
     if case.facts.kind == "machine" and variable is not None and variable.source.where.startswith("/"):
@@ -162,7 +163,7 @@ def off_the_path(case: Case, word: str, why: str = "", *, whole: bool = True) ->
 
 
 def tell_more(case: Case) -> list[Step]:
-    """Steps that gather what a report does not yet show."""
+    """Steps that show what the report leaves open: the driver, the GPUs, the TensorFlow, its libraries."""
     from doctor.facts import Fact, GpuRegistered, LibraryLoaded, LibraryNotLoaded, TensorFlowBuild
 
     facts = case.facts
@@ -181,7 +182,7 @@ def tell_more(case: Case) -> list[Step]:
             w
             for w, known in (
                 ("shows which TensorFlow this is", tensorflow),
-                ("shows whether it is built for CUDA", built),
+                ("shows whether TensorFlow is built for CUDA", built),
             )
             if not known
         ]
@@ -190,17 +191,17 @@ def tell_more(case: Case) -> list[Step]:
     opened: tuple[type[Fact], ...] = (LibraryLoaded, LibraryNotLoaded, GpuRegistered)
     if not any(facts.of(kind) for kind in opened):
         cmd = case.platform == "windows"
-        why_loading = "names the library that does not open" + (" (cmd)" if cmd else "")
+        why_loading = "prints the library that does not open" + (" (in cmd)" if cmd else "")
         missing.append(shell(loading(case), why_loading, platform="windows" if cmd else ""))
     if len(missing) == 1:
         return missing
     everything = shell(
         run("tfgpu-doctor", "check", "--format", "markdown"),
-        "examines everything that matters, and makes a report to paste",
+        "examines everything that TensorFlow needs for the GPU, and prints a report to paste",
     )
     return [everything, *missing]
 
 
 def loading(case: Case) -> Command:
-    """The command that shows the GPUs, and names each library that TensorFlow opens or does not find."""
+    """The command that prints the GPUs, and each library that TensorFlow opens or does not find."""
     return replace(list_gpus(case), variables=(("TF_CPP_VMODULE", "dso_loader=1"),))

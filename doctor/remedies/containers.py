@@ -1,4 +1,5 @@
-"""Steps that give a container the host's GPU, for the runtime that started it; nothing is installed inside.
+"""Steps that give a container the host's GPU, for the runtime that started the container. They install
+nothing inside the container.
 
 Sources: NVIDIA Container Toolkit documentation, "Installing", "Support for Container Device Interface",
 "Specialized Configurations"; Apptainer user guide, "GPU Support"; Kubernetes, "Schedule GPUs"; LXD
@@ -23,13 +24,13 @@ if TYPE_CHECKING:
 IMAGE = "tensorflow/tensorflow:latest-gpu"
 _ORDER = ("singularity", "kubernetes", "podman", "snap", "lxc", "nspawn")
 OF_A_SYSTEM = ("lxc", "nspawn")
-"""Containers that hold an installed system: its owner installed the driver's libraries in it. Those of an
-image came with the image."""
+"""Containers that hold an installed system, in which its owner installed the driver's libraries. In other
+containers these libraries come with the image."""
 COMPOSE = (
     "deploy: {resources: {reservations: {devices: [{driver: nvidia, count: all, capabilities: [gpu]}]}}}"
 )
-"""What gives a service of a compose file the GPUs (docs.docker.com, "Run Docker Compose services with GPU
-access")."""
+"""The setting that gives a service of a compose file the GPUs (docs.docker.com, "Run Docker Compose services
+with GPU access")."""
 NODES = ("/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia-uvm")
 
 
@@ -51,8 +52,8 @@ REPOSITORY = {
         " | sudo tee /etc/yum.repos.d/nvidia-container-toolkit.repo"
     ),
 }
-"""The command that adds NVIDIA's repository of the toolkit, by package manager (NVIDIA Container Toolkit,
-"Installing")."""
+"""The command that adds NVIDIA's package repository with the container toolkit, by package manager (NVIDIA
+Container Toolkit, "Installing")."""
 
 
 def toolkit(case: Case) -> list[Step]:
@@ -61,7 +62,7 @@ def toolkit(case: Case) -> list[Step]:
     return [
         shell(
             REPOSITORY[manager],
-            "on the host: adds NVIDIA's repository of the container toolkit",
+            "on the host: adds NVIDIA's package repository with the container toolkit",
             platform="linux",
             root=True,
         ),
@@ -79,30 +80,30 @@ def toolkit(case: Case) -> list[Step]:
 
 
 DRIVER_FILES = "rm -f /usr/lib/*-linux-gnu/libcuda.so* /usr/lib/*-linux-gnu/libnvidia-*.so*"
-"""Removes what libnvidia-container mounts into an image of Debian or Ubuntu, for any processor: the driver's
-libraries."""
+"""The command that removes the driver's libraries, which libnvidia-container mounts into an image of Debian
+or Ubuntu; for any processor."""
 
 
 def without_driver(case: Case) -> tuple[list[Step], Command]:
-    """The step that takes a driver's files out of an image, and the command that shows whether a container of
-    it gets the GPU."""
+    """The step that removes a driver's files from an image, and the command that shows whether a container of
+    that image gets the GPU."""
     _, verify = give_gpu(case)
     step = manual(
         f"At the end of the Dockerfile add: RUN {DRIVER_FILES}. Then build the image again",
-        "an image must not contain a driver: the host's comes in when the container starts. A container that"
-        " ran with a GPU and was committed as an image contains one, too",
+        "an image must not contain a driver: the host's driver is mounted when the container starts. An"
+        " image that was committed from a container with a GPU also contains a driver",
     )
     return [step], verify
 
 
 def give_gpu(case: Case, *, no_toolkit: bool = False) -> tuple[list[Step], Command]:
-    """The steps for the person who starts the container, and the command that shows whether it has the
-    GPU. no_toolkit: docker reported that NVIDIA's toolkit is missing."""
+    """The steps for the person who starts the container, and the command that shows whether the container has
+    the GPU. no_toolkit: docker reported that NVIDIA's toolkit is missing."""
     kind = runtime(case)
     if kind == "singularity":
         step = manual(
-            "Start the container with --nv, and see whether it finds the GPU: singularity exec --nv IMAGE.sif"
-            " nvidia-smi",
+            "Start the container with --nv, and check whether it finds the GPU: singularity exec --nv"
+            " IMAGE.sif nvidia-smi",
             "--nv mounts the host's driver into the container; without it only the device nodes are there",
             platform="linux",
         )
@@ -110,12 +111,12 @@ def give_gpu(case: Case, *, no_toolkit: bool = False) -> tuple[list[Step], Comma
     if kind == "kubernetes":
         steps = [
             manual(
-                "Give the pod `resources: limits: nvidia.com/gpu: 1`, and make nvidia the runtime of the node"
-                " (runtimeClassName: nvidia)"
+                "Give the pod `resources: limits: nvidia.com/gpu: 1`, and make nvidia the container runtime"
+                " of the node (runtimeClassName: nvidia)"
             ),
             shell(
                 piped(run("kubectl", "describe", "nodes"), run("grep", "nvidia.com/gpu")),
-                "shows whether a node offers GPUs, which it does only with NVIDIA's device plugin",
+                "shows whether a node offers GPUs, which requires NVIDIA's device plugin",
                 platform="linux",
             ),
         ]
@@ -123,9 +124,9 @@ def give_gpu(case: Case, *, no_toolkit: bool = False) -> tuple[list[Step], Comma
     if kind == "lxc":
         steps = [
             manual(
-                "On the host pass the GPU into the container, by its name: lxc config device add CONTAINER"
-                " gpu gpu; lxc config set CONTAINER nvidia.runtime=true; lxc restart CONTAINER",
-                "the first adds the device nodes, the second the host's driver libraries"
+                "On the host pass the GPU into the container (CONTAINER is its name): lxc config device add"
+                " CONTAINER gpu gpu; lxc config set CONTAINER nvidia.runtime=true; lxc restart CONTAINER",
+                "the first command adds the device nodes, the second adds the host's driver libraries"
                 " (libnvidia-container)",
                 platform="linux",
             )
@@ -139,7 +140,7 @@ def give_gpu(case: Case, *, no_toolkit: bool = False) -> tuple[list[Step], Comma
         steps = [
             shell(
                 run("sudo", "snap", "connect", f"{name}:opengl"),
-                "gives the snap access to the host's driver and its devices",
+                "gives the snap access to the host's driver and its device nodes",
                 platform="linux",
                 root=True,
             ),
@@ -148,7 +149,7 @@ def give_gpu(case: Case, *, no_toolkit: bool = False) -> tuple[list[Step], Comma
                 "in the snap's shell: adds the folder in which snapd puts the driver's libraries",
                 platform="linux",
             ),
-            manual("Or run the program outside the snap, in an environment of the host's own Python"),
+            manual("Or run the program outside the snap, in an environment with the host's Python"),
         ]
         return steps, run("ls", f"{lent}/libcuda.so.1")
     if kind == "nspawn":
@@ -156,7 +157,7 @@ def give_gpu(case: Case, *, no_toolkit: bool = False) -> tuple[list[Step], Comma
         step = manual(
             f"Start the container with systemd-nspawn {binds}, bind the host's libcuda.so.1 and"
             " libnvidia-ml.so.1 into its library folder (--bind-ro=), and allow the devices"
-            " (--property=DeviceAllow='/dev/nvidia0 rwm', the same for the others)",
+            " (--property=DeviceAllow='/dev/nvidia0 rwm', and the same for the other devices)",
             platform="linux",
         )
         return [step], run("nvidia-smi")
@@ -187,15 +188,15 @@ def give_gpu(case: Case, *, no_toolkit: bool = False) -> tuple[list[Step], Comma
     steps = [
         shell(
             look,
-            "shows whether containers here get the GPU: nvidia-smi's table must appear; then add --gpus all"
-            " to your own `docker run`, before the image's name",
+            "shows whether containers on this host get the GPU: nvidia-smi's table must appear; then add"
+            " --gpus all to your own `docker run`, before the image's name",
             platform="linux",
         )
     ]
     if case.facts.kind == "machine" or any(
         "compose" in e.source.text for e in case.facts.of(EnvironmentKind)
     ):
-        text = f"With docker compose, write this into the service and start it again: {COMPOSE}"
+        text = f"With docker compose, add this to the service and start the service again: {COMPOSE}"
         steps.append(manual(text, platform="linux"))
     if case.platform == "windows" or (case.platform == "wsl" and case.facts.kind == "machine"):
         steps.append(
@@ -215,7 +216,7 @@ def give_gpu(case: Case, *, no_toolkit: bool = False) -> tuple[list[Step], Comma
 
 
 def compute_libraries(case: Case) -> list[Step]:
-    """Steps that give a container with the GPU's device nodes the driver's compute libraries."""
+    """Steps that add the driver's compute libraries to a container that has the GPU's device nodes."""
     if runtime(case) != "docker":
         return give_gpu(case)[0]
     options = ("--gpus", "all", "-e", "NVIDIA_DRIVER_CAPABILITIES=compute,utility")
@@ -224,13 +225,13 @@ def compute_libraries(case: Case) -> list[Step]:
 
 
 def device_nodes(case: Case) -> list[Step]:
-    """Steps that give a container all device nodes that CUDA needs."""
+    """Steps that pass all device nodes that CUDA needs into a container."""
     if runtime(case) != "docker":
         return give_gpu(case)[0]
     named = " ".join(f"--device {node}" for node in NODES)
     return [
         manual(
-            f"Start the container again with --gpus all, or with each device given explicitly ({named}); on"
-            " the host, sudo nvidia-modprobe -u -c=0 creates those that are missing"
+            f"Start the container again with --gpus all, or with one option for each device ({named}); on the"
+            " host, sudo nvidia-modprobe -u -c=0 creates the device nodes that are missing"
         )
     ]

@@ -1,4 +1,4 @@
-"""A cure: steps, and the TensorFlow that then runs."""
+"""A cure: steps, and the TensorFlow that runs after them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Cure:
-    """Steps, and the TensorFlow on which the program then runs.
+    """Steps, and the TensorFlow on which the program runs after them.
 
     version: the TensorFlow release; None if unknown. python: the command, as words, that starts its Python;
     () for the Python of the case.
@@ -31,7 +31,7 @@ class Cure:
         return commands.run_python(case, code.list_gpus(self.version), self.python)
 
     def convolves(self, case: Case) -> Command:
-        """The command that makes TensorFlow create its cuDNN handle after the steps."""
+        """The command that, after the steps, makes TensorFlow create its cuDNN handle."""
         return commands.run_python(case, code.convolution(self.version), self.python)
 
     def after(self, *steps: Step) -> Cure:
@@ -49,7 +49,7 @@ def python_of(env: str, kind: str) -> tuple[Word, ...]:
 
 
 class Later:
-    """A cure that is derived only when a finding uses it, because most rules find nothing."""
+    """A cure that is worked out only when a finding uses it, because most rules find nothing."""
 
     def __init__(self, make: Callable[[Case], Cure], case: Case) -> None:
         self._make = make

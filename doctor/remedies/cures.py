@@ -1,7 +1,7 @@
 """A TensorFlow that works in this case: the build in use with the libraries that it opens, or another build.
 
-In: a `Case`. Out: a `Cure`, whose steps lead only to a build that has code for the GPUs of the case, a wheel
-for its Python and a driver to run on, as far as each is known.
+In: a `Case`. Out: a `Cure`. Its steps lead only to a build that has code for the GPUs of the case, has a
+wheel for its Python and runs on its driver, as far as each of these is known.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 @remembered
 def libraries_for_build(case: Case) -> Cure:
-    """CUDA and cuDNN for the TensorFlow in use; another TensorFlow if that one cannot use these GPUs."""
+    """The cure that installs CUDA and cuDNN for the TensorFlow in use; another TensorFlow if the one in use
+    cannot use the GPUs of the case."""
     newest = _newest_usable(case)
     if newest is None:
         return another_build(case)
@@ -49,7 +50,7 @@ def _newest_usable(case: Case) -> TensorFlowRelease | None:
 
 
 def _version(case: Case, newest: TensorFlowRelease) -> str | None:
-    """The release in use; if it is unknown and all possible builds are TensorFlow 1, the newest of these."""
+    """The release in use; if it is unknown, the newest usable release if that is TensorFlow 1, else None."""
     if case.build is not None:
         return case.build.version
     return newest.version if newest.version.startswith("1.") else None
@@ -57,8 +58,8 @@ def _version(case: Case, newest: TensorFlowRelease) -> str | None:
 
 @remembered
 def cudnn_for_build(case: Case) -> Cure:
-    """The cuDNN that the TensorFlow in use was made for; another TensorFlow if that one cannot use these
-    GPUs."""
+    """The cure that installs the cuDNN for which the TensorFlow in use was made; another TensorFlow if the
+    one in use cannot use the GPUs of the case."""
     newest = _newest_usable(case)
     if newest is None:
         return another_build(case)
@@ -67,8 +68,8 @@ def cudnn_for_build(case: Case) -> Cure:
 
 
 def _move(case: Case, build: TensorFlowRelease) -> list[Step]:
-    """Steps that install a release with pip's libraries instead of an old CUDA; only from one TensorFlow 2 to
-    another."""
+    """Steps that install, instead of an old CUDA, a TensorFlow release with pip's libraries; only for a
+    program that uses TensorFlow 2 already."""
     best = recommendation(case)
     release = best.build if best is not None else None
     if (
@@ -91,7 +92,7 @@ def _move(case: Case, build: TensorFlowRelease) -> list[Step]:
 
 
 def inside_wsl(case: Case) -> list[Step]:
-    """Steps for the newest TensorFlow under WSL2, with the Python of its Ubuntu."""
+    """Steps for the newest TensorFlow under WSL2, with the Python of the Ubuntu in it."""
     best = recommendation(case)
     if best is None or best.route != "wsl2":
         return []
@@ -99,8 +100,8 @@ def inside_wsl(case: Case) -> list[Step]:
 
 
 def beside_windows(case: Case) -> list[Step]:
-    """Steps for the newest TensorFlow under WSL2, as an alternative where the plan stays on Windows with an
-    older release; none where the plan itself leads there."""
+    """Steps for the newest TensorFlow under WSL2, as an alternative to a plan that stays on Windows with an
+    older release; none if the plan itself uses WSL2."""
     from doctor.plan.candidates import foremost, weigh
     from doctor.plan.recommended import context_of
 
@@ -113,7 +114,7 @@ def beside_windows(case: Case) -> list[Step]:
 
 
 def build_for_mac(case: Case) -> Cure:
-    """TensorFlow for a Mac: a CPU build, since there is no CUDA."""
+    """The cure that installs TensorFlow on a Mac: a CPU build, because macOS has no CUDA."""
     wheels = [
         r for r in case.tables.releases(case.table_platform, "tensorflow") if r.pythons and not r.yanked
     ]
@@ -125,7 +126,7 @@ def build_for_mac(case: Case) -> Cure:
         python = wheels[-1].pythons[-1]
         why = (
             f"no release has a wheel for Python {commands.minor(case.python.version)} on this Mac;"
-            f" {wheels[-1].version} has one for {python}"
+            f" TensorFlow {wheels[-1].version} has a wheel for Python {python}"
         )
         install = environments.pip_install(environments.ENV, [wheels[-1].requirement], "macos", why, uv=True)
         return Cure(
@@ -145,8 +146,8 @@ def build_for_mac(case: Case) -> Cure:
 
 @remembered
 def another_build(case: Case, *, own: bool = False, words: str = "") -> Cure:
-    """The TensorFlow that the plan for the case recommends, with its libraries; on Windows the last one with
-    CUDA there.
+    """The cure that installs the TensorFlow that the plan for the case recommends, with its libraries; on
+    Windows also the last release with CUDA for Windows itself.
 
     own: use a separate environment even if the Python of the case would do. words: text to put before the
     explanation.
@@ -155,7 +156,7 @@ def another_build(case: Case, *, own: bool = False, words: str = "") -> Cure:
         return Cure(
             (
                 manual(
-                    "There is no CUDA for macOS since TensorFlow 1.2; on Apple silicon tensorflow-metal uses"
+                    "TensorFlow has no CUDA build for macOS since 1.2; on Apple silicon tensorflow-metal uses"
                     " Apple's GPU"
                 ),
             )
@@ -167,8 +168,8 @@ def another_build(case: Case, *, own: bool = False, words: str = "") -> Cure:
         return Cure(
             (
                 manual(
-                    "No TensorFlow release in the tables fits this GPU: tfgpu-doctor plan says what each"
-                    " lacks"
+                    "No TensorFlow release in the tables fits this GPU: tfgpu-doctor plan shows what each"
+                    " release lacks"
                 ),
             )
         )
@@ -189,8 +190,8 @@ def another_build(case: Case, *, own: bool = False, words: str = "") -> Cure:
 
 
 def _on_windows(case: Case, words: str) -> Cure:
-    """TensorFlow through WSL2, as in the plan, or the last release with CUDA for Windows itself. words: text
-    to put before the explanation."""
+    """The cure that installs TensorFlow through WSL2, as in the plan, or the last release with CUDA for
+    Windows itself. words: text to put before the explanation."""
     best = recommendation(case)
     under_wsl = best is not None and best.route == "wsl2"
     inside = python_of(environments.ENV, "wsl")
@@ -199,10 +200,10 @@ def _on_windows(case: Case, words: str) -> Cure:
         return Cure((*environments.wsl_install(), *inside_wsl(case), *stay.steps), best.build.version, inside)
     release = fitting(case) or fitting(case, python=False) or fitting(case, python=False, driver=False)
     if release is not None and case.build is not None and release.version == case.build.version:
-        release = None  # it is what is there already
+        release = None  # this release is installed already
     found = None if release is None else of_conda(case, release)
     if release is None or found is None:
-        if words and best is not None and under_wsl:  # no way to stay; the caller has said the way out
+        if words and best is not None and under_wsl:  # nothing for Windows itself; the caller returns WSL2
             return Cure((), best.build.version, inside)
         return Cure((manual("No TensorFlow release for Windows fits this GPU: see tfgpu-doctor plan"),))
     first, *others = found.steps
@@ -212,8 +213,8 @@ def _on_windows(case: Case, words: str) -> Cure:
 
 @remembered
 def better_code(case: Case) -> Cure:
-    """A TensorFlow whose code fits the GPUs better than that of the one in use; if there is none, steps for
-    the one in use."""
+    """The cure that installs a TensorFlow whose code fits the GPUs better than the code of the one in use; if
+    there is none, steps for the one in use."""
     build, best = case.build, recommendation(case)
     if build is None or best is None or best.build.version != build.version or case.platform == "windows":
         cure = another_build(case)
@@ -223,8 +224,8 @@ def better_code(case: Case) -> Cure:
         return Cure(
             (
                 manual(
-                    "Give the GPU's name to tfgpu-doctor plan --gpu: it lists the releases with machine code"
-                    " for it"
+                    "Run tfgpu-doctor plan --gpu with the GPU's name: it lists the releases with machine code"
+                    " for that GPU"
                 ),
             )
         )
@@ -238,13 +239,13 @@ def better_code(case: Case) -> Cure:
                 manual(
                     f"The released TensorFlow {build.version} has machine code for this GPU: check which"
                     " TensorFlow the program imports",
-                    "the build or environment that runs is not the expected one",
+                    "the program runs another build or another environment than expected",
                 ),
                 shell(
                     commands.run_python(
                         case, "import tensorflow as tf; print(tf.__file__, tf.sysconfig.get_build_info())"
                     ),
-                    "shows its folder and the compute capabilities that it was built for",
+                    "shows TensorFlow's folder and the compute capabilities for which it was built",
                 ),
             ),
             build.version,
@@ -257,8 +258,8 @@ def better_code(case: Case) -> Cure:
         manual(
             f"Keep TensorFlow {build.version}: no release that works on this machine has machine code for"
             f" compute capability {gpus}",
-            "the driver compiles its kernels when they are first used; start the program once and wait until "
-            "it has done so",
+            "the driver compiles TensorFlow's kernels at their first use; start the program once and wait "
+            "until the driver has compiled them",
         ),
         shell(
             Export("CUDA_CACHE_MAXSIZE", "4294967296"),
@@ -272,8 +273,8 @@ def better_code(case: Case) -> Cure:
 
 
 def _container(case: Case, kind: str = "sbsa") -> list[Step]:
-    """Steps for NVIDIA's container, as an alternative. kind: of the table nvidia_builds; "tf1" for code that
-    needs TensorFlow 1."""
+    """The step that runs TensorFlow in NVIDIA's container, as an alternative; none if no image fits. kind: of
+    a build in the table nvidia_builds; "tf1" for code that needs TensorFlow 1."""
     if case.container or case.platform not in (None, "linux", "wsl"):
         return []
     from doctor.tables.arm import nvidia_builds
@@ -317,12 +318,12 @@ def of_conda(case: Case, release: TensorFlowRelease) -> Cure | None:
 
 
 def _why(case: Case, release: TensorFlowRelease) -> str:
-    """The reason for a release: the code that it has for the GPUs of the case, by the tables."""
+    """The reason for a release: how it was chosen, and the code that it has for the GPUs of the case."""
     from doctor import compat
 
     known = case.capabilities or case.driver is not None or case.python is not None
     newest = (
-        "the newest release that works here with the fewest changes"
+        "the newest release that works on this machine with the fewest changes"
         if known
         else "the newest release with a known combination of versions (nothing is known about this machine)"
     )
@@ -335,13 +336,14 @@ def _why(case: Case, release: TensorFlowRelease) -> str:
         return f"{why}, with machine code that runs on compute capability {gpus}"
     if verdict == "slow":
         why += (
-            f", whose kernels the driver compiles for compute capability {gpus} at the first start (minutes)"
+            f", whose kernels the driver compiles for compute capability {gpus} at the first start (this"
+            " takes minutes)"
         )
     return why
 
 
 def recommendation(case: Case) -> Candidate | None:
-    """The recommendation of `tfgpu-doctor plan` for the case; prescriptions name the same release."""
+    """The recommendation of `tfgpu-doctor plan` for the case, so that prescriptions use the same release."""
     from doctor.plan.recommended import recommended
 
     return recommended(case)
@@ -366,7 +368,7 @@ def fitting(case: Case, *, python: bool = True, driver: bool = True) -> TensorFl
 
 
 def driver_for(case: Case, release: TensorFlowRelease) -> list[Step]:
-    """The steps for a newer driver, if that of the case is known to be too old for the release."""
+    """Steps that install a newer driver, if the driver of the case is known to be too old for the release."""
     if case.driver is None or on_driver(case, release):
         return []
     first, *others = commands.driver_install(case, release)

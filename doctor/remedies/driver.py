@@ -23,7 +23,7 @@ def install(
 
     kind: linux, wsl or windows. name: the distribution; manager: apt, dnf, zypper, pacman or "". minimum: the
     oldest driver that is new enough; last: the last branch that supports the GPU ("470"); own: the branch of
-    the distribution's own package, if it stays with one.
+    the distribution's own package, "" if that package does not stay with one branch.
     """
     wanted = _wanted(minimum, last)
     if kind in ("windows", "wsl"):
@@ -63,7 +63,8 @@ def _wanted(minimum: str, last: str) -> str:
 
 
 def _command(name: str, manager: str, minimum: str, last: str, own: str) -> tuple[Line | str, str]:
-    """The command, and why it is right for this distribution; a sentence if it has to be done by hand."""
+    """The command that installs the driver, and the reason for it on this distribution. In place of the
+    command, an instruction to the user if the work has to be done by hand."""
     debian = any(word in name for word in DEBIAN)
     if last and (found := _of_branch(name, manager, last, debian)):
         return found
@@ -81,7 +82,7 @@ def _command(name: str, manager: str, minimum: str, last: str, own: str) -> tupl
         "apt": (
             (
                 run("sudo", "apt", "install", "nvidia-driver"),
-                "installs the distribution's driver (with the non-free component enabled)",
+                "installs the distribution's driver (enable the component non-free first)",
             )
             if debian
             else (
@@ -102,7 +103,7 @@ def _command(name: str, manager: str, minimum: str, last: str, own: str) -> tupl
         manager,
         (
             run("sudo", "ubuntu-drivers", "install"),
-            "on Ubuntu; other distributions have their own driver package",
+            "for Ubuntu; other distributions have their own driver package",
         ),
     )
 
@@ -114,9 +115,10 @@ def _release(name: str) -> int | None:
 
 
 def _red_hat(release: int | None) -> tuple[Line, str]:
-    """The newest driver on Red Hat's system and its derivatives."""
+    """The command that installs the newest driver on Red Hat Enterprise Linux and its derivatives, and what
+    the command does."""
     where = "installs the driver (from NVIDIA's repository for the distribution; for GPUs from Turing on)"
-    if release is not None and release <= 7:  # Amazon Linux 2 as well
+    if release is not None and release <= 7:  # also Amazon Linux 2
         return (
             run("sudo", "yum", "install", "nvidia-driver-latest-dkms"),
             "installs the driver (from NVIDIA's repository for the distribution)",
@@ -133,8 +135,8 @@ def _red_hat(release: int | None) -> tuple[Line, str]:
 
 
 def _of_branch(name: str, manager: str, last: str, debian: bool) -> tuple[Line | str, str] | None:
-    """Steps for the last branch that supports a GPU; None if the distribution's own package is of that branch
-    or older."""
+    """The command for the last driver branch that supports a GPU, and the reason for it; None if the
+    distribution's own package is of that branch or older."""
     why = f"the last branch for this GPU is R{last}"
     if manager == "pacman":
         return f"Build and install nvidia-{last}xx-dkms from the AUR, with headers for the kernel in use", why
@@ -160,12 +162,12 @@ def _of_branch(name: str, manager: str, last: str, debian: bool) -> tuple[Line |
     if last == "470":
         if manager == "apt":
             package = "nvidia-tesla-470-driver" if debian else "nvidia-driver-470"
-            return run("sudo", "apt", "install", package), f"{why}, as the distribution packages it"
+            return run("sudo", "apt", "install", package), f"{why}; this is the distribution's package of it"
         if manager == "zypper":
             opensuse = run("sudo", "zypper", "install", "nvidia-driver-G05-kmp-default")
             return opensuse, f"{why}; from NVIDIA's repository"
         ubuntu = run("sudo", "ubuntu-drivers", "install", "nvidia:470")
-        return ubuntu, f"{why}; on Ubuntu, and other distributions have their own package of it"
+        return ubuntu, f"{why}; for Ubuntu (other distributions have their own package of this branch)"
     return None
 
 
@@ -173,7 +175,7 @@ OPEN_MODULES = "with the open kernel modules, which Blackwell and later GPUs req
 
 
 def open_modules(name: str, manager: str, branch: str) -> Step:
-    """Steps that install the driver's open kernel modules. branch: of the installed driver ("570")."""
+    """The step that installs the driver's open kernel modules. branch: of the installed driver ("570")."""
     low = name.lower()
     if manager == "apt" and not any(word in low for word in DEBIAN) and branch:
         line: Line = run("sudo", "apt", "install", f"nvidia-driver-{branch}-open")
@@ -196,10 +198,10 @@ def open_modules(name: str, manager: str, branch: str) -> Step:
 
 
 def build_module(tool: str, name: str, manager: str, release: str, headers: bool) -> list[Step]:
-    """Steps that rebuild the module for the running kernel. headers: whether the kernel's headers are
-    installed.
+    """Steps that rebuild NVIDIA's kernel module for the running kernel.
 
-    tool: dkms or akmods; release: the running kernel's ("6.8.0-45-generic").
+    tool: dkms or akmods; release: of the running kernel ("6.8.0-45-generic"). headers: whether the kernel's
+    headers are installed.
     """
     steps = []
     package = {
@@ -210,7 +212,7 @@ def build_module(tool: str, name: str, manager: str, release: str, headers: bool
     }.get(manager)
     if not headers and package:
         install = {"pacman": "-S"}.get(manager, "install")
-        why = "the kernel's headers, without which no module can be built"
+        why = "installs the kernel's headers, which are needed to build a module"
         steps.append(shell(run("sudo", manager, install, package), why, platform="linux", root=True))
     akmods = tool == "akmods" or (manager == "dnf" and "fedora" in name.lower())
     build = run("sudo", "akmods", "--force") if akmods else run("sudo", "dkms", "autoinstall")
@@ -220,7 +222,7 @@ def build_module(tool: str, name: str, manager: str, release: str, headers: bool
 
 
 def without_nouveau(manager: str) -> Step:
-    """Steps that keep nouveau from taking the GPU, also early in the system's start."""
+    """The step that keeps nouveau from taking the GPU, also early in the system's start."""
     image = {"dnf": ("dracut", "--force"), "zypper": ("dracut", "--force"), "pacman": ("mkinitcpio", "-P")}
     blacklist = run("sudo", "tee", "/etc/modprobe.d/blacklist-nouveau.conf")
     line = sequence(
@@ -231,11 +233,11 @@ def without_nouveau(manager: str) -> Step:
 
 
 def enrol_key(key: str) -> list[Step]:
-    """Steps that make Secure Boot accept the module: the key that signed it becomes one of the machine
-    owner's keys."""
+    """Steps that make Secure Boot accept the kernel module: they add the key that signed the module to the
+    machine owner's keys. key: its path; "" if it is unknown."""
     make = run("sudo", "kmodgenca", "-a") if "akmods" in key else None
     enrol = run("sudo", "mokutil", "--import", key or "/var/lib/shim-signed/mok/MOK.der")
-    where = "asks for a password, which you type again in the blue menu (Enroll MOK) at the next start"
+    where = "asks for a new password; type it again in the blue menu (Enroll MOK) at the next start"
     return [
         shell(sequence(make, enrol) if make else enrol, where, platform="linux", root=True),
         shell(

@@ -1,7 +1,7 @@
-"""Steps that create an environment with TensorFlow: the commands of pip, uv, conda and docker, in one place.
+"""Steps that create an environment with TensorFlow, by commands of pip, uv, conda and docker.
 
-`plan` prints them and `install` runs them. Paths are relative to the current folder; every command is one
-line.
+`plan` prints these steps and `install` runs them. Paths are relative to the current folder; every command is
+one line.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from doctor.tables import dotted
 UV_PYTHONS = "3.8"
 """The oldest Python that uv installs (docs.astral.sh/uv, "Python versions"); older ones come from conda."""
 ENV = "tf-gpu"
-"""The environment's folder, or its name in conda."""
+"""The folder of the new virtual environment, or the name of the new conda environment."""
 UV_INSTALL = Literal(
     'curl -LsSf https://astral.sh/uv/install.sh | sh && export PATH="$HOME/.local/bin:$PATH"'
 )
@@ -27,12 +27,13 @@ UV_INSTALL_WINDOWS = Literal(
 
 
 def interpreter(env: str, kind: str) -> str:
-    """The Python of a virtual environment."""
+    """The path of a virtual environment's Python. env: the environment's folder; kind: the platform."""
     return f"{env}\\Scripts\\python.exe" if kind == "windows" else f"{env}/bin/python"
 
 
 def venv(env: str, python: str, kind: str, *, family: str = "", here: bool = True) -> list[Step]:
-    """Steps that create a virtual environment with a Python that is already on the machine."""
+    """Steps that create a virtual environment with an installed Python. family: the system's package manager.
+    here: whether to start that Python as pythonX.Y, not as python3."""
     start = ("py", f"-{python}") if kind == "windows" else (f"python{python}" if here else "python3",)
     why = "a separate environment: nothing that is already installed changes"
     if family == "apt":
@@ -40,7 +41,7 @@ def venv(env: str, python: str, kind: str, *, family: str = "", here: bool = Tru
     pip = run(Path(interpreter(env, kind)), "-m", "pip", "install", "--upgrade", "pip")
     return [
         shell(run(*start, "-m", "venv", Path(env)), why, platform=kind),
-        shell(pip, "older versions of pip do not accept the names of today's wheels", platform=kind),
+        shell(pip, "older versions of pip do not accept the file names of today's wheels", platform=kind),
     ]
 
 
@@ -49,9 +50,9 @@ def uv_venv(env: str, python: str, kind: str) -> list[Step]:
     unchanged."""
     get = UV_INSTALL_WINDOWS if kind == "windows" else UV_INSTALL
     found = (
-        "then continue in a new terminal, which finds it"
+        "then continue in a new terminal, which finds uv"
         if kind == "windows"
-        else "and lets this shell find it"
+        else "and puts it on this shell's PATH"
     )
     return [
         shell(get, f"installs uv for this user if it is missing, {found}", platform=kind),
@@ -72,7 +73,7 @@ def pip_install(
     uv: bool = False,
     options: Sequence[str] = (),
 ) -> Step:
-    """The step that installs packages into a virtual environment. options: for the installer's `install`."""
+    """The step that installs packages into a virtual environment. options: of the command `install`."""
     python = Path(interpreter(env, kind))
     start = ("uv", "pip", "install", "--python", python) if uv else (python, "-m", "pip", "install")
     return shell(run(*start, *options, *requirements), why, platform=kind)
@@ -80,11 +81,11 @@ def pip_install(
 
 def link_command(python: Sequence[Word], libraries: Sequence[tuple[str, str]], into: str) -> Command:
     """The command that makes relative symbolic links in the folder `into` of a Python's site-packages, so
-    that the loader finds pip's libraries; libraries: each a path under site-packages. python: how that Python
-    is started.
+    that the loader finds pip's libraries.
 
-    The Python itself finds the site-packages with TensorFlow (Debian's pip installs elsewhere than purelib),
-    so that the line works in every environment and shell.
+    python: the words that start that Python. libraries: each a file name, and its folder under site-packages.
+    That Python itself finds the site-packages with TensorFlow (Debian's pip does not install into purelib),
+    so that the command works in every environment and shell.
     """
     up = "/".join([".."] * (into.count("/") + 1))
     named = " ".join(f"{folder}/{library}" for library, folder in libraries)
@@ -122,8 +123,8 @@ def conda_pip(
 
 
 def conda_library_path(name: str, kind: str) -> list[Step]:
-    """The step that puts the environment's own library folder on LD_LIBRARY_PATH at each activation; none for
-    Windows."""
+    """The step that makes each activation of a conda environment put its library folder on LD_LIBRARY_PATH;
+    none for Windows."""
     if kind == "windows":
         return []
     script = (
@@ -133,8 +134,8 @@ def conda_library_path(name: str, kind: str) -> list[Step]:
     return [
         shell(
             run("conda", "run", "-n", name, "sh", "-c", script),
-            "needed because this release does not search the environment's lib folder; to undo it, remove "
-            "the file cuda-libraries.sh",
+            "needed because this TensorFlow release does not search the environment's lib folder; to undo "
+            "this step, remove the file cuda-libraries.sh",
             platform=kind,
         )
     ]
@@ -143,34 +144,34 @@ def conda_library_path(name: str, kind: str) -> list[Step]:
 def with_python(
     env: str, python: str, kind: str, requirements: Sequence[str], why: str
 ) -> tuple[list[Step], tuple[Word, ...]]:
-    """Steps that install packages into a new environment whose Python comes from uv, or from conda if uv has
-    no Python that old; and the words that start that Python."""
+    """Steps that install packages into a new environment, and the words that start its Python. The Python
+    comes from uv, or from conda if it is too old for uv."""
     if dotted(python) >= dotted(UV_PYTHONS):
         made = [*uv_venv(env, python, kind), pip_install(env, requirements, kind, why, uv=True)]
         return made, (Path(interpreter(env, kind)),)
     note = (
-        f"; uv has no Python before {UV_PYTHONS}, conda has (if it is not installed:"
-        " conda-forge.org/download)"
+        f"; conda is needed because uv has no Python before {UV_PYTHONS} (download conda from"
+        " conda-forge.org/download if it is not installed)"
     )
     create = conda_create(env, python, kind, note=note)
     return [create, conda_pip(env, requirements, kind, why)], conda_python(env)
 
 
 def docker_run(image: str, python_line: str, note: str = "", *, integrated: bool = False) -> list[Step]:
-    """Steps that start an image with the host's GPUs. note: further information. integrated: the GPU is that
-    of a Jetson."""
+    """Steps that start an image with the host's GPUs. note: further information. integrated: whether the GPU
+    is that of a Jetson."""
     gpus = ("--runtime", "nvidia") if integrated else ("--gpus", "all")
     return [
         shell(
             run("sudo", "nvidia-ctk", "runtime", "configure", "--runtime=docker"),
-            "once, after installing the package nvidia-container-toolkit; then: sudo systemctl restart"
-            " docker",
+            "run this once, after you install the package nvidia-container-toolkit; then run: sudo systemctl"
+            " restart docker",
             platform="linux",
             root=True,
         ),
         shell(
             run("docker", "run", "--rm", *gpus, image, "python3", "-c", python_line),
-            f"the image contains TensorFlow, CUDA and cuDNN; only the driver is the host's{note}",
+            f"the image contains TensorFlow, CUDA and cuDNN; only the driver comes from the host{note}",
             platform="linux",
         ),
         shell(
@@ -187,7 +188,7 @@ def docker_run(image: str, python_line: str, note: str = "", *, integrated: bool
                 image,
                 "bash",
             ),
-            "starts a shell in it, with this folder as /work",
+            "starts a shell in the image, with this folder as /work",
             platform="linux",
         ),
     ]
@@ -203,8 +204,8 @@ def wsl_install() -> list[Step]:
             root=True,
         ),
         manual(
-            "Start Ubuntu from the Start menu, create a user, and continue in its shell; install no NVIDIA"
-            " driver in it",
+            "Start Ubuntu from the Start menu, create a user, and continue in Ubuntu's shell; install no"
+            " NVIDIA driver in Ubuntu",
             "WSL2 uses the driver of Windows",
             platform="windows",
         ),

@@ -1,4 +1,4 @@
-"""The situation of a case for questions to the tables, and whether a build can use its GPUs."""
+"""The situation of a case for queries of the tables, and whether a build can use the case's GPUs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @remembered
 def situation(case: Case, /, **change: object) -> compat.Situation:
-    """The situation of the case for questions to the tables; `change` replaces fields."""
+    """The situation of the case for queries of the tables; `change` replaces fields of it."""
     from doctor import compat
 
     base = compat.Situation(
@@ -60,7 +60,7 @@ def no_gpu_meant(case: Case) -> bool:
 
 
 def on_driver(case: Case, build: TensorFlowRelease) -> bool:
-    """Whether the driver of the case runs this build, as far as it is known."""
+    """Whether the driver of the case runs this build; True if the driver is unknown."""
     from doctor import compat
 
     here = situation(case)
@@ -76,7 +76,7 @@ def installation(
     """How to install a build in the case: with CUDA and cuDNN if pip can install them, otherwise TensorFlow
     alone.
 
-    python: of a new environment ("3.11"). bare: always without the libraries.
+    python: the Python of a new environment ("3.11"). bare: never with CUDA and cuDNN.
     """
     from doctor.remedies.installation import without_libraries
 
@@ -85,9 +85,10 @@ def installation(
 
 
 def brought(case: Case, build: TensorFlowRelease, python: str = "") -> Installation | None:
-    """A build with CUDA and cuDNN from pip; None if pip cannot install them.
+    """How to install a build with CUDA and cuDNN from pip; None if pip cannot install them.
 
-    python: the Python ("3.11"), by default that of the case, or the newest with a wheel.
+    python: the Python ("3.11"), by default that of the case; the newest with a wheel if the build has none
+    for that of the case.
     """
     from doctor.remedies.installation import with_libraries
 

@@ -1,7 +1,7 @@
-"""The requirements for one TensorFlow release, and what else has to be done.
+"""The pip requirements for one TensorFlow release, and the links that its installation needs.
 
-check, explain, plan and install all use it, so that none prescribes what another calls broken. In: a build, a
-`Situation` and the tables. Out: an `Installation`; doctor.remedies.environments makes its commands.
+check, explain, plan and install all use this module, so that none prescribes what another calls broken. In: a
+build, a `Situation` and the tables. Out: an `Installation`; doctor.remedies.environments makes its commands.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from doctor.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """extra: with TensorFlow's own extra and-cuda. pins: further requirements. links: made afterwards."""
+    """How to install a build. extra: with TensorFlow's own extra and-cuda. pins: further requirements. links:
+    symbolic links to make afterwards."""
 
     build: TensorFlowRelease
     extra: bool = False
@@ -33,12 +34,12 @@ class Installation:
 
     @property
     def brings_libraries(self) -> bool:
-        """Whether it installs CUDA and cuDNN."""
+        """Whether the installation includes CUDA and cuDNN."""
         return self.extra or any(pin.requirement.startswith("nvidia-") for pin in self.pins)
 
 
 def without_libraries(build: TensorFlowRelease, tables: Tables) -> Installation:
-    """The installation of TensorFlow alone: for a CPU, or for CUDA libraries from elsewhere."""
+    """The installation of TensorFlow alone: for a CPU, or for CUDA libraries that pip did not install."""
     return Installation(build, pins=companions(build, tables))
 
 
@@ -60,8 +61,8 @@ def with_libraries(build: TensorFlowRelease, situation: Situation, tables: Table
 
 
 def link_steps(installation: Installation, interpreter: Sequence[Word], kind: str = "") -> list[Step]:
-    """The commands that make the links, one for each folder. interpreter: how the environment's Python
-    starts."""
+    """The commands that make the links, one for each folder. interpreter: the words that start the
+    environment's Python."""
     found = []
     for into in dict.fromkeys(link.into for link in installation.links):
         links = [link for link in installation.links if link.into == into]
@@ -75,8 +76,7 @@ def link_steps(installation: Installation, interpreter: Sequence[Word], kind: st
                 if one
                 else "the links let the loader find the libraries"
             )
-            + f" from every shell and notebook, and {'is' if one else 'are'} undone by removing"
-            f" {'it' if one else 'them'}"
+            + f" from every shell and notebook; to undo this step, remove the {'link' if one else 'links'}"
         )
         found.append(
             shell(

@@ -26,13 +26,14 @@ def steps(case: Case, build: TensorFlowRelease) -> list[Step]:
     if build.extras.get("and-cuda"):
         return with_pip(case, build)
     if not build.cuda:
-        return [manual("Run tfgpu-doctor plan: it names the CUDA and cuDNN for each TensorFlow release")]
+        return [manual("Run tfgpu-doctor plan: it lists the CUDA and cuDNN for each TensorFlow release")]
     if case.environments & {"colab", "kaggle"}:
         return [
             manual(
                 "Remove the command that installs this TensorFlow, restart the runtime, and use the"
                 " preinstalled one",
-                f"it fits the CUDA of the machine, which stays as it is; {_wants(case, build)}",
+                "the preinstalled TensorFlow fits the machine's CUDA, which you cannot change;"
+                f" {_wants(case, build)}",
             )
         ]
     ways: list[list[Step]] = []
@@ -51,13 +52,13 @@ def steps(case: Case, build: TensorFlowRelease) -> list[Step]:
 
 
 def cudnn(case: Case, build: TensorFlowRelease) -> list[Step]:
-    """Steps that install only cuDNN, for a build whose CUDA is installed."""
+    """Steps that install only cuDNN, for a build whose CUDA is already installed."""
     pin = next(
         ((name, spec) for name, spec in build.extras.get("and-cuda", {}).items() if "cudnn" in name), None
     )
     found_there = (
         build.pip_libraries_found or ()
-    )  # a build without a RUNPATH into pip's folders does not look there
+    )  # a build without a RUNPATH into pip's folders does not search them
     if pin is not None and case.build is not None and any("cudnn" in name for name in found_there):
         wanted = "".join(pin)
         return [
@@ -91,10 +92,10 @@ def cudnn(case: Case, build: TensorFlowRelease) -> list[Step]:
 
 
 def by_name(case: Case, build: TensorFlowRelease) -> list[Step]:
-    """Steps for NVIDIA's packages from pip and links to them, for a build without an extra; no administrator
-    is needed.
+    """Steps that install NVIDIA's packages with pip and link to them, for a build without the extra and-cuda;
+    no administrator is needed.
 
-    None if the possible builds differ in what they need, or no package holds it.
+    No steps if the possible builds need different libraries, or no package contains the libraries.
     """
     if case.platform not in (None, "linux", "wsl"):
         return []
@@ -143,24 +144,25 @@ def on_cpu(case: Case, build: TensorFlowRelease, why: str) -> list[Step]:
 
 
 def with_pip(case: Case, build: TensorFlowRelease, why: str = "") -> list[Step]:
-    """Steps for pip's TensorFlow with NVIDIA's libraries, with the pins and links that make it work."""
+    """Steps that install TensorFlow and NVIDIA's libraries with pip, with the pins and links that they
+    need."""
     found = brought(case, build)
     if found is None:
-        lost = f"pip cannot install the extra and-cuda of {build.version} here"
+        lost = f"pip cannot install the extra and-cuda of TensorFlow {build.version} here"
         other = _patched(case, build)
         if other is None:
             wanted = installation(case, build, bare=True).requirements
-            install = _install(case, wanted, f"{why}; without it: {lost}" if why else lost)
+            install = _install(case, wanted, f"{why}; without the extra: {lost}" if why else lost)
             return [install, *toolkit(case, build, known=True)]
-        why, found, build = f"{lost}; it can install that of {other.build.version}", other, other.build
+        why, found, build = f"{lost}, but can install that of {other.build.version}", other, other.build
     brings = (
         f"installs TensorFlow {build.version} with its CUDA {build.cuda or ''} and cuDNN {build.cudnn or ''}"
         " libraries".replace("  ", " ")
     )
     if case.container and case.facts.kind == "report":
         brings += (
-            "; put it into the recipe of the image (RUN in a Dockerfile, %post in a definition file): what"
-            " is installed in a running container is lost when it ends"
+            "; put this command into the recipe of the image (RUN in a Dockerfile, %post in a definition"
+            " file): what you install in a running container is lost when the container ends"
         )
     explained = [pin for pin in found.pins if why and not pin.requirement.startswith("nvidia-cu")]
     why += "".join(f"; {pin.requirement}: {pin.why}" for pin in explained)
@@ -180,8 +182,8 @@ def _patched(case: Case, build: TensorFlowRelease) -> Installation | None:
 
 
 def pip_package(case: Case, soname: str) -> str | None:
-    """The requirement with which pip installs one library: the version that the build in use pins, otherwise
-    the last that holds it; None if no package has it."""
+    """The pip requirement for the package that contains one library: in the version that the build in use
+    pins, otherwise in the last version that contains it. None if no package contains the library."""
     build = case.build
     row = case.tables.pip_library(
         soname, build.cuda.split(".")[0] if build is not None and build.cuda else None
@@ -193,7 +195,8 @@ def pip_package(case: Case, soname: str) -> str | None:
 
 
 def conda_row(case: Case, build: TensorFlowRelease) -> dict[str, str] | None:
-    """conda's packages for the CUDA and the cuDNN major of a build."""
+    """The row of the table conda for the CUDA release and the cuDNN major version of a build; None if there
+    is none."""
     if not build.cuda or not build.cudnn:
         return None
     cuda, cudnn = ".".join(build.cuda.split(".")[:2]), build.cudnn.split(".")[0]
@@ -208,8 +211,8 @@ def conda_row(case: Case, build: TensorFlowRelease) -> dict[str, str] | None:
 
 
 def conda(case: Case, build: TensorFlowRelease, *, known: bool = False) -> list[Step]:
-    """Steps for CUDA and cuDNN from conda: into the environment in use, or with the build into a new one if
-    there is none."""
+    """Steps that install CUDA and cuDNN from conda: into the active conda environment, or together with the
+    build into a new one if none is active."""
     row = conda_row(case, build)
     if row is None:
         return []
@@ -217,7 +220,7 @@ def conda(case: Case, build: TensorFlowRelease, *, known: bool = False) -> list[
     if "conda" in case.environments:
         why = (
             f"{_wants(case, build, known)}; this puts both into the active environment (a channel may have"
-            " dropped old ones)"
+            " dropped old packages)"
         )
         return [shell(run("conda", "install", "-c", row["channel"], *packages), why)]
     kind = case.platform or "linux"
@@ -225,7 +228,7 @@ def conda(case: Case, build: TensorFlowRelease, *, known: bool = False) -> list[
     python = python if python in build.pythons else build.pythons[-1]
     create = environments.conda_create(environments.ENV, python, kind, packages, row["channel"])
     why = (
-        "or with conda, if it is installed, and without an administrator: an environment with Python"
+        "or, if conda is installed, without an administrator: creates an environment with Python"
         f" {python} and these libraries"
     )
     return [
@@ -234,7 +237,7 @@ def conda(case: Case, build: TensorFlowRelease, *, known: bool = False) -> list[
             environments.ENV,
             installation(case, build, bare=True).requirements,
             kind,
-            f"TensorFlow {build.version} in it",
+            f"installs TensorFlow {build.version} into it",
         ),
         *environments.conda_library_path(environments.ENV, kind),
     ]
@@ -248,7 +251,7 @@ def image(case: Case, build: TensorFlowRelease) -> list[Step]:
     look = ("python3", "-c", code.list_gpus(build.version))
     what = (
         f"the official image of TensorFlow {build.version}, with CUDA {build.cuda or ''} and cuDNN"
-        f" {build.cudnn or ''}: build on it"
+        f" {build.cudnn or ''}: use it as the base of your image"
     )
     if "singularity" in case.environments:
         return [
@@ -260,8 +263,8 @@ def image(case: Case, build: TensorFlowRelease) -> list[Step]:
 
 
 def toolkit(case: Case, build: TensorFlowRelease, *, other: bool = False, known: bool = False) -> list[Step]:
-    """Steps that install the toolkit and cuDNN from NVIDIA. other: another way comes before this one. known:
-    the build is the cure's own."""
+    """Steps that install the CUDA Toolkit and cuDNN from NVIDIA. other: the report shows another way before
+    this one. known: the cure itself chose the build."""
     if not build.cuda:
         return []
     folder = (
@@ -283,8 +286,8 @@ def _module(build: TensorFlowRelease) -> Step:
 
 
 def _wants(case: Case, build: TensorFlowRelease, known: bool = False) -> str:
-    """A sentence about what the build was made for; it names its version if known, otherwise the possible
-    releases."""
+    """A clause that says for which CUDA and cuDNN the build was made. It names the build's version if that is
+    known, otherwise the possible releases."""
     made_for = f"made for CUDA {build.cuda}" + (f" and cuDNN {build.cudnn}" if build.cudnn else "")
     from doctor.tables import dotted
 

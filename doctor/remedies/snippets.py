@@ -1,5 +1,5 @@
-"""Named snippets: code for one setting, where it goes, the environment variables that do the same, and
-notes."""
+"""Named snippets: the code for one setting, where to put it, the environment variables that make the same
+setting, and notes."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from doctor.values import dataclass
 
 BEFORE_ANY_OP = (
     "Right after `import tensorflow`, before anything uses a GPU: before the first tensor, variable, model,"
-    " dataset or list_logical_devices(), and before importing modules that make any. In a notebook: restart"
-    " the kernel, run it first."
+    " dataset or list_logical_devices(), and before importing modules that create any of these. In a"
+    " notebook, restart the kernel and run this code first."
 )
 SESSION = (
-    "Where the session is made, instead of tf.Session(); with Keras, before the first layer or model. The"
-    " options of the first session hold for the whole process."
+    "Where the program creates its session, in place of tf.Session(); with Keras, before the first layer or"
+    " model. The options of the first session apply to the whole process."
 )
 ANYWHERE = "Anywhere in the program, around the ops whose device you choose."
 FIRST = "Right after `import tensorflow`, before the first op; it applies to the ops that follow."
@@ -27,9 +27,9 @@ TOP = "At the very top of the program, before `import tensorflow`."
 class Options:
     """The options of a snippet.
 
-    tensorflow: the release, None if unknown. gpus: TensorFlow's numbers, None if not given. memory_mib or
-    fraction (0 to 1) of the GPU's memory; count: logical GPUs; workers: "host:port"; index: this worker's
-    place.
+    tensorflow: the release, None if unknown. gpus: TensorFlow's numbers for the GPUs, None if not given.
+    memory_mib, or fraction (0 to 1): how much of the GPU's memory. count: how many logical GPUs. workers:
+    each as "host:port". index: this worker's position among them.
     """
 
     tensorflow: str | None = None
@@ -43,7 +43,8 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """Code for one setting. environment: variables that do the same without a change to the program."""
+    """Code for one setting. environment: variables that make the same setting without a change to the
+    program."""
 
     name: str
     title: str
@@ -64,26 +65,27 @@ def _where(options: Options, otherwise: str = BEFORE_ANY_OP) -> str:
 
 
 ONE_GROWTH = (
-    "Growth must be the same for every GPU that the process sees: TensorFlow refuses to start with `Memory"
-    " growth cannot differ between GPU devices`. It cannot be combined with a memory limit on the same GPU."
+    "Memory growth must be the same for every GPU that the process sees; otherwise TensorFlow does not start"
+    " (`Memory growth cannot differ between GPU devices`). You cannot combine memory growth with a memory"
+    " limit on the same GPU."
 )
 RENUMBERED = (
-    "Numbers in code are TensorFlow's, which count only what CUDA_VISIBLE_DEVICES leaves; `tfgpu-doctor"
-    " devices` maps them to nvidia-smi's."
+    "The GPU numbers in code are TensorFlow's, which count only the GPUs that CUDA_VISIBLE_DEVICES leaves;"
+    " `tfgpu-doctor devices` maps them to nvidia-smi's numbers."
 )
 
 
 def _growth(options: Options) -> Snippet:
     return Snippet(
         "memory-growth",
-        "take GPU memory as it is needed, not nearly all at the start",
+        "allocate GPU memory as needed, not nearly all of it at the start",
         code.memory_growth(options.tensorflow, options.gpus or ()),
         _where(options),
         (
             ONE_GROWTH,
             (
-                "The process keeps the memory that it took until it ends; memory can fragment if tensors vary"
-                " in size."
+                "The process keeps all memory that it has allocated until it ends; memory can fragment if"
+                " tensors vary in size."
             ),
         ),
         _variables(options, growth=True),
@@ -96,19 +98,19 @@ def _limit(options: Options) -> Snippet:
     mib = options.memory_mib or 2048
     notes = [
         (
-            f"{mib} MiB is what TensorFlow's allocator may take; the CUDA context, cuDNN and cuBLAS come on"
-            " top of it, some hundred MiB."
+            f"{mib} MiB is the limit of TensorFlow's allocator; the CUDA context, cuDNN and cuBLAS need some"
+            " hundred MiB more."
         ),
-        "No environment variable does this.",
+        "No environment variable sets this limit.",
     ]
     if code.era(options.tensorflow) == "1":
         notes.append(
-            "virtual_devices was checked in 1.15.5; a 1.x too old for it has per_process_gpu_memory_fraction "
-            "(`tfgpu-doctor snippet memory-fraction`)."
+            "virtual_devices was checked in 1.15.5; a 1.x release without it has "
+            "per_process_gpu_memory_fraction (`tfgpu-doctor snippet memory-fraction`)."
         )
     else:
-        notes.append("It cannot be combined with memory growth on the same GPU.")
-    title = f"take at most {mib} MiB of GPU memory"
+        notes.append("You cannot combine a memory limit with memory growth on the same GPU.")
+    title = f"use at most {mib} MiB of GPU memory"
     return Snippet(
         "memory-limit",
         title,
@@ -120,17 +122,17 @@ def _limit(options: Options) -> Snippet:
 
 def _fraction(options: Options) -> Snippet:
     fraction = options.fraction or 0.4
-    notes = ["No environment variable does this."]
+    notes = ["No environment variable sets this limit."]
     if code.era(options.tensorflow) != "1":
         notes.insert(
             0,
             "TensorFlow 2 has no setting for a fraction (per_process_gpu_memory_fraction belongs to the "
-            "sessions of 1.x), so the limit is computed from the GPU's memory. GPUs are numbered as the CUDA "
-            "driver numbers them, which TensorFlow does too.",
+            "sessions of 1.x), so this code computes the limit from the GPU's memory. It numbers GPUs as the "
+            "CUDA driver does; so does TensorFlow.",
         )
     return Snippet(
         "memory-fraction",
-        f"take at most {fraction:.0%} of the GPU's memory",
+        f"use at most {fraction:.0%} of the GPU's memory",
         code.memory_fraction(options.tensorflow, fraction, options.gpus or ()),
         _where(options),
         (*notes,),
@@ -149,8 +151,8 @@ def _visible(options: Options) -> Snippet:
         (
             RENUMBERED,
             (
-                "The variable is the better way on a shared machine: the process then makes no context on the"
-                " other GPUs. `tfgpu-doctor devices --visible VALUE` says what a value does."
+                "On a shared machine it is better to set the variable: the process then creates no CUDA"
+                " context on the other GPUs. `tfgpu-doctor devices --visible VALUE` shows what a value does."
             ),
         ),
         tuple(code.environment(gpus).items()),
@@ -161,23 +163,24 @@ def _virtual(options: Options) -> Snippet:
     mib, count = options.memory_mib or 2048, options.count
     return Snippet(
         "virtual-gpus",
-        f"make one GPU look like {count} of {mib} MiB each",
+        f"make one GPU look like {count} GPUs of {mib} MiB each",
         code.virtual_gpus(options.tensorflow, count, mib, (options.gpus or (0,))[0]),
         _where(options),
-        ("For trying out code for several GPUs: they share one GPU's time, so nothing becomes faster.",),
+        ("Use it to try out code for several GPUs. The logical GPUs share one GPU: nothing becomes faster.",),
     )
 
 
 def _soft(options: Options) -> Snippet:
     notes = (
         (
-            "An op without a GPU kernel then runs on the CPU, and so does one that names a GPU that does not"
-            " exist: the program does not fail, it is slow. log-placement shows where ops run."
+            "An op without a GPU kernel then runs on the CPU, and so does an op that is pinned to a GPU that"
+            " does not exist: the program does not fail, but is slow. The snippet log-placement shows where"
+            " ops run."
         ),
     )
     return Snippet(
         "soft-placement",
-        "let ops that a GPU cannot run go to the CPU",
+        "let ops that a GPU cannot run fall back to the CPU",
         code.soft_placement(options.tensorflow),
         _where(options, FIRST),
         notes
@@ -192,7 +195,7 @@ def _log(options: Options) -> Snippet:
         "print where each op runs",
         code.log_placement(options.tensorflow),
         _where(options, FIRST),
-        ("The lines go to standard error; TF_CPP_MIN_LOG_LEVEL must not hide them.",),
+        ("TensorFlow prints these lines to standard error; TF_CPP_MIN_LOG_LEVEL must not hide them.",),
     )
 
 
@@ -200,14 +203,14 @@ def _placement(options: Options) -> Snippet:
     gpu = (options.gpus or (0,))[0]
     return Snippet(
         "device-placement",
-        f"choose what runs on the CPU and what on GPU {gpu}",
+        f"choose which ops run on the CPU and which on GPU {gpu}",
         code.device_placement(options.tensorflow, gpu),
         ANYWHERE,
         (
             RENUMBERED,
             (
-                "Without a scope TensorFlow uses GPU 0 for every op that has a GPU kernel; it never spreads"
-                " one program over several GPUs on its own."
+                "Without a tf.device scope TensorFlow uses GPU 0 for every op that has a GPU kernel; it never"
+                " spreads one program over several GPUs by itself."
             ),
         ),
     )
@@ -215,16 +218,16 @@ def _placement(options: Options) -> Snippet:
 
 def _several(options: Options) -> Snippet:
     notes = [
-        "keras.utils.multi_gpu_model was removed with TensorFlow 2.4; MirroredStrategy replaces it.",
+        "TensorFlow 2.4 removed keras.utils.multi_gpu_model; MirroredStrategy replaces it.",
         (
-            "The global batch is divided among the GPUs: increase it with their number, and the learning "
-            "rate with it."
+            "The strategy divides the global batch among the GPUs: increase the batch size with the number "
+            "of GPUs, and the learning rate with the batch size."
         ),
     ]
     if code.era(options.tensorflow) == "1":
         notes[0] = (
-            "1.15 still has tf.keras.utils.multi_gpu_model(model, gpus=N); it was removed with TensorFlow "
-            "2.4, MirroredStrategy remains."
+            "1.15 still has tf.keras.utils.multi_gpu_model(model, gpus=N); TensorFlow 2.4 removed it and "
+            "kept MirroredStrategy."
         )
     variables = () if options.gpus is None else tuple(code.environment(options.gpus).items())
     return Snippet(
@@ -232,7 +235,7 @@ def _several(options: Options) -> Snippet:
         "train one model on several GPUs of this machine",
         code.multi_gpu(options.tensorflow, options.gpus or ()),
         AROUND_MODEL,
-        (*notes, *(["If you set the variables, leave out the list of devices."] if variables else [])),
+        (*notes, *(["If you set the variables, omit the list of devices in the code."] if variables else [])),
         variables,
     )
 
@@ -241,11 +244,11 @@ def _workers(options: Options) -> Snippet:
     kind = code.era(options.tensorflow)
     notes = [
         (
-            "The same program runs on every machine, with its own index; the ports must be open between them."
-            " The first worker also writes checkpoints and summaries."
+            "Run the same program on every machine, each with its own index; the machines must reach each"
+            " other's ports. The first worker also writes checkpoints and summaries."
         ),
-        "tf.train.Server.create_local_server() and K.set_session(tf.Session(server.target)) were the usual "
-        "way in 1.x: "
+        "In 1.x the usual way was tf.train.Server.create_local_server() and "
+        "K.set_session(tf.Session(server.target)): "
         + (
             "both are still there in 1.15."
             if kind == "1"
@@ -275,7 +278,7 @@ def _cpu(options: Options) -> Snippet:
         "use no GPU",
         code.cpu_only(options.tensorflow),
         _where(options),
-        ("With the variable the process does not even see the GPUs, and takes no memory there.",),
+        ("With the variable the process does not even see the GPUs, and allocates no memory on them.",),
         tuple(code.environment(()).items()),
     )
 
@@ -290,19 +293,19 @@ def _environment(options: Options) -> Snippet:
         "environment",
         "settings through environment variables",
         f"import os\n{lines}\nimport tensorflow as tf",
-        TOP + " It is better to set them in the shell, before anything can use the GPU.",
+        TOP + " It is better to set the variables in the shell, before anything can use the GPU.",
         (
             (
-                "CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER are read once, when the driver starts in the"
-                " process; TF_FORCE_GPU_ALLOW_GROWTH when TensorFlow starts its GPUs."
+                "The driver reads CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER once, when the process"
+                " initializes CUDA; TensorFlow reads TF_FORCE_GPU_ALLOW_GROWTH when it initializes its GPUs."
             ),
             (
-                "TF_GPU_ALLOCATOR=cuda_malloc_async takes memory from the driver's own pool, which reduces "
+                "TF_GPU_ALLOCATOR=cuda_malloc_async allocates memory from the driver's pool, which reduces "
                 "fragmentation; it needs CUDA 11.2 and a GPU that supports memory pools."
             ),
             (
-                "CUDA_DEVICE_ORDER=PCI_BUS_ID makes CUDA number the GPUs as nvidia-smi does; without it the "
-                "fastest GPU is 0."
+                "CUDA_DEVICE_ORDER=PCI_BUS_ID makes CUDA number the GPUs as nvidia-smi does; without this "
+                "variable the fastest GPU is GPU 0."
             ),
         ),
         tuple(chosen.items()),

@@ -1,4 +1,5 @@
-"""Steps that start a program so that it finds its libraries: by activation, module, unit or kernel.
+"""Steps that start a program so that it finds its libraries: by an environment's activation, an environment
+module, a systemd unit or a notebook kernel.
 
 In: the details of the symptoms start-would-serve and start-needed (doctor.probe.ways). Out: steps.
 """
@@ -35,16 +36,17 @@ def enter(start: Symptom) -> list[Step]:
         return [
             shell(
                 command,
-                f"sets the loader's path as {file} does; start the program in that shell",
+                f"sets LD_LIBRARY_PATH from {file}; start the program in that shell",
                 platform="linux",
             )
         ]
     if kind == "modules":
         names = start.get("modules").split()
         return [
-            shell(run("module", "load", *names), "puts their folders on the loader's path", platform="linux"),
+            shell(run("module", "load", *names), "sets LD_LIBRARY_PATH for the modules", platform="linux"),
             manual(
-                f"Put the same line into the job script, before the program: module load {' '.join(names)}"
+                "Put the same line into the job script, above the line that starts the program: module load"
+                f" {' '.join(names)}"
             ),
         ]
     if kind == "container":
@@ -55,30 +57,30 @@ def enter(start: Symptom) -> list[Step]:
             )
         ]
     return [
-        manual(f"Start the program from {NAMED.get(kind, name)}: there {file} sets LD_LIBRARY_PATH={value}")
+        manual(f"Start the program from {NAMED.get(kind, name)}, where {file} sets LD_LIBRARY_PATH={value}")
     ]
 
 
 def _give_to(start: Symptom, value: str) -> list[Step]:
-    """Steps that set the loader's path of the working start in the file of the failing one, if that start has
-    such a file."""
+    """Steps that copy LD_LIBRARY_PATH from the way of starting that works to the file that starts the program
+    in the way that fails; none if there is no such file."""
     of, kind, file = (start.get(key) for key in ("of", "of_kind", "of_file"))
     if kind == "service":
         unit = file.rpartition("/")[2]
         return [
             manual(
                 f'In {file}, below [Service], add Environment="LD_LIBRARY_PATH={value}"',
-                "a service has none of the variables of shells and environments",
+                "a service does not inherit the variables of shells and environments",
             ),
             shell(
                 run("sudo", "systemctl", "daemon-reload"),
-                "makes systemd read the unit again",
+                "makes systemd read the unit file again",
                 platform="linux",
                 root=True,
             ),
             shell(
                 run("sudo", "systemctl", "restart", unit),
-                "restarts the service with that path",
+                "restarts the service with the new LD_LIBRARY_PATH",
                 platform="linux",
                 root=True,
             ),
@@ -102,8 +104,8 @@ def _give_to(start: Symptom, value: str) -> list[Step]:
 
 
 def note(start: Symptom) -> str:
-    """A sentence for a machine on which the program works only if started in one way."""
+    """A sentence for a machine on which the program works only if it is started in a certain way."""
     return (
-        f" This holds for {start.get('name')}, where {start.get('file')} sets the loader's path: a program"
+        f" This holds for {start.get('name')}, where {start.get('file')} sets LD_LIBRARY_PATH: a program"
         f" that is started in another way does not find {start.get('missing')}."
     )

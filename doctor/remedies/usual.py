@@ -1,7 +1,7 @@
-"""The usual cure of each cause, and a command that confirms or excludes it.
+"""The usual cure of each cause, and a command whose output confirms or excludes the cause.
 
-In: a `Case` and a finding code. Out: steps and that command. A rule that knows more about a case gives more
-exact steps; a cause that rests only on sentences or versions gets its steps from here.
+In: a `Case` and a finding code. Out: steps and that command. A rule that knows more about a case returns more
+exact steps; a cause for which only sentences or versions are evidence gets its steps from here.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ USUAL: dict[str, Usual] = {
         text(
             "Run the program on a machine with an NVIDIA GPU: request a GPU node from the cluster, or choose "
             "a GPU runtime in the notebook service",
-            "Without an NVIDIA GPU, install tensorflow-cpu: it computes the same on the CPU",
+            "Without an NVIDIA GPU, install tensorflow-cpu: it runs the same programs on the CPU",
         ),
         "lspci -d 10de:",
         "prints nothing: no NVIDIA device is on the bus",
@@ -57,12 +57,12 @@ USUAL: dict[str, Usual] = {
     ),
     "driver-not-loaded": Usual(
         text(
-            "Restart the machine; if the module still does not load, reinstall the driver for the running"
-            " kernel (with its headers), and with Secure Boot enrol the key of the module or turn Secure"
-            " Boot off"
+            "Restart the machine; if the kernel module still does not load, reinstall the driver for the"
+            " running kernel (install the kernel's headers first). If Secure Boot is on, enrol the key of the"
+            " module or turn Secure Boot off"
         ),
         SMI,
-        "it cannot communicate with the NVIDIA driver",
+        "nvidia-smi cannot communicate with the NVIDIA driver",
     ),
     "driver-library-mismatch": Usual(
         lambda case: commands.reload_driver(), SMI, "Driver/library version mismatch"
@@ -79,8 +79,8 @@ USUAL: dict[str, Usual] = {
     ),
     "cuda-compat-package": Usual(
         text(
-            "Take the cuda-compat folder out of LD_LIBRARY_PATH and /etc/ld.so.conf.d, or remove the package"
-            " cuda-compat: it works only with data-centre GPUs and drivers of older branches"
+            "Remove the cuda-compat folder from LD_LIBRARY_PATH and /etc/ld.so.conf.d, or uninstall the"
+            " package cuda-compat: it works only with data-centre GPUs and drivers of older branches"
         ),
         LDCONFIG,
         "libcuda.so.1 in a folder named compat",
@@ -92,12 +92,13 @@ USUAL: dict[str, Usual] = {
             " kernel module bbswitch; then restart"
         ),
         "lspci -nnk -d 10de:",
-        "the device is missing, or `rev ff`",
+        "the device is missing, or its line contains `rev ff`",
     ),
     "gpu-reserved": Usual(
         text(
-            "Give the GPU back to the host: take it out of vfio-pci (kernel parameters, /etc/modprobe.d) and"
-            " restart; with MIG mode on, create an instance (nvidia-smi mig -cgi 0 -C) or turn MIG off"
+            "Give the GPU back to the host: remove its assignment to vfio-pci (from the kernel parameters and"
+            " /etc/modprobe.d) and restart. If MIG mode is on, create an instance (nvidia-smi mig -cgi 0 -C)"
+            " or turn MIG off"
         ),
         "lspci -nnk -d 10de:",
         "Kernel driver in use: vfio-pci",
@@ -105,39 +106,42 @@ USUAL: dict[str, Usual] = {
     "gpu-hidden": Usual(
         visible,
         "echo $CUDA_VISIBLE_DEVICES $NVIDIA_VISIBLE_DEVICES",
-        "an empty value, -1, or a number that no GPU has",
+        "an empty value, -1, or an index that no GPU has",
     ),
     "gpu-bad-state": Usual(
         text(
             "End the programs that use the GPU and reload nvidia_uvm, or restart the machine",
-            "If it comes back: check the kernel log for Xid errors, and temperature and power",
+            "If the error comes back, check the kernel log for Xid errors, and the GPU's temperature and"
+            " power",
         ),
         KERNEL_LOG,
         "lines with NVRM: Xid",
     ),
     "device-permission": Usual(
         text(
-            "Let the user open /dev/nvidia*: the group of the device nodes (video or render), or"
-            " nvidia-modprobe -u -c=0 if nodes are missing; in a container the devices must be passed in"
+            "Let the user open /dev/nvidia*: add the user to the group of the device nodes (video or render),"
+            " or run nvidia-modprobe -u -c=0 if nodes are missing; pass the devices into a container"
         ),
         "ls -l /dev/nvidia0 /dev/nvidiactl /dev/nvidia-uvm",
         "a node is missing, or this user may not open it",
     ),
     "container-no-gpu": Usual(
         text(
-            "Start the container with the GPU: docker run --gpus all with the NVIDIA container toolkit on "
-            "the host, singularity exec --nv, a GPU limit in Kubernetes; use an image whose tag ends in -gpu"
+            "Start the container with the GPU: docker run --gpus all (with the NVIDIA container toolkit on "
+            "the host), singularity exec --nv, or a GPU limit in Kubernetes. Use an image whose tag ends in "
+            "-gpu"
         ),
         "nvidia-smi -L",
-        "inside the container the command or the GPU is missing, but not on the host",
+        "inside the container the command or the GPU is missing; on the host both are there",
     ),
     "wsl-driver": Usual(
         text(
             "Install the newest NVIDIA driver on Windows and run `wsl --update`; remove every NVIDIA driver"
-            " package from the Linux inside WSL, and put /usr/lib/wsl/lib before other folders"
+            " package from the Linux inside WSL, and put /usr/lib/wsl/lib before other folders in the loader"
+            " search path"
         ),
         "ls /usr/lib/wsl/lib",
-        "no libcuda.so.1 in that folder, or another one before it",
+        "no libcuda.so.1 in that folder, or the loader finds another copy first",
     ),
     "cuda-missing": Usual(
         libraries,
@@ -155,28 +159,32 @@ USUAL: dict[str, Usual] = {
     ),
     "library-path": Usual(
         text(
-            "Put the folder of the installed libraries on LD_LIBRARY_PATH (PATH on Windows), or name it in"
-            " /etc/ld.so.conf.d and run ldconfig; give services, IDEs and notebooks the same setting"
+            "Put the folder of the installed libraries on LD_LIBRARY_PATH (PATH on Windows), or write it into"
+            " a file in /etc/ld.so.conf.d and run ldconfig; make the same setting for services, IDEs and"
+            " notebooks"
         ),
         "python3 -c \"import ctypes; ctypes.CDLL('libcudart.so.12')\"",
-        "it fails though the file is on the disk",
+        "the command fails although the file is on the disk",
     ),
     "library-broken": Usual(
-        text("Install the package of that library again, and look for a second copy that is found first"),
+        text(
+            "Reinstall the package of the library that does not load, and look for a second copy that the"
+            " loader finds first"
+        ),
         "python3 -c \"import ctypes; ctypes.CDLL('libcudnn.so.9')\"",
         "an error other than `No such file`",
     ),
     "xla-toolchain-missing": Usual(
         text(
-            "Install ptxas and libdevice of the CUDA release of the build (pip: nvidia-cuda-nvcc-cu12; conda:"
-            " cuda-nvcc), and name their folder: XLA_FLAGS=--xla_gpu_cuda_data_dir=FOLDER"
+            "Install ptxas and libdevice from the build's CUDA release (pip: nvidia-cuda-nvcc-cu12; conda:"
+            " cuda-nvcc), and set the path to them: XLA_FLAGS=--xla_gpu_cuda_data_dir=FOLDER"
         ),
         "ptxas --version",
         "the command is not found, or is from an older CUDA",
     ),
     "tf-not-installed": Usual(
         lambda case: [
-            shell(commands.pip(case, "install", "tensorflow"), "into the Python that runs the program")
+            shell(commands.pip(case, "install", "tensorflow"), "for the Python that runs the program")
         ],
         "python3 -m pip show tensorflow",
         "the package is not found",
@@ -194,7 +202,7 @@ USUAL: dict[str, Usual] = {
     "tf-windows-native": Usual(
         then(lambda case: cures.another_build(case)),
         'python -c "import tensorflow as tf; print(tf.__version__)"',
-        "a release after 2.10, on Windows itself",
+        "a release after 2.10, on Windows without WSL2",
     ),
     "tf-conflicting-packages": Usual(
         lambda case: [
@@ -212,23 +220,23 @@ USUAL: dict[str, Usual] = {
     ),
     "tf-import-failed": Usual(
         text(
-            "Make a new environment with a Python and a TensorFlow release that go together (tfgpu-doctor"
-            " plan names them), and look for a file of your own that is called tensorflow.py"
+            "Create a new environment with a Python and a TensorFlow release that work together (tfgpu-doctor"
+            " plan lists them). Look for a file of your own that is called tensorflow.py"
         ),
         'python3 -c "import tensorflow"',
-        "the import ends with an error that names no CUDA library",
+        "the import ends with an error that mentions no CUDA library",
     ),
     "cpu-no-avx": Usual(
         text(
             "Use a TensorFlow build for processors without AVX (1.5, your own or a distribution's), a "
-            "processor that has AVX, or a virtual machine that passes it through"
+            "processor that has AVX, or a virtual machine that exposes the processor's AVX"
         ),
         "grep -c avx /proc/cpuinfo",
         "0",
     ),
     "python-dependency-conflict": Usual(
         lambda case: [
-            shell(commands.pip(case, "check"), "names the packages that contradict each other"),
+            shell(commands.pip(case, "check"), "lists the packages whose versions conflict"),
             manual("Install the versions that this TensorFlow requires, in a separate environment"),
         ],
         "python3 -m pip check",
@@ -236,9 +244,9 @@ USUAL: dict[str, Usual] = {
     ),
     "tf-addon-mismatch": Usual(
         text(
-            "Install the release of the add-on that names this TensorFlow, or rebuild it against this "
-            "TensorFlow: tensorflow-text and tensorflow-io have the same minor number, Horovod and your own "
-            "ops are compiled for one TensorFlow"
+            "Install the add-on's release for this TensorFlow, or rebuild the add-on against it: "
+            "tensorflow-text and tensorflow-io have the same minor number as their TensorFlow; Horovod and "
+            "your own ops are compiled for one TensorFlow"
         ),
         LIST,
         "an add-on whose release does not match TensorFlow's",
@@ -246,16 +254,16 @@ USUAL: dict[str, Usual] = {
     "tf-api-version": Usual(
         text(
             "Run the code with the TensorFlow that it was written for, or port it: tf.compat.v1 has the old"
-            " names, tf_upgrade_v2 rewrites a folder"
+            " names, and tf_upgrade_v2 rewrites the code in a folder"
         ),
         'python3 -c "import tensorflow as tf; print(tf.__version__)"',
-        "a major release other than the one that the code was written for",
+        "a major release other than the one for which the code was written",
     ),
-    "cudnn-init-oom": Usual(growth, SMI, "this program itself takes nearly all memory"),
-    "gpu-memory-held": Usual(held, SMI, "other processes hold the memory before the program starts"),
+    "cudnn-init-oom": Usual(growth, SMI, "this program itself uses nearly all GPU memory"),
+    "gpu-memory-held": Usual(held, SMI, "other processes hold GPU memory before the program starts"),
     "model-oom": Usual(
         text(
-            "Make the batch or the input smaller, use mixed precision, accumulate gradients, or take a GPU"
+            "Make the batch or the input smaller, use mixed precision, accumulate gradients, or use a GPU"
             " with more memory"
         ),
         SMI,
@@ -271,8 +279,8 @@ USUAL: dict[str, Usual] = {
     ),
     "memory-limit-misfit": Usual(
         text(
-            "Take the memory limit or fraction out of the program, or set it between what the job needs and"
-            " what is free"
+            "Remove the memory limit or fraction from the program, or set it to more than the job needs and"
+            " less than what is free"
         ),
         SMI,
         "free memory that does not fit the program's limit",
@@ -287,11 +295,10 @@ USUAL: dict[str, Usual] = {
     ),
     "gpu-config-too-late": Usual(
         text(
-            "Move the settings of GPUs to the first lines of the program, before any tensor, model or device"
-            " list"
+            "Move the GPU settings to the first lines of the program, before any tensor, model or device list"
         ),
         "tfgpu-doctor snippet memory-growth",
-        "the program sets it after other calls",
+        "code to put first in the program; the program makes this setting after other calls",
     ),
     "gpu-config-conflict": Usual(
         text(
@@ -299,29 +306,29 @@ USUAL: dict[str, Usual] = {
             " limit"
         ),
         "tfgpu-doctor snippet memory-limit",
-        "the program uses two kinds of settings",
+        "code for one of the settings; the program makes two kinds of them",
     ),
     "op-no-gpu-kernel": Usual(
         text(
             "Let TensorFlow place the op: tf.config.set_soft_device_placement(True), or pin that op to /CPU:0"
         ),
         "tfgpu-doctor snippet soft-placement",
-        "the program pins the op to a GPU",
+        "code for this setting; the program pins the op to a GPU",
     ),
     "device-not-found": Usual(
-        text("Name a device that the list shows, or name none: TensorFlow uses GPU:0 by default"),
+        text("Use a device from TensorFlow's list, or specify none: TensorFlow uses GPU:0 by default"),
         'python3 -c "import tensorflow as tf; print(tf.config.list_logical_devices())"',
         "the device is not in the list",
     ),
     "gpu-renumbered": Usual(
-        text("Nothing to do: CUDA_VISIBLE_DEVICES renumbers the GPUs, the first visible one is GPU:0"),
+        text("There is nothing to do: CUDA_VISIBLE_DEVICES renumbers the GPUs; the first visible is GPU:0"),
         "tfgpu-doctor devices",
         "the order in which TensorFlow numbers the visible GPUs",
     ),
     "nccl-failure": Usual(
         text(
-            "Run with NCCL_DEBUG=INFO, which names the call that fails; try NCCL_P2P_DISABLE=1, and one GPU"
-            " alone"
+            "Run the program with NCCL_DEBUG=INFO, which prints the call that fails; try NCCL_P2P_DISABLE=1,"
+            " and try a single GPU"
         ),
         "nvidia-smi topo -m",
         "how the GPUs are connected",
@@ -333,11 +340,11 @@ USUAL: dict[str, Usual] = {
     ),
     "ptx-jit-or-kernel-crash": Usual(
         text(
-            "Run once with CUDA_LAUNCH_BLOCKING=1, so that the op that fails is named; then try another"
-            " release of TensorFlow or of the driver"
+            "Run the program once with CUDA_LAUNCH_BLOCKING=1, so that the error names the op that"
+            " fails; then try another release of TensorFlow or of the driver"
         ),
         "CUDA_LAUNCH_BLOCKING=1 python3 program.py",
         "the op that fails",
     ),
 }
-"""One row for each code that names a fault."""
+"""The usual cure of each cause, by finding code."""

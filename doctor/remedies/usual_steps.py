@@ -1,4 +1,4 @@
-"""Steps that several codes share, for the table of usual steps."""
+"""Steps that the usual cures of several finding codes share."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Steps: TypeAlias = "Callable[[Case], Sequence[Step]]"
 
 
 class Usual(NamedTuple):
-    """test: the command whose outcome confirms or excludes this cause; shows: what it prints if this is
-    the cause."""
+    """The usual cure of a cause. test: the command whose output confirms or excludes the cause; shows: what
+    the command prints if this is the cause."""
 
     steps: Steps
     test: str
@@ -37,13 +37,14 @@ def then(cure: Callable[[Case], Cure]) -> Steps:
 
 
 def for_the_gpu(case: Case) -> Sequence[Step]:
-    """Steps for another build. Which one depends on the GPU; if that is unknown, the first step finds it."""
+    """Steps that install another build. The build depends on the GPU; if the GPU is unknown, the step shows
+    how to find the build."""
     if case.capabilities:
         return cures.another_build(case).steps
     return [
         manual(
-            "Name the GPU to `tfgpu-doctor plan --gpu NAME`: it says which TensorFlow has code for it, and"
-            " how to install it"
+            "Run `tfgpu-doctor plan --gpu NAME` with the GPU's name: it shows which TensorFlow has code for"
+            " that GPU, and how to install that TensorFlow"
         )
     ]
 
@@ -62,26 +63,26 @@ def growth(case: Case) -> Sequence[Step]:
     version = case.tensorflow.version if case.tensorflow else None
     return [
         *commands.growth_variable(
-            case, version, "TensorFlow then takes memory as it needs it, and leaves room for cuDNN"
+            case, version, "TensorFlow then allocates memory as needed, and leaves room for cuDNN"
         ),
         python(
-            snippets.memory_growth(version), "the same in the program, before anything else uses TensorFlow"
+            snippets.memory_growth(version), "the same setting in the program, before other TensorFlow code"
         ),
     ]
 
 
 def in_slurm() -> list[Step]:
     """Steps for a job in which Slurm leaves CUDA_VISIBLE_DEVICES empty. Slurm decides which GPUs the job may
-    use, so none of them unsets the variable: that can take the GPUs of others."""
+    use, so no step unsets the variable: without it the job could use the GPUs of other jobs."""
     return [
         shell(
             Literal("scontrol show job -d $SLURM_JOB_ID"),
-            "in the job: shows whether Slurm gave it a GPU (a line with GRES=gpu)",
+            "in the job: shows whether Slurm gave the job a GPU (a line with GRES=gpu)",
             platform="linux",
         ),
         shell(
             run("srun", "--gres=gpu:1", "nvidia-smi", "-L"),
-            "in the job: must list a GPU; start the program in the same way, in a step that requests the GPU",
+            "in the job: must list a GPU; start the program in the same way, in a job step that requests it",
             platform="linux",
         ),
         manual("If the program or the job's script sets CUDA_VISIBLE_DEVICES, remove that line"),
@@ -94,10 +95,10 @@ def visible(case: Case) -> Sequence[Step]:
     windows = case.platform == "windows"
     unset = Literal("set CUDA_VISIBLE_DEVICES=") if windows else Literal("unset CUDA_VISIBLE_DEVICES")
     return [
-        shell(unset, "shows all GPUs again"),
+        shell(unset, "makes all GPUs visible again"),
         manual(
-            "Remove the line that sets it in the code, a notebook or a job script; TensorFlow reads it when "
-            "the program starts"
+            "Remove the line that sets CUDA_VISIBLE_DEVICES in the code, a notebook or a job script; "
+            "TensorFlow reads it when the program starts"
         ),
     ]
 
@@ -105,6 +106,9 @@ def visible(case: Case) -> Sequence[Step]:
 def held(case: Case) -> Sequence[Step]:
     return [
         shell(run("nvidia-smi"), "shows which processes hold the memory"),
-        manual("End your own processes that hold it: old notebook kernels, stopped jobs, other frameworks"),
+        manual(
+            "End your own processes that hold GPU memory: old notebook kernels, stopped jobs, other"
+            " frameworks"
+        ),
         *growth(case),
     ]

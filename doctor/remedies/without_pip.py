@@ -1,4 +1,4 @@
-"""Commands for an environment without pip, such as uv creates: `python -m pip` fails there."""
+"""Commands for an environment without pip, in which `python -m pip` fails; uv creates such environments."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from doctor.case import Case
 
 _OPTIONS = {"--force-reinstall": "--reinstall", "--no-cache-dir": "--no-cache", "-y": None}
-"""pip's options that have another name in uv, or do not exist there."""
+"""pip's options that have another name in uv, or None if uv has no such option."""
 
 
 def lacks_pip(case: Case) -> bool:
@@ -28,8 +28,8 @@ def lacks_pip(case: Case) -> bool:
 
 
 def reworded(finding: Finding, case: Case) -> Finding:
-    """The finding with `uv pip` instead of that environment's `python -m pip`; unchanged if pip is
-    installed."""
+    """The finding with `uv pip` in place of the environment's `python -m pip`; unchanged unless the
+    environment lacks pip."""
     if not lacks_pip(case):
         return finding
     python = python_command(case)
@@ -51,7 +51,7 @@ def reworded(finding: Finding, case: Case) -> Finding:
 
 
 def _with_uv(step: Step, python: Sequence[Word]) -> Step | None:
-    """The step with uv; None if it does not use that environment's pip."""
+    """The step with uv; None if the step does not use the environment's pip."""
     command = _uv(step.command, python)
     return shell(command, step.why, platform=step.platform, root=step.needs_root) if command else None
 

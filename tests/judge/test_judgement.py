@@ -358,7 +358,7 @@ def test_a_newer_card_is_served_through_ptx() -> None:
         )
         for name in ("an H100", "an RTX 2080")
     }
-    assert needs["an H100"] == "compute capability 3.5 to 8.0, newer ones through PTX"
+    assert needs["an H100"] == "compute capability 3.5 to 8.0, newer GPUs through PTX"
     assert "PTX" not in needs["an RTX 2080"]
 
 

@@ -167,4 +167,4 @@ def test_plan_for_the_cpu_beside_plans_for_a_gpu_does_not_deny_them(tables: Tabl
     found = outcome(tables, "2.12", os="Ubuntu 22.04", gpu="RTX 4090", driver="535.104.05")
     assert found.plans[0].route != "cpu"
     (why,) = found.plans[-1].why
-    assert why.startswith("it computes on the CPU: the last resort if no plan with a GPU works (")
+    assert why.startswith("the plan computes on the CPU: the last resort if no plan with a GPU works (")

@@ -71,7 +71,7 @@ def test_a_wrong_call_ends_with_2_and_one_clear_line(cli, arguments):
 def test_a_release_that_the_tables_do_not_hold_is_named(cli):
     done = cli("snippet", "memory-growth", "--tensorflow", "2.99")
     assert done.returncode == 0
-    assert b"hold no TensorFlow release `2.99`" in done.stderr
+    assert b"contain no TensorFlow release `2.99`" in done.stderr
     assert b"The code is for TensorFlow 2.16 and later" in done.stderr
     assert cli("snippet", "memory-growth", "--tensorflow", "2.15.1").stderr == b""
 

@@ -1,8 +1,8 @@
-"""Code for a program that uses TensorFlow, with the names that its release has.
+"""Code for a program that uses TensorFlow, with the function names of its release.
 
-The one source of code for the prescriptions of findings and for `tfgpu-doctor snippet`. Every function takes
-a TensorFlow version (None: a current one) and returns code to paste. tests/snippet runs each of them with
-real TensorFlow 2, and compares the names for 1.x, 2.0 and 2.3 with those in the wheels.
+The prescriptions of findings and `tfgpu-doctor snippet` get all their code here. Every function accepts a
+TensorFlow version (None: the newest era) and returns code to paste. tests/snippet runs the code of each
+function with real TensorFlow 2, and compares the names for 1.x, 2.0 and 2.3 with those in the wheels.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Short programs that show a fact, and code that old programs need."""
+"""Short programs that print one fact, and code that old programs need."""
 
 from __future__ import annotations
 

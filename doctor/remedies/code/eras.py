@@ -1,6 +1,6 @@
-"""TensorFlow's eras: which names exist in which release.
+"""TensorFlow's eras: which function names exist in which release.
 
-Read from the wheels: tf.config.experimental.set_memory_growth is there from 1.14 on,
+Read from the wheels: tf.config.experimental.set_memory_growth exists from 1.14 on,
 tf.config.list_physical_devices and tf.config.set_visible_devices from 2.1 on,
 tf.config.set_logical_device_configuration in 2.3.0 already (its experimental name still works in 2.21),
 tf.distribute.MultiWorkerMirroredStrategy from 2.4 on. TensorFlow 2.16 is the first whose tf.keras is Keras 3
@@ -18,12 +18,12 @@ ERAS = {
     "2.4": "TensorFlow 2.4 to 2.15",
     "keras-3": "TensorFlow 2.16 and later (Keras 3)",
 }
-"""Every era with its name in words."""
+"""Every era with its name for the user."""
 
 
 @lru_cache(maxsize=256)
 def era(version: str | None) -> str:
-    """ "1", "2.0", "2.4" or "keras-3" for a TensorFlow release; "keras-3" if it is not known."""
+    """The era of a TensorFlow release: "1", "2.0", "2.4" or "keras-3" (also if the release is unknown)."""
     numbers = [int(n) for n in re.findall(r"\d+", version or "")[:2]]
     if not numbers or numbers[0] >= 3 or numbers == [2]:
         return "keras-3"
@@ -35,7 +35,7 @@ def era(version: str | None) -> str:
 
 
 def has_growth_variable(version: str | None) -> bool:
-    """Whether a release reads TF_FORCE_GPU_ALLOW_GROWTH; True if it is not known.
+    """Whether a release reads TF_FORCE_GPU_ALLOW_GROWTH; True if the release is unknown.
 
     Read from libtensorflow_framework.so in the wheels of tensorflow-gpu: 1.12.0 contains the name, 1.11.0
     does not.
@@ -45,12 +45,12 @@ def has_growth_variable(version: str | None) -> bool:
 
 
 def era_name(version: str | None) -> str:
-    """The name of a release's era in words."""
+    """The name of a release's era for the user."""
     return ERAS[era(version)]
 
 
 def listing(version: str | None) -> str:
-    """The function that lists the physical devices."""
+    """The function of a release that lists the physical devices, as it is written in code."""
     return (
         "tf.config.experimental.list_physical_devices"
         if era(version) == "2.0"
@@ -59,5 +59,6 @@ def listing(version: str | None) -> str:
 
 
 def visible(version: str | None) -> str:
-    """The module that has set_visible_devices and get_visible_devices, as it is written in code."""
+    """The module of a release that has set_visible_devices and get_visible_devices, as it is written in
+    code."""
     return "tf.config.experimental" if era(version) == "2.0" else "tf.config"

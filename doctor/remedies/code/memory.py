@@ -1,4 +1,4 @@
-"""Code for TensorFlow's GPU memory: growth, limits, fractions, several logical GPUs on one."""
+"""Code for TensorFlow's GPU memory: growth, limits, fractions, and several logical GPUs on one GPU."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ _SESSION = "session = tf.Session(config=config)\n# with Keras: tf.keras.backend.
 
 
 def _config_1(lines: Sequence[str], gpus: Sequence[int]) -> str:
-    """TensorFlow 1 code for a session whose ConfigProto has these options; if `gpus` is given, it also
-    chooses these GPUs."""
+    """TensorFlow 1 code for a session whose ConfigProto has these options; if `gpus` is not empty, the code
+    also selects these GPUs."""
     chosen = [f"config.gpu_options.visible_device_list = '{','.join(map(str, gpus))}'"] if gpus else []
     return "\n".join(["import tensorflow as tf", "config = tf.ConfigProto()", *chosen, *lines, _SESSION])
 
@@ -27,8 +27,8 @@ def _chosen(version: str | None, gpus: Sequence[int]) -> str:
 
 
 def memory_growth(version: str | None = None, gpus: Sequence[int] = ()) -> str:
-    """Code that allocates GPU memory as needed rather than nearly all of it at the start; only on `gpus`, if
-    given."""
+    """Code that makes TensorFlow allocate GPU memory as needed, not nearly all of it at the start; only on
+    `gpus`, if given."""
     if era(version) == "1":
         return _config_1(["config.gpu_options.allow_growth = True"], gpus)
     if gpus:
@@ -45,7 +45,7 @@ def memory_growth(version: str | None = None, gpus: Sequence[int] = ()) -> str:
 
 
 def _logical(version: str | None, gpu: str, limit: str, count: int = 1) -> str:
-    """The call that divides one GPU into logical ones of `limit` MiB each."""
+    """The call that divides one GPU into `count` logical GPUs of `limit` MiB each."""
     if era(version) == "2.0":
         function, kind = (
             "experimental.set_virtual_device_configuration",
@@ -89,8 +89,8 @@ def memory_limit(version: str | None = None, mib: int = 2048, gpus: Sequence[int
 def memory_fraction(version: str | None = None, fraction: float = 0.4, gpus: Sequence[int] = ()) -> str:
     """Code that limits TensorFlow to a fraction of the GPU's memory (0 < fraction <= 1).
 
-    TensorFlow 2 has no such setting: the limit is computed from the CUDA driver's answer (cuDeviceTotalMem,
-    which takes no GPU memory and does not affect TensorFlow's start).
+    TensorFlow 2 has no such setting: the code computes the limit from the memory size that the CUDA driver
+    reports (cuDeviceTotalMem, which allocates no GPU memory and does not affect TensorFlow's start).
     """
     if era(version) == "1":
         return _config_1([f"config.gpu_options.per_process_gpu_memory_fraction = {fraction}"], gpus)

@@ -1,4 +1,4 @@
-"""Code for the placement of ops: visible GPUs, soft placement, its log, and device scopes."""
+"""Code for the placement of ops: visible GPUs, soft placement, the placement log, and device scopes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from doctor.remedies.code.eras import era, listing, visible
 
 
 def visible_devices(version: str | None = None, gpus: Sequence[int] = (0,)) -> str:
-    """Code that uses only these GPUs; the numbers are TensorFlow's, and the process then counts them from
-    GPU:0."""
+    """Code that uses only these GPUs. `gpus` are TensorFlow's numbers; the process then numbers the chosen
+    GPUs from GPU:0."""
     if era(version) == "1":
         return (
             "import tensorflow as tf\n"

@@ -8,8 +8,8 @@ from doctor.remedies.code.eras import era
 
 
 def multi_gpu(version: str | None = None, gpus: Sequence[int] = (), nccl: bool = True) -> str:
-    """Code that trains one model on all GPUs of this machine, or on `gpus`; without `nccl` they exchange
-    gradients by copies."""
+    """Code that trains one model on all GPUs of this machine, or only on `gpus`; without `nccl` the GPUs
+    exchange gradients by copies."""
     arguments = [repr([f"/gpu:{index}" for index in gpus])] if gpus else []
     if not nccl:
         arguments.append("cross_device_ops=tf.distribute.HierarchicalCopyAllReduce()")
@@ -28,7 +28,8 @@ def multi_gpu(version: str | None = None, gpus: Sequence[int] = (), nccl: bool =
 
 
 def multi_worker(version: str | None = None, workers: Sequence[str] = (), index: int = 0) -> str:
-    """Code that trains one model on several machines: the same program on each, with its own index."""
+    """Code that trains one model on several machines. The same program runs on each machine, with its own
+    index."""
     workers = workers or ("host1:12345", "host2:12345")
     hosts = ", ".join(repr(worker) for worker in workers)
     head = (

@@ -1,7 +1,7 @@
-"""The same settings as environment variables, for programs that cannot be changed.
+"""GPU settings as environment variables, for programs that cannot be changed.
 
-TensorFlow reads its own variables when it starts its GPUs; the driver reads CUDA's at cuInit. So they are set
-in the shell, or in Python before `import tensorflow`. Sources:
+TensorFlow reads its own variables when it initializes its GPUs; the driver reads CUDA's variables at cuInit.
+So set them in the shell, or in Python before `import tensorflow`. Sources:
 tensorflow/core/common_runtime/gpu/gpu_bfc_allocator.cc (TF_FORCE_GPU_ALLOW_GROWTH), gpu_process_state.cc
 (TF_GPU_ALLOCATOR); CUDA C++ Programming Guide, "CUDA Environment Variables".
 """
@@ -14,7 +14,8 @@ from collections.abc import Sequence
 def environment(
     gpus: Sequence[int] | None = None, *, growth: bool = False, allocator: bool = False
 ) -> dict[str, str]:
-    """The variables for these settings; gpus: nvidia-smi's numbers, () for no GPU."""
+    """The environment variables for these settings, by name. gpus: nvidia-smi's numbers, () for no GPU, None
+    to leave the choice of GPUs unset. growth: memory growth. allocator: CUDA's asynchronous allocator."""
     chosen: dict[str, str] = {}
     if gpus is not None:
         if gpus:
