@@ -1,4 +1,4 @@
-"""A job as a script that does the same."""
+"""Writes a job as a shell script or batch file that does the same."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from doctor.shell import Path, comment
 
 
 def script(job: Job, *, keep: bool = False, replace: bool = False) -> str:
-    """The job as a script for sh (Linux, macOS) or as a batch file (Windows). keep, replace: as for `run`."""
+    """The job as a script for sh (Linux, macOS) or as a batch file (Windows). keep, replace: see `run`."""
     return _batch(job, keep, replace) if job.windows else _posix(job, keep, replace)
 
 
@@ -56,7 +56,7 @@ def _posix(job: Job, keep: bool, replace: bool) -> str:
     lines += [] if keep else ["trap - EXIT"]
     lines += [f"rm -rf {aside}"] if replace else []
     lines += [
-        "# proof, if the tool is on PATH; its result undoes nothing",
+        "# check the environment if tfgpu-doctor is on PATH; whatever the result, nothing is undone",
         "if command -v tfgpu-doctor > /dev/null; then",
         f"    tfgpu-doctor check --python {env} --deep || :",
         "fi",

@@ -124,7 +124,7 @@ def run_program(
         with contextlib.suppress(OSError, ValueError):
             process.stdin.close()
     out, err = (b"".join(pieces).decode("utf-8", "replace") for pieces in kept)
-    failure = f"its output went over {limit} bytes" if too_much.is_set() else ""
+    failure = f"its output exceeded {limit} bytes" if too_much.is_set() else ""
     return Ran(None if timed_out or failure else process.returncode, out, err, timed_out, failure)
 
 
