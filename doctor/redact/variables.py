@@ -40,7 +40,7 @@ _WORDS = lazy.compile(
     r"|LOADEDMODULES"
     r"|SINGULARITY_NV|APPTAINER_NV|SNAP_NAME"
 )
-"""Matches a value that consists of words, numbers, flags and lists of these."""
+"""Matches the names of variables whose values are words, numbers, flags and lists of these."""
 _PATHS = lazy.compile(
     r"CUDA_(?:HOME|PATH(?:_V\d+_\d+)?|ROOT|DIR|(?:BIN|LIB|INC)_PATH|TOOLKIT_(?:ROOT(?:_DIR)?|PATH)|CACHE_PATH"
     r"|MPS_PIPE_DIRECTORY"
