@@ -50,7 +50,7 @@ def _posix(job: Job, keep: bool, replace: bool) -> str:
     if job.memory_growth:
         place = shlex.quote(str(job.site_packages / MEMORY_GROWTH))
         lines += [
-            "# take GPU memory as it is needed; undo: remove the file",
+            "# allocate GPU memory only as needed; to undo this, remove the file",
             f"printf '%s\\n' {shlex.quote(MEMORY_GROWTH_LINE.strip())} > {place}",
         ]
     lines += [] if keep else ["trap - EXIT"]
@@ -89,11 +89,11 @@ def _batch(job: Job, keep: bool, replace: bool) -> str:
     if job.memory_growth:
         place = job.site_packages / MEMORY_GROWTH
         lines += [
-            "rem take GPU memory as it is needed; undo: remove the file",
+            "rem allocate GPU memory only as needed; to undo this, remove the file",
             f'>"{place}" echo {MEMORY_GROWTH_LINE.strip()}',
         ]
     lines += [f"if exist {aside} rmdir /s /q {aside}"] if replace else []
-    lines += ["rem proof", f'tfgpu-doctor check --python "{job.env}" --deep']
+    lines += ["rem check the environment", f'tfgpu-doctor check --python "{job.env}" --deep']
     if not keep:
         lines += ["exit /b 0", ":failed", "rem remove the incomplete environment", f"rmdir /s /q {env}"]
         lines += [f'if exist {aside} ren {aside} "{job.env.name}"'] if replace else []

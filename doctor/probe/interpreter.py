@@ -79,7 +79,7 @@ def find(machine: Machine, wanted: str | None = None) -> tuple[str | None, str, 
                     target = machine.readlink(link)
                     if target is not None:
                         raise NoPythonError(
-                            f"{wanted} contains no Python: {link} leads to {target}, and nothing is there"
+                            f"{wanted} contains no Python: {link} leads to {target}, which does not exist"
                         )
                 raise NoPythonError(
                     f"{wanted} contains no Python: neither bin/python nor python.exe is in it"

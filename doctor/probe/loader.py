@@ -211,7 +211,7 @@ class Loader:
                 yield posixpath.join(folder, below, name), via
         if not cached and not (caller and caller.header.no_default_folders):
             yield from self._cached(name)
-        # every build of TensorFlow names this folder in a RUNPATH or RPATH; a copy may have lost it
+        # every TensorFlow build has this folder in its RUNPATH or RPATH, but a copied file may have lost it
         if self.own_folder and name.startswith("libtensorflow"):
             yield posixpath.join(self.own_folder, name), "TensorFlow's own folder"
 

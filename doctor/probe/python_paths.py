@@ -146,7 +146,7 @@ def environment_of(machine: Machine, executable: str) -> str | None:
         return folder
     real = machine.resolve(executable)
     if folder is not None and real.startswith("/gnu/store/") and machine.exists(f"{folder}/manifest"):
-        return folder  # a profile of Guix: its GUIX_PYTHONPATH names the folder's own packages
+        return folder  # a Guix profile: its GUIX_PYTHONPATH lists the folder's own packages
     return prefix_of(real)
 
 

@@ -58,7 +58,7 @@ def libraries(python: str | None, environment: dict[str, str]) -> Libraries:
                 return str(found[names[0]])
         raise UnableError(
             f"{stem} was not found in the environment in use",
-            "`tfgpu-doctor check` says where it looked; --python names another environment",
+            "`tfgpu-doctor check` shows where it searched; choose another environment with --python",
         )
 
     cudart, cudnn = path("libcudart"), path("libcudnn")

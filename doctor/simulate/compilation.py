@@ -95,11 +95,11 @@ def build(file_names: Collection[str]) -> Path:
             raise ValueError(f"there is no simulated {name}")
     if platform.system() != "Linux":
         raise SimulationError(
-            f"a GPU can be simulated on Linux only (in a container, too), not on {platform.system()}"
+            f"a GPU can be simulated only on Linux (also in a container), not on {platform.system()}"
         )
     if not _has_glibc():
         raise SimulationError(
-            "a GPU can be simulated with glibc only: TensorFlow's wheels do not run with another C library"
+            "a GPU can be simulated only with glibc: TensorFlow's wheels do not run with another C library"
         )
     compiler = _compiler()
     sources = {name: resources.read("doctor.simulate", f"sources/{name}") for name in source_files()}
@@ -108,7 +108,7 @@ def build(file_names: Collection[str]) -> Path:
     missing = [name for name in file_names if not (folder / name).exists()]
     if missing:
         if sys.stderr.isatty():
-            say("tfgpu-doctor: compiling the simulated libraries, once (some seconds)")
+            say("tfgpu-doctor: compiling the simulated libraries (only once; takes some seconds)")
         with _locked(folder):
             _make(folder, [name for name in missing if not (folder / name).exists()], sources, compiler)
         _forget(folder)
@@ -128,7 +128,7 @@ def _private(folder: Path, names: Collection[str]) -> None:
         ) from error
     if said:
         raise SimulationError(
-            f"the compiled libraries in {folder} are not used, since another user could have put them there:"
+            f"the compiled libraries in {folder} are not used, because another user could have written them:"
             f" {said}",
             f"set XDG_CACHE_HOME to a folder that only you can write to, or remove other users' write"
             f" permission and delete {cache_folder()}",
@@ -172,8 +172,8 @@ def _compiler() -> str:
             f"CC is {wished!r}, which is not on PATH", "set CC to a C compiler, or unset it"
         )
     raise SimulationError(
-        "no C compiler was found (cc, gcc or clang, or the one that CC names), and the simulated libraries"
-        " are compiled on first use",
+        "no C compiler was found (cc, gcc, clang, or the value of CC), but the simulated libraries must be"
+        " compiled before their first use",
         how_to_get_a_compiler(),
     )
 

@@ -62,7 +62,7 @@ def environment(scenario: Scenario, base: Mapping[str, str] | None = None) -> It
     """
     base = dict(os.environ if base is None else base)
     if base.get(IN_FORCE):
-        raise SimulationError(f"a simulation is already running ({base[IN_FORCE]}): exit it first")
+        raise SimulationError(f"a simulation is already running ({base[IN_FORCE]}): end it first")
     machine = scenario.machine
     _remove_abandoned()
     built = build(
