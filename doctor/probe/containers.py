@@ -1,5 +1,5 @@
-"""Finds out whether a machine's files are those of a container, and of which runtime. Parts of the host that
-are visible inside do not count as the container's.
+"""Finds out whether a machine's files are those of a container, and which runtime started it. Parts of the
+host that are visible inside do not count as the container's.
 
 In a container, /proc/modules, /sys/bus and the kernel log are the host's. The container itself has only what
 its runtime passed in: device nodes and the driver's libraries. Sources: systemd, "The Container Interface"

@@ -182,7 +182,7 @@ def _of_a_mac(machine: Machine) -> Fact:
 
 
 def _on_no_bus(machine: Machine) -> Iterator[Gpu]:
-    """Windows' GPU under WSL2, the model of which only the driver knows, and the GPU of a Tegra chip."""
+    """Windows' GPU under WSL2 (only the driver knows its model), and the GPU of a Tegra chip."""
     if behind_dxg(machine):
         yield Gpu(Source(DXG, None, "the GPU of Windows, passed through to Linux"))
     board = tegra(machine)

@@ -60,7 +60,7 @@ class Ways:
     """The ways to start the program on one machine. `machine` has the variables of the way that is judged
     first.
 
-    candidates: the usual ways, any of which may apply; that of `machine` comes first; () for a
+    candidates: the usual ways; each of them may apply; that of `machine` comes first; () for a
     process whose variables are known.
     plain: the way without any activation; None if it is the same or not known.
     unseen: the files that set variables but could not be read, each with the reason.
