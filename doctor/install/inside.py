@@ -1,5 +1,5 @@
-"""Writes into an environment what it needs besides packages: links for libraries, memory growth. All of it
-can be undone."""
+"""Writes into an environment what it needs in addition to packages: links to libraries, and the setting for
+memory growth. Everything can be undone."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from doctor.compat.workarounds import Link
 from doctor.files import write_whole
 
 MEMORY_GROWTH = "tfgpu_doctor_memory_growth.pth"
-"""A .pth file in site-packages. Python runs its line, which starts with `import`, at every start (module
-site), so the setting applies in every shell, notebook and service; a value that is already set wins."""
+"""A .pth file in site-packages. Python runs its line, which starts with `import`, whenever it starts (module
+site). So the setting applies in every shell, notebook and service; a value that is already set takes
+precedence."""
 MEMORY_GROWTH_LINE = "import os; os.environ.setdefault('TF_FORCE_GPU_ALLOW_GROWTH', 'true')\n"
 
 
 def write_links(site_packages: Path, links: tuple[Link, ...]) -> list[Path]:
-    """Makes the relative links that do not exist yet; returns the paths of the new ones. Raises OSError, and
+    """Create the relative links that do not exist yet, and return their paths. Raises OSError, and
     FileNotFoundError if pip did not install one of the libraries."""
     made: list[Path] = []
     for link in links:
@@ -32,7 +33,8 @@ def write_links(site_packages: Path, links: tuple[Link, ...]) -> list[Path]:
 
 
 def write_memory_growth(site_packages: Path) -> Path:
-    """Make TensorFlow take GPU memory as it needs it, in this environment."""
+    """Make TensorFlow in this environment allocate GPU memory only as it needs it. Returns the path of the
+    .pth file."""
     path = site_packages / MEMORY_GROWTH
     write_whole(path, MEMORY_GROWTH_LINE.encode())
     return path

@@ -14,7 +14,7 @@ _PROBE = "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2], sys
 
 
 def find(version: str) -> str | None:
-    """The path of a 64-bit CPython `version` ("3.12") that can make virtual environments; None if there is
+    """The path of a 64-bit CPython `version` ("3.12") that can create virtual environments; None if there is
     none."""
     own = f"{sys.version_info.major}.{sys.version_info.minor}"
     names = [sys.executable] if version == own and sys.prefix == sys.base_prefix else []

@@ -14,12 +14,12 @@ from doctor.shell import RefusedError, batch_file, run, sh
 from doctor.values import dataclass
 
 ROUTES = ("pip-and-cuda", "pip-system-cuda", "cpu")
-"""The routes that `install` supports; the others need an administrator or another program."""
+"""The routes that `install` supports; the others need administrator rights or another program."""
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One command. `large`: it fetches gigabytes."""
+    """One command. `large`: whether it downloads gigabytes."""
 
     command: tuple[str, ...]
     why: str
@@ -27,19 +27,19 @@ class Action:
 
     @property
     def line(self) -> str:
-        """The command as a line to paste on this platform."""
+        """The command as a line that can be pasted into a shell on this platform."""
         return self.words(os.name == "nt")
 
     def words(self, windows: bool) -> str:
-        """The command for a batch file of cmd, or for sh. Raises RefusedError if it cannot be written
-        safely."""
+        """The command as a line for a Windows batch file, or for sh. Raises RefusedError if it cannot be
+        written safely."""
         command = run(*self.command)
         return batch_file(command) if windows else sh(command)
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """An installation: `actions` run in order, then the links and the memory growth are written into
+    """An installation: `actions` run in order, then the links and the memory growth setting are written into
     `env`."""
 
     plan: Plan
@@ -56,7 +56,7 @@ class Job:
 
     @property
     def site_packages(self) -> Path:
-        """The folder of its packages."""
+        """The environment's package folder."""
         if self.windows:
             return self.env / "Lib" / "site-packages"
         return self.env / "lib" / f"python{self.plan.python}" / "site-packages"
@@ -65,9 +65,10 @@ class Job:
 def make_job(
     plan: Plan, context: PlanContext, env: Path, *, memory_growth: bool = False, installer: str = "auto"
 ) -> Job:
-    """The job of a plan. `installer`: auto (uv if it is on PATH), pip or uv.
+    """The job for a plan. `installer`: auto (uv if it is on PATH, otherwise pip), pip or uv.
 
-    Raises UnableError if the plan cannot be carried out here, or no Python of its version is available.
+    Raises UnableError if the plan cannot be installed on this machine, or no Python of its version is
+    available.
     """
     if plan.route not in ROUTES:
         raise UnableError(
@@ -86,8 +87,8 @@ def make_job(
     found = interpreters.find(plan.python)
     if found is None and uv is None:
         raise UnableError(
-            f"there is no Python {plan.python} on this machine that can make an environment, and no uv to"
-            " fetch one",
+            f"this machine has no Python {plan.python} that can create an environment, and no uv to install"
+            " one",
             f"install uv (docs.astral.sh/uv) or Python {plan.python} with its venv module",
         )
     python = env / ("Scripts/python.exe" if os.name == "nt" else "bin/python")

@@ -1,12 +1,12 @@
-"""The journal of an installation: it shows that an installation is running, and how far it has got.
+"""The journal of an installation: it shows that an installation is running, and how far it has progressed.
 
 The journal of the folder NAME is the file `.NAME.tfgpu-doctor` beside it. An installation holds a lock on it;
 the kernel releases the lock when the last process of the installation ends. Each line is written before the
 step that it announces, and the file is removed last. So the next installation knows the state of the folders,
-whenever a process was killed:
+no matter when a process was killed:
 
     before   the folder that was moved aside, if any; while it exists, its replacement is incomplete
-    done     the new environment is complete; the folder that was moved aside is to be removed
+    done     the new environment is complete; the folder that was moved aside must be removed
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class Entry:
     """One line of the journal.
 
     before: the name, in the same parent folder, of the folder that was moved aside. made: how many parent
-    folders the installation created. temporary: the folder in which the installer unpacks. keep: leave an
-    incomplete environment.
+    folders the installation created. temporary: the folder in which the installer unpacks. keep: whether to
+    keep an incomplete environment.
     """
 
     state: str = "making"
@@ -53,7 +53,7 @@ def journal_path(env: Path) -> Path:
 
 
 def moved_aside(env: Path, entry: Entry) -> Path | None:
-    """The folder that was moved aside; None for a name that no installation gives."""
+    """The folder that was moved aside; None if its name is not one that an installation chooses."""
     name = entry.before
     if name is None or not re.fullmatch(re.escape(env.name) + r"\.before-\d+", name):
         return None
@@ -85,7 +85,7 @@ def _holder(env: Path, entry: Entry | None) -> str:
 
 
 def write(journal: IO[bytes], entry: Entry) -> None:
-    """Add a line, and wait until it is on the disk: the step that it announces comes after."""
+    """Add a line, and wait until it is on the disk. Only then may the step that it announces begin."""
     values = {item.name: getattr(entry, item.name) for item in fields(entry)}
     journal.seek(0, os.SEEK_END)
     journal.write(json.dumps(values).encode() + b"\n")
@@ -99,7 +99,7 @@ _KINDS: dict[str, Any] = {
 
 
 def last_entry(words: bytes) -> Entry | None:
-    """The last complete line of a journal; a value of the wrong type keeps its default."""
+    """The last complete line of a journal; a value of the wrong type is replaced by its default."""
     for line in reversed(words[-65536:].split(b"\n")):
         try:
             said = json.loads(line)

@@ -13,7 +13,7 @@ from typing import IO
 from doctor.errors import UnableError
 
 LIMIT = 1 << 16
-"""The most bytes to read from a file that another process holds."""
+"""The largest number of bytes to read from a file that another process holds."""
 
 
 class LockedError(Exception):
@@ -42,7 +42,7 @@ def lock(path: Path) -> Iterator[IO[bytes]]:
             if not _try(file, path):
                 file.seek(0)
                 raise LockedError(file.read(LIMIT))
-            if not _is_still(file, path):  # its holder removed it in between
+            if not _is_still(file, path):  # the earlier holder removed the file in the meantime
                 continue
             yield file
             return
@@ -65,7 +65,7 @@ def _try(file: IO[bytes], path: Path) -> bool:
         if sys.platform == "win32":
             import msvcrt
 
-            file.seek(1 << 30)  # beyond the content, which others are to read
+            file.seek(1 << 30)  # beyond the content, which other processes must be able to read
             msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
         else:
             import fcntl

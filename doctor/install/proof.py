@@ -1,5 +1,5 @@
-"""The proof of an installation: examines the environment, starts TensorFlow in it, and reports what is proved
-and what is not."""
+"""Proves an installation: examines the environment, starts TensorFlow in it, and reports what is proved and
+what is not."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from doctor.backports import removeprefix
 from doctor.values import dataclass
 
 LIMIT = 900
-"""Seconds for the check, including TensorFlow's start."""
+"""The check's time limit in seconds, including TensorFlow's start."""
 OUTSIDE = frozenset(
     (
         "gpu-absent",
@@ -57,9 +57,9 @@ OF_CUDA = frozenset(
 
 @dataclass(frozen=True)
 class Proof:
-    """kind: proved (a GPU registered and computed), consistent (nothing wrong inside, but no GPU here to
-    prove it), broken, or unknown (the check itself failed). sentences: the result in words. findings: those
-    of the check."""
+    """The result of a proof. kind: proved (a GPU was registered and computed), consistent (nothing is wrong
+    in the environment, but no GPU proves it), broken, or unknown (the check itself failed). sentences: the
+    result as sentences. findings: the check's findings."""
 
     kind: str
     sentences: tuple[str, ...]
@@ -67,9 +67,9 @@ class Proof:
 
 
 def prove(env: Path, *, gpu: bool = True) -> Proof:
-    """Run `check --python ENV --deep` in a separate process and read its answer. gpu: whether a GPU is
-    wanted."""
-    # not through PYTHONPATH: the environment's own Python would inherit it, and import this tool's packages
+    """Run `check --python ENV --deep` in a separate process and read its answer. gpu: whether TensorFlow was
+    installed for a GPU."""
+    # not with PYTHONPATH: the environment's own Python would inherit it, and import this tool's packages
     package = str(Path(__file__).resolve().parent.parent.parent)
     start = (
         f"import sys; sys.path.insert(0, {package!r}); from doctor.cli import main;"
@@ -87,11 +87,11 @@ def prove(env: Path, *, gpu: bool = True) -> Proof:
             stdin=subprocess.DEVNULL,
         )
     except subprocess.TimeoutExpired:
-        return Proof("unknown", (f"not proved: the check did not end within {LIMIT} s",))
+        return Proof("unknown", (f"not proved: the check did not finish within {LIMIT} s",))
     try:
         document = json.loads(done.stdout)
     except ValueError:
-        lines = done.stderr.strip().splitlines() or ["nothing was printed"]
+        lines = done.stderr.strip().splitlines() or ["it printed nothing"]
         said = next((line for line in lines if line.startswith("tfgpu-doctor: ")), lines[-1])
         return Proof(
             "unknown", (f"not proved: the check itself failed: {removeprefix(said, 'tfgpu-doctor: ')}",)
@@ -100,7 +100,7 @@ def prove(env: Path, *, gpu: bool = True) -> Proof:
 
 
 def read(document: dict[str, Any], *, gpu: bool = True) -> Proof:
-    """What a check's JSON proves."""
+    """The proof in a check's JSON document."""
     facts = document.get("facts", {})
     findings = tuple(document.get("findings", ()))
     errors = [f for f in findings if f.get("severity") == "error"]

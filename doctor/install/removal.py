@@ -1,4 +1,4 @@
-"""Remove an environment's folder, and only if installers made everything in it."""
+"""Removes an environment's folder, but only if installers created everything in it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 TEMPORARY = "tfgpu-doctor-"
-"""The beginning of the name of a folder in which an installer unpacks."""
+"""The prefix of the names of folders in which an installer unpacks."""
 _MADE = frozenset(
     (
         "bin",
@@ -35,10 +35,10 @@ _MADE = frozenset(
 
 
 def foreign(env: Path, since: float | None = None) -> str | None:
-    """A path in the folder of an environment that no installer made; None if there is none.
+    """A path in an environment's folder that no installer created; None if there is none.
 
-    since: a time in seconds since 1970; a file that changed later is foreign, because the installer had ended
-    by then.
+    since: a time in seconds since 1970; a file that was changed later is foreign, because the installer had
+    already ended.
     """
     if env.is_symlink() or not env.is_dir():
         return str(env)
@@ -58,7 +58,8 @@ def foreign(env: Path, since: float | None = None) -> str | None:
 
 
 def _data_files(env: Path) -> set[str]:
-    """Files that packages put into the environment's folder, from the lists that pip and uv write."""
+    """Names in the environment's folder of files that packages put there, from the lists that pip and uv
+    write."""
     found = set()
     for listed in env.glob("[lL]ib/**/site-packages/*.dist-info/RECORD"):
         missing = contextlib.suppress(OSError, csv.Error)
@@ -79,7 +80,7 @@ def remove(folder: Path) -> None:
 
 
 def clear_temporary(text: str) -> None:
-    """Remove the folder in which an installer unpacked; only if its name is one that this tool gives and it
+    """Remove the folder in which an installer unpacked, but only if it has a name that this tool chooses and
     belongs to this user."""
     path = Path(text)
     with contextlib.suppress(OSError):

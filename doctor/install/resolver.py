@@ -1,4 +1,5 @@
-"""pip's or uv's own resolver in dry-run over a requirement file: conflicts among plain Python packages."""
+"""Runs pip's or uv's own resolver in dry-run mode on a requirements file, to find conflicts among plain
+Python packages."""
 
 from __future__ import annotations
 
@@ -28,11 +29,11 @@ _CONFLICT = lazy.compile(
     r" on|requirements are unsatisfiable"
     r"|no matching distribution found|could not find a version that satisfies|requires a different python"
 )
-"""Matches what pip and uv print when they find no fitting releases."""
+"""Matches what pip and uv print when they find no matching releases."""
 
 
 def command(path: str, python: str | None, here: str | None) -> list[str]:
-    """The command of the dry run for one file. uv resolves for any Python, pip only for one on the machine.
+    """The dry-run command for one file. uv resolves for any Python, pip only for one that is on the machine.
 
     Raises UnableError if neither can.
     """
@@ -62,7 +63,8 @@ def command(path: str, python: str | None, here: str | None) -> list[str]:
 
 
 def resolved(outcome: Outcome, paths: Sequence[str], *, quiet: bool = False) -> Outcome:
-    """The outcome with a finding for each file that does not resolve, or that no resolver could check."""
+    """The outcome, with an added finding for each file that does not resolve or that no resolver could
+    check."""
     findings = list(outcome.findings)
     for path in paths:
         if not quiet and sys.stderr.isatty():
@@ -82,7 +84,7 @@ def _resolved(path: str, python: str | None) -> Finding | None:
     except UnableError as error:
         return _unresolved(path, str(error), error.hint)
     except subprocess.TimeoutExpired:
-        return _unresolved(path, f"the resolver did not end within {LIMIT} s")
+        return _unresolved(path, f"the resolver did not finish within {LIMIT} s")
     except OSError as error:
         return _unresolved(path, f"the resolver could not be started: {error.strerror}", "install uv")
     if done.returncode == 0:
@@ -93,22 +95,22 @@ def _resolved(path: str, python: str | None) -> Finding | None:
         return _unresolved(
             path,
             "the package index could not be reached",
-            "leave --resolve out: the tables need no network",
+            "omit --resolve: the tables need no network",
             words,
         )
     if not _CONFLICT.search(text):
-        return _unresolved(path, "the resolver ended without an answer", words=words)
+        return _unresolved(path, "the resolver ended without a result", words=words)
     return _finding(path, words)
 
 
 def _unresolved(path: str, why: str, hint: str = "", words: Sequence[str] = ()) -> Finding:
-    """The finding for a file that no resolver checked, so that only the tables judge it."""
+    """The finding for a file that no resolver checked, so only the tables can judge it."""
     seen = next((w for w in words if re.search(r"(?i)error|fail|no module", w)), words[-1] if words else why)
     return Finding(
         "undetermined",
         "warning",
         f"{path} was not resolved: {why}",
-        "Neither pip nor uv resolved the file: the tables alone show whether its lines are compatible."
+        "Neither pip nor uv resolved the file; only the tables show whether its lines are compatible."
         + (f" Next: {hint}." if hint else ""),
         (Source(path, None, seen[:400]),),
     )
@@ -124,7 +126,7 @@ def _finding(path: str, words: list[str]) -> Finding:
         "tf-no-wheel" if wheel and "tensorflow" in wheel[1] else "python-dependency-conflict",
         "error",
         f"{path} does not resolve",
-        "The installer's own resolver, run without installing anything, finds no set of releases that fits"
-        " every line.",
+        "The installer's own resolver, in a dry run that installs nothing, finds no set of releases that"
+        " satisfies every line.",
         (Source(path, None, " ".join(named)[:400]),),
     )

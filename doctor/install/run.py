@@ -32,16 +32,17 @@ ctypes.CDLL(None).prctl(1, 9)
 os.getppid() == int(sys.argv[1]) and os.execvp(sys.argv[2], sys.argv[2:])
 """
 DIES_WITH_US = (sys.executable, "-I", "-S", "-c", _PDEATHSIG) if sys.platform == "linux" else ()
-"""A program that starts a command and has the kernel kill it with this process (PR_SET_PDEATHSIG of
-linux/prctl.h, SIGKILL)."""
+"""A program that starts a command in such a way that the kernel kills it when this process dies
+(PR_SET_PDEATHSIG of linux/prctl.h, SIGKILL)."""
 
 
 class InstallFailedError(UnableError):
-    """A step failed; the environment was removed, or kept on request."""
+    """A step failed. The environment was removed, or kept on request."""
 
 
 class Log:
-    """A log of each step with its time, written at once, and redacted because people share logs."""
+    """A log of each step with its time. It is written without delay, and redacted because people share
+    logs."""
 
     def __init__(self, path: Path) -> None:
         self._at(path, open(path, "w", encoding="utf-8", errors="replace"))  # noqa: SIM115 closed by close()
@@ -53,8 +54,9 @@ class Log:
 
     @classmethod
     def beside(cls, env: Path) -> Log:
-        """A log next to the environment, appended if it exists; in the folder for temporary files if the
-        environment's parent folder does not exist yet. Links are not followed. Raises OSError."""
+        """Open a log beside the environment; an existing one is extended. If the environment's parent folder
+        does not exist yet, the log is in the folder for temporary files. Links are not followed. Raises
+        OSError."""
         log = cls.__new__(cls)
         parent = env.parent
         if parent.is_dir() and not _is_for_all(parent):
@@ -95,8 +97,8 @@ class Log:
 
 
 def _is_for_all(folder: Path) -> bool:
-    """Whether other users may create files in a folder, as in /tmp; they could then take a name that they can
-    guess."""
+    """Whether other users may create files in a folder, as in /tmp; they could then create a file with a
+    predictable name first."""
     return os.name == "posix" and bool(folder.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH))
 
 
@@ -109,12 +111,13 @@ def run(
     quiet: bool = False,
     accept: Callable[[], None] = lambda: None,
 ) -> list[str]:
-    """Make the environment. Returns what was written into it besides packages, one line for each.
+    """Create the environment. Returns one line for each thing that was written into it in addition to
+    packages.
 
     accept: called when everything is installed; an exception from it undoes the installation, as a failure
-    does. Raises InstallFailedError with the installer's own words, UnableError if another installation holds
-    the folder, UsageError if it may not be used; KeyboardInterrupt passes through. Before that, the
-    environment is removed and the earlier folder is put back (keep: both stay).
+    does. Raises InstallFailedError with the installer's own message, UnableError if another installation
+    holds the folder, UsageError if the folder may not be used; KeyboardInterrupt passes through. Before any
+    of these, the environment is removed and the earlier folder is put back (keep: both stay).
     """
 
     def tell(sentences: Iterable[str]) -> None:
@@ -132,7 +135,7 @@ def run(
                 accept()
         except BaseException as problem:
             if target is not None:
-                log.say(f"stopped ({type(problem).__name__})")
+                log.say(f"stopped by {type(problem).__name__}")
                 tell([*target.notes, f"The log is {log.path}."])
             raise
         tell(target.notes)
@@ -159,10 +162,10 @@ def _make(job: Job, log: Log, quiet: bool, target: Target) -> list[str]:
 
 
 def _do(action: Action, log: Log, quiet: bool, target: Target) -> None:
-    """Run one command. Its output goes to the log; on a terminal the installer's own progress with sizes is
-    shown."""
-    # an installer that is stopped leaves its half unpacked files in the folder for temporary ones: so it gets
-    # its own
+    """Run one command. Its output goes to the log; on a terminal the installer shows its own progress with
+    sizes."""
+    # An installer that is stopped leaves half-unpacked files in its folder for temporary files, so it gets a
+    # separate one.
     temporary = target.temporary
     shown = sys.stderr.isatty() and action.large and not quiet
     environment = {**os.environ, "PIP_NO_INPUT": "1", "PYTHONUNBUFFERED": "1"}
@@ -172,7 +175,7 @@ def _do(action: Action, log: Log, quiet: bool, target: Target) -> None:
     environment.pop("PIP_USER", None)
     command = list(action.command)
     pip_log = temporary / "pip.log"
-    if shown and "-m" in command and "pip" in command:  # it writes to the terminal: its output is kept here
+    if shown and "-m" in command and "pip" in command:  # pip writes to the terminal: log its output later
         command += ["--log", str(pip_log)]
     try:
         process = subprocess.Popen(
@@ -187,7 +190,7 @@ def _do(action: Action, log: Log, quiet: bool, target: Target) -> None:
             text=True,
             errors="replace",
             env=environment,
-            # the folder stays held as long as an installer works in it, whatever became of this process
+            # the journal stays locked while an installer works in the folder, even if this process has died
             pass_fds=(target.journal.fileno(),) if os.name == "posix" else (),
         )
     except OSError as problem:
@@ -233,14 +236,14 @@ def _do(action: Action, log: Log, quiet: bool, target: Target) -> None:
 
 
 def _telling(line: str) -> bool:
-    """Whether a line of pip or uv names a download and its size."""
+    """Whether a line from pip or uv reports progress, such as a download and its size."""
     return line.lstrip().startswith(
         ("Downloading ", "Resolved ", "Prepared ", "Installed ", "Installing collected")
     )
 
 
 def _why(tail: list[str], action: Action, code: int) -> tuple[str, str]:
-    """What failed, and what to do next.
+    """A description of what failed, and a hint what to do next.
 
     tail: the last lines of the installer's output. code: its exit status.
     """
@@ -251,9 +254,9 @@ def _why(tail: list[str], action: Action, code: int) -> tuple[str, str]:
         for line in tail
         if line.lstrip().lower().startswith(("error", "× ", "╰─▶")) or "error:" in line.lower()
     ]
-    line = (errors or tail or [f"`{action.line}` ended with {code}"])[-1].strip()
+    line = (errors or tail or [f"`{action.line}` ended with status {code}"])[-1].strip()
     start = next((at for at, text in enumerate(tail) if text.lstrip().startswith(("error: ", "× "))), None)
-    if start is not None:  # uv says what is wrong in one line and why in those after it
+    if start is not None:  # uv says what is wrong in one line, and why in the lines after it
         line = re.sub(r"\s+", " ", " ".join(text.strip(" ×╰─▶│") for text in tail[start:]))[:600]
     if "no space left on device" in low or "disk quota exceeded" in low:
         return (
@@ -263,7 +266,7 @@ def _why(tail: list[str], action: Action, code: int) -> tuple[str, str]:
     if "do not match the hashes" in low or "hash mismatch" in low:
         return (
             "a downloaded package is not the one that the index lists (its hash differs)",
-            "try again; if it happens again, run pip cache purge, and ask whoever runs the index or proxy",
+            "try again; if it happens again, run pip cache purge, and ask the operator of the index or proxy",
         )
     network = (
         "failed to establish a new connection",
@@ -285,8 +288,11 @@ def _why(tail: list[str], action: Action, code: int) -> tuple[str, str]:
         return (
             f"the package index could not be reached: {telling[:300]}",
             (
-                "check the network, a proxy (HTTPS_PROXY) or the index (pip config list), and run it again:"
-                " finished downloads stay in the cache"
+                "check the network, the proxy (HTTPS_PROXY) and the index (pip config list), and run the"
+                " command again: finished downloads stay in the cache"
             ),
         )
-    return f"{line}" if line else f"`{action.line}` ended with {code}", f"the command was: {action.line}"
+    return (
+        f"{line}" if line else f"`{action.line}` ended with status {code}",
+        f"the command was: {action.line}",
+    )

@@ -1,4 +1,4 @@
-"""A job as a script that does the same."""
+"""Writes a job as a shell script or batch file that does the same."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from doctor.shell import Path, comment
 
 
 def script(job: Job, *, keep: bool = False, replace: bool = False) -> str:
-    """The job as a script for sh (Linux, macOS) or as a batch file (Windows). keep, replace: as for `run`."""
+    """The job as a script for sh (Linux, macOS) or as a batch file (Windows). keep, replace: see `run`."""
     return _batch(job, keep, replace) if job.windows else _posix(job, keep, replace)
 
 
@@ -50,13 +50,13 @@ def _posix(job: Job, keep: bool, replace: bool) -> str:
     if job.memory_growth:
         place = shlex.quote(str(job.site_packages / MEMORY_GROWTH))
         lines += [
-            "# take GPU memory as it is needed; undo: remove the file",
+            "# allocate GPU memory only as needed; to undo this, remove the file",
             f"printf '%s\\n' {shlex.quote(MEMORY_GROWTH_LINE.strip())} > {place}",
         ]
     lines += [] if keep else ["trap - EXIT"]
     lines += [f"rm -rf {aside}"] if replace else []
     lines += [
-        "# proof, if the tool is on PATH; its result undoes nothing",
+        "# check the environment if tfgpu-doctor is on PATH; whatever the result, nothing is undone",
         "if command -v tfgpu-doctor > /dev/null; then",
         f"    tfgpu-doctor check --python {env} --deep || :",
         "fi",
@@ -89,11 +89,11 @@ def _batch(job: Job, keep: bool, replace: bool) -> str:
     if job.memory_growth:
         place = job.site_packages / MEMORY_GROWTH
         lines += [
-            "rem take GPU memory as it is needed; undo: remove the file",
+            "rem allocate GPU memory only as needed; to undo this, remove the file",
             f'>"{place}" echo {MEMORY_GROWTH_LINE.strip()}',
         ]
     lines += [f"if exist {aside} rmdir /s /q {aside}"] if replace else []
-    lines += ["rem proof", f'tfgpu-doctor check --python "{job.env}" --deep']
+    lines += ["rem check the environment", f'tfgpu-doctor check --python "{job.env}" --deep']
     if not keep:
         lines += ["exit /b 0", ":failed", "rem remove the incomplete environment", f"rmdir /s /q {env}"]
         lines += [f'if exist {aside} ren {aside} "{job.env.name}"'] if replace else []

@@ -9,26 +9,26 @@ from pathlib import Path
 
 from doctor.plan import Plan
 
-# What was measured with pip on Linux x86_64, in MiB. TensorFlow's folder against its wheel: 2.15.1 1,370 of
-# 453, 2.21.0 1,879 of 546, 2.10.1 1,340. NVIDIA's folder: 2,872 with the fixed pins of 2.15.1, 2,881 with
-# CUDA 11 by name, 4,227 with the open ranges of 2.21.0, whose wheels are 2,700 to download. Everything else:
-# 255.
+# Measured with pip on Linux x86_64, in MiB. TensorFlow's folder (and its wheel): 2.15.1 1,370 (453), 2.21.0
+# 1,879 (546), 2.10.1 1,340. NVIDIA's folder: 2,872 with the exact pins of 2.15.1, 2,881 with CUDA 11 by name,
+# 4,227 with the open ranges of 2.21.0, for which 2,700 are downloaded. Everything else: 255.
 UNPACKED_FACTOR = 3.5
 OTHER_PACKAGES = 400
 NVIDIA_PINNED = (3000, 1800)
 NVIDIA_OPEN = (4600, 2900)
-"""Space on disk and to download, for an extra that pins each package and for one with version ranges."""
+"""(disk space, download) in MiB, for an extra that pins each package, and for one with version ranges."""
 
 
 def needed_mib(plan: Plan) -> tuple[int, int]:
-    """The space that the environment needs, and the download in the cache, in MiB; cautious estimates."""
+    """Cautious estimates in MiB: the space that the environment needs, and that of the downloads in the
+    cache."""
     build = plan.candidate.build
     wheel = float(build.data.get("size_mib") or 600)
     unpacked, download = 0, 0
     if plan.candidate.situation.route == "pip-and-cuda" and plan.route != "cpu":
         pins = build.extras.get("and-cuda", {})
         unpacked, download = NVIDIA_PINNED if all("==" in pin for pin in pins.values()) else NVIDIA_OPEN
-        if "tensorrt" in pins and plan.candidate.extra:  # 2.14: a wheel of 550
+        if "tensorrt" in pins and plan.candidate.extra:  # 2.14: its wheel has 550 MiB
             unpacked, download = unpacked + 1300, download + 560
     return (
         int(wheel * UNPACKED_FACTOR) + OTHER_PACKAGES + unpacked,
@@ -45,7 +45,7 @@ def nearest_folder(path: Path) -> Path:
 
 
 def cache_folder() -> Path | None:
-    """The folder of pip's cache: PIP_CACHE_DIR, otherwise the one that pip names; None if pip has none."""
+    """The folder of pip's cache: PIP_CACHE_DIR, otherwise the one that pip reports; None if pip has none."""
     named = os.environ.get("PIP_CACHE_DIR")
     if named:
         return Path(named)
@@ -65,7 +65,8 @@ def cache_folder() -> Path | None:
 
 
 def shortage(plan: Plan, env: Path, temporary: Path, cache: Path | None) -> str | None:
-    """A sentence if there is not enough space; None if there is. Folders on one disk are added up."""
+    """A sentence if there is not enough space; None if there is. The needs of folders on one disk are added
+    up."""
     unpacked, wheels = needed_mib(plan)
     wants: dict[int, tuple[Path, int]] = {}
     parts = [(env, unpacked), (temporary, wheels)] + ([(cache, wheels)] if cache is not None else [])

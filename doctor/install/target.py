@@ -1,8 +1,9 @@
-"""The folder of a new environment: one installation at a time holds it, and the next one repairs it after a
-crash.
+"""The folder of a new environment. Only one installation at a time holds it; after a crash the next one
+repairs it.
 
-While an installation works, a journal beside the folder says how far it has got (`doctor.install.journal`).
-Only files that an installation made are removed: with any other file in it, the whole folder stays.
+During an installation, a journal beside the folder says how far it has progressed (`doctor.install.journal`).
+Only files that an installation created are removed; if the folder contains any other file, the whole folder
+stays.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ from doctor.subprocesses.signals import Ending
 from doctor.values import dataclass, field, replace
 
 SLACK = 10.0
-"""Seconds after the journal's last update in which an installer may still have written."""
+"""Seconds after the journal's last update during which an installer may still have written files."""
 
 
 @dataclass
 class Target:
-    """An environment's folder that this process holds.
+    """An environment's folder that this process has locked.
 
-    notes: what was done about an earlier installation, in sentences.
+    notes: sentences about what was done with an earlier installation.
     """
 
     env: Path
@@ -51,8 +52,8 @@ def is_environment(folder: Path) -> bool:
 
 
 def look(env: Path, replacing: bool) -> None:
-    """Raise UsageError if the folder may not be used, UnableError if another installation holds it. Changes
-    nothing.
+    """Raise UsageError if the folder may not be used, UnableError if another installation holds it. Nothing
+    is changed.
 
     The remains of an interrupted installation are allowed: `held` repairs them.
     """
@@ -65,7 +66,7 @@ def look(env: Path, replacing: bool) -> None:
 
 @contextlib.contextmanager
 def held(env: Path, ending: Ending, *, keep: bool = False, replacing: bool = False) -> Iterator[Target]:
-    """Hold the folder while the block makes an environment in it.
+    """Hold the folder while the block creates an environment in it.
 
     If the block succeeds, the old folder is removed. If it raises, the new one is removed and the old one is
     put back (keep: both stay). Ctrl-C and SIGTERM interrupt neither. Raises UnableError if another
@@ -93,8 +94,8 @@ def held(env: Path, ending: Ending, *, keep: bool = False, replacing: bool = Fal
 
 
 def _taken(env: Path, stack: contextlib.ExitStack, keep: bool, replacing: bool) -> Target:
-    """Move the old folder aside and hold the path until the stack ends. Raises what `held` raises, and then
-    leaves nothing behind."""
+    """Move the old folder aside and hold the path until the stack ends. If it raises an error (the same ones
+    as `held`), it leaves nothing behind."""
     made = _missing_parents(env)
     try:
         env.parent.mkdir(parents=True, exist_ok=True)
@@ -141,7 +142,7 @@ def _may_be_taken(env: Path, replacing: bool) -> None:
             else "not a Python environment (it has neither pyvenv.cfg nor conda-meta)"
         )
         raise UsageError(
-            f"{env} is {what}, and --replace replaces an environment only",
+            f"{env} is {what}; --replace only replaces environments",
             "choose another folder with --env, or move it away yourself",
         )
 
@@ -167,7 +168,7 @@ def _forget(env: Path, journal: IO[bytes], entry: Entry) -> None:
     if entry.temporary:
         clear_temporary(entry.temporary)
     path = journal_path(env)
-    if os.name == "nt":  # a file that is open cannot be removed there
+    if os.name == "nt":  # Windows cannot remove an open file
         journal.close()
     with contextlib.suppress(OSError):
         path.unlink()
@@ -176,11 +177,11 @@ def _forget(env: Path, journal: IO[bytes], entry: Entry) -> None:
             parent.rmdir()
 
 
-# --- how an installation ends, by itself or in the next one ------------------------------------------
+# --- how an installation ends: by itself or through the next one ---------------------------------------
 
 
 def _repaired(env: Path, journal: IO[bytes]) -> list[str]:
-    """Repair what the installation of this journal left. Returns what was done, in sentences."""
+    """Repair what the installation with this journal left behind. Returns sentences about what was done."""
     journal.seek(0)
     entry = last_entry(journal.read())
     if entry is None:
@@ -201,24 +202,24 @@ def _repaired(env: Path, journal: IO[bytes]) -> list[str]:
 
 
 def _undone(env: Path, entry: Entry, ended: float | None = None) -> list[str]:
-    """Remove the incomplete folder and put the old one back. ended: when the installation ended; None: just
-    now."""
+    """Remove the incomplete folder and put the old one back. Returns sentences about this. ended: when the
+    installation ended; None: just now."""
     before = moved_aside(env, entry)
     if entry.before is not None and (before is None or not os.path.lexists(before)):
-        return [f"{env} is as it was before."]  # not moved aside yet, or put back already
+        return [f"{env} is as it was before."]  # not moved aside yet, or already put back
     notes = []
     if os.path.lexists(env):
         strange = foreign(env, None if ended is None else ended + SLACK)
         if strange is not None:
             notes.append(
-                f"{env} is incomplete and was not removed, because {strange} in it does not come from the"
+                f"{env} is incomplete and was not removed, because {strange} in it was not created by the"
                 " installation."
             )
             if before is None:
                 return notes
             aside = env.with_name(entry.before.replace(".before-", ".unfinished-") if entry.before else "")
             env.rename(aside)
-            notes.append(f"It is now {aside}.")
+            notes.append(f"It has been renamed to {aside}.")
         else:
             remove(env)
             if os.path.lexists(env):
@@ -235,7 +236,7 @@ def _undone(env: Path, entry: Entry, ended: float | None = None) -> list[str]:
 
 
 def _left(env: Path, entry: Entry) -> list[str]:
-    """Keep the incomplete folder (--keep). Returns what was kept, in sentences."""
+    """Keep the incomplete folder (--keep). Returns sentences about what was kept."""
     before = moved_aside(env, entry)
     notes = [f"{env} was kept as it is (--keep)."] if os.path.lexists(env) else []
     if before is not None and os.path.lexists(before):
@@ -247,11 +248,11 @@ def _left(env: Path, entry: Entry) -> list[str]:
 
 
 def _finished(env: Path, entry: Entry) -> list[str]:
-    """The new environment is complete: remove what it replaces."""
+    """Remove the folder that the complete new environment replaces. Returns sentences about this."""
     before = moved_aside(env, entry)
     if before is None or not os.path.lexists(before):
         return []
     remove(before)
     if os.path.lexists(before):
-        return [f"{env} is complete. What it replaces could not be removed completely: {before}."]
-    return [f"{env} is complete, and what it replaces was removed."]
+        return [f"{env} is complete. The folder that it replaces could not be removed completely: {before}."]
+    return [f"{env} is complete, and the folder that it replaces was removed."]

@@ -1,97 +1,102 @@
-"""Reads a machine into facts: everything that decides whether TensorFlow uses its GPU, without starting
-TensorFlow.
+"""Collects facts about a machine: everything that decides whether TensorFlow uses its GPU. TensorFlow is not
+started.
 
-`examine` runs the probes below, each guarded and timed; one that crashes, lacks permission or takes too long
-becomes an Unreadable fact, and the others go on. It uses only files, the environment and, on a live machine,
-two small child processes (one asks the driver, one asks the target Python for its sys.path).
+`examine` runs the probes below, each guarded and timed. A probe that crashes, lacks permission or takes too
+long becomes an Unreadable fact, and the other probes continue. The probes use only files, the environment
+and, on a live machine, two small child processes: one queries the driver, the other the target Python's
+sys.path.
 
 The values of `Absent.what`: "nvidia gpu", "nvidia kernel module", "nvidia driver", "libcuda", "nvml", "device
 nodes", "cuda", "cudnn", "tensorflow", "python".
 
-The kinds of Symptom that the probes make (detail keys in brackets; the same name as in doctor.logs.signatures
-where a log says the same):
+The kinds of Symptom that the probes create, with their detail keys in brackets. A kind has the same name as
+in doctor.logs.signatures if a log can show the same problem:
 
     simulated-gpu                  a simulated GPU of this tool is in use [simulation]
-    simulated-libraries it replaced the environment's own CUDA libraries [missing, asked]
+    simulated-libraries            the simulation replaced the environment's own CUDA libraries [missing,
+                                   asked]
     secure-boot-enabled            Secure Boot is on: an unsigned kernel module is refused
     driver-module-not-loaded       nvidia.ko is built for the running kernel and is not loaded
     driver-module-for-other-kernel nvidia.ko is built only for other kernels [running, built]
-    gpu-bound-to-other-driver      an NVIDIA GPU is kept for a virtual machine [driver, bus]
-    gpu-not-driven                 NVIDIA's module runs and drives no GPU, although one is there [bus]
-    gpu-without-driver             NVIDIA's driver runs another GPU and not this one [bus]
+    gpu-bound-to-other-driver      an NVIDIA GPU is reserved for a virtual machine [driver, bus]
+    gpu-not-driven                 NVIDIA's module is loaded but drives no GPU, although one is present [bus]
+    gpu-without-driver             NVIDIA's driver drives another GPU but not this one [bus]
     cuda-compat-on-path            libcuda.so.1 would come from a forward-compatibility folder [path, version]
     cuda-stub-on-path              libcuda.so.1 would be the toolkit's stub for linking [path]
     variable-misspelt              a variable's name is close to CUDA_VISIBLE_DEVICES [name]
-    nix                            the Python in use is one that Nix or Guix built [maker]
+    nix                            Nix or Guix built the Python in use [maker]
     wsl1                           WSL 1, which has no GPU
     wsl-no-windows-driver          WSL 2 without the Windows driver's libraries
     wsl-linux-driver               a Linux driver's libcuda is found before that of Windows [path]
-    wsl-library-not-searched       /usr/lib/wsl/lib is there and not on the loader's path
+    wsl-library-not-searched       /usr/lib/wsl/lib exists, but the loader does not search it
     gpu-switched-off               a program keeps the GPU off to save power [by, path]
-    device-node-missing            the GPU's node is there, one that CUDA needs beside it is not [path]
-    fabric-manager-missing         NVSwitches, and no fabric manager that fits them [state: missing, stopped,
+    device-node-missing            the GPU's device node exists, but another that CUDA needs does not [path]
+    fabric-manager-missing         NVSwitches without a matching fabric manager [state: missing, stopped,
                                    other; version]
     start-would-serve              the program would find the libraries if it were started in another way
                                    [missing, kind, name, file,
                                    modules, value: LD_LIBRARY_PATH there; of, of_kind, of_file: the way that
                                    fails]
-    start-needed                   it finds them only if it is started in one way [missing, kind, name,
-                                   file, value]
-    hung-driver                    a call of NVML, libcuda or nvidia-smi did not return [call, seconds]
+    start-needed                   the program finds the libraries only if it is started in one way [missing,
+                                   kind, name, file, value]
+    hung-driver                    a call to NVML, libcuda or nvidia-smi did not return [call, seconds]
     driver-call-crashed            the process that called NVML or libcuda was killed [call, signal]
     cuda-devices                   how many devices libcuda lists [count; buses: where they are, if each is
                                    known]
-    caller-uses-gpu                a process that started this one uses a GPU: a notebook's kernel, say [pids]
+    caller-uses-gpu                a process that started this one, such as a notebook kernel, uses a GPU
+                                   [pids]
     compute-mode-exclusive         one process at a time may use the GPU [gpu]
     compute-mode-prohibited        no process may use the GPU [gpu]
     mig-enabled                    the GPU is divided into MIG instances [gpu, instances: compute instances,
                                    names;
                                    undivided: GPU instances]
-    persistence-mode-off           the driver unloads when no process uses it [gpu]
+    persistence-mode-off           the driver unloads when no process uses the GPU [gpu]
     ecc-errors                     uncorrected memory errors since the driver was loaded [gpu, count]
     xid                            the kernel log contains an Xid error [xid, bus]
     gpu-lost                       the kernel log says that a GPU has fallen off the bus
-    nvrm-api-mismatch              the kernel log says that module and libraries differ
+    nvrm-api-mismatch              the kernel log says that the module's and libraries' versions differ
     open-modules-required          the kernel log says that this GPU needs NVIDIA's open kernel modules
-    kernel-module-rejected         the kernel refused a module that is not signed with a key it knows [key]
+    kernel-module-rejected         the kernel refused a module not signed with a key that it trusts [key]
     module-build-failed            DKMS or akmods could not build the module [version, running, headers, tool]
-    smi-no-driver, smi-no-devices  nvidia-smi's own words
+    smi-no-driver, smi-no-devices  nvidia-smi's own error messages
     cpu-without-avx                the CPU has no AVX
     musl-libc                      the system's C library is musl
-    glibc-too-old                  a library wants a newer glibc [library, needs, by]
+    glibc-too-old                  a library requires a newer glibc [library, needs, by]
     jetson                         an NVIDIA Jetson board [model]
     login-node                     Slurm is installed, but this process is not in a job
     tensorflow-library-fails       TensorFlow's own library would not load [file, error, culprit; elsewhere:
-                                   where Nix's or Guix's store has it]
-    tensorflow-leftover            remains of a half removed TensorFlow [path; kind=hollow: a module folder]
-    tensorflow-files-missing       a distribution is listed and its module is not there [packages]
-    tensorflow-without-metadata    the module is there and no distribution lists it
-    tensorflow-several             several distributions hold the module [packages, owner]
+                                   the culprit's place in the Nix or Guix store]
+    tensorflow-leftover            remains of a half-removed TensorFlow [path; kind=hollow: a module folder]
+    tensorflow-files-missing       a distribution is listed, but its module does not exist [packages]
+    tensorflow-without-metadata    the module exists, but no distribution lists it
+    tensorflow-several             several distributions contain the module [packages, owner]
     stray-tensorflow-module        a tensorflow.py or folder would be imported first [path]
-    plugin-device                  another maker's plugin or build is installed, with its device [name]
-    addon-mismatch                 an add-on was compiled for another TensorFlow [addon, version, wants,
-                                   there]
-    pip-over-conda                 pip's TensorFlow lies over conda's [name, pip, conda]
-    xla-tools-missing              XLA would not find its compiler [lacks, elsewhere: a folder that has
-                                   it, sure: yes where the files are whole there]
-    cudnn-part-broken              a part of cuDNN is missing or cannot be loaded [path, library, problem]
-    path-assumed                   Windows' PATH is not known, and is taken to hold a toolkit's folder
+    plugin-device                  another vendor's plugin or build is installed, with its device [name]
+    addon-mismatch                 an add-on was compiled for another TensorFlow release [addon, version,
+                                   wants, there]
+    pip-over-conda                 pip installed TensorFlow over conda's [name, pip, conda]
+    xla-tools-missing              XLA would not find its compiler tools [lacks, elsewhere: a folder that has
+                                   them, sure: "yes" if the files there are complete]
+    cudnn-part-broken              a sub-library of cuDNN is missing or unloadable [path, library, problem]
+    path-assumed                   Windows' PATH is unknown and assumed to contain a toolkit's folder
                                    [folder]
     msvc-runtime                   the Visual C++ runtime is missing or too old [dll]
 
-The deep check (doctor.probe.deep) adds the symptoms in TensorFlow's log, with the names of doctor.logs, and
+The deep check (doctor.probe.deep) adds the symptoms in TensorFlow's log, under their names in doctor.logs,
+and:
 
     deep-import-failed             `import tensorflow` raised [error]
     deep-crashed                   TensorFlow's process was killed [stage, signal]
-    illegal-instruction            it was killed by SIGILL
-    deep-hung                      it did not end in time [stage, seconds]
-    deep-failed                    it ended before it was done, or flooded its output [stage, error]
+    illegal-instruction            TensorFlow's process was killed by SIGILL
+    deep-hung                      the process did not end in time [stage, seconds]
+    deep-failed                    the process ended too early, or printed too much [stage, error]
     gpu-list-empty                 TensorFlow lists no GPU
-    growth-set                     it lists some; the check has switched memory growth on in its process
+    growth-set                     TensorFlow lists GPUs, and the check enabled memory growth in its process
     deep-operation                 a matmul or convolution on a GPU gave the right result [gpu, op, seconds]
-    deep-operation-wrong           it gave a wrong one [gpu, op, seconds]
-    deep-operation-simulated       it ran on a simulated GPU, where results mean nothing [gpu, op, seconds]
-    deep-operation-failed          it raised [gpu, op, error]
+    deep-operation-wrong           the operation gave a wrong result [gpu, op, seconds]
+    deep-operation-simulated       the operation ran on a simulated GPU: its result means nothing [gpu, op,
+                                   seconds]
+    deep-operation-failed          the operation raised an exception [gpu, op, error]
     deep-memory                    the peak of the GPU memory in use [gpu, peak_mib]
     deep-disagrees                 a library came from another place than the static probes predicted
                                    [library, static, deep]
@@ -130,14 +135,13 @@ from doctor.values import dataclass, field, replace
 __all__ = ["Examination", "Machine", "NoPythonError", "examine", "look"]
 
 DEADLINE = 60.0
-"""Seconds after which unfinished probes are given up, for example on a file system that hangs."""
+"""Seconds after which unfinished probes are abandoned, for example on a file system that hangs."""
 T = TypeVar("T")
 
 
 @dataclass
 class Examination:
-    """The result of `look`: the facts, how long each probe took (seconds), and the environment for a deep
-    check."""
+    """The result of `look`: the facts, each probe's duration in seconds, and what a deep check needs."""
 
     facts: Facts
     times: dict[str, float] = field(default_factory=dict)
@@ -146,7 +150,8 @@ class Examination:
 
 
 def examine(machine: Machine, python: str | None = None, tables: Tables | None = None) -> Facts:
-    """The facts of a machine. `python`: an interpreter or an environment's folder; by default the one in use.
+    """The facts about a machine. `python`: an interpreter or an environment's folder; by default the one in
+    use.
 
     Raises NoPythonError if `python` does not exist.
     """
@@ -154,8 +159,8 @@ def examine(machine: Machine, python: str | None = None, tables: Tables | None =
 
 
 def look(machine: Machine, python: str | None = None, tables: Tables | None = None) -> Examination:
-    """Like `examine`, with the probes' times and the environment."""
-    interpreter.find(machine, python)  # a wrong --python ends the call, nothing else does
+    """Like `examine`, but also returns the probes' durations and the environment."""
+    interpreter.find(machine, python)  # a wrong --python raises NoPythonError; no other problem ends the call
     try:
         return _Probes(Ways.of(machine, python), python, tables or Tables.bundled()).run()
     except BaseException:
@@ -174,7 +179,8 @@ class _Probes:
         self.installed = Installed()
 
     def run(self) -> Examination:
-        """Run two threads: one for hardware and driver, one for the environment and its libraries."""
+        """Run the probes in two threads: one for hardware and driver, one for the environment and its
+        libraries."""
         lines = [
             threading.Thread(target=self._environment_line, daemon=True),
             threading.Thread(target=self._driver_line, daemon=True),
@@ -186,14 +192,14 @@ class _Probes:
             line.join(max(0.0, end - time.monotonic()))
         late = [name for name in ORDER if name in self.found and name not in self.times]
         for name in late:
-            self.found[name] = [_unreadable(name, f"not done after {DEADLINE:.0f} s")]
+            self.found[name] = [_unreadable(name, f"not finished after {DEADLINE:.0f} s")]
         if self.machine.env is not self.ways.machine.env and "environment variables" not in late:
             self.found["environment variables"] = list(system.variables(self.machine))
         lost = {f.name for f in self.found.get("libraries", ()) if isinstance(f, LibraryNotLoaded)}
         facts: list[Fact] = []
         for name in ORDER:
             facts += (
-                fact  # but not what the system's loader finds, and that of this program does not
+                fact  # without driver libraries that only the system's loader finds, not this program's
                 for fact in self.found.get(name, ())
                 if not (name == "driver libraries" and isinstance(fact, LibraryLoaded) and fact.name in lost)
             )
@@ -214,7 +220,7 @@ class _Probes:
         except OSError as problem:
             found.append(_unreadable(name, problem.strerror or str(problem), str(problem.filename or name)))
         except Exception as problem:  # noqa: BLE001
-            # one probe's defect must not cost the others' findings
+            # a defect in one probe must not discard what the others found
             found.append(_unreadable(name, f"the probe failed: {type(problem).__name__}: {problem}"))
         self.times[name] = time.monotonic() - start
 
@@ -254,7 +260,7 @@ class _Probes:
         builds = self.found.get("tensorflow", [])
         facts, _ = libraries.examine(self.machine, self.environment, self.installed, builds, self.tables)
         way = self.ways.better(facts, self.environment, self.installed)
-        if way is not None:  # another way to start the program is the usual one
+        if way is not None:  # the program is usually started in this other way
             self.machine = way
             facts, _ = libraries.examine(way, self.environment, self.installed, builds, self.tables)
         return self.ways.explained(facts, self.environment, self.installed)
@@ -278,7 +284,7 @@ class _Probes:
         yield from facts
 
     def _calls(self) -> Iterable[Fact]:
-        """Ask the driver, unless the other probes show that there is none."""
+        """Query the driver, unless the other probes show that there is none."""
         machine = self.machine
         if machine.system == "macos":
             return ()
@@ -307,11 +313,11 @@ ORDER = (
     "tensorflow",
     "libraries",
 )
-"""The probes, in the order of their facts."""
+"""The names of the probes, in the order in which the result lists their facts."""
 
 
 def _opens(resolution: object) -> bool:
-    """Whether a library was found, or a broken file with its name."""
+    """Whether the search found the library, or a broken file with its name."""
     return getattr(resolution, "path", None) is not None or getattr(resolution, "cause", "absent") != "absent"
 
 
@@ -320,7 +326,7 @@ def _unreadable(name: str, reason: str, where: str = "") -> Unreadable:
 
 
 def _printable(fact: Fact) -> Fact:
-    """The fact with undecodable file names escaped and long evidence shortened."""
+    """A copy of the fact: undecodable bytes in file names are escaped, and long evidence is shortened."""
     changes: dict[str, object] = {}
     for name in type(fact).__match_args__:
         value = getattr(fact, name)
@@ -335,16 +341,16 @@ def _printable(fact: Fact) -> Fact:
 
 
 def _spelt(text: str) -> str:
-    """A text whose undecodable bytes (surrogates) are written as escapes."""
+    """The text with its undecodable bytes (surrogates) written as escapes."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _merged(facts: list[Fact]) -> list[Fact]:
-    """One Gpu for each device, merged from the bus, the kernel module, NVML and libcuda."""
+    """The facts with one Gpu for each device, merged from the bus, the kernel module, NVML and libcuda."""
     merged: list[Fact] = []
     opened = {
         fact.name for fact in facts if isinstance(fact, LibraryLoaded)
-    }  # by TensorFlow's own RUNPATH, say
+    }  # for example through TensorFlow's own RUNPATH
     parts = {"libcuda.so.1": "libcuda", "libnvidia-ml.so.1": "nvml"}
     found = {parts[name] for name in opened & set(parts)} | (
         {"nvidia driver"} if "libcuda.so.1" in opened else set()
@@ -359,7 +365,7 @@ def _merged(facts: list[Fact]) -> list[Fact]:
     gpus = [fact for fact in facts if isinstance(fact, Gpu)]
     if any(
         gpu.name or gpu.bus_id or gpu.uuid for gpu in gpus
-    ):  # a device node alone says nothing that these don't
+    ):  # a bare device node adds nothing to these facts
         bare = [gpu for gpu in gpus if not (gpu.name or gpu.bus_id or gpu.uuid)]
         facts = [fact for fact in facts if fact not in bare]
     if gpus:  # a container may hide the bus and show the GPU
@@ -377,7 +383,8 @@ def _merged(facts: list[Fact]) -> list[Fact]:
         else:
             known = merged[at]
             assert isinstance(known, Gpu)
-            # libcuda, which names no UUID, numbers the visible GPUs only; NVML's number is nvidia-smi's
+            # libcuda, which reports no UUID, numbers only the visible GPUs; NVML numbers GPUs as nvidia-smi
+            # does
             visible_only = hidden and fact.uuid is None
             index = known.index if known.index is not None or visible_only else fact.index
             merged[at] = replace(

@@ -1,11 +1,10 @@
-# ruff: noqa
-# mypy: ignore-errors
-# A program of its own over ctypes and untyped bindings, which no module imports.
-"""Runs as a separate program: asks NVML and libcuda, and prints one JSON line for each between cookies
+# ruff: noqa mypy: ignore-errors This is a separate program over ctypes and untyped bindings; no module
+# imports it.
+"""Runs as a separate program: queries NVML and libcuda, and prints one JSON line for each, between cookies
 (random words that mark its own output).
 
-A driver that hangs or crashes affects this process, not tfgpu-doctor. NVML and libcuda are asked in two
-threads, so that one answers even if the other hangs. argv[1] is the cookie, the rest are folders for
+A driver that hangs or crashes affects this process, not tfgpu-doctor. Two threads query NVML and libcuda, so
+that one can answer even if the other hangs. argv[1] is the cookie; the other arguments are folders for
 sys.path.
 """
 
@@ -27,7 +26,7 @@ def say(part, answer):
 
 
 def mapped(*names):
-    """The paths of files that are mapped into this process and whose names begin with one of the
+    """The paths of the files that are mapped into this process and have names that begin with one of the
     arguments."""
     try:
         with open("/proc/self/maps") as maps:
@@ -130,7 +129,7 @@ def mig_devices(call, handle):
 
 
 def process_name(pid):
-    """The name of a process of this user (of anyone for root), otherwise None."""
+    """The name of a process of this user, or of any user if this one is root; otherwise None."""
     try:
         if os.getuid() not in (0, os.stat("/proc/%d" % pid).st_uid):
             return None
@@ -155,8 +154,8 @@ def opened(pid):
 
 
 def callers():
-    """The processes that started this one, at whatever remove, and use a GPU: a notebook's kernel, say. CUDA
-    opens these files; NVML does not."""
+    """The ancestors of this process that use a GPU, such as a notebook kernel. CUDA opens the device files
+    checked here; NVML does not."""
     found, pid = [], os.getppid()
     try:
         while pid:

@@ -1,15 +1,13 @@
-# ruff: noqa
-# mypy: ignore-errors
-# Run by the Python under examination, any from 2.7 on, with nothing but its standard library; no module
-# imports it. It says where that Python looks for packages. It imports none of them. argv[1] is the cookie
-# around the answer.
+# ruff: noqa mypy: ignore-errors The Python under examination (2.7 or later) runs this script with only its
+# standard library; no module imports it. It prints where that Python looks for packages, and imports no
+# package. argv[1] is the cookie that surrounds the answer.
 import os
 import sys
 
 
 def written(value):
-    """The value as JSON, written without the module json, whose import takes as long as Python's own
-    start."""
+    """The value as JSON. The module json is not used, because importing it takes as long as starting
+    Python."""
     if value is None or value is True or value is False:
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, dict):
@@ -22,7 +20,7 @@ def written(value):
         value = value.decode("utf-8", "replace")
     numbers = []
     for number in map(ord, value):
-        if number > 0xFFFF:  # a pair of surrogates, as JSON has it
+        if number > 0xFFFF:  # a surrogate pair, as JSON writes it
             numbers += [0xD800 + (number - 0x10000 >> 10), 0xDC00 + (number - 0x10000 & 0x3FF)]
         else:
             numbers.append(number)
@@ -32,7 +30,7 @@ def written(value):
 
 
 def user_site():
-    """The user's own site-packages, which a normal start uses but one with -I leaves out."""
+    """The user's own site-packages, which Python uses when it starts normally but leaves out with -I."""
     try:
         import site
 

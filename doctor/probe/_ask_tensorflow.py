@@ -1,8 +1,6 @@
-# ruff: noqa
-# mypy: ignore-errors
-# Run by the Python under examination, 3.6 or later: TensorFlow as the witness. Each stage's answer is one
-# JSON object between cookies, said as soon as it is known, so that a crash or a hang shows how far it came.
-# argv[1] is the cookie.
+# ruff: noqa mypy: ignore-errors The Python under examination (3.6 or later) runs this script, which reports
+# what TensorFlow itself does. Each stage prints one JSON object between cookies as soon as it has finished,
+# so that after a crash or a hang it is known how far the script got. argv[1] is the cookie.
 import json
 import os
 import sys
@@ -10,7 +8,7 @@ import time
 import traceback
 
 COOKIE = sys.argv[1]
-sys.path[:] = [entry for entry in sys.path if entry]  # not the current folder: a file there may bear any name
+sys.path[:] = [entry for entry in sys.path if entry]  # not the current folder: its files may shadow modules
 
 
 def say(stage, **answer):
@@ -59,7 +57,7 @@ except Exception:
 
 def devices_of_2():
     gpus = tf.config.list_physical_devices("GPU")
-    for gpu in gpus:  # else TensorFlow takes nearly all memory of a GPU on which others may work
+    for gpu in gpus:  # otherwise TensorFlow takes nearly all memory of a GPU that others may be using
         tf.config.experimental.set_memory_growth(gpu, True)
     details = []
     for gpu in gpus:
@@ -93,7 +91,7 @@ def examine(index, op, expected, compute):
 
 
 def work_of_2(index):
-    """Run a matmul and a convolution of ones in TensorFlow 2; their results are known."""
+    """Run a matmul and a convolution of ones in TensorFlow 2, because their results are known."""
 
     def values_of(result):
         return result.numpy(), result.device

@@ -9,8 +9,8 @@ from doctor.values import dataclass
 
 @dataclass(frozen=True)
 class Account:
-    """The person whose environment is judged, from passwd(5) and group(5). groups: the numbers of the
-    person's groups; named: all groups' names by their numbers."""
+    """The person whose environment is judged, from passwd(5) and group(5). groups: the GIDs of the person's
+    groups; named: the name of every group by its GID."""
 
     name: str
     uid: int

@@ -1,7 +1,7 @@
-"""Finds add-ons that were compiled against another TensorFlow release than the installed one.
+"""Finds add-ons that were compiled against a TensorFlow release other than the installed one.
 
-An add-on states the releases that it was made for in its METADATA (Requires-Dist). tensorflow-text has the
-minor number of its TensorFlow (its README, "A Note about Compatibility with TensorFlow").
+An add-on states in its METADATA (Requires-Dist) which releases it was made for. tensorflow-text has the same
+minor version as the TensorFlow that it fits (its README, "A Note about Compatibility with TensorFlow").
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ COMPILED = (
     "tensorflow-recommenders-addons",
     "tensorflow-recommenders-addons-gpu",
 )
-"""Add-ons whose wheels hold ops linked to libtensorflow_framework."""
+"""Add-ons whose wheels contain ops linked to libtensorflow_framework."""
 SAME_MINOR = ("tensorflow-text",)
 METADATA_LIMIT = 1 << 16
 
 
 def mismatched(machine: Machine, installed: Iterable[Distribution], tensorflow: str) -> Iterator[Fact]:
-    """The add-ons among the distributions that were made for other releases than `tensorflow`, the version in
+    """A symptom for each installed add-on that was made for releases other than `tensorflow`, the version in
     use."""
     for entry in installed:
         if entry.name not in COMPILED:
@@ -51,7 +51,7 @@ def mismatched(machine: Machine, installed: Iterable[Distribution], tensorflow: 
             stated.append((0, f"{entry.name} {entry.version}", f"=={minor}.*"))
         try:
             fits = [satisfies(tensorflow, wanted) for _, _, wanted in stated]
-        except ValueError:  # no range
+        except ValueError:  # the requirement is not a valid range
             continue
         if fits and not any(fits):
             number, line, wanted = stated[0]

@@ -1,5 +1,5 @@
-"""Reads what an installed TensorFlow states about itself, in build_info.py and its version header, as
-text."""
+"""Reads, as text, what an installed TensorFlow states about itself in build_info.py and its version
+header."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def build_of(machine: Machine, core: str) -> TensorFlowBuild | None:
 
 
 def build_info(text: str) -> dict[str, object]:
-    """The literals that a build_info.py assigns, of every release since 1.4; {} if it cannot be parsed."""
+    """The literals that a build_info.py assigns, for every release since 1.4; {} if it cannot be parsed."""
     import ast
 
     try:
@@ -64,7 +64,7 @@ def build_info(text: str) -> dict[str, object]:
 
 
 def without_metadata(machine: Machine, location: str, core: str) -> list[Fact]:
-    """The facts about a TensorFlow that no package manager lists; its header states the version."""
+    """The facts about a TensorFlow that no package manager lists; the version comes from its header."""
     path = f"{core}/include/tensorflow/core/public/version.h"
     text = machine.text(path) or ""
     parts = [re.search(rf"#define TF_{part}_VERSION (\d+)", text) for part in ("MAJOR", "MINOR", "PATCH")]

@@ -1,4 +1,4 @@
-"""What NVML and libcuda report, read by a child process with a time limit.
+"""What NVML and libcuda report. A child process with a time limit queries them.
 
 The child prints JSON lines between cookies (random words that mark its own output), which become facts here.
 If neither library reports a GPU, this module runs nvidia-smi, where it is installed.
@@ -33,17 +33,18 @@ from doctor.probe.running import Ran
 from doctor.probe.script import between, script
 
 LIMIT = 20.0
-"""Seconds for the child: cuInit on an 8-GPU machine without persistence takes several."""
+"""The child's time limit in seconds: cuInit on an 8-GPU machine without persistence mode takes several."""
 MIB = 1 << 20
 COMPUTE_MODES = {1: "exclusive", 2: "prohibited", 3: "exclusive"}
-"""nvmlComputeMode_t and CUcomputemode; 1, exclusive for a thread, is obsolete."""
+"""The values of nvmlComputeMode_t and CUcomputemode; 1, exclusive to one thread, is obsolete."""
 NVML, LIBCUDA = "libnvidia-ml.so.1", "libcuda.so.1"
 SAME_AS_LOGGED = {
     **{name: symptom for name, symptom in SYMPTOMS.items() if symptom != "invalid-ordinal"},
     "CUDA_ERROR_STUB_LIBRARY": "cuda-stub-on-path",
 }
-"""Errors that logs show as well, with the symptom by which a log's reader knows them. The number of a device
-that a program names is its own affair; these calls name none that was not counted."""
+"""Errors that logs also show, each with the symptom that doctor.logs reports for it. invalid-ordinal is left
+out: it means that a program chose a wrong device number, but the calls here use only numbers of counted
+devices."""
 SMI_PLACES = (
     "/usr/bin/nvidia-smi",
     "/usr/lib/wsl/lib/nvidia-smi",
@@ -63,11 +64,11 @@ SMI_FIELDS = (
     "memory.free",
 )
 ANSWER_LIMIT = 256
-"""The most devices and processes to take from an answer."""
+"""The largest number of devices, and of processes, to read from an answer."""
 
 
 def ask(machine: Machine) -> Iterator[Fact]:
-    """Facts from NVML and libcuda; from nvidia-smi if neither gives a GPU."""
+    """The facts from NVML and libcuda, or from nvidia-smi if neither reports a GPU."""
     cookie = os.urandom(16).hex()
     argv = [sys.executable, "-I", "-B", "-c", script("_ask_driver.py"), cookie, *(p for p in sys.path if p)]
     ran = machine.run("driver", argv, LIMIT)
@@ -119,7 +120,9 @@ def _nvml(answer: Any) -> Iterator[Fact]:
     failed, error = answer.get("failed"), str(answer.get("error", ""))
     if failed == "import":
         yield Unreadable(
-            Source("nvidia-ml-py", None, error), NVML, "nvidia-ml-py is not installed beside tfgpu-doctor"
+            Source("nvidia-ml-py", None, error),
+            NVML,
+            "nvidia-ml-py is not installed together with tfgpu-doctor",
         )
     elif failed:
         yield from _refused(_file(answer, NVML), str(failed), error)
@@ -168,7 +171,8 @@ def _nvml_device(device: Mapping[str, Any], where: str) -> Iterator[Fact]:
 
 
 def _modes(device: Mapping[str, Any], index: int, where: str) -> Iterator[Fact]:
-    """The facts about compute mode, MIG, ECC and persistence that are not what a training job expects."""
+    """The symptoms for settings of compute mode, MIG, ECC and persistence that a training job does not
+    expect."""
     gpu = ("gpu", str(index))
     mode = COMPUTE_MODES.get(_number(device.get("compute_mode")) or 0)
     if mode:
@@ -191,7 +195,7 @@ def _modes(device: Mapping[str, Any], index: int, where: str) -> Iterator[Fact]:
 
 
 def _refused(where: str, call: str, error: str) -> Iterator[Fact]:
-    """A failed call, and the symptom by which logs show the same error."""
+    """The facts about a failed call: the error, and the symptom that a log with the same error would have."""
     source = Source(f"{where}: {call}", None, error)
     yield CudaCallFailed(source, call, error)
     if error in SAME_AS_LOGGED:
@@ -252,7 +256,8 @@ def _cuda(answer: Any) -> Iterator[Fact]:
 
 
 def bus(text: str | None) -> str | None:
-    """A PCI address in the form of sysfs: 00000000:01:00.0 and 0000:01:00.0 are the same device."""
+    """A PCI address in the form that sysfs uses: 00000000:01:00.0 becomes 0000:01:00.0. None if the text is
+    not one."""
     match = re.fullmatch(
         r"(?:[0-9a-f]{0,4}([0-9a-f]{4}):)?([0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f])", (text or "").lower()
     )

@@ -1,15 +1,16 @@
 #!/bin/sh
-# Collect what tfgpu-doctor needs to say why TensorFlow does not use the GPU of this machine, where no Python is that
-# it runs under. Any /bin/sh will do. It changes nothing, needs no administrator and no network, and prints a report:
+# Collect what tfgpu-doctor needs to explain why TensorFlow does not use this machine's GPU, on a machine without a
+# Python that can run tfgpu-doctor. Any /bin/sh works. The script changes nothing, needs no administrator rights and no
+# network, and prints a report:
 #   sh collect.sh > report.txt          then, elsewhere: tfgpu-doctor explain report.txt
-# PYTHON names the Python that has TensorFlow (python3 or python where it is not set). It is started for a minute at
-# most, asked for its GPUs, and what TensorFlow prints is part of the report. ROOT names a folder to read in place of /.
-# Read the report before you hand it on: it holds the variables and paths of your environment that are shown below.
+# Set PYTHON to the Python that has TensorFlow (default: python3 or python). It runs for at most a minute to list its
+# GPUs, and the report contains what TensorFlow prints. Set ROOT to a folder to read that folder instead of /.
+# Read the report before you pass it on: it contains the environment variables and paths that are listed below.
 LC_ALL=C
 export LC_ALL
 root=${ROOT:-}
 
-# Show a command as a person would type it, and what it prints.
+# Print a command as a person would type it, then its output.
 show() {
     echo "\$ $*"
     if command -v "$1" >/dev/null 2>&1; then
@@ -20,7 +21,7 @@ show() {
     echo
 }
 
-# Show the first lines of a file, where it is there.
+# Print the first lines of a file if it exists.
 file() {
     if [ -r "$root$1" ]; then
         echo "\$ cat $1"
@@ -29,7 +30,7 @@ file() {
     fi
 }
 
-# Run a command for so many seconds at most; where there is no timeout(1), a watcher ends it.
+# Run a command for at most the given number of seconds; without timeout(1), a background process ends it.
 limited() {
     seconds=$1
     shift
@@ -48,7 +49,7 @@ limited() {
     kill "$watcher" 2>/dev/null
 }
 
-# The display controllers on the PCI bus, in the words of lspci -nn, which is not everywhere.
+# Print the display controllers on the PCI bus in the format of lspci -nn, which is not installed everywhere.
 gpus() {
     [ -d "$root/sys/bus/pci/devices" ] || return
     echo '$ lspci -nnk'
@@ -76,13 +77,13 @@ gpus() {
         [ -z "$driver" ] || echo "	Kernel driver in use: ${driver##*/}"
     done
     echo
-    if [ "$none" = yes ] && [ ! -e "$root/dev/dxg" ]; then # WSL has its GPU there, and none on the bus
+    if [ "$none" = yes ] && [ ! -e "$root/dev/dxg" ]; then # in WSL the GPU is /dev/dxg, not on the bus
         echo 'lspci | grep -i nvidia shows nothing'
         echo
     fi
 }
 
-# What TensorFlow itself says: the release, the GPUs that it found, and why not.
+# Print what TensorFlow itself reports: its release, the GPUs that it finds, and its messages.
 tensorflow() {
     python=${PYTHON:-}
     for name in python3 python; do

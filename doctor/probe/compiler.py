@@ -1,8 +1,9 @@
 """XLA's compiler tools as TensorFlow's own search finds them: ptxas, and libdevice.10.bc in nvvm/libdevice.
 
-Only for the wheels whose search is known, from what the releases from 2.12 to 2.20 print if they find none
-(tests/data/logs/simulated/*/no-ptxas.log; XLA, cuda_root_path.cc, subprocess_compilation.cc). Earlier ones
-compile only if a program requests it. By default, Keras's optimizers compile since 2.11 and `fit` since 2.16.
+This covers only the wheels whose search is known: from what releases 2.12 to 2.20 print if they find no tools
+(tests/data/logs/simulated/*/no-ptxas.log; XLA, cuda_root_path.cc, subprocess_compilation.cc). Earlier
+releases compile with XLA only if a program requests it. Keras's optimizers have compiled by default since
+2.11, and `fit` since 2.16.
 """
 
 from __future__ import annotations
@@ -30,16 +31,16 @@ ROOTS = (
     ("2.18", "", "{site}/tensorflow/cuda"),
     ("2.20", "", "{site}/../../.."),
 )
-"""Folders below which XLA looks: the first release that looks there, the first that no longer does, the
-folder."""
+"""The folders below which XLA looks: (the first release that looks there, the first that no longer does, the
+folder)."""
 ELSEWHERE = ("/usr/lib/cuda", "/usr/lib/nvidia-cuda-toolkit")
-"""The folders of Debian's toolkit."""
+"""The folders of Debian's CUDA toolkit."""
 USUAL = "/usr/local/bin:/usr/bin:/bin"
 TOOLS = {"ptxas": "bin/ptxas", "libdevice.10.bc": "nvvm/libdevice"}
 OF_PIP = lazy.compile(r"nvidia-cuda-nvcc-cu1[12]")
 OF_CONDA = lazy.compile(r"cudatoolkit|cuda-cudart|cuda-runtime|cuda-libraries|libcublas")
 BESIDE = ("torch", "cupy-cuda12x", "cupy-cuda11x")
-"""Packages that install or use NVIDIA's wheels without the one that contains the compiler."""
+"""Packages that install or use NVIDIA's wheels, but not the wheel that contains the compiler."""
 
 
 def missing_tools(
@@ -64,13 +65,13 @@ def missing_tools(
     if not of_wheel or by_conda or not at_least(release.version, FIRST) or "fallback_to_driver" in flags:
         return
     site = posixpath.dirname(location)
-    # of a package, files of another machine may leave out what is no library
+    # files from another machine may lack those of a package that are not libraries
     packed = {f"{site}/nvidia/cuda_nvcc" for entry in installed.distributions if OF_PIP.fullmatch(entry.name)}
     if not packed and any(entry.name.startswith("nvidia-cuda-nvcc") for entry in installed.distributions):
         return
     named = re.findall(r"--xla_gpu_cuda_data_dir=(\S+)", flags)
     known = {"cuda": ".".join((build.cuda or "").split(".")[:2]), "site": site}
-    roots = named[-1:]  # the last of several counts
+    roots = named[-1:]  # if the flag is given several times, the last one counts
     roots += [
         posixpath.normpath(root.format(**known))
         for first, end, root in ROOTS
@@ -113,6 +114,6 @@ def _sure(machine: Machine, installed: Installed, folder: str, other: str) -> bo
         return True
     try:
         status = machine.text(STATUS) or ""
-    except OSError:  # larger than what is read
+    except OSError:  # the file is larger than the read limit
         return False
     return "\nPackage: cuda-cudart-" in f"\n{status}" and "Package: cuda-nvcc-" not in status

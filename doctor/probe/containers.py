@@ -1,11 +1,11 @@
-"""Finds whether the files of a machine belong to a container, and to which runtime. Parts of the host that
-show inside do not count as the container's.
+"""Finds out whether a machine's files are those of a container, and which runtime started it. Parts of the
+host that are visible inside do not count as the container's.
 
-/proc/modules, /sys/bus and the kernel's log of a container are the host's: a container has what its runtime
-passed in, device nodes and the driver's libraries. Sources: systemd, "The Container Interface"
+In a container, /proc/modules, /sys/bus and the kernel log are the host's. The container itself has only what
+its runtime passed in: device nodes and the driver's libraries. Sources: systemd, "The Container Interface"
 (container_manager, $container); podman-run(1), /run/.containerenv; Apptainer user guide, "Environment and
-Metadata"; snapd's snap-confine(8), which mounts the host at
-/var/lib/snapd/hostfs; Kubernetes, "Accessing the API from a Pod"; LXD documentation, /dev/lxd.
+Metadata"; snapd's snap-confine(8), which mounts the host at /var/lib/snapd/hostfs; Kubernetes, "Accessing the
+API from a Pod"; LXD documentation, /dev/lxd.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ KERNELS = ("/boot/vmlinu[xz]*", "/lib/modules/*", "/usr/lib/modules/*")
 """Files that every system with its own kernel has; containers and WSL distributions run on another system's
 kernel."""
 LAYERED = ("overlay", "fuse.fuse-overlayfs", "aufs")
-"""File systems of images. A system with its own kernel may have one as well; without a kernel it is a
-container of a runtime that leaves no mark (containerd's, enroot's, Charliecloud's)."""
+"""File systems of images. A system with its own kernel may use one too; a system without a kernel is then a
+container whose runtime leaves no mark (containerd, enroot, Charliecloud)."""
 STATED = ("/run/host/container-manager", "/run/systemd/container")
-"""Files with the name of the container's manager."""
+"""Files that contain the name of the container's manager."""
 NAMES = {
     "docker": "docker",
     "podman": "podman",
@@ -45,8 +45,8 @@ NAMES = {
     "singularity": "singularity",
     "apptainer": "singularity",
 }
-"""The names that container managers give themselves, and the kind of EnvironmentKind for each. WSL names
-itself too, but is not a container."""
+"""The names that container managers use for themselves, and the kind of EnvironmentKind for each. WSL also
+writes its name there, but is not a container."""
 GROUPS = (
     ("kubepods", "kubernetes"),
     ("docker", "docker"),
@@ -88,7 +88,7 @@ def _marked(machine: Machine) -> Iterator[tuple[str, Source]]:
 
 
 def inside(machine: Machine) -> bool:
-    """Whether these files are those of a container."""
+    """Whether the machine's files are those of a container."""
     named = any(
         machine.env.get(name)
         for name in ("KUBERNETES_SERVICE_HOST", "APPTAINER_CONTAINER", "SINGULARITY_CONTAINER")
@@ -97,16 +97,16 @@ def inside(machine: Machine) -> bool:
 
 
 def at_rest(machine: Machine) -> bool:
-    """Whether the system of these files is not running (a mounted disk, an image), so that they show neither
-    bus nor devices."""
+    """Whether the machine's files belong to a system that is not running (a mounted disk, an image), so they
+    show neither bus nor devices."""
     return (
         machine.system == "linux" and not machine.live and not any(map(machine.names_seen, ("/proc", "/sys")))
     )
 
 
 def driver_from_host(machine: Machine) -> Mapping[str, str]:
-    """Why these files cannot show the driver's libraries: a place and the reason, as from Machine.noting, for
-    an image, which gets them when it is started. {} if they can."""
+    """For an image, which gets the driver's libraries only when it is started: where they are missing and
+    why, in the form of Machine.noting. {} if the files can show them."""
     if not at_rest(machine) or not (inside(machine) or not any(map(machine.glob, KERNELS))):
         return {}
     return {

@@ -1,4 +1,4 @@
-"""The CPU's features, and the subfolders that the loader therefore searches first."""
+"""The CPU's features, and the subfolders that glibc's loader searches first because of them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ LEVELS = (  # x86-64 psABI, "Micro-Architecture Levels", in the flag names of /p
     ("x86-64-v2", frozenset({"cx16", "lahf_lm", "popcnt", "sse4_1", "sse4_2", "ssse3"})),
 )
 LEGACY_LAST = (2, 36)
-"""The last glibc that also searches tls/, haswell/ and x86_64/ (release notes of 2.37)."""
+"""The last glibc version that also searches tls/, haswell/ and x86_64/ (release notes of 2.37)."""
 
 
 def cpu_flags(machine: Machine) -> frozenset[str]:
-    """The first CPU's flags in /proc/cpuinfo; empty if that cannot be read."""
+    """The first CPU's flags in /proc/cpuinfo; empty if the file cannot be read."""
     try:
         text = machine.text("/proc/cpuinfo", 1 << 16) or ""
     except OSError:

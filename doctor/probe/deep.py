@@ -1,7 +1,7 @@
-"""Runs TensorFlow in a child process, under limits of time and output, and has it use each GPU.
+"""Runs TensorFlow in a child process, with limits on time and output, and makes it use each GPU.
 
-doctor.logs reads what it prints, as it reads pasted reports; a crash, a hang or a flood of output is
-a fact. If it and the static probes disagree, both are reported.
+doctor.logs reads the output in the same way as pasted reports. A crash, a hang or too much output becomes a
+fact. If the run and the static probes disagree, both results are reported.
 """
 
 from __future__ import annotations
@@ -34,13 +34,14 @@ from doctor.probe.running import Ran, run_program
 from doctor.probe.script import between, script
 
 OUTPUT_LIMIT = 4 << 20
-"""Bytes kept of TensorFlow's output: an allocator that retries has been seen to write gigabytes."""
+"""The number of bytes to keep of TensorFlow's output: an allocator that retries has been seen to write
+gigabytes."""
 LOG = "TensorFlow's log (check --deep)"
 QUIETED = ("TF_CPP_MIN_LOG_LEVEL", "TF_CPP_MIN_VLOG_LEVEL", "TF_CPP_MAX_VLOG_LEVEL")
-"""Variables that hide or flood TensorFlow's messages; they are unset for this run."""
+"""Variables that suppress TensorFlow's messages or bury them in others; they are unset for this run."""
 COUNT_LIMIT = 64
 KNOWN_BETTER = (OperatingSystem, Platform, PythonVersion, TensorFlowVersion)
-"""Types of facts that a log only implies but that the static probes have read from files."""
+"""Types of facts that a log only implies, but that the static probes read from files."""
 
 
 def examine(machine: Machine, environment: Environment, static: Facts, limit: float) -> Iterator[Fact]:
@@ -184,7 +185,8 @@ def _operation(entry: Mapping[str, Any], *, simulated: bool) -> Iterator[Fact]:
 
 
 def _disagreements(machine: Machine, static: Facts, stages: list[dict[str, Any]]) -> Iterator[Fact]:
-    """Libraries that TensorFlow mapped from another place than predicted, or that were predicted to fail."""
+    """Symptoms for libraries that TensorFlow mapped from a place other than predicted, or that were predicted
+    to fail."""
     files = next((_texts(s.get("files")) for s in stages if s.get("stage") == "mapped"), [])
     really = {soname(machine, path): path for path in files}
     predicted = {fact.name: fact.path for fact in static.of(LibraryLoaded) if fact.path}

@@ -1,10 +1,10 @@
-"""CUDA and cuDNN on Windows: which DLL each name would open, and which other ones are on the disk.
+"""CUDA and cuDNN on Windows: which DLL would be opened for each name, and which others are on the disk.
 
 Windows searches the program's folder, System32, the Windows folder, the current folder, then PATH (Microsoft,
 "Dynamic-link library search order", standard order for unpackaged apps); the registry may put the current
 folder elsewhere. TensorFlow opens libraries by name alone. Nothing is loaded. If PATH is unknown, a DLL that
-may be on it is not reported missing, and PATH is assumed to contain the folders of CUDA's toolkits, which
-their installer adds (CUDA Installation Guide for Microsoft Windows).
+may be on it is not reported missing, and PATH is assumed to contain the folders of CUDA toolkits, because the
+CUDA installer adds them (CUDA Installation Guide for Microsoft Windows).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ CUDA_DLL = lazy.compile(
     re.IGNORECASE,
 )
 OWN = lazy.compile(r"(?:cu\w{1,40}64_\w{1,40}|nvrtc\w*|zlibwapi|cudnn_\w+)\.dll", re.IGNORECASE)
-"""Imported DLLs that do not belong to Windows; without them a CUDA library does not load."""
+"""Imported DLLs that are not part of Windows; without them a CUDA library does not load."""
 RUNTIME = ("msvcp140.dll", "vcruntime140.dll")
 RUNTIME_SINCE_2_1 = ("msvcp140_1.dll", "vcruntime140_1.dll")
 TOOLKITS = "C:\\Program Files\\NVIDIA GPU Computing Toolkit\\CUDA"
@@ -66,11 +66,11 @@ class Search:
         path, self.path_of = search_path(machine, environment.prefix)
         self.path_known = path is not None
         self.assumed: list[str] = []
-        """Folders that PATH is taken to hold."""
+        """Folders that PATH is assumed to contain."""
         if self.path_of != "PATH" and environment.conda and environment.prefix:
             path = [f"{environment.prefix}\\{part}" for part in CONDA] + (
                 path or []
-            )  # what activation puts first
+            )  # the folders that activation puts first
         self.system = f"{windows}\\System32"
         folders = [own, self.system, f"{windows}\\System", windows]
         here = current_folder_in_search(machine)
@@ -87,7 +87,7 @@ class Search:
         """The folders that could not be listed, and why."""
 
     def names(self, folder: str) -> dict[str, str]:
-        """A folder's DLLs by lower-case name."""
+        """The DLLs in a folder, by lower-case name."""
         if folder not in self._names:
             with self.machine.noting() as unseen:
                 names = self.machine.names_seen(folder)
@@ -96,7 +96,7 @@ class Search:
         return self._names[folder]
 
     def find(self, name: str) -> list[str]:
-        """Every file of a name, in search order."""
+        """Every file with this name in the searched folders, in search order."""
         return [
             f"{folder}\\{self.names(folder)[name.lower()]}"
             for folder in self.folders
@@ -104,8 +104,8 @@ class Search:
         ]
 
     def on_disk(self, name: str) -> str | None:
-        """A folder outside Windows' own and the packages' that holds a DLL; "" if none does, None if there
-        are too many to tell."""
+        """A folder that contains a DLL, other than Windows' own folders and those of packages; "" if there is
+        none, None if there are too many folders to search."""
         if self._disk is None:
             every = [(folder, {name.lower() for name in names}) for folder, names in walked(self.machine)]
             self._disk = [(folder, {n for n in names if n.endswith(".dll")}) for folder, names in every]
@@ -130,7 +130,7 @@ class Search:
                 continue
             found = self.find(name)
             if not found:
-                return f"{name}, which it needs, is in none of the folders", name
+                return f"{name}, which it needs, is in none of the searched folders", name
             fault, culprit = self.fault(found[0], depth - 1)
             if fault:
                 return f"{found[0]}, which it needs: {fault}", culprit or name
@@ -140,7 +140,8 @@ class Search:
 def examine(
     machine: Machine, environment: Environment, installed: Installed, facts: list[Fact], tables: Tables
 ) -> Iterator[Fact]:
-    """Facts about the driver's DLL, the libraries that TensorFlow opens, and those on the disk."""
+    """Facts about the driver's DLL, the libraries that TensorFlow opens, and the CUDA libraries on the
+    disk."""
     search = Search(machine, environment)
     driver = search.find("nvcuda.dll")
     if driver:
@@ -176,7 +177,7 @@ def examine(
 
 
 def _called(search: Search, name: str, places: list[str]) -> Fact:
-    """The facts about what LoadLibrary(name) would do."""
+    """The fact about what LoadLibrary(name) would do."""
     found = search.find(name)
     if not found:
         if search.unseen:
@@ -185,7 +186,7 @@ def _called(search: Search, name: str, places: list[str]) -> Fact:
         if not there and not search.path_known:
             there = list(filter(None, [search.on_disk(name)]))
         if there and not search.path_known:
-            reason = f"{name} is in {there[0]}; whether PATH holds that folder is not known"
+            reason = f"{name} is in {there[0]}; it is not known whether PATH contains that folder"
             return Unreadable(Source("PATH", None, reason), "libraries", reason)
         text = (
             f"{name} is in none of {len(search.folders)} folders: the program's, Windows' and those on PATH"
@@ -203,13 +204,13 @@ def _called(search: Search, name: str, places: list[str]) -> Fact:
 
 
 def _runtime(search: Search, version: str) -> Iterator[Fact]:
-    """Whether the Visual C++ runtime is complete; from 2.1 on with msvcp140_1.dll (build_info's
-    msvcp_dll_names)."""
+    """A symptom if the Visual C++ runtime is incomplete. TensorFlow 2.1 and later also need msvcp140_1.dll
+    (build_info's msvcp_dll_names)."""
     names = RUNTIME if re.match(r"1\.|2\.0", version) else (*RUNTIME, *RUNTIME_SINCE_2_1)
     lacks = [name for name in names if not search.find(name)]
     if (
         lacks and not search.unseen and search.names(search.system)
-    ):  # else Windows itself is not among the files
+    ):  # otherwise the files do not include Windows itself
         text = f"{', '.join(lacks)} not found: the Visual C++ redistributable is missing or too old"
         yield Symptom(Source(search.system, None, text), "msvc-runtime", (("dll", lacks[0]),))
 
@@ -251,7 +252,7 @@ def _files(machine: Machine, search: Search, homes: list[str], more: list[str]) 
 
 
 def _homes(machine: Machine, search: Search) -> list[str]:
-    """Folders of CUDA toolkits and of NVIDIA's installer for cuDNN."""
+    """The folders of CUDA toolkits and those that NVIDIA's cuDNN installer creates."""
     homes = {
         value.rstrip("\\/")
         for key, value in machine.env.items()
@@ -271,8 +272,8 @@ def _cudnn(
     version: TensorFlowVersion | None,
     opens_cudnn: bool,
 ) -> Iterator[Fact]:
-    """The version of the cuDNN that would be opened, and zlibwapi.dll, which cuDNN 8.3 to 8.9 load
-    themselves, if TensorFlow opens cuDNN at all."""
+    """Facts about the cuDNN version that would be opened, and about zlibwapi.dll, which cuDNN 8.3 to 8.9 load
+    themselves. None if TensorFlow does not open cuDNN."""
     opened = [path for major in ("8", "9", "7") for path in search.find(f"cudnn64_{major}.dll")][:1]
     if version is None or not opened:
         return
@@ -298,12 +299,12 @@ def _cudnn(
         and not search.find("zlibwapi.dll")
         and (search.path_known or search.on_disk("zlibwapi.dll") == "")
     ):
-        text = "zlibwapi.dll, which cuDNN 8 loads when it starts, is in none of the folders that are searched"
+        text = "zlibwapi.dll, which cuDNN 8 loads when it starts, is in none of the searched folders"
         yield LibraryNotLoaded(Source(opened[0], None, text), "zlibwapi.dll", text, "absent")
 
 
 def _toolkit(machine: Machine, home: str) -> Iterator[CudaVersion | CudnnVersion]:
-    """A toolkit's CUDA version, and the cuDNN that was copied into it."""
+    """A toolkit's CUDA version, and the version of the cuDNN that was copied into it."""
     stated = None
     for name, pattern in (("version.json", ""), ("version.txt", r"CUDA Version (\d+(?:\.\d+)+)")):
         text = machine.text(f"{home}\\{name}")

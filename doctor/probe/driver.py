@@ -1,8 +1,8 @@
 """The NVIDIA driver as files show it: kernel modules, device nodes, user-space libraries, Secure Boot, kernel
 log.
 
-Nothing is loaded. The version of a library is read from its file name (NVIDIA's driver installs libcuda.so.1
-as a link to libcuda.so.VERSION) or, if that has none, from text in the file.
+Nothing is loaded. The version of a library is read from its file name: NVIDIA's driver installs libcuda.so.1
+as a link to libcuda.so.VERSION. If the name has none, it is read from text in the file.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ VERSION = lazy.compile(r"(?:Kernel Module(?: for \S+)?)\s+(\d+\.\d+(?:\.\d+)*)")
 SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 CONTROL, UVM = "/dev/nvidiactl", "/dev/nvidia-uvm"
 MODPROBE = "/usr/bin/nvidia-modprobe"
-"""The program that loads the modules and creates the nodes when a program first needs them (it is setuid
-root)."""
+"""The setuid-root program that loads the modules and creates the device nodes when a program first needs
+them."""
 WSL_LIBRARIES = f"{WSL}/lib"
 
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """The driver's data for other probes: versions, and the files that would be opened."""
+    """The driver's data for other probes: the versions, and the files that would be opened."""
 
     kernel: str | None
     user: str | None
@@ -59,8 +59,8 @@ class Driver:
 
 
 def kernel_side(machine: Machine) -> Iterator[Fact]:
-    """Kernel modules, the driver's version, device nodes, Secure Boot, modules built for other kernels
-    only."""
+    """Facts about the kernel's side: modules, driver version, device nodes, Secure Boot, modules built only
+    for other kernels."""
     if machine.system != "linux":
         return
     with machine.noting() as unseen:
@@ -112,11 +112,11 @@ def kernel_version(machine: Machine) -> DriverVersion | None:
 
 
 def _modules(machine: Machine) -> dict[str, str] | None:
-    """The names of the loaded modules and the source; None if they cannot be read."""
+    """The loaded modules' names, each with the file that lists it; None if neither file exists."""
     text = machine.text("/proc/modules")
     if text is not None:
         found = {line.split(" ", 1)[0]: "/proc/modules" for line in text.splitlines()}
-        for name in MODULES:  # built into the kernel, they stand in /sys/module alone
+        for name in MODULES:  # a module built into the kernel is only in /sys/module
             if name not in found and machine.is_dir(f"/sys/module/{name}"):
                 found[name] = f"/sys/module/{name}"
         return found
@@ -126,13 +126,13 @@ def _modules(machine: Machine) -> dict[str, str] | None:
 
 
 def _has_a_module(machine: Machine) -> bool:
-    """Whether a module named nvidia is to be expected: not with WSL2's device or on a Tegra board, whose GPUs
-    have other drivers."""
+    """Whether a module named nvidia is expected. It is not on WSL2 or on a Tegra board, whose GPUs have other
+    drivers."""
     return not in_wsl(machine) and not behind_dxg(machine) and tegra(machine) is None
 
 
 def _nodes(machine: Machine, loaded: Mapping[str, str]) -> Iterator[Fact]:
-    """Device nodes, whether this user may open them, and which of them are missing."""
+    """Facts about device nodes: which exist, whether this user may open them, and which are missing."""
     with machine.noting() as unseen:
         single = nvidia_nodes(machine)
         others = [path for path in (CONTROL, UVM, DXG) if machine.exists(path)]
@@ -156,7 +156,7 @@ def _nodes(machine: Machine, loaded: Mapping[str, str]) -> Iterator[Fact]:
         yield Symptom(Source(UVM, None, stale), "device-node-missing", (("path", UVM), ("stale", "yes")))
     if containers.at_rest(machine):
         unseen = {
-            RUNNING_KERNEL: "this system is not running, and a kernel creates the device nodes at its start",
+            RUNNING_KERNEL: "this system is not running, and a kernel creates device nodes when it starts",
             **unseen,
         }
     if not single and not integrated and DXG not in others and (folder or unseen):
@@ -164,9 +164,9 @@ def _nodes(machine: Machine, loaded: Mapping[str, str]) -> Iterator[Fact]:
 
 
 def _stale(machine: Machine) -> str:
-    """How the major number of nvidia-uvm's node differs from the driver's, which is another one after each
-    start; "" if it does not, or if one of them is not known. In LXC and nspawn the nodes are made by hand,
-    for one start; elsewhere who makes them asks the driver for the number."""
+    """How the major number of nvidia-uvm's device node differs from the driver's; "" if it does not differ or
+    is unknown. The driver's number changes at each boot. In LXC and nspawn the nodes are made by hand and fit
+    only one boot; elsewhere the program that makes them gets the number from the driver."""
     if not any(kind in ("lxc", "nspawn") for kind, _ in containers.kinds(machine)):
         return ""
     listed = re.search(r"^ {0,8}(\d{1,4}) nvidia-uvm$", _text(machine, "/proc/devices"), re.MULTILINE)
@@ -174,7 +174,7 @@ def _stale(machine: Machine) -> str:
     if listed is None or node is None or not stat.S_ISCHR(node.st_mode):
         return ""
     major = os.major(node.st_rdev)
-    return f"its major number is {major}, that of the driver {listed[1]}" if major != int(listed[1]) else ""
+    return f"its major number is {major}, the driver's is {listed[1]}" if major != int(listed[1]) else ""
 
 
 def _text(machine: Machine, path: str) -> str:
@@ -207,9 +207,10 @@ def _gpus_of_the_module(machine: Machine) -> Iterator[Fact]:
 def user_side(
     machine: Machine, loader: Loader, kernel: DriverVersion | None, of_kernel: Mapping[str, str]
 ) -> tuple[list[Fact], Driver]:
-    """The driver's user-space libraries that a process here would open, and their version.
+    """The facts about the driver's user-space libraries that a process on this machine would open, and a
+    summary.
 
-    of_kernel: the places of the kernel side that could not be read, and why.
+    of_kernel: the kernel's files that could not be read, each with the reason.
     """
     facts: list[Fact] = []
     resolved: dict[str, Resolution] = {}
@@ -238,7 +239,7 @@ def user_side(
                 lent = containers.driver_from_host(machine) if alone else {}
                 if (
                     not lent
-                ):  # an image at rest has it for the linking of programs; its host's library comes before it
+                ):  # an image has the stub for linking; in a container the host's library comes first
                     facts.append(Symptom(source, "cuda-stub-on-path", (("path", result.path),)))
                 if alone:
                     unseen = (*result.unseen, *lent.items())
@@ -262,7 +263,7 @@ def user_side(
             version = file_version(machine.resolve(other.path), name)
             facts.append(
                 LibraryFile(
-                    Source(other.path, None, f"behind {result.path}" if result.path else other.problem),
+                    Source(other.path, None, f"hidden by {result.path}" if result.path else other.problem),
                     name,
                     other.path,
                     version,
@@ -291,19 +292,21 @@ def user_side(
 def _of_the_module(
     machine: Machine, real: str, name: str, kernel: DriverVersion | None, version: str
 ) -> list[Fact]:
-    """The library with the kernel module's version, if a link beside it leads to another one."""
+    """The fact about a library file of the kernel module's version that exists although the link beside it
+    leads to another version."""
     if kernel is None or version == kernel.version:
         return []
     beside = f"{posixpath.dirname(real)}/{name.partition('.so')[0]}.so.{kernel.version}"
-    source = Source(beside, None, f"no link leads to it, {name} is {version}")
+    source = Source(beside, None, f"no link leads to it; {name} is {version}")
     return [LibraryFile(source, name, beside, kernel.version, False)] if machine.exists(beside) else []
 
 
 def _wsl(machine: Machine, libcuda: Resolution) -> list[Fact]:
-    """Faults in WSL2: no Windows driver, or a Linux driver's libcuda before that of Windows.
+    """The faults in WSL2: no Windows driver, or a Linux driver's libcuda that is found before that of
+    Windows.
 
-    A container on WSL2 has no /usr/lib/wsl/lib: its runtime puts Windows' libcuda (libcuda.so.1.1) among its
-    own libraries.
+    A container on WSL2 has no /usr/lib/wsl/lib: the container runtime puts Windows' libcuda (libcuda.so.1.1)
+    among the container's own libraries.
     """
     here = f"{WSL_LIBRARIES}/libcuda.so.1"
     theirs = next((path for path in (here, f"{WSL_LIBRARIES}/libcuda.so") if machine.exists(path)), None)
@@ -326,10 +329,11 @@ def _wsl(machine: Machine, libcuda: Resolution) -> list[Fact]:
 
 
 def file_version(path: str, name: str) -> str | None:
-    """A driver library's version, from its real file's name: libcuda.so.535.129.03 is 535.129.03.
+    """The version in the real file name of a driver library: 535.129.03 for libcuda.so.535.129.03. None if it
+    has none.
 
-    The libcuda.so.1.1 of WSL2 and of Jetson boards has no version in its name: a driver's version begins with
-    three digits.
+    A driver's version begins with three digits, so the libcuda.so.1.1 of WSL2 and of Jetson boards has no
+    version in its name.
     """
     stem = name.partition(".so")[0] + ".so."
     tail = posixpath.basename(path).partition(stem)[2]

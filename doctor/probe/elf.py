@@ -1,8 +1,8 @@
-"""Reads the few fields of an ELF file that glibc's loader uses, with a dozen small reads.
+"""Reads the few fields of an ELF file that glibc's loader uses. It needs about a dozen small reads.
 
 Layout: the ELF specification (System V gABI, chapters 4 and 5); symbol versions: the Linux Standard Base,
-"Symbol Versioning". pyelftools reads the same (a test compares the two) but takes twenty times as long to
-import as this module takes for all of TensorFlow's libraries.
+"Symbol Versioning". pyelftools reads the same fields (a test compares the two), but importing it takes twenty
+times as long as this module takes to read all of TensorFlow's libraries.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
 HEADER_SIZE = {32: 52, 64: 64}
 TABLE_LIMIT = 1 << 20
-"""The most bytes of a dynamic section to read; that of the largest TensorFlow has less than 2 KiB."""
+"""The largest number of bytes to read of a dynamic section; that of the largest TensorFlow library has less
+than 2 KiB."""
 STRING_LIMIT = 1 << 16
-"""The most bytes of one string, such as a RUNPATH; those of TensorFlow have up to 2 KiB."""
+"""The largest length in bytes of a string such as a RUNPATH; TensorFlow's have up to 2 KiB."""
 SHORT, WINDOW = 64, 4096
-"""Bytes to look at first for a string, and to read at once."""
+"""The number of bytes to read at once, and first when looking for the end of a string."""
 
 PT_LOAD, PT_DYNAMIC, PT_INTERP = 1, 2, 3
 DT_NEEDED, DT_STRTAB, DT_SYMTAB, DT_STRSZ, DT_SONAME, DT_RPATH, DT_RUNPATH = 1, 5, 6, 10, 14, 15, 29
@@ -52,7 +53,7 @@ MACHINES = {
 class NotElf(ValueError):  # noqa: N818
     """The loader cannot use the file as ELF; the text is the loader's own message.
 
-    `header` holds class and processor if they could be read; the loader examines them first.
+    `header` contains the ELF class and the processor if they could be read; the loader examines them first.
     """
 
     def __init__(self, reason: str, header: Elf | None = None) -> None:
@@ -62,7 +63,7 @@ class NotElf(ValueError):  # noqa: N818
 
 @dataclass(frozen=True, slots=True)
 class Symbols:
-    """The places of a 64-bit file's dynamic symbols: the offsets of table, names, GNU hash table and
+    """Where a 64-bit file's dynamic symbols are: the offsets of the symbol table, names, GNU hash table and
     versions."""
 
     table: int
@@ -73,13 +74,14 @@ class Symbols:
 
 @dataclass(frozen=True, slots=True)
 class Elf:
-    """What the loader reads of a shared object or a program.
+    """What the loader reads from a shared object or a program.
 
     bits: 32 or 64. machine: the processor ("x86_64"); kind: e_type (2 program, 3 shared object). needed,
     rpath, runpath: DT_NEEDED, DT_RPATH, DT_RUNPATH (None if absent, each split at colons). wants: symbol
-    versions required from other libraries: ((library, version, weak) ...); gives: versions defined here.
-    missing_bytes: how many bytes of the loadable segments are beyond the end of the file (a truncated file).
-    interpreter: the program's loader (PT_INTERP). symbols: None if there is no GNU hash table.
+    versions required from other libraries: ((library, version, weak) ...); gives: symbol versions that the
+    file defines. missing_bytes: how many bytes of the loadable segments lie beyond the end of the file (0
+    unless it is truncated). interpreter: the program's loader (PT_INTERP). symbols: None if there is no GNU
+    hash table.
     """
 
     bits: int
@@ -98,13 +100,13 @@ class Elf:
 
 
 def of(machine: Machine, path: str) -> Elf:
-    """What the loader reads of a file of a machine. Raises NotElf, and OSError if it cannot be opened."""
+    """Read an ELF file of a machine. Raises NotElf, and OSError if it cannot be opened."""
     with machine.open(path) as file:
         return parse(file)
 
 
 def parse(file: BinaryIO) -> Elf:
-    """The same as `of`, from an open binary file."""
+    """Read an open ELF file. Raises NotElf."""
     size = file.seek(0, 2)
     file.seek(0)
     head = file.read(64)
@@ -126,7 +128,7 @@ def parse(file: BinaryIO) -> Elf:
         (phoff,) = struct.unpack_from(order + "I", head, 28)
         phentsize, phnum = struct.unpack_from(order + "HH", head, 42)
     if order == ">":
-        return Elf(bits, machine, kind)  # no TensorFlow build is big-endian: only the refusal matters
+        return Elf(bits, machine, kind)  # enough to refuse it: no TensorFlow build is big-endian
     bare = Elf(bits, machine, kind)
     if phentsize != (56 if bits == 64 else 32):
         raise NotElf("ELF file's phentsize not the expected size", bare)
@@ -163,7 +165,8 @@ def _with_dynamic(
     missing: int,
     interpreter: str | None,
 ) -> Elf:
-    """The rest of `parse`: the dynamic section's entries and the strings and versions that they point to."""
+    """The rest of `parse`: the dynamic section's entries, and the strings and versions to which they
+    point."""
     data = bytes_at(file, dynamic[0], min(dynamic[1], TABLE_LIMIT))
     tables, texts = _Window(file), _Window(file)
     step, shape = (16, "<QQ") if bits == 64 else (8, "<II")
@@ -234,7 +237,8 @@ def _with_dynamic(
 
 
 class _Window:
-    """A file, and the part of it that was read last: the data of one table are close together in the file."""
+    """A file with a cache of the part that was read last, because the data of one table are close
+    together."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file, self._start, self._data = file, 0, b""
@@ -247,7 +251,7 @@ class _Window:
         return self._data[at : at + size]
 
     def text(self, offset: int, size: int) -> str:
-        """The string at an offset up to its NUL; "" if none ends it within `size` bytes."""
+        """The string at an offset, up to its NUL; "" if there is no NUL within `size` bytes."""
         for most in (min(size, SHORT), size):
             found, end, _ = self.bytes(offset, most).partition(b"\0")
             if end:

@@ -1,4 +1,5 @@
-"""NVSwitch machines, on which CUDA starts only while a fabric manager of the driver's exact version runs.
+"""NVSwitch machines, on which CUDA works only while a fabric manager of exactly the driver's version is
+running.
 
 Source: NVIDIA Fabric Manager User Guide, "Starting Fabric Manager" and "Driver and Fabric Manager versions";
 PCI ids of class 0680 in the pci.ids list (GA100 and GH100 NVSwitch, Volta's NVSwitch).
@@ -28,7 +29,8 @@ STARTED = (
 STATUS = "/var/lib/dpkg/status"
 LOG = "/var/log/fabricmanager.log"
 START = lazy.compile(r"Fabric Manager version (\d{3}\.[\d.]{1,20}) is running")
-"""Matches the line about its start in the log. The guide names the file, not the wording."""
+"""Matches the fabric manager's start in its log. The guide gives the name of the log file, but not the
+wording."""
 PACKAGE = lazy.compile(
     r"^Package: nvidia-fabricmanager(?:-\d{1,4})?(?:-server)?\nStatus: (?:install|hold) ok installed\n"
     r"(?:.{1,400}\n){0,30}?Version: (?:\d{1,3}:)?([\d.]{1,30})",
@@ -37,7 +39,7 @@ PACKAGE = lazy.compile(
 
 
 def switches(machine: Machine) -> list[str]:
-    """The bus addresses of NVSwitches. Raises OSError if the bus cannot be read."""
+    """The PCI addresses of the NVSwitches. Raises OSError if the bus cannot be read."""
     found = []
     for bus in machine.names(DEVICES):
         folder = f"{DEVICES}/{bus}"
@@ -48,14 +50,15 @@ def switches(machine: Machine) -> list[str]:
 
 
 def manager(machine: Machine, driver: str | None) -> Iterator[Symptom]:
-    """The faults of the fabric manager on a machine with NVSwitches; empty for other machines."""
+    """The symptom of a missing, stopped or wrong fabric manager on a machine with NVSwitches; none on other
+    machines."""
     found = switches(machine)
     if not found:
         return
     count = f"{len(found)} NVSwitches on the PCI bus"
     program = next((path for path in PROGRAMS if machine.exists(path)), None)
     if program is None:
-        text = f"{count}; {PROGRAMS[0]} is not there"
+        text = f"{count}; {PROGRAMS[0]} does not exist"
         yield Symptom(Source(DEVICES, None, text), "fabric-manager-missing", (("state", "missing"),))
         return
     installed, where = _installed(machine)
@@ -74,8 +77,9 @@ def manager(machine: Machine, driver: str | None) -> Iterator[Symptom]:
 
 
 def _installed(machine: Machine) -> tuple[str | None, str]:
-    """The version of the fabric manager, which is that of the driver it was made for, and the file that says
-    so: its Debian package, else its last start in its log; None if that is not known."""
+    """The fabric manager's version, which equals the version of the driver it was made for, and the file that
+    states it. The source is its Debian package, otherwise its last start in its log; None if neither shows
+    the version."""
     try:
         package = PACKAGE.search(machine.text(STATUS, 4 << 20) or "")
         if package is not None:

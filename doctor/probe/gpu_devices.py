@@ -1,9 +1,9 @@
 """The kinds of NVIDIA GPU on Linux: on the PCI bus, behind WSL2's /dev/dxg, in a Tegra chip.
 
-Only the first is a PCI device. Every probe that asks "is there a GPU" or "is this module, node or library
-expected" asks here. Sources: Linux, drivers/hv/dxgkrnl (Microsoft's WSL2 kernel) and
-arch/arm64/boot/dts/nvidia; NVIDIA Jetson Linux Developer Guide, releases 32 to 38; CUDA GPU Compute
-Capability, Jetson products.
+Only the first kind is a PCI device. Every probe uses this module to decide whether there is a GPU, and
+whether a kernel module, device node or library is expected. Sources: Linux, drivers/hv/dxgkrnl (Microsoft's
+WSL2 kernel) and arch/arm64/boot/dts/nvidia; NVIDIA Jetson Linux Developer Guide, releases 32 to 38; CUDA GPU
+Compute Capability, Jetson products.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ CHIPS = {
     "tegra234": ("Jetson Orin", "8.7"),
     "tegra264": ("Jetson Thor", "11.0"),
 }
-"""By the chip's name in the device tree: the family of boards, and the compute capability of its GPU."""
+"""For each chip name in the device tree: the board family, and the compute capability of its GPU."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tegra:
-    """A Tegra board: the file that shows it, the text in it, and the GPU's name and compute capability if
-    known."""
+    """A Tegra board: the file that identifies it, the text in that file, and the GPU's name and compute
+    capability if known."""
 
     where: str
     text: str
@@ -39,7 +39,7 @@ class Tegra:
 
 
 def in_wsl(machine: Machine) -> bool:
-    """Whether the kernel is that of WSL; also True in a container on it."""
+    """Whether the kernel is WSL's; also True in a container on WSL."""
     return (
         machine.system == "linux"
         and "microsoft" in (machine.text("/proc/sys/kernel/osrelease", 256) or "").lower()
@@ -47,12 +47,12 @@ def in_wsl(machine: Machine) -> bool:
 
 
 def behind_dxg(machine: Machine) -> bool:
-    """Whether there is WSL2's device for the GPU of Windows, in WSL2 itself or in a container on it."""
+    """Whether WSL2's device for Windows' GPU exists, in WSL2 itself or in a container on WSL2."""
     return machine.system == "linux" and machine.exists(DXG)
 
 
 def tegra(machine: Machine) -> Tegra | None:
-    """The Tegra board, from its release file or the device tree; None if this is none."""
+    """The Tegra board, from its release file or the device tree; None if the machine is not one."""
     if machine.system != "linux" or machine.processor not in ("aarch64", ""):
         return None
     release = machine.text("/etc/nv_tegra_release", 1024)
@@ -106,7 +106,8 @@ def driver_installed(machine: Machine) -> bool:
 
 
 def nvidia_nodes(machine: Machine) -> list[str]:
-    """The nodes of single GPUs that NVIDIA's PCI driver created, or that a container runtime passed in."""
+    """The device nodes of individual GPUs that NVIDIA's PCI driver created or a container runtime passed
+    in."""
     listed = [path for path in machine.glob("/dev/nvidia[0-9]*") if re.fullmatch(r"/dev/nvidia\d{1,4}", path)]
-    # a simulation answers for the node and does not list it
+    # a simulated node can be examined by its path, but is not in the folder's list
     return listed or [path for path in ("/dev/nvidia0",) if machine.exists(path)]

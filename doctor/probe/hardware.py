@@ -1,5 +1,5 @@
-"""Reads GPUs as the kernel shows them: on the PCI bus, from sysfs and without a driver, and GPUs that are on
-no bus.
+"""Finds GPUs as the kernel shows them: those on the PCI bus, from sysfs and without a driver, and those on no
+bus.
 
 Layout: the kernel's Documentation/ABI/testing/sysfs-bus-pci; classes: the PCI Code and ID Assignment
 Specification (base class 03h, display controller).
@@ -27,7 +27,7 @@ GPUS = "/proc/driver/nvidia/gpus"
 NVIDIA = "10de"
 VENDORS = {"1002": "amd", "8086": "intel", "106b": "apple"}
 OTHER_DRIVERS = ("vfio-pci", "pci-stub", "xen-pciback")
-"""Drivers that keep a device for a virtual machine."""
+"""Drivers that reserve a device for a virtual machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Display:
 def displays(machine: Machine) -> tuple[Display, ...]:
     """The display controllers of all vendors. Raises FileNotFoundError if there is no PCI bus."""
     if not machine.is_dir(DEVICES):
-        raise FileNotFoundError(f"{DEVICES} is not there")
+        raise FileNotFoundError(f"{DEVICES} does not exist")
     found = []
     for bus_id in machine.names(DEVICES):
         folder = f"{DEVICES}/{bus_id}"
@@ -61,12 +61,13 @@ def displays(machine: Machine) -> tuple[Display, ...]:
 
 
 def gpus(machine: Machine, tables: Tables) -> Iterator[Fact]:
-    """NVIDIA GPUs, GPUs of other vendors, and symptoms of what keeps an NVIDIA GPU from its driver."""
+    """NVIDIA GPUs, GPUs of other vendors, and symptoms for anything that keeps an NVIDIA GPU from its
+    driver."""
     if machine.system == "macos":
         yield _of_a_mac(machine)
         return
     if machine.system == "windows":
-        if not machine.live:  # NVML and libcuda answer on a machine that runs
+        if not machine.live:  # on a running machine NVML and libcuda show it
             from doctor.probe import windows_files, windows_registry
 
             stated = list(windows_registry.gpus(machine, tables))
@@ -106,12 +107,12 @@ def gpus(machine: Machine, tables: Tables) -> Iterator[Fact]:
             source = Source(
                 f"{DEVICES}/{entry.bus_id}",
                 None,
-                f"driver: {entry.driver or 'none'}; another GPU has NVIDIA's",
+                f"driver: {entry.driver or 'none'}; another GPU has NVIDIA's driver",
             )
             yield Symptom(source, "gpu-without-driver", (("bus", entry.bus_id),))
     if nvidia and not any(entry.driver for entry in nvidia) and _module_without_gpus(machine):
         source = Source(
-            f"{DEVICES}/{nvidia[0].bus_id}", None, "no driver is bound to it; the module nvidia runs"
+            f"{DEVICES}/{nvidia[0].bus_id}", None, "no driver is bound to it; the module nvidia is loaded"
         )
         yield Symptom(source, "gpu-not-driven", (("bus", nvidia[0].bus_id),))
     for entry in found:
@@ -135,13 +136,13 @@ def gpus(machine: Machine, tables: Tables) -> Iterator[Fact]:
         return
     every = machine.names(DEVICES)
     mute = [bus_id for bus_id in every if not machine.text(f"{DEVICES}/{bus_id}/class", 64)]
-    # a sandbox hides the bus in this way; that of a simulation without a GPU is empty
-    if mute and not unseen:  # links that lead out of a copied tree, for one
-        many = f", nor what kinds {len(mute) - 1} others are" if len(mute) > 1 else ""
+    # a sandbox hides the bus in this way; in a simulation without a GPU the bus is empty
+    if mute and not unseen:  # for example, links that lead out of a copied tree
+        many = f", nor those of {len(mute) - 1} others" if len(mute) > 1 else ""
         yield Unreadable(
             Source(f"{DEVICES}/{mute[0]}"),
             "nvidia gpu",
-            f"the kind of the device {mute[0]} cannot be read{many}",
+            f"the class of the device {mute[0]} cannot be read{many}",
         )
     elif not every and not machine.env.get("TFGPU_DOCTOR_SIMULATION"):
         yield Unreadable(Source(DEVICES), "nvidia gpu", f"{DEVICES} lists no device of any kind")
@@ -155,18 +156,19 @@ def gpus(machine: Machine, tables: Tables) -> Iterator[Fact]:
 
 
 def _module_without_gpus(machine: Machine) -> bool:
-    """Whether the loaded module lists that it drives no GPU, while the bus shows drivers of other devices."""
+    """Whether the loaded module reports that it drives no GPU, while the bus shows drivers for other
+    devices."""
     listed = machine.is_dir(GPUS) and not machine.names_seen(GPUS)
     return listed and bool(machine.glob(f"{DEVICES}/*/driver"))
 
 
 def _of_a_mac(machine: Machine) -> Fact:
-    """Whether this Mac can have an NVIDIA GPU, by its processor or its release of macOS.
+    """The fact whether this Mac can have an NVIDIA GPU, judged by its processor or its macOS release.
 
     No file lists its devices.
 
-    Sources: Apple's pages of the Macs that each macOS supports; the last Macs with such a GPU are of 2014 and
-    end with macOS 11.
+    Sources: Apple's pages about the Macs that each macOS supports. The last Macs with such a GPU are from
+    2014 and run at most macOS 11.
     """
     release = macos_release(machine)
     if machine.processor == "arm64":
@@ -174,23 +176,23 @@ def _of_a_mac(machine: Machine) -> Fact:
             Source("its processor", None, "Macs with Apple's chips have no NVIDIA GPU"), "nvidia gpu"
         )
     if release and int(re.sub(r"\D.*", "", release) or 0) >= 12:
-        text = f"no Mac that macOS {release} is made for has an NVIDIA GPU"
+        text = f"no Mac that macOS {release} supports has an NVIDIA GPU"
         return Absent(Source(SYSTEM_VERSION, None, text), "nvidia gpu")
     return Unreadable(Source("this Mac"), "nvidia gpu", "no file of macOS lists the GPUs")
 
 
 def _on_no_bus(machine: Machine) -> Iterator[Gpu]:
-    """The GPU of Windows under WSL2, whose model only the driver can name, and that of a Tegra chip."""
+    """Windows' GPU under WSL2 (only the driver knows its model), and the GPU of a Tegra chip."""
     if behind_dxg(machine):
-        yield Gpu(Source(DXG, None, "the GPU of Windows, passed into this Linux"))
+        yield Gpu(Source(DXG, None, "the GPU of Windows, passed through to Linux"))
     board = tegra(machine)
     if board is not None:
         yield Gpu(Source(board.where, None, board.text), name=board.name, compute_capability=board.capability)
 
 
 def _by_its_node(machine: Machine) -> Iterator[Gpu]:
-    """A GPU whose node exists in a container or virtual machine without a bus; facts with more detail replace
-    it."""
+    """A GPU with a device node in a container or virtual machine without a bus; facts with more detail
+    replace it."""
     for path in nvidia_nodes(machine)[:1]:
         yield Gpu(Source(path, None, "a device node of NVIDIA's driver"))
 

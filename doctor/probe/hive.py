@@ -1,5 +1,5 @@
-"""Reads values of a Windows registry hive from its file: enough for the variables of a machine that is not
-running.
+"""Reads values from the file of a Windows registry hive. It supports what is needed for the environment
+variables of a machine that is not running.
 
 Format: Windows registry file format specification (M. Suhanov), sections on the base block, cells, key nodes,
 values.
@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 BINS = 4096
-"""The offset from which the cells' offsets count, after the base block."""
+"""The file offset, after the base block, to which all cell offsets are relative."""
 KEYS_LIMIT = 4096
 VALUES_LIMIT = 512
 DATA_LIMIT = 16344
-"""The most bytes of a value in one cell; PATH may have 2047 characters."""
+"""The largest size in bytes of a value in one cell; PATH may have 2047 characters."""
 TEXT = (1, 2)
 """REG_SZ and REG_EXPAND_SZ."""
 NUMBER = 4
@@ -29,7 +29,7 @@ class NotHiveError(ValueError):
 
 
 def values(file: BinaryIO, *path: str) -> dict[str, str | int]:
-    """The strings and numbers of a key, by their names in lower case; {} if there is no such key.
+    """The text and number values of a key, by their names in lower case; {} if there is no such key.
 
     Raises NotHiveError, and OSError if the file cannot be read.
     """
@@ -40,8 +40,8 @@ def values(file: BinaryIO, *path: str) -> dict[str, str | int]:
 
 
 def names(file: BinaryIO, *path: str) -> list[str]:
-    """The names of the keys below a key, in lower case; [] if there is no such key. Raises as `values`
-    does."""
+    """The names of the keys below a key, in lower case; [] if there is no such key. Raises the same errors as
+    `values`."""
     try:
         node = _node(file, path)
         return [_name(key, 72, 76, 2, ASCII_KEY) for key in _keys(file, node)] if node is not None else []

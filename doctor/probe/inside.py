@@ -1,4 +1,4 @@
-"""The only access to the files of a machine under examination: no path leads out of its root, whatever its
+"""The only access to the files of a machine under examination. No path leads out of its root, whatever its
 files contain.
 
 Every function takes `root`, the host's folder that stands for the machine's "/", and `path`, a path below it
@@ -8,8 +8,8 @@ program.
 
 Linux resolves a path inside a root itself (openat2(2), RESOLVE_IN_ROOT, Linux 5.6). Elsewhere a path is
 walked folder by folder, each opened without following links (O_NOFOLLOW), so that a tree that changes
-meanwhile cannot lead out of the root either. Python on Windows has no folder handles; there the walk goes by
-names.
+meanwhile cannot lead out of the root either. Python on Windows has no folder handles, so the walk uses path
+names there.
 
 All functions raise OSError: FileNotFoundError and NotADirectoryError if nothing is there (`ABSENT`), anything
 else if it could not be examined: too many links (ELOOP), no permission, not a regular file, a name that no
@@ -33,11 +33,13 @@ if TYPE_CHECKING:
     import ctypes
 
 ABSENT = (errno.ENOENT, errno.ENOTDIR)
-"""Errors that mean that nothing is there; any other means that it could not be examined."""
+"""Errors that mean that nothing exists at a path; any other error means that the path could not be
+examined."""
 LINKS_LIMIT = 40
 """More symbolic links than this in one path count as a loop, as in Linux (path_resolution(7))."""
 PARTS_LIMIT = 4096
-"""The most names in one path, including those of links on the way; PATH_MAX of Linux allows no more."""
+"""The largest number of names in one path, including those of links on the way; Linux's PATH_MAX allows no
+more."""
 
 _CLOSED = getattr(os, "O_CLOEXEC", 0)
 _FILE = (
@@ -53,18 +55,19 @@ _STEP = _NAME | getattr(os, "O_DIRECTORY", 0)
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _BY_HANDLE = os.open in os.supports_dir_fd
 _OPENAT2 = 437
-"""The number of the system call, the same on every processor that TensorFlow has a build for."""
+"""The number of the system call openat2; it is the same on every processor that TensorFlow has a build
+for."""
 _RESOLVE_IN_ROOT = 0x10
 _JUNCTION = 0xA0000003
 """IO_REPARSE_TAG_MOUNT_POINT (winnt.h)."""
 _AGAIN = 8
-"""How often to try if the kernel gives up because something was renamed meanwhile (EAGAIN)."""
+"""How many times to try if the kernel gives up because something was renamed meanwhile (EAGAIN)."""
 
 T = TypeVar("T")
 
 
 def open_inside(root: str, path: str) -> BinaryIO:
-    """A regular file, opened for reading; anything else is refused before it is opened, because a pipe would
+    """Open a regular file for reading. Anything else is refused before it is opened, because a pipe would
     block."""
     _regular(status_inside(root, path), path)
     handle = _opened(root, path, _FILE)
@@ -105,7 +108,7 @@ def names_inside(root: str, path: str) -> list[str]:
 
 
 def link_inside(root: str, path: str) -> str:
-    """The target of a symbolic link; EINVAL if it is not a link."""
+    """The target of a symbolic link; OSError with EINVAL if the path is not a link."""
     if root == "/":
         return _named(os.readlink, path, path)  # type: ignore[no-any-return]
     with _walked(root, path, follow=False) as (folder, name, _):
@@ -116,7 +119,8 @@ def link_inside(root: str, path: str) -> str:
 def real_inside(root: str, path: str) -> str:
     """The path with its links followed as far as possible; the rest after a missing name is unchanged.
 
-    This gives only a name. A path with too many links is returned unchanged; opening it will fail.
+    Only the name is computed; nothing is opened. A path with too many links is returned unchanged; opening it
+    will fail.
     """
     if root == "/":
         return str(_named(os.path.realpath, path, path))
@@ -128,7 +132,7 @@ def real_inside(root: str, path: str) -> str:
 
 
 def may_inside(path: str, mode: int) -> bool:
-    """Whether this user may access a file of this machine in this way (os.access)."""
+    """Whether this user may access a file of this machine with this mode (os.access)."""
     return bool(_named(os.access, path, path, mode))
 
 
@@ -150,19 +154,19 @@ def _regular(status: os.stat_result, path: str) -> None:
 
 
 def _named(call: Callable[..., Any], path: str, *arguments: object, **more: object) -> Any:
-    """The result of a call. If it raises OSError, that names the path as the machine knows it; a NUL in a
-    name raises OSError, too."""
+    """The result of a call. If it raises OSError, the error contains the path as the machine sees it. A NUL
+    in a name raises OSError too."""
     try:
         return call(*arguments, **more)
     except OSError as problem:
         problem.filename = path
         raise
-    except ValueError as problem:  # Python refuses a NUL, and what the file system's encoding cannot spell
+    except ValueError as problem:  # a NUL, or a character that the file system cannot encode
         raise OSError(errno.EINVAL, "no file can have this name", path) from problem
 
 
 def _opened(root: str, path: str, flags: int) -> int:
-    """A descriptor of what a path leads to; never one whose opening could block."""
+    """Open what a path leads to and return a descriptor; nothing that could block is opened."""
     if root == "/":
         return int(_named(os.open, path, path, flags))
     if _kernel_resolves():
@@ -176,7 +180,8 @@ def _opened(root: str, path: str, flags: int) -> int:
 
 
 class _Kernel(NamedTuple):
-    """The C library's function for system calls, and the type of openat2's argument `struct open_how`."""
+    """The C library's function for system calls, and the ctypes class for openat2's argument `struct
+    open_how`."""
 
     library: Any
     how: type[ctypes.Structure]
@@ -239,8 +244,8 @@ def _openat2(root: str, path: str, flags: int) -> int:
 
 
 class _Place(NamedTuple):
-    """The end of a walk: the folder (a descriptor, or its path on a host without them), the name in it, which
-    must not be followed, and all names from the root on."""
+    """The end of a walk: the folder (a descriptor, or its path on a host without folder descriptors), the
+    name in it, which must not be followed, and all names from the root on."""
 
     folder: int | str | None
     name: str
@@ -248,7 +253,7 @@ class _Place(NamedTuple):
 
 
 def _from(folder: int | str | None, name: str) -> tuple[str, int | None]:
-    """A name in a folder, in the form that the functions of os take."""
+    """A name in a folder, in the form that functions of os accept: (path, dir_fd)."""
     return (os.path.join(folder, name), None) if isinstance(folder, str) else (name, folder)
 
 
@@ -258,13 +263,14 @@ def _lstat(folder: int | str | None, name: str, path: str) -> os.stat_result:
 
 
 def _is_link(status: os.stat_result) -> bool:
-    """Whether it is a symbolic link, or a junction of Windows."""
+    """Whether the status is that of a symbolic link or a Windows junction."""
     return stat.S_ISLNK(status.st_mode) or getattr(status, "st_reparse_tag", 0) == _JUNCTION
 
 
 @contextlib.contextmanager
 def _walked(root: str, path: str, *, follow: bool = True, lenient: bool = False) -> Iterator[_Place]:
-    """Walk a path from the root, following every link; that of the last name only with `follow`.
+    """Walk a path from the root and follow every link; if the last name is a link, follow it only with
+    `follow`.
 
     lenient: only the names are needed: folders are not held open, and the rest after a missing name is kept.
     """

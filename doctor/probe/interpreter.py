@@ -1,8 +1,8 @@
 """Finds the Python environment in use: which interpreter, and where it looks for packages.
 
-The interpreter is searched in the order VIRTUAL_ENV, CONDA_PREFIX, python3 and python on PATH, the Python
-that runs tfgpu-doctor. It is asked through a script (_ask_python.py); if nothing may be run (another root) or
-it does not answer, its files are read.
+The search order is VIRTUAL_ENV, CONDA_PREFIX, python3 and python on PATH, the Python that runs tfgpu-doctor.
+The interpreter runs a script that reports its folders (_ask_python.py). If nothing may be run (another root)
+or it does not answer, its files are read instead.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from doctor.probe.script import between, script
 from doctor.values import dataclass, field
 
 LIMIT = 15.0
-"""Seconds for the interpreter to answer: a cold start over a network file system takes several."""
+"""Seconds that the interpreter has to answer: a cold start over a network file system takes several."""
 _VERSION = lazy.compile(r"\d+\.\d+\.\d+(?:[abcr]\d+)?\Z")
 _MINOR = lazy.compile(r"python3\.\d{1,2}")
 PATH_LIMIT = 200
-"""The most folders of sys.path to examine."""
+"""The largest number of folders in sys.path to examine."""
 IN_ENVIRONMENT = ("bin/python", "bin/python3", "python.exe", "Scripts/python.exe")
 
 
@@ -43,11 +43,11 @@ class NoPythonError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """A Python environment. Paths are the machine's own.
+    """A Python environment. Its paths are as the examined machine sees them.
 
-    path: the folders that it searches for packages, in order; before: PYTHONPATH and the current folder,
-    which come first; prefix: the environment's folder; program: the real program file, whose RPATH counts;
-    problem: why the environment is only partly known, so that `path` may lack folders.
+    path: the folders that Python searches for packages, in order; before: PYTHONPATH and the current folder,
+    which come first; prefix: the environment's folder; program: the real program file, whose RPATH affects
+    the loader; problem: why the environment is only partly known, so `path` may lack folders.
     """
 
     executable: str | None
@@ -64,8 +64,8 @@ class Environment:
 
 
 def find(machine: Machine, wanted: str | None = None) -> tuple[str | None, str, str | None]:
-    """(interpreter, how it was found, environment's folder). Raises NoPythonError if `wanted` does not
-    exist."""
+    """Find the interpreter: (its path, how it was found, the environment's folder). Raises NoPythonError if
+    `wanted` does not exist."""
     if wanted is not None:
         wanted = _whole_path(machine, wanted)
         with machine.noting() as unseen:
@@ -79,7 +79,7 @@ def find(machine: Machine, wanted: str | None = None) -> tuple[str | None, str, 
                     target = machine.readlink(link)
                     if target is not None:
                         raise NoPythonError(
-                            f"{wanted} contains no Python: {link} leads to {target}, and nothing is there"
+                            f"{wanted} contains no Python: {link} leads to {target}, which does not exist"
                         )
                 raise NoPythonError(
                     f"{wanted} contains no Python: neither bin/python nor python.exe is in it"
@@ -90,8 +90,8 @@ def find(machine: Machine, wanted: str | None = None) -> tuple[str | None, str, 
                 return machine.which(wanted), "--python", None
             around = posixpath.dirname(posixpath.dirname(wanted))
             if not machine.live and machine.readlink(wanted) and site_folders(machine, around, None):
-                return None, "--python", around  # the interpreter lies on a disk that the copy does not hold
-            raise NoPythonError(f"there is no {wanted}")
+                return None, "--python", around  # the interpreter is on a disk that is not part of the copy
+            raise NoPythonError(f"{wanted} does not exist")
         return wanted, "--python", environment_of(machine, wanted)
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         folder = machine.env.get(variable)
@@ -116,14 +116,15 @@ def find(machine: Machine, wanted: str | None = None) -> tuple[str | None, str, 
 
 
 def _has_packages(machine: Machine, folder: str) -> bool:
-    """Whether an environment has a folder for packages; one on Windows may have only its user's."""
+    """Whether an environment has a folder for packages. On Windows it may have only the folder of its user's
+    packages."""
     alone = machine.system == "windows" and bool(paths(machine, folder, None).folders)
     return alone or bool(site_folders(machine, folder, None))
 
 
 def _whole_path(machine: Machine, wanted: str) -> str:
-    """The requested path as an absolute one, because files that start programs name environments by absolute
-    paths, not as typed here."""
+    """The requested path made absolute, because files that start programs refer to environments by absolute
+    paths."""
     if machine.system == "windows" or wanted.startswith("/") or "/" not in wanted.rstrip("/"):
         return wanted
     return os.path.abspath(wanted) if machine.live else posixpath.normpath(f"/{wanted}")  # noqa: PTH100
@@ -132,12 +133,12 @@ def _whole_path(machine: Machine, wanted: str) -> str:
 def examine(
     machine: Machine, wanted: str | None = None, found: tuple[str | None, str, str | None] | None = None
 ) -> Environment:
-    """The environment in use with the facts about it. found: the result of `find`. Raises NoPythonError as
-    `find` does."""
+    """The environment in use, with the facts about it. found: the result of `find`, if known. Raises
+    NoPythonError as `find` does."""
     with machine.noting() as unseen:
         executable, found_by, folder = found or find(machine, wanted)
     if executable is None and folder is None:
-        source = Source("VIRTUAL_ENV, CONDA_PREFIX, PATH", None, "no python there")
+        source = Source("VIRTUAL_ENV, CONDA_PREFIX, PATH", None, "no Python found")
         fact = missing(source, "python", unseen)
         problem = fact.reason if isinstance(fact, Unreadable) else ""
         return Environment(None, "", facts=(fact,), problem=problem)
@@ -164,8 +165,8 @@ def _doubted(environment: Environment, problem: Unreadable) -> Environment:
 
 
 def _passed_over(machine: Machine, folder: str | None, unseen: Mapping[str, str]) -> Unreadable | None:
-    """The fact about an environment whose variable says that it is in use, but which could not be examined,
-    so that another one was used."""
+    """The fact about an environment that a variable marks as being in use but that could not be examined, so
+    another one was used; None if there is none."""
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         named = machine.env.get(variable)
         if named and named == folder:
@@ -178,7 +179,7 @@ def _passed_over(machine: Machine, folder: str | None, unseen: Mapping[str, str]
 
 
 def _ask(machine: Machine, executable: str, found_by: str) -> Environment | Unreadable:
-    """The interpreter's own answer, or why there is none."""
+    """The environment as the interpreter reports it, or the reason why it did not answer."""
     code = script("_ask_python.py")
     for flags in (("-I", "-B"), ("-E", "-s", "-B")):  # Python 2 knows no -I
         cookie = os.urandom(16).hex()
@@ -226,7 +227,7 @@ def _answered(machine: Machine, executable: str, found_by: str, answer: dict[str
 
 
 def _read(machine: Machine, executable: str | None, found_by: str, folder: str | None) -> Environment:
-    """The environment, read from its files."""
+    """The environment as its files describe it."""
     prefix = folder or "/usr"
     if executable is not None and (real := behind_shim(machine, executable)) != executable:
         executable, prefix = real, environment_of(machine, real) or prefix
@@ -236,7 +237,7 @@ def _read(machine: Machine, executable: str | None, found_by: str, folder: str |
             prefix = environment_of(machine, real) or prefix
     found = paths(machine, prefix, executable)
     program = executable or _inside(machine, prefix)
-    if machine.system == "windows" and found.home:  # a venv's python.exe only starts that one
+    if machine.system == "windows" and found.home:  # a venv's python.exe only starts the one in `home`
         program = f"{found.home.rstrip(chr(92))}\\python.exe"
     return _environment(
         machine,
@@ -267,7 +268,7 @@ def _environment(
     venv: bool,
     said: str,
 ) -> Environment:
-    """An Environment with its facts."""
+    """Build an Environment and the facts about it."""
     facts: list[Fact] = []
     conda = bool(prefix) and machine.is_dir(f"{prefix}/conda-meta")
     where = executable or prefix or "python"
@@ -289,8 +290,8 @@ def _environment(
 
 
 def _pythons(machine: Machine, folder: str) -> list[str | None]:
-    """The interpreters in an environment's folder: first the one that `python3` starts, or None if there is
-    none, then those with a version in their names."""
+    """The interpreters in an environment's folder: first the one that `python3` starts (None if there is
+    none), then those with a version in their names."""
     own = _inside(machine, folder)
     names = machine.names_seen(f"{folder}/bin") if machine.system != "windows" else []
     others = [f"{folder}/bin/{name}" for name in names if _MINOR.fullmatch(name)]
@@ -298,7 +299,7 @@ def _pythons(machine: Machine, folder: str) -> list[str | None]:
 
 
 def _inside(machine: Machine, folder: str) -> str | None:
-    """The interpreter in an environment's folder."""
+    """The first interpreter in an environment's folder; None if there is none."""
     for name in IN_ENVIRONMENT:
         path = f"{folder.rstrip('/')}/{name}"
         if machine.exists(path):

@@ -1,9 +1,8 @@
-"""Messages about the NVIDIA driver in the kernel's log since the system's start, and modules that were not
+"""Messages about the NVIDIA driver in the kernel log since the last boot, and modules that could not be
 built.
 
-Messages: NVIDIA, "Xid Errors" and the driver's own texts (NVRM); the kernel's kernel/module/signing.c and
-lockdown for
-modules that are refused; DKMS and Fedora's akmods for builds that failed.
+Sources: NVIDIA, "Xid Errors", and the driver's own texts (NVRM); for refused modules, Linux's
+kernel/module/signing.c and lockdown; for failed builds, DKMS and Fedora's akmods.
 """
 
 from __future__ import annotations
@@ -19,9 +18,9 @@ LOGS = ("/var/log/kern.log", "/var/log/syslog", "/var/log/messages", "/var/log/d
 TAIL = 512 << 10
 """How many bytes to read from the end of a kernel log."""
 BOOT = lazy.compile(r"(?:kernel|\[ *0\.0+\]).{0,40}? Linux version \d")
-"""The kernel's first message."""
+"""Matches the kernel's first message after boot."""
 XID = lazy.compile(r"NVRM: Xid \(PCI:([0-9a-fA-F:.]{1,20})\): (\d{1,4})(.{0,400})")
-MESSAGES = (  # symptom, what the line holds
+MESSAGES = (  # symptom, pattern of the line
     ("gpu-lost", lazy.compile(r"NVRM:.{0,100}?GPU.{0,100}?has fallen off the bus")),
     ("nvrm-api-mismatch", lazy.compile(r"NVRM:.{0,40}API mismatch")),
     ("open-modules-required", lazy.compile(r"requires use of the NVIDIA open kernel modules")),
@@ -41,8 +40,8 @@ DAY = 86400.0
 
 
 def messages(machine: Machine, *, loaded: bool) -> Iterator[Fact]:
-    """The facts in the log, each kind of message once. loaded: whether the module runs, so that none was
-    refused."""
+    """The facts in the log, one for each kind of message. loaded: whether the module is loaded, which means
+    that it was not refused."""
     seen: set[str] = set()
     start = _started(machine)
     for path in (KMSG, *LOGS):
@@ -64,8 +63,8 @@ def messages(machine: Machine, *, loaded: bool) -> Iterator[Fact]:
 
 
 def _since_boot(text: str, start: float | None) -> list[str]:
-    """The lines of a log from this boot: after the kernel's last first message, and not dated before the
-    start."""
+    """The lines of a log from this boot: those after the last "Linux version" message, without lines dated
+    before the start."""
     lines = text.splitlines()
     at = next((n for n in range(len(lines) - 1, -1, -1) if BOOT.search(lines[n])), 0)
     telling = [line for line in lines[at:] if "NVRM" in line or "odule" in line]
@@ -73,7 +72,7 @@ def _since_boot(text: str, start: float | None) -> list[str]:
 
 
 def _started(machine: Machine) -> float | None:
-    """The time of the kernel's start, in seconds since 1970 (proc(5), /proc/stat: btime)."""
+    """The time of the last boot, in seconds since 1970 (proc(5), /proc/stat: btime); None if unknown."""
     try:
         match = re.search(r"^btime (\d{1,12})$", machine.text("/proc/stat") or "", re.MULTILINE)
     except OSError:
@@ -82,7 +81,8 @@ def _started(machine: Machine) -> float | None:
 
 
 def _before(line: str, start: float | None) -> bool:
-    """Whether a line's date is before the start. One without year and time zone must be a day older."""
+    """Whether a line's date is before the start. A date without year and time zone must be at least a day
+    earlier."""
     if start is None:
         return False
     import datetime
@@ -104,12 +104,12 @@ def _before(line: str, start: float | None) -> bool:
         when = datetime.datetime.strptime(f"{year} {short[1]} {short[2]} {short[3]} +0000", form).timestamp()
     except (ValueError, OverflowError, OSError):
         return False
-    return start - 180 * DAY < when < start - DAY  # else it is of another year, as in January
+    return start - 180 * DAY < when < start - DAY  # otherwise it is from another year, as in January
 
 
 def failed_builds(machine: Machine, release: str, *, stopped: bool = False) -> Iterator[Fact]:
-    """The symptom of a module that DKMS or akmods could not build for this kernel, with the reason from the
-    build's log. stopped: whether the system does not run."""
+    """The symptom for a module that DKMS or akmods could not build for this kernel, with the reason from the
+    build log. stopped: whether the system is not running."""
     logs = [(path, path.split("/")[5]) for path in machine.glob("/var/lib/dkms/nvidia*/*/build/make.log")]
     logs += [(path, path.rpartition("/")[2].partition("-for-")[0])
              for path in machine.glob("/var/cache/akmods/nvidia*/*.failed.log")]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The kernels of a system on its disk, and for which of them the NVIDIA module is built.
+"""The kernels that are installed on a system's disk, and for which of them the NVIDIA module is built.
 
 Sources: GRUB manual, "Simple configuration" (GRUB_DEFAULT) and grub-mkconfig, which lists the newest kernel
 first; grubby(8) and the Boot Loader Specification, whose entries are named MACHINE-RELEASE; depmod(8),
@@ -17,17 +17,17 @@ from doctor.probe.machine import Machine
 
 FOLDERS = ("/lib/modules", "/usr/lib/modules")
 PLACES = ("updates", "extra", "weak-updates", "extramodules", "video", "kernel/drivers/video")
-"""Where distributions, DKMS and NVIDIA's installer put modules that are not the kernel's, or in folders of
-these."""
+"""Folders in which (or below which) distributions, DKMS and NVIDIA's installer put modules that do not come
+with the kernel."""
 BUILDERS = ("/usr/sbin/dkms", "/usr/sbin/akmods", "/usr/bin/akmods")
-"""Programs that build modules at a system's start, where the kernel's headers are there."""
+"""Programs that build modules when the system starts, if the kernel's headers are installed."""
 
 
 def built_for_others(machine: Machine, *, stopped: bool) -> Iterator[Fact]:
-    """The symptom for a module on the disk that is not loaded: it was built for this system's kernel, or only
-    for others (a kernel update).
+    """The symptom for a module that is on the disk but not loaded. It says whether the module was built for
+    this system's kernel, or only for others (as after a kernel update).
 
-    stopped: whether the system does not run, so that its kernel is the one that would start.
+    stopped: whether the system is not running; its kernel is then the one that would start next.
     """
     release = (
         next_start(machine) if stopped else (machine.text("/proc/sys/kernel/osrelease", 256) or "").strip()
@@ -50,7 +50,7 @@ def built_for_others(machine: Machine, *, stopped: bool) -> Iterator[Fact]:
         return
     headers = any(machine.exists(f"{base}/{release}/build/Makefile") for base in FOLDERS)
     if stopped and headers and not failed and any(map(machine.exists, BUILDERS)):
-        return  # the system may build it as it starts
+        return  # the system may build the module when it starts
     built = ", ".join(files)
     yield Symptom(
         Source(
@@ -69,12 +69,13 @@ def built_for_others(machine: Machine, *, stopped: bool) -> Iterator[Fact]:
 
 
 def next_start(machine: Machine) -> str:
-    """The release of the kernel that a stopped system would start; "" if its files do not show it.
+    """The release of the kernel that a stopped system would boot; "" if its files do not show it.
 
-    GRUB's own choice, if it names a release; otherwise the newest, which GRUB and systemd-boot list first.
+    It is GRUB's configured choice if that contains a release; otherwise the newest, which GRUB and
+    systemd-boot list first.
     """
     images = [path.partition("vmlinuz-")[2] for path in machine.glob("/boot/vmlinuz-*")]
-    folders = [  # a kernel that was removed leaves a folder with others' modules
+    folders = [  # a removed kernel leaves its folder behind, with modules that do not belong to the kernel
         name
         for base in FOLDERS
         for name in machine.names_seen(base)
@@ -94,13 +95,13 @@ def next_start(machine: Machine) -> str:
 
 
 def _order(release: str) -> list[tuple[int, str]]:
-    """A key that sorts releases as GRUB does: numbers by value."""
+    """A sort key that orders releases as GRUB does: numbers by value."""
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.findall(r"\d+|\D+", release)]
 
 
 def _module(machine: Machine, folder: str) -> str:
-    """The NVIDIA module among one kernel's modules; "" if there is none."""
-    signed = [  # Ubuntu's, which it builds and signs itself
+    """The path of the NVIDIA module in one kernel's modules folder; "" if there is none."""
+    signed = [  # folders of the modules that Ubuntu builds and signs itself
         f"kernel/{name}" for name in machine.names_seen(f"{folder}/kernel") if name.startswith("nvidia-")
     ]
     places = [f"{folder}/{place}" for place in (*PLACES, *signed)]

@@ -1,8 +1,8 @@
-"""Reads /etc/ld.so.cache in pure Python: which file the system's loader has recorded for a library name.
+"""Reads /etc/ld.so.cache in pure Python: which file the loader's cache lists for each library name.
 
 Format: glibc, sysdeps/generic/dl-cache.h (struct cache_file, cache_file_new, file_entry_new, the extension
-section for glibc-hwcaps). It reads both the current format ("glibc-ld.so.cache1.1" at the start) and the
-older one, in which that follows an "ld.so-1.7.0" table.
+section for glibc-hwcaps). It reads both the current format, which starts with "glibc-ld.so.cache1.1", and the
+older one, in which this header follows an "ld.so-1.7.0" table.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ NEW_MAGIC = b"glibc-ld.so.cache1.1"
 NEW_HEADER = 48
 ENTRY = struct.Struct("<iIIIQ")
 HWCAP_EXTENSION = 1 << 62
-"""The flag in an entry's hwcap if its low 32 bits are an index of the glibc-hwcaps strings
+"""The flag in an entry's hwcap that says that its low 32 bits are an index into the glibc-hwcaps strings
 (DL_CACHE_HWCAP_EXTENSION)."""
 FLAGS = {"x86_64": 0x0303, "aarch64": 0x0A03, "ppc64le": 0x0503, "riscv": 0x1003}
-"""FLAG_ELF_LIBC6 with the flag of the processor's 64-bit ABI (dl-cache.h, elf/cache.c)."""
+"""By processor: FLAG_ELF_LIBC6 combined with the flag of the 64-bit ABI (dl-cache.h, elf/cache.c)."""
 
 
 class NotCache(ValueError):  # noqa: N818
@@ -28,8 +28,8 @@ class NotCache(ValueError):  # noqa: N818
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of `ldconfig -p`: `hwcap` names a glibc-hwcaps folder ("x86-64-v3"), "" for the plain
-    library."""
+    """One cache entry, a line of `ldconfig -p`. `hwcap`: the glibc-hwcaps folder ("x86-64-v3"), "" for the
+    plain library."""
 
     name: str
     path: str
@@ -39,7 +39,7 @@ class Entry:
 
 
 def parse(data: bytes) -> tuple[Entry, ...]:
-    """The entries, in the cache's order. Raises NotCache."""
+    """The entries of the cache file, in its order. Raises NotCache."""
     start = data.find(NEW_MAGIC) if data.startswith((OLD_MAGIC, NEW_MAGIC)) else -1
     if start < 0 or len(data) < start + NEW_HEADER:
         raise NotCache("not a loader cache of glibc 2.2 or later")

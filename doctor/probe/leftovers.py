@@ -1,4 +1,5 @@
-"""Finds obstacles to TensorFlow's import: remains of an incomplete removal, and files with its name."""
+"""Finds obstacles to importing TensorFlow: remains of an incomplete removal, and other files named
+tensorflow."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ def leftovers(machine: Machine, environment: Environment, location: str | None) 
         for name in machine.names_seen(folder):
             path = f"{folder}/{name}"
             if re.match(r"~+(ensorflow|f.nightly)", name):
-                source = Source(path, None, "pip leaves such a folder where it could not finish")
+                source = Source(path, None, "pip leaves such a folder if it could not finish")
                 yield Symptom(source, "tensorflow-leftover", (("path", path),))
         path = f"{folder}/tensorflow"
         if location is not None:

@@ -1,8 +1,8 @@
-"""CUDA and cuDNN as TensorFlow finds them: the files that its dlopen calls would open, and other ones on the
-disk.
+"""CUDA and cuDNN as TensorFlow finds them: the files that its dlopen calls would open, and other copies on
+the disk.
 
 doctor.probe.loader simulates the calls with TensorFlow's own library as the caller, because its RUNPATH
-counts. Nothing is loaded.
+affects the search. Nothing is loaded.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ OF_CUDA = ("libcudart", "libcublas", "libcudnn", "libcufft", "libcurand", "libcu
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One library that TensorFlow opens, and the result."""
+    """One library that TensorFlow opens, and the result of the search for it."""
 
     name: str
     needed: bool
@@ -54,7 +54,7 @@ class Outcome:
 def examine(
     machine: Machine, environment: Environment, installed: Installed, facts: list[Fact], tables: Tables
 ) -> tuple[list[Fact], Loader]:
-    """Facts about the libraries, and the loader in the state after TensorFlow's import."""
+    """The facts about the libraries, and the simulated loader in its state after TensorFlow's import."""
     loader = Loader(machine, machine.env, environment.program)
     result: list[Fact] = []
     if loader.cache_problem:
@@ -68,7 +68,7 @@ def examine(
         )
     needs = wanted(tables, release, package, platform, installed.build, linked)
     unknown = any(isinstance(f, Unreadable) and f.what == "tensorflow" for f in facts)
-    if hidden and caller is None:  # whose RUNPATH decides
+    if hidden and caller is None:  # the caller's RUNPATH is unknown, and it decides
         unknown = True
         result.append(missing(Source(installed.core or ""), "libraries", hidden))
     whole = (
@@ -76,7 +76,7 @@ def examine(
         if caller is None
         else not (caller.header.missing_bytes or loader.foreign(caller.header))
     )
-    names = needs.names if whole and not unknown else ()  # a library that does not load itself opens nothing
+    names = needs.names if whole and not unknown else ()  # a library that fails to load opens nothing
     outcomes = [Outcome(name, needed, loader.open(name, caller)) for name, needed in names]
     for outcome in outcomes:
         result += _said(machine, outcome, needs, caller)
@@ -119,7 +119,8 @@ def unserved(
     installed: Installed,
     names: tuple[str, ...],
 ) -> tuple[str, ...]:
-    """The libraries that a process with these variables could not open after importing TensorFlow."""
+    """The libraries among `names` that a process with these variables could not open after importing
+    TensorFlow."""
     loader = Loader(machine, env, environment.program)
     caller = _import(machine, loader, installed, [])[0] if installed.core is not None else None
     return tuple(name for name in names if loader.open(name, caller).path is None)
@@ -142,7 +143,7 @@ def _import(
         if outcome.unseen:
             result.append(missing(Source(path), "libraries", dict(outcome.unseen)))
         elif outcome.error and outcome.culprit in linked:
-            pass  # the call for that library is simulated below, and shows the same
+            pass  # the dlopen call for that library is simulated later, with the same result
         elif outcome.error:
             kept = loader.kept_in_store(outcome.culprit or "")
             detail = (
@@ -164,7 +165,7 @@ def _import(
             return Loaded(path, elf.of(machine, path), loader.program), tuple(linked)
         except (FileNotFoundError, NotADirectoryError, elf.NotElf):
             continue
-        except OSError:  # it is noted
+        except OSError:  # Machine has noted the failure
             break
     return None, tuple(linked)
 
@@ -187,7 +188,7 @@ def _linked_to_cuda(loader: Loader, path: str, core: str) -> list[str]:
 
 
 def _linked(path: str, outcome: Resolution) -> Iterator[Fact]:
-    """The symptom of a glibc that is too old, as a log would show it."""
+    """The symptom for a glibc that is too old, as a log would show it."""
     if "GLIBC_" in outcome.error and "not found" in outcome.error:
         needs = outcome.error.partition("`")[2].partition("'")[0]
         detail = (("library", "libc.so.6"), ("needs", needs), ("by", outcome.culprit or path))
@@ -195,7 +196,7 @@ def _linked(path: str, outcome: Resolution) -> Iterator[Fact]:
 
 
 def _said(machine: Machine, outcome: Outcome, needs: Wanted, caller: Loaded | None) -> Iterator[Fact]:
-    """The facts about one dlopen call of TensorFlow's."""
+    """The facts about one of TensorFlow's dlopen calls."""
     name, result = outcome.name, outcome.resolution
     yield LibraryWanted(Source(f"TensorFlow opens {name}", None, needs.known_by), name, outcome.needed)
     if result.unseen:
@@ -218,10 +219,11 @@ def _said(machine: Machine, outcome: Outcome, needs: Wanted, caller: Loaded | No
 
 
 def _driver(machine: Machine, loader: Loader, caller: Loaded, *, alone: bool) -> Iterator[Fact]:
-    """The driver's library as TensorFlow opens it, if another program might not find it: the folder is in
-    TensorFlow's RUNPATH, as in Nix's builds, or in nix-ld's path.
+    """The driver's libraries as TensorFlow opens them, if other programs might not find them: the folder is
+    in TensorFlow's RUNPATH, as in Nix's builds, or in nix-ld's path.
 
-    alone: whether TensorFlow's loader is not the system's, so that it does not find what the system's finds.
+    alone: whether TensorFlow's loader differs from the system's, so that it does not find what the system's
+    loader finds.
     """
     for name in OF_DRIVER:
         found = loader.open(name, caller)
@@ -244,7 +246,8 @@ def _files(
     searched: set[str],
     machine: Machine,
 ) -> Iterator[Fact]:
-    """Every CUDA library on the disk: whether it is opened, hidden by another, or outside the search."""
+    """A fact for each CUDA library on the disk: whether it is opened, hidden by another, or outside the
+    search."""
     decided = {o.name: o.resolution.path for o in outcomes if o.resolution.path}
     for found in files:
         folder = machine.resolve(posixpath.dirname(found.path))
@@ -252,7 +255,7 @@ def _files(
         if found.real in opened:
             said = "would be opened"
         elif looked and found.name in decided:
-            said = f"behind {decided[found.name]}"
+            said = f"hidden by {decided[found.name]}"
         elif looked:
             said = "in a folder that the loader searches"
         else:
@@ -270,11 +273,11 @@ def _files(
 
 
 def _parts_of_cudnn(machine: Machine, outcomes: list[Outcome], loader: Loader) -> Iterator[Fact]:
-    """Faults in the parts of cuDNN 8 and 9, which libcudnn opens when they are first used, so that a fault
+    """Faults in the sub-libraries of cuDNN 8 and 9. libcudnn opens each one at its first use, so a fault
     shows only then.
 
-    A part may be missing or damaged, or need a missing system library (libz.so.1 in small images). Names: the
-    files in NVIDIA's cuDNN 8 and 9 packages.
+    A sub-library may be missing or damaged, or may need a missing system library (libz.so.1 in small images).
+    Source of the names: the files in NVIDIA's cuDNN 8 and 9 packages.
     """
     for outcome in outcomes:
         path = outcome.resolution.path
@@ -296,7 +299,7 @@ def _parts_of_cudnn(machine: Machine, outcomes: list[Outcome], loader: Loader) -
         folder = posixpath.dirname(path)
         files = [f"{folder}/libcudnn_{part}.so.{major}" for part in parts]
         if not any(machine.exists(file) for file in files):
-            continue  # another layout than NVIDIA's: nothing can be said of its parts
+            continue  # not NVIDIA's layout: nothing is known about its sub-libraries
         for file in files:
             problem, header = "", None
             try:
@@ -309,7 +312,7 @@ def _parts_of_cudnn(machine: Machine, outcomes: list[Outcome], loader: Loader) -
                 problem = f"cannot be loaded: {bad}"
             except (FileNotFoundError, NotADirectoryError):
                 # NVIDIA's cudnn-jit packages leave the precompiled engines out on purpose
-                problem = "" if "engines_precompiled" in file else "is not there"
+                problem = "" if "engines_precompiled" in file else "does not exist"
             except OSError as bad:
                 problem = f"cannot be read: {bad.strerror}"
             if not problem and header is not None and header.needed:
@@ -317,7 +320,7 @@ def _parts_of_cudnn(machine: Machine, outcomes: list[Outcome], loader: Loader) -
                 theirs = posixpath.basename(opened.culprit or "").startswith(("libcu", "libnv"))
                 if (
                     opened.cause == "broken" and not theirs
-                ):  # NVIDIA's own are opened before, from where they are
+                ):  # NVIDIA's own libraries are opened earlier, wherever they are
                     name, culprit = posixpath.basename(file), posixpath.basename(opened.culprit or "") or None
                     yield LibraryNotLoaded(
                         Source(file, None, opened.error), name, opened.error, "broken", culprit

@@ -1,13 +1,14 @@
-"""glibc's dynamic loader, simulated on files: which file a library name would open, and why.
+"""A simulation of glibc's dynamic loader on files: which file would be opened for a library name, and why.
 
-Takes a machine, the environment variables of the process and its program; returns `Resolution`s. Nothing is
-loaded. The order is that of glibc (elf/dl-load.c, _dl_map_object): what is already loaded under that name;
-DT_RPATH of the caller, of those that loaded it and of the program (only if the caller has no DT_RUNPATH);
-LD_LIBRARY_PATH; DT_RUNPATH of the caller; /etc/ld.so.cache; the loader's built-in folders. A file of another
-processor or class is skipped silently (open_verify); any other unusable file ends the search with an error.
+Input: a machine, and a process's environment variables and program. Output: `Resolution`s. Nothing is loaded.
+The order is that of glibc (elf/dl-load.c, _dl_map_object): what is already loaded under that name; DT_RPATH
+of the caller, of the objects that loaded it and of the program (only if the caller has no DT_RUNPATH);
+LD_LIBRARY_PATH; DT_RUNPATH of the caller; /etc/ld.so.cache; the loader's built-in folders. A file for another
+processor or ELF class is skipped silently (open_verify); any other unusable file ends the search with an
+error.
 
-What dlopen opens must also find its symbols (doctor.probe.symbols). Not simulated: versioned symbols,
-LD_AUDIT, setuid. LD_PRELOAD counts only as a possible source of symbols.
+A library that dlopen opens must also find its symbols (doctor.probe.symbols). Not simulated: versioned
+symbols, LD_AUDIT, setuid. LD_PRELOAD counts only as a possible source of symbols.
 """
 
 from __future__ import annotations
@@ -32,13 +33,14 @@ OF_DRIVER = ("libcuda.so.1", "libnvidia-ml.so.1")
 ALWAYS_THERE = lazy.compile(
     r"(lib(c|m|dl|rt|pthread|util|gcc_s|stdc\+\+|resolv)\.so\.\d+|ld-linux.*\.so\.\d|linux-vdso.*)$"
 )
-"""Libraries of the C and C++ runtime. Any running Python has them, even if a record leaves them out; but one
-that Nix or Guix built has none of C++ (Loader.kept_in_store)."""
+"""Libraries of the C and C++ runtimes. Every running Python finds them, even if a record leaves them out; but
+a Python that Nix or Guix built does not find the C++ ones (Loader.kept_in_store)."""
 OF_CPP = ("libstdc++.so.6", "libgcc_s.so.1")
 
 
 class Loader:
-    """One process's loader. `program` is the path of the running program, `env` its environment variables."""
+    """The loader of one process. `program` is the path of the running program, `env` its environment
+    variables."""
 
     def __init__(
         self, machine: Machine, env: Mapping[str, str], program: str | None = None, bits: int = 64
@@ -78,10 +80,10 @@ class Loader:
             self.objects.append(self.program)
             self._load_needed(self.program, strict=False)
 
-    # --- what a caller asks -----------------------------------------------------------------------
+    # --- for callers ------------------------------------------------------------------------------
 
     def load(self, path: str) -> Resolution:
-        """Load a file by its path, with its dependencies, as the import of an extension module does."""
+        """Load a file by its path, with its dependencies, as importing an extension module does."""
         header = self._header(path)
         if not isinstance(header, elf.Elf):
             if isinstance(header, OSError):
@@ -110,11 +112,12 @@ class Loader:
         return result if not skipped else with_skipped(result, skipped)
 
     def loaded(self, name: str) -> Loaded | None:
-        """The first object that was loaded with this file name, from whatever folder."""
+        """The first loaded object with this file name, from any folder; None if there is none."""
         return next((entry for entry in self.objects if posixpath.basename(entry.path) == name), None)
 
     def folders(self, caller: Loaded | None = None) -> list[tuple[str, str]]:
-        """The folders that are searched for a call from `caller`, with the step's name; without the cache."""
+        """The folders that are searched for a call from `caller`, each with the name of the search step;
+        without the cache."""
         return list(self._folders(caller or self.program))
 
     def header(self, path: str) -> elf.Elf | None:
@@ -123,9 +126,9 @@ class Loader:
         return header if isinstance(header, elf.Elf) else None
 
     def kept_in_store(self, name: str) -> str:
-        """The file of a C++ runtime library in Nix's or Guix's store, whose folder a loader that does
-        not search the system's folders does not know; "" if there is none, or if the search is not known
-        whole."""
+        """The path of a C++ runtime library in Nix's or Guix's store, for a store's loader, which searches
+        neither the system's folders nor this library's; "" if there is none, or if the whole search is not
+        known."""
         alone = self.interpreter.startswith(loader_places.STORES) or self.glibc is None
         if (
             not alone
@@ -143,8 +146,8 @@ class Loader:
     def _search(
         self, name: str, caller: Loaded | None
     ) -> tuple[Candidate, elf.Elf, tuple[Candidate, ...], tuple[Candidate, ...]]:
-        """The file at which the search ends, its header, the files skipped before it, and those after it.
-        Raises Refused."""
+        """The file at which the search ends, its header, the files skipped before it, and the candidates
+        after it. Raises Refused."""
         chosen: tuple[Candidate, elf.Elf] | None = None
         passed: list[Candidate] = []
         behind: list[Candidate] = []
@@ -159,9 +162,9 @@ class Loader:
             if header is None:
                 target = self.machine.readlink(path)
                 if target is not None and chosen is None:
-                    passed.append(Candidate(path, via, f"a link to {target}, which is not there"))
+                    passed.append(Candidate(path, via, f"a link to {target}, which does not exist"))
                 continue
-            if isinstance(header, OSError):  # glibc then goes on (elf/dl-load.c, open_path)
+            if isinstance(header, OSError):  # glibc then continues the search (elf/dl-load.c, open_path)
                 if chosen is None and self.machine.exists(path):
                     passed.append(Candidate(path, via, reason(header)))
                 else:
@@ -194,7 +197,8 @@ class Loader:
         return chosen[0], chosen[1], tuple(passed), tuple(behind)
 
     def _paths(self, name: str, caller: Loaded | None) -> Iterator[tuple[str, str]]:
-        """Every path that the loader would try for a name, in its order, with the step's name."""
+        """Every path that the loader would try for a name, in its order, each with the name of the search
+        step."""
         if "/" in name:
             yield self._absolute(name), "its path"
             return
@@ -207,12 +211,13 @@ class Loader:
                 yield posixpath.join(folder, below, name), via
         if not cached and not (caller and caller.header.no_default_folders):
             yield from self._cached(name)
-        # every build of TensorFlow names this folder in a RUNPATH or RPATH; a copy may have lost it
+        # every TensorFlow build has this folder in its RUNPATH or RPATH, but a copied file may have lost it
         if self.own_folder and name.startswith("libtensorflow"):
             yield posixpath.join(self.own_folder, name), "TensorFlow's own folder"
 
     def _folders(self, caller: Loaded | None) -> Iterator[tuple[str, str]]:
-        """The folders of the search in order. Duplicates within one step are dropped, as glibc does."""
+        """The folders that are searched, in order, each with the name of the step. Duplicates within a step
+        are dropped, as in glibc."""
         if caller is None or caller.header.runpath is None:
             link, did_program = caller, False
             while link is not None:
@@ -247,8 +252,8 @@ class Loader:
         return posixpath.normpath(posixpath.join(self.machine.cwd or "/", folder))
 
     def _subfolders(self, folder: str) -> tuple[str, ...]:
-        """The subfolders of a folder that come before it (glibc-hwcaps; in old glibc tls, haswell ...), then
-        itself."""
+        """The subfolders that are searched before a folder (glibc-hwcaps; in old glibc tls, haswell ...),
+        then the folder itself."""
         if folder not in self._below:
             found = []
             for below in self._levels:
@@ -260,7 +265,7 @@ class Loader:
         return self._below[folder]
 
     def _cached(self, name: str) -> Iterator[tuple[str, str]]:
-        """The file that ld.so.cache gives for a name: the best glibc-hwcaps entry for this CPU, else the
+        """The file that ld.so.cache lists for a name: the best glibc-hwcaps entry for this CPU, otherwise the
         plain one."""
         flags = ldcache.FLAGS.get(self.processor)
         entries = [e for e in self.cache.get(name, ()) if flags is None or e.flags == flags]
@@ -283,9 +288,9 @@ class Loader:
         *,
         bind: bool = False,
     ) -> Resolution:
-        """Add an object and its dependencies to the process; on failure the process is as it was.
+        """Add an object and its dependencies to the process; on failure, restore the previous state.
 
-        bind: whether each must also find its symbols (RTLD_NOW)."""
+        bind: whether each object must also find its symbols (RTLD_NOW)."""
         before = len(self.objects)
         entry.names.add(name)
         self.objects.append(entry)
@@ -300,7 +305,8 @@ class Loader:
         return Resolution(name, entry.path, found.via, shadowed=shadowed)
 
     def _load_needed(self, first: Loaded, *, strict: bool) -> None:
-        """The dependencies of an object, breadth first (elf/dl-deps.c). Raises Refused if one fails."""
+        """Load an object's dependencies, breadth first (elf/dl-deps.c). Raises Refused if one fails to
+        load."""
         queue = [first]
         while queue:
             entry = queue.pop(0)
@@ -321,7 +327,7 @@ class Loader:
                 queue.append(added)
 
     def _sound(self, entry: Loaded) -> None:
-        """Raise Refused if loading the file would fail: it is truncated, or made for a newer
+        """Raise Refused if the file would fail to load because it is truncated, or was made for a newer
         glibc."""
         if entry.header.missing_bytes:
             raise Refused(
@@ -344,7 +350,7 @@ class Loader:
                 )
 
     def _bind(self, added: list[Loaded]) -> None:
-        """Raise Refused if an object needs a symbol that no object in the process has."""
+        """Raise Refused if an object needs a symbol that no object in the process defines."""
         scope = [(other.path, other.header) for other in (*reversed(self.objects), *self.preloaded)]
         for entry in reversed(added):  # the dependencies are relocated first (elf/dl-open.c)
             name = symbols.unresolved(self.machine, entry.path, entry.header, scope)
@@ -352,7 +358,7 @@ class Loader:
                 raise Refused(f"{entry.path}: undefined symbol: {name}", "broken", entry.path)
 
     def _known(self, name: str) -> Loaded | None:
-        """The object in the process that answers to a name."""
+        """The object in the process that is known by a name; None if there is none."""
         return next(
             (entry for entry in self.objects if name in entry.names or name == entry.header.soname), None
         )
@@ -360,8 +366,8 @@ class Loader:
     # --- reading ----------------------------------------------------------------------------------
 
     def _header(self, path: str) -> elf.Elf | str | OSError | None:
-        """A file's header, the loader's complaint about it, why it cannot be examined, or None if it does not
-        exist."""
+        """A file's header; otherwise the loader's error message, an OSError if it cannot be examined, or None
+        if it does not exist."""
         if path not in self._headers:
             result: elf.Elf | str | OSError | None
             try:
@@ -381,7 +387,8 @@ class Loader:
         return self._headers[path]
 
     def foreign(self, header: elf.Elf) -> str:
-        """Why the loader skips a file: another class or processor; "" if it does not."""
+        """Why the loader skips a file with this header (another ELF class or processor); "" if it does not
+        skip it."""
         if header.bits != self.bits:
             return f"wrong ELF class: {header.bits}-bit"
         if self.processor and header.machine != self.processor:
@@ -389,8 +396,8 @@ class Loader:
         return ""
 
     def _preloaded(self, value: str) -> list[Loaded]:
-        """The libraries that the value of LD_PRELOAD names by an absolute path; they may provide symbols.
-        Names without a path are left out."""
+        """The libraries in LD_PRELOAD's value with an absolute path; they may provide symbols. Names without
+        a path are left out."""
         headers = ((path, self._header(path)) for path in re.split("[: ]", value) if path.startswith("/"))
         return [Loaded(path, header) for path, header in headers if isinstance(header, elf.Elf)]
 
@@ -404,14 +411,14 @@ def _numbers(version: str) -> tuple[int, int] | None:
 
 
 def glibc_version(loader: Loader) -> tuple[int, int] | None:
-    """The glibc's version as (2, 36): the highest GLIBC_2.x that its libc.so.6 defines; None if there is
+    """The glibc's version, such as (2, 36): the highest GLIBC_2.x that libc.so.6 defines; None if there is
     none."""
     found, _ = glibc_file(loader)
     return found
 
 
 def glibc_file(loader: Loader) -> tuple[tuple[int, int] | None, str]:
-    """As `glibc_version`, with the path of the libc.so.6 that was read ("" if there is none)."""
+    """The same as `glibc_version`, and the path of the libc.so.6 that was read ("" if there is none)."""
     for folder in loader.default_folders:
         path = posixpath.join(folder, "libc.so.6")
         header = loader._header(path)

@@ -1,5 +1,5 @@
-"""The places that glibc's loader searches besides the folders that objects name: LD_LIBRARY_PATH, its cache,
-its built-in folders.
+"""The places that glibc's loader searches in addition to objects' RPATH and RUNPATH: LD_LIBRARY_PATH, its
+cache, its built-in folders.
 
 Sources: ld.so(8), ldconfig(8); glibc, elf/dl-load.c (system_dirs, fillin_rpath); nix-ld's README.
 """
@@ -19,15 +19,15 @@ from doctor.values import dataclass
 
 CACHE = "/etc/ld.so.cache"
 STORES = ("/nix/store/", "/gnu/store/")
-"""Where Nix and Guix keep what they build. Its loader reads none of the system's cache and folders (nixpkgs,
-glibc, dont-use-system-ld-so-cache.patch; Guix, glibc-dl-cache.patch)."""
+"""The stores in which Nix and Guix keep what they build. A store's loader reads neither the system's cache
+nor its folders (nixpkgs, glibc, dont-use-system-ld-so-cache.patch; Guix, glibc-dl-cache.patch)."""
 NEXT_FOLDER = b"/\0/"
 LIBRARY_PATH, OF_NIX_LD = "LD_LIBRARY_PATH", "nix-ld's library path"
 CONFIGURED = "/etc/ld.so.conf (there is no ld.so.cache)"
 CONF_LIMIT = 100
-"""The most files of ld.so.conf to read."""
+"""The largest number of ld.so.conf files to read."""
 INTERPRETER_LIMIT = 4 << 20
-"""The most bytes of ld.so to search; it has 240 kB."""
+"""The largest number of bytes to search in ld.so, which has 240 kB."""
 DEFAULT_FOLDERS = lazy.compile(rb"(?:/(?:usr/)?lib[^\0/]*(?:/[^\0/]+)*/\0){2,}")
 """Matches `system_dirs` inside ld.so: consecutive NUL-terminated folder names (elf/dl-load.c)."""
 NIX_LD = "/run/current-system/sw/share/nix-ld/lib"
@@ -45,8 +45,8 @@ class Cache:
 
 
 def library_path(machine: Machine, env: Mapping[str, str], interpreter: str | None) -> list[tuple[str, str]]:
-    """LD_LIBRARY_PATH's folders, each with the step's name: split at ":" and ";", an empty one being the
-    current folder.
+    """The folders of LD_LIBRARY_PATH, each with the name of the search step. It is split at ":" and ";"; an
+    empty entry is the current folder.
 
     On NixOS, nix-ld starts programs of other systems, whose interpreter is not in Nix's store, and puts its
     own folders first. interpreter: None if no program is known.
@@ -60,11 +60,11 @@ def library_path(machine: Machine, env: Mapping[str, str], interpreter: str | No
 
 
 def cache(machine: Machine, processor: str, interpreter: str = "", program: str = "") -> Cache:
-    """The cache; of a program of a store its package's own, if it has one; in files of another machine that
-    hold none, what ldconfig would put into it.
+    """The loader's cache. For a program in a store it is the package's own cache, if there is one. If another
+    machine's files contain no cache, it is what ldconfig would write.
 
-    A running machine may have no cache. In files that were copied from a machine it may be missing because it
-    was not copied, and every distribution rewrites it at the next installation of a package.
+    A running machine may have no cache. In copied files the cache may be missing because it was not copied,
+    and every distribution rewrites it when the next package is installed.
     """
     stored = interpreter.startswith(STORES)
     own = f"{posixpath.dirname(posixpath.dirname(program))}{CACHE}"
@@ -75,7 +75,7 @@ def cache(machine: Machine, processor: str, interpreter: str = "", program: str 
         return Cache(_by_name(data))
     except OSError as problem:
         return Cache({}, problem=reason(problem))
-    except ldcache.NotCache as problem:  # glibc's loader passes over it, too
+    except ldcache.NotCache as problem:  # glibc's loader ignores such a file too
         return Cache({}, problem=str(problem))
 
 
@@ -88,7 +88,7 @@ def _by_name(data: bytes) -> Mapping[str, list[ldcache.Entry]]:
 
 
 def _configured(machine: Machine, processor: str) -> dict[str, list[ldcache.Entry]]:
-    """The libraries in the folders that ld.so.conf names; of equal names the first."""
+    """The libraries in the folders that ld.so.conf lists; of several with one name, the first."""
     by_name: dict[str, list[ldcache.Entry]] = {}
     for folder in dict.fromkeys(_conf_folders(machine, "/etc/ld.so.conf", [CONF_LIMIT])):
         for name in machine.names_seen(folder):
@@ -100,12 +100,12 @@ def _configured(machine: Machine, processor: str) -> dict[str, list[ldcache.Entr
 
 
 def _conf_folders(machine: Machine, path: str, left: list[int]) -> Iterator[str]:
-    """The folders in a file of ld.so.conf and in those that it includes. left: how many files may still be
-    read."""
+    """The folders that an ld.so.conf file and the files that it includes list. left: how many files may still
+    be read."""
     left[0] -= 1
     try:
         text = machine.text(path, 1 << 16) or ""
-    except OSError:  # it is noted
+    except OSError:  # Machine has noted the failure
         return
     for line in text.splitlines():
         words = line.partition("#")[0].split()
@@ -119,8 +119,8 @@ def _conf_folders(machine: Machine, path: str, left: list[int]) -> Iterator[str]
 
 
 def default_folders(machine: Machine, interpreter: str, processor: str) -> list[str]:
-    """The loader's built-in folders, from the loader's own file; else those of the file system's kind. Nix's
-    and Guix's search their own folder."""
+    """The loader's built-in folders, read from the loader's file; otherwise those that are usual for the kind
+    of file system. Nix's and Guix's loaders search their own folder."""
     if interpreter.startswith(STORES):
         return [posixpath.dirname(interpreter)]
     try:
@@ -139,7 +139,7 @@ def default_folders(machine: Machine, interpreter: str, processor: str) -> list[
 def _built_in(data: bytes) -> tuple[str, ...]:
     """The folders in the bytes of ld.so; () if it names none."""
     match, end = None, data.find(NEXT_FOLDER)
-    while match is None and end >= 0:  # only around the few places where one folder follows another
+    while match is None and end >= 0:  # match only where one folder name follows another
         match = DEFAULT_FOLDERS.search(data, data.rfind(b"\0", 0, end) + 1, end + 4096)
         end = data.find(NEXT_FOLDER, end + 1)
     found = match.group().rstrip(b"\0").split(b"\0") if match else []

@@ -1,9 +1,9 @@
 """The machine under examination: its files, its environment, and how a program is run on it.
 
 A live machine is read from "/" and programs may be run. Any other root (a chroot, a container's file system,
-a mounted disk, a recorded machine) is only read; nothing in it is run or loaded. A recorded machine has the
-file RECORD at its top with what other files cannot show: its environment variables, its platform, and what
-its programs answered when it was recorded.
+a mounted disk, a recorded machine) is only read; nothing in it is run or loaded. A recorded machine has a
+file named RECORD in its root. It contains what other files cannot show: the environment variables, the
+platform, and the output of programs at the time of the recording.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from doctor.values import dataclass, field
 
 RECORD = ".tfgpu-doctor.json"
 READ_LIMIT = 4 << 20
-"""The most bytes of a file that is read whole; the largest that is needed, a loader's cache, is far
+"""The largest size in bytes of a file that is read whole; the largest file needed, a loader's cache, is far
 smaller."""
 PIECE = 1 << 16
-"""Bytes read at once: /proc/sys refuses a large buffer with ENOMEM."""
+"""The number of bytes to read at once: /proc/sys refuses a large buffer with ENOMEM."""
 KMSG = "/dev/kmsg"
 T = TypeVar("T")
 
@@ -42,10 +42,10 @@ T = TypeVar("T")
 class Machine:
     """One machine: `root` is the host's folder that stands for its "/", `env` its environment variables.
 
-    system: linux, windows or macos; `processor` as in `uname -m`. `cwd` is the folder in which a program
-    would start, None if unknown. `recorded` maps the name of a question to the answer of a recorded machine,
-    `denied` lists the devices that its user could not open. `origins`: the files that set the variables, if
-    known. `account`: the user of another machine's environment, if its files show it.
+    `system`: linux, windows or macos. `processor`: as in `uname -m`. `cwd`: the folder in which a program
+    would start, None if unknown. `recorded`: the recorded answers, by the name of the question. `denied`: the
+    devices that a recorded machine's user could not open. `origins`: the files that set the variables, if
+    known. `account`: the user of another machine's environment, if its files show who that is.
     """
 
     root: str
@@ -87,7 +87,7 @@ class Machine:
 
     @classmethod
     def at(cls, root: str | os.PathLike[str]) -> Machine:
-        """Another machine's files under a folder; "/" is this machine itself.
+        """The machine whose files are under a folder; "/" is this machine itself.
 
         Raises NotADirectoryError if there is no such folder, ValueError if its record cannot be read.
         """
@@ -123,18 +123,18 @@ class Machine:
         """Whether programs may be run on the machine."""
         return self.runner is not None
 
-    # --- files: paths are the machine's own, absolute ---------------------------------------------
+    # --- files: absolute paths as the machine sees them -------------------------------------------
 
     def _inside(self, path: str) -> str:
-        """The path in the form of doctor.probe.inside: for the files of a Windows machine without the drive
-        and with forward slashes."""
+        """The path in the form that doctor.probe.inside uses: a Windows path without the drive and with
+        forward slashes."""
         if self.root == "/" or self.system != "windows":
             return path
         return path.replace("\\", "/").split(":", 1)[-1]
 
     def _look(self, function: Callable[..., T], path: str, **more: Any) -> T:
         """Call a function that reads from the machine. If it raises OSError, note the path and the reason,
-        and raise it again."""
+        and re-raise it."""
         try:
             return function(self.root, self._inside(path), **more)
         except OSError as problem:
@@ -149,9 +149,9 @@ class Machine:
 
     @contextmanager
     def noting(self) -> Iterator[dict[str, str]]:
-        """Collect what this thread could not read while the block runs: path and reason.
+        """Collect the paths that this thread cannot read while the block runs, each with the reason.
 
-        A probe that found nothing may report an absence only if this is empty.
+        A probe that found nothing may report an absence only if the collection is empty.
         """
         notes: dict[str, str] = {}
         opened: list[dict[str, str]] = self._noting.__dict__.setdefault("open", [])
@@ -178,16 +178,17 @@ class Machine:
             return None
 
     def exists(self, path: str) -> bool:
-        """Whether there is such a file or folder, and it may be examined."""
+        """Whether the path exists and may be examined."""
         return self.status(path) is not None
 
     def is_dir(self, path: str) -> bool:
-        """Whether this folder exists (False if it may not be examined)."""
+        """Whether the path is an existing folder (False if it may not be examined)."""
         status = self.status(path)
         return status is not None and stat.S_ISDIR(status.st_mode)
 
     def open(self, path: str) -> BinaryIO:
-        """A file for reading. Raises OSError, also for irregular files: a pipe would block forever."""
+        """Open a file for reading. Raises OSError, also if it is not a regular file: a pipe would block
+        forever."""
         return self._look(inside.open_inside, path)
 
     def read(self, path: str, head: int | None = None) -> bytes | None:
@@ -229,21 +230,21 @@ class Machine:
             return None
 
     def kernel_messages(self, size: int) -> str | None:
-        """The last `size` bytes of the kernel's own message buffer; None for any other machine than this one.
+        """The last `size` bytes of the kernel's message buffer; None if the machine is not this one.
 
-        Raises OSError where this user may not read it (kernel.dmesg_restrict).
+        Raises OSError if this user may not read it (kernel.dmesg_restrict).
         """
         if not self.live or self.root != "/" or not self.exists(KMSG):
             return None
         handle = inside.open_device(KMSG)
         kept: list[bytes] = []
         try:
-            for _ in range(100_000):  # one message a read; the buffer holds some thousands
+            for _ in range(100_000):  # one message per read; the buffer holds a few thousand
                 try:
                     kept.append(os.read(handle, 8192))
                 except BlockingIOError:
                     break
-                except BrokenPipeError:  # overwritten while we read: the next read goes on behind it
+                except BrokenPipeError:  # overwritten meanwhile: the next read returns a later message
                     continue
         finally:
             os.close(handle)
@@ -264,7 +265,7 @@ class Machine:
             return []
 
     def glob(self, pattern: str) -> list[str]:
-        """Paths that match a pattern with * and ? in any part, sorted; unreadable folders count as empty,
+        """The paths that match a pattern with * and ? in any part, sorted. Unreadable folders count as empty
         and are noted."""
         text = pattern.replace("\\", "/") if self.system == "windows" else pattern
         parts = [part for part in text.split("/") if part]
@@ -283,11 +284,12 @@ class Machine:
         return [path for path in found if self.status(path, follow=False) is not None]
 
     def may_open(self, path: str) -> bool:
-        """Whether this user may read and write a device; a record lists under "denied" those that its user
-        may not.
+        """Whether this user may read and write a device. A record lists under "denied" the devices that its
+        user may not.
 
-        For another machine's files the mode counts if the device belongs to a group with a name there, or if
-        only its owner may open it while /dev/null is open to all: a copy that lost its owners shows nothing.
+        For another machine's files the mode counts only if the device's group has a name there, or if only
+        the owner may open it while /dev/null is open to all: in a copy that lost its owners the mode shows
+        nothing.
         """
         if self.live:
             return inside.may_inside(path, os.R_OK | os.W_OK)
@@ -318,8 +320,8 @@ class Machine:
             return ""
 
     def may_read(self, path: str) -> bool:
-        """Whether a user other than root may read a file of another machine; always True on this machine,
-        where opening it shows the answer."""
+        """Whether a user other than root may read a file of another machine. Always True on this machine,
+        where opening the file gives the answer."""
         if self.live or (self.account is not None and self.account.uid == 0):
             return True
         status = self.status(path)
@@ -337,7 +339,7 @@ class Machine:
     def run(
         self, question: str, argv: Sequence[str], timeout: float, env: Mapping[str, str] | None = None
     ) -> Ran | None:
-        """Run a program; a recorded machine keeps the answer under the name `question`.
+        """Run a program, or return the answer that a recorded machine has under the name `question`.
 
         None if nothing may be run on this machine and no answer was recorded.
         """

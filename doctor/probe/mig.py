@@ -1,4 +1,4 @@
-"""GPUs that are divided into instances (MIG, Multi-Instance GPU), as files show it."""
+"""Finds in files which GPUs are divided into instances (MIG, Multi-Instance GPU)."""
 
 from __future__ import annotations
 
@@ -17,22 +17,21 @@ KEPT = (
     "/home/*/*nvidia-smi*",
     "/home/*/nvidia-bug-report.log",
 )
-"""Files in which people and tools save the output of nvidia-smi."""
+"""Files into which people and tools save the output of nvidia-smi."""
 KEPT_SIZE = 1 << 18
 ROW_OF_GPU = lazy.compile(r"\|\s{1,6}(\d{1,3})\s{1,6}[A-Z].{1,80}\|")
 """The first line of a GPU in nvidia-smi's table; its MIG mode is one or two lines below."""
 MIG_QUERIED = lazy.compile(r"MIG Mode\s{1,20}Current\s{1,60}: \S+")
 MIG_MANAGER = "/etc/systemd/system/nvidia-mig-manager.service.d/*.conf"
-"""Files that name the configuration which nvidia-mig-manager applies at the start (mig-parted,
-systemd/README)."""
+"""Files that name the configuration that nvidia-mig-manager applies at boot (mig-parted, systemd/README)."""
 
 
 def divided(machine: Machine) -> Iterator[Fact]:
-    """GPUs with MIG instances (MIG User Guide, "Device Nodes and Capabilities"); on a running machine, NVML
-    says more.
+    """The facts about GPUs with MIG instances (MIG User Guide, "Device Nodes and Capabilities"). On a running
+    machine, NVML reports more.
 
-    A GPU without an instance may be in MIG mode or not: its folder mig exists and is empty in both cases. The
-    saved output of nvidia-smi, or the configuration that the MIG manager applies, then decides.
+    A GPU without an instance may or may not be in MIG mode: its folder `mig` exists and is empty in both
+    cases. Saved output of nvidia-smi, or the configuration that the MIG manager applies, then decides.
     """
     for folder in () if machine.live else machine.glob(f"{CAPABILITIES}/gpu*/mig"):
         number = folder.split("/")[-2][3:]
@@ -51,11 +50,11 @@ def divided(machine: Machine) -> Iterator[Fact]:
 
 
 def _mig_mode(machine: Machine, number: str) -> Source | None:
-    """The place that shows that a GPU without instances is in MIG mode; None if there is none."""
+    """The evidence that a GPU without instances is in MIG mode; None if there is none."""
     for path in (path for pattern in KEPT for path in machine.glob(pattern)):
         try:
             kept = machine.tail(path, KEPT_SIZE) or ""
-        except OSError:  # it is noted
+        except OSError:  # Machine has noted the failure
             continue
         lines = kept.splitlines()
         queried = [match[0] for match in MIG_QUERIED.finditer(kept)]  # nvidia-smi -q, GPU by GPU
@@ -76,7 +75,7 @@ def _mig_mode(machine: Machine, number: str) -> Source | None:
     for path in machine.glob(MIG_MANAGER):
         try:
             text = machine.text(path, 1 << 16) or ""
-        except OSError:  # it is noted
+        except OSError:  # Machine has noted the failure
             continue
         chosen = re.search(r"MIG_PARTED_SELECTED_CONFIG=([\w.+-]{1,80})", text)
         if chosen and chosen[1] not in ("all-disabled", "all-enabled"):

@@ -1,9 +1,9 @@
-"""Reads the environment modules of computing centres: which modulefiles set a path to CUDA's libraries, and
-which module names load them.
+"""Reads the environment modules of computing centres: which modulefiles add the folders of CUDA's libraries
+to a path, and by which module names they are loaded.
 
-They are read without Lmod or Tcl: paths that a modulefile prepends, appends and sets, with its own variables
-filled in. Sources: modulefile(4); Lmod documentation, "Lua Modulefile Functions" and "How Lmod finds its
-modulefiles"; EasyBuild, "Module naming schemes"; Spack, "Modules".
+It reads them without Lmod or Tcl: the paths that a modulefile prepends, appends and sets, with the
+modulefile's own variables filled in. Sources: modulefile(4); Lmod documentation, "Lua Modulefile Functions"
+and "How Lmod finds its modulefiles"; EasyBuild, "Module naming schemes"; Spack, "Modules".
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SHARED = (
     "/hpc",
     "/usr/local",
 )
-"""Folders in which centres install software."""
+"""Folders in which computing centres install software."""
 ROOTS = (
     "/usr/share/modules/modulefiles",
     "/usr/share/Modules/modulefiles",
@@ -86,12 +86,13 @@ class Module:
     loads: tuple[str, ...]
 
     def folders(self, variable: str = "LD_LIBRARY_PATH") -> tuple[str, ...]:
-        """The folders that the module adds to a path."""
+        """The folders that the module adds to a path variable."""
         return tuple(value for name, value in self.paths if name == variable)
 
 
 def modules(machine: Machine, more: Iterable[str] = ()) -> list[Module]:
-    """The modulefiles of CUDA, TensorFlow and Python, the newest last in each folder. more: further roots."""
+    """The modulefiles of CUDA, TensorFlow and Python; in each folder the newest is last. more: further
+    roots."""
     roots: dict[str, None] = {}
     listed = [line.strip() for path in LISTS for line in (_text(machine, path)).splitlines()]
     variable = machine.env.get("MODULEPATH", "").split(":")
@@ -110,7 +111,8 @@ def modules(machine: Machine, more: Iterable[str] = ()) -> list[Module]:
 
 
 def loaded(known: Iterable[Module], names: Iterable[str], env: Mapping[str, str]) -> dict[str, str]:
-    """The environment after `module load` of these names; a name without a version means the last one."""
+    """The environment after `module load` of these names; a name without a version means the last module of
+    that name."""
     result = dict(env)
     by_name = {module.name: module for module in known}
     waiting = list(names)
@@ -135,8 +137,8 @@ def loaded(known: Iterable[Module], names: Iterable[str], env: Mapping[str, str]
 def _files(
     machine: Machine, root: str, below: str, left: list[int], depth: int = 0
 ) -> Iterator[tuple[str, str]]:
-    """(name, path) of modulefiles below a root; folders with names that are not about CUDA only if they are
-    categories."""
+    """The (name, path) of each modulefile below a root. Folders with names unrelated to CUDA are searched
+    only if they are categories."""
     left[0] -= 1
     if depth > DEPTH or left[0] < 0:
         return
@@ -179,8 +181,8 @@ def _read(machine: Machine, name: str, path: str) -> Module:
 
 
 def _without_options(words: list[str]) -> list[str]:
-    """The arguments of prepend-path without its options; -d and --delim take the next word with
-    them."""
+    """The arguments of prepend-path without its options; -d and --delim are dropped with the word that
+    follows."""
     kept: list[str] = []
     passed = False
     for word in words:
@@ -191,7 +193,7 @@ def _without_options(words: list[str]) -> list[str]:
 
 
 def _lua_words(text: str) -> list[str]:
-    """Arguments of a Lua call, cut at commas outside quotes and brackets."""
+    """The arguments of a Lua call, split at commas outside quotes and brackets."""
     words, depth, quote, begin = [], 0, "", 0
     for at, sign in enumerate(text):
         if quote:
@@ -209,7 +211,8 @@ def _lua_words(text: str) -> list[str]:
 
 
 def _lua_value(text: str, known: Mapping[str, str]) -> str:
-    """The value of a Lua expression of strings, names, `..` and pathJoin; "" if unknown."""
+    """The value of a Lua expression that consists of strings, names, `..` and pathJoin; "" if it is
+    unknown."""
     joined = re.fullmatch(r"pathJoin\s*\((.*?)\)?", text, re.DOTALL)
     if joined:
         return "/".join(_lua_value(word, known).rstrip("/") for word in _lua_words(joined[1]))
@@ -236,5 +239,5 @@ def _tcl_words(text: str, known: Mapping[str, str]) -> list[str]:
 def _text(machine: Machine, path: str) -> str:
     try:
         return machine.text(path, SIZE) or ""
-    except OSError:  # it is noted
+    except OSError:  # Machine has noted the failure
         return ""

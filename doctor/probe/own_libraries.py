@@ -1,5 +1,4 @@
-"""Whether the environment's own CUDA libraries, which a simulated GPU hides, would open without the
-simulation."""
+"""Checks whether the environment's own CUDA libraries, which a simulation replaces, would open without it."""
 
 from __future__ import annotations
 
@@ -19,9 +18,11 @@ _DRIVER = ("libcuda.so", "libnvidia-ml.so")
 def examine(
     machine: Machine, environment: Environment, caller: str | None, names: tuple[str, ...]
 ) -> Iterator[Fact]:
-    """A symptom with the libraries that would not open, if a simulation is running; otherwise nothing.
+    """If a simulation is in use, a symptom with the libraries that would not open without it; otherwise
+    nothing.
 
-    caller: the path of TensorFlow's own library, whose RUNPATH counts. names: what TensorFlow needs.
+    caller: the path of TensorFlow's own library, whose RUNPATH affects the search. names: the libraries that
+    TensorFlow needs.
     """
     in_force = machine.env.get(SIMULATION)
     if not in_force:

@@ -1,8 +1,8 @@
-"""Reads the contents of an environment from its files: every TensorFlow distribution, what it was built for,
-the packages that decide whether it works, leftovers, and files that shadow it. Nothing is imported.
+"""Reads an environment's packages from its files: every TensorFlow distribution, what it was built for, the
+packages that decide whether it works, leftovers, and files that shadow TensorFlow. Nothing is imported.
 
-A distribution's name and version are those of its *.dist-info or *.egg-info folder (PyPA, "Recording
-installed projects"); a conda package's those of its file in conda-meta.
+A distribution's name and version come from its *.dist-info or *.egg-info folder (PyPA, "Recording installed
+projects"), those of a conda package from its file in conda-meta.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ TENSORFLOW = {
     "tf-nightly-intel",
     "tf-nightly-macos",
 }
-"""Distributions that install the module tensorflow, or that have a wheel that does."""
+"""Distributions with a wheel that installs the module tensorflow."""
 TELLING = lazy.compile(
     r"pip|keras.*|tf-keras|numpy|protobuf|h5py|ml-dtypes|typing-extensions|absl-py|wrapt|gast|grpcio"
     r"|flatbuffers|astunparse"
@@ -84,7 +84,7 @@ EXTENSIONS = (
     "python/_pywrap_tensorflow.so",
     "libtensorflow_cc.so.2",
 )
-"""What `import tensorflow` loads; in recent 2.x releases the extension needs libtensorflow_cc."""
+"""The extension modules that `import tensorflow` loads; in recent 2.x releases they need libtensorflow_cc."""
 MODULE_FOLDERS = ("tensorflow", "tensorflow_core")
 """The module's folder; in 1.15 to 2.1 nearly all files are in tensorflow_core."""
 
@@ -102,8 +102,8 @@ class Installed:
 
 
 def distributions(machine: Machine, folders: tuple[str, ...]) -> tuple[tuple[Distribution, ...], list[Fact]]:
-    """Every distribution in the folders, the first of each name as in an import; and what could not be
-    read."""
+    """Every distribution in the folders (of several with one name only the first, as in an import), and facts
+    about what could not be read."""
     found: dict[str, Distribution] = {}
     facts: list[Fact] = []
     for folder in folders:
@@ -115,7 +115,7 @@ def distributions(machine: Machine, folders: tuple[str, ...]) -> tuple[tuple[Dis
             facts.append(Unreadable(Source(folder), "python packages", problem.strerror or str(problem)))
             continue
         own = "EGG-INFO" in names and EGG.fullmatch(posixpath.basename(folder))
-        if own:  # an egg of easy_install's: a folder of its own on the path, or a zip file
+        if own:  # an egg from easy_install: a separate folder on the path, or a zip file
             names = [*names, posixpath.basename(folder)]
         for entry in names:
             match = INFO.fullmatch(entry) or EGG.fullmatch(entry)
@@ -143,7 +143,7 @@ def examine(machine: Machine, environment: Environment) -> tuple[Installed, list
         module = location if entry is owner or entry.folder == posixpath.dirname(location or "") else None
         version = entry.version or _metadata_version(machine, entry)
         if version is None:
-            facts.append(Unreadable(Source(entry.info), "tensorflow", "its version is not stated"))
+            facts.append(Unreadable(Source(entry.info), "tensorflow", "its files do not state its version"))
             continue
         text = f"{entry.name} {version}" + (
             f" ({_installer(machine, entry)})" if _installer(machine, entry) else ""
@@ -183,10 +183,10 @@ def examine(machine: Machine, environment: Environment) -> tuple[Installed, list
     facts += strays(machine, environment, location)
     if not mine and location is None:
         where = environment.executable or environment.prefix or "python"
-        if folders or unseen or machine.live:  # a Python that runs names its folders, or why it does not
-            text = f"no TensorFlow in {len(folders)} folders of its path"
+        if folders or unseen or machine.live:  # a Python that runs reports its folders, or why it cannot
+            text = f"no TensorFlow in {len(folders)} folders of its sys.path"
             facts.append(missing(Source(where, None, text), "tensorflow", unseen))
-        else:  # Windows Store's Python, for one, keeps its packages elsewhere
+        else:  # the Windows Store's Python, for example, keeps its packages elsewhere
             facts.append(
                 Unreadable(Source(where), "tensorflow", "the folders of its packages were not found")
             )
@@ -200,12 +200,12 @@ def examine(machine: Machine, environment: Environment) -> tuple[Installed, list
 
 
 def _module(machine: Machine, folders: tuple[str, ...]) -> tuple[str | None, str | None]:
-    """The folder of the module tensorflow, as an import would find it, and the folder of its libraries."""
+    """The folder of the module tensorflow that an import would find, and the folder of its libraries."""
     for folder in folders:
         module = f"{folder}/tensorflow"
         if machine.exists(f"{module}/__init__.py") and (
             machine.is_dir(f"{module}/python") or machine.is_dir(f"{folder}/tensorflow_core")
-        ):  # a folder that merely has the name is a stray one
+        ):  # a folder that has only the name is a stray
             core = f"{folder}/tensorflow_core"
             has_core = machine.exists(f"{core}/python/__init__.py")
             return f"{folder}/tensorflow", core if has_core else f"{folder}/tensorflow"
@@ -214,7 +214,7 @@ def _module(machine: Machine, folders: tuple[str, ...]) -> tuple[str | None, str
 
 def _of_other_makers(machine: Machine, installed: tuple[Distribution, ...]) -> Iterator[Fact]:
     """Symptoms for packages that make this TensorFlow use another vendor's GPU: Apple's and Microsoft's
-    plugins, AMD's build beside AMD's kernel driver (/dev/kfd)."""
+    plugins, and AMD's build if AMD's kernel driver (/dev/kfd) is present."""
     here = {"macos": ("tensorflow-metal",), "windows": DIRECTML}.get(machine.system, ())
     if machine.exists("/dev/dxg"):
         here = DIRECTML
@@ -230,7 +230,7 @@ def _of_other_makers(machine: Machine, installed: tuple[Distribution, ...]) -> I
 
 
 def native(machine: Machine, core: str) -> bool:
-    """Whether TensorFlow's folder holds one of its own libraries."""
+    """Whether TensorFlow's folder contains one of TensorFlow's own libraries."""
     return any(machine.exists(f"{core}/{name}") for name in (*EXTENSIONS, *FRAMEWORKS))
 
 
@@ -262,9 +262,9 @@ def _owner(machine: Machine, mine: list[Distribution], location: str | None) -> 
 
 
 def _empty(machine: Machine, entry: Distribution, beside: list[Distribution]) -> bool:
-    """Whether a distribution contains nothing and only requires another one, as tensorflow 2.11 to 2.18.0 on
-    Windows, 2.13 to 2.15 on macOS and 2.10 to 2.17 on Arm do: it contains no file of the module, and requires
-    one beside it that does."""
+    """Whether a distribution is empty and only requires another, like tensorflow 2.11 to 2.18.0 on Windows,
+    2.13 to 2.15 on macOS and 2.10 to 2.17 on Arm: it contains no file of the module, and requires an
+    installed distribution that does."""
     record = machine.text(f"{entry.info}/RECORD", RECORD_LIMIT)
     if record is not None and record.strip() and re.search(r"^tensorflow(?:_core)?/", record, re.MULTILINE):
         return False
@@ -284,7 +284,7 @@ def _metadata_version(machine: Machine, entry: Distribution) -> str | None:
 
 
 def _installer(machine: Machine, entry: Distribution) -> str:
-    """The installer (pip, uv, conda ...) that the distribution states."""
+    """The installer (pip, uv, conda ...) that the distribution's metadata states."""
     return (machine.text(f"{entry.info}/INSTALLER", 64) or "").strip()
 
 
@@ -294,7 +294,8 @@ def _packages(
     conda: tuple[tuple[str, str, str], ...],
     environment: Environment,
 ) -> Iterator[Fact]:
-    """The packages that matter, pip's and conda's, and pip's TensorFlow over conda's."""
+    """Facts about relevant packages, pip's and conda's, and a symptom if pip installed TensorFlow over
+    conda's."""
     by_conda = {normalised(name): version for name, version, _ in conda}
     for entry in installed:
         if not TELLING.fullmatch(entry.name) and entry.name not in TENSORFLOW:
@@ -344,7 +345,7 @@ def _conda(machine: Machine, prefix: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _dependencies(machine: Machine, owner: Distribution) -> Iterator[Fact]:
-    """TensorFlow's requirements in its METADATA for packages that can break it, and the pins of its extra
+    """TensorFlow's requirements, from its METADATA: for packages that can break it, and the pins in its extra
     and-cuda."""
     text = machine.text(f"{owner.info}/METADATA", METADATA_LIMIT) or ""
     for number, line in enumerate(text.splitlines(), 1):

@@ -1,5 +1,4 @@
-"""Reads the few fields of a Windows DLL that decide whether it loads: processor, imported DLLs, whether it is
-complete.
+"""Reads the few fields of a Windows DLL that decide whether it loads: processor, imported DLLs, completeness.
 
 Layout: Microsoft, "PE Format" (MS-DOS stub, COFF header, optional header, section table, import directory).
 """
@@ -16,7 +15,7 @@ IMPORTS_LIMIT = 512
 NAME_LIMIT = 260
 RESOURCES_LIMIT = 4 << 20
 FIXED_INFO = b"\xbd\x04\xef\xfe"
-"""The signature of VS_FIXEDFILEINFO; the version of the structure and that of the file follow it."""
+"""The signature of VS_FIXEDFILEINFO; the structure's version and the file's version follow it."""
 
 
 class NotPe(ValueError):  # noqa: N818
@@ -34,7 +33,7 @@ class Pe:
 
 
 def parse(file: BinaryIO) -> Pe:
-    """The headers of an open file. Raises NotPe."""
+    """Read the headers of an open DLL. Raises NotPe."""
     size = file.seek(0, 2)
     head = _at(file, 0, 64)
     if len(head) < 64:

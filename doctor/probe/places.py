@@ -1,7 +1,7 @@
-"""Finds CUDA libraries on the disk, wherever people put them: wheels, conda, toolkits, system folders,
+"""Finds CUDA libraries on the disk in all usual places: wheels, conda, toolkits, system folders,
 LD_LIBRARY_PATH.
 
-Each place is one folder that is listed, not walked, so the search takes milliseconds.
+Each place is one folder, which is listed without its subfolders, so the search takes milliseconds.
 """
 
 from __future__ import annotations
@@ -65,12 +65,13 @@ HOMES = (
     "EBROOTCUDA",
     "EBROOTCUDNN",
 )
-"""Environment variables in which people and module systems name a toolkit's folder."""
+"""Environment variables that people and module systems set to a toolkit's folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A library file: the name by which the loader would find it, its path, the real file, version, fault."""
+    """A library file: the name by which the loader would find it, its path, the real file, its version, and
+    its fault."""
 
     name: str
     path: str
@@ -121,7 +122,7 @@ def on_disk(machine: Machine, environment: Environment, loader: Loader) -> list[
             path = f"{folder}/{name}"
             real = machine.resolve(path)
             if not machine.exists(real):
-                continue  # a link to nowhere
+                continue  # a dangling link
             known = found.get(real)
             if (
                 known is not None

@@ -1,8 +1,8 @@
-"""Laptops that switch their NVIDIA GPU off to save power, and the program that does it, from files.
+"""Finds, from files, the programs that switch a laptop's NVIDIA GPU off to save power.
 
 A GPU that merely sleeps (runtime D3 under NVIDIA's own driver, DynOff of vgaswitcheroo) wakes when it is used
-and does not count. Sources: nvidia-prime (prime-select), SUSEPrime, bbswitch, supergfxctl, EnvyControl and
-system76-power, each program's own settings; Linux, Documentation/gpu/vga-switcheroo.rst and
+and does not count. Sources: the settings files of nvidia-prime (prime-select), SUSEPrime, bbswitch,
+supergfxctl, EnvyControl and system76-power; Linux, Documentation/gpu/vga-switcheroo.rst and
 Documentation/ABI/testing/sysfs-bus-pci.
 """
 
@@ -18,7 +18,8 @@ from doctor.probe.machine import Machine
 
 SIZE = 1 << 16
 PRIME = (("/etc/prime-discrete", ("off", "intel")), ("/etc/prime/current_type", ("intel", "intel2", "amd")))
-"""Ubuntu's prime-select and openSUSE's, with the words for a GPU that is off."""
+"""The settings files of Ubuntu's and openSUSE's prime-select, with the words that mean that the GPU is
+off."""
 BBSWITCH = "/proc/acpi/bbswitch"
 SWITCHEROO = "/sys/kernel/debug/vgaswitcheroo/switch"
 SUPERGFX = "/etc/supergfxd.conf"
@@ -32,7 +33,7 @@ REMOVES = lazy.compile(
 
 
 def switched_off(machine: Machine, sleeping: str | None) -> Iterator[Symptom]:
-    """A symptom for each program that keeps the GPU off. Only called if no NVIDIA GPU is bound to NVIDIA's
+    """A symptom for each program that keeps the GPU off. Call it only if no NVIDIA GPU is bound to NVIDIA's
     driver.
 
     sleeping: the bus address of a GPU without a driver whose power state is D3cold.
@@ -82,5 +83,5 @@ def _off(path: str, text: str, by: str) -> Symptom:
 def _text(machine: Machine, path: str) -> str:
     try:
         return machine.text(path, SIZE) or ""
-    except OSError:  # it is noted
+    except OSError:  # Machine has noted the failure
         return ""

@@ -1,4 +1,4 @@
-"""The processor that a file system was made for, from the headers of its programs."""
+"""Finds the processor that a file system was made for, from the headers of its programs."""
 
 from __future__ import annotations
 
@@ -26,13 +26,14 @@ PROGRAMS = (
     "/root/*/bin/python3*",
     "/nix/store/*-glibc-*/lib/libc.so.6",
 )
-"""Programs for the system's own processor; every Linux has some of them."""
+"""Programs for the system's own processor; every Linux system has some of them."""
 WINDOWS_PROGRAMS = tuple(
     f"/Windows/System32/{name}" for name in ("kernel32.dll", "ntdll.dll", "ntoskrnl.exe")
 )
-"""Programs for the system's own processor; every Windows has them."""
+"""Programs for the system's own processor; every Windows system has them."""
 MAC_PROGRAMS = ("/bin/*sh", "/usr/lib/dyld", "/usr/local/bin/python3*", "/opt/homebrew/bin/python3*")
-"""Programs of macOS for one processor, up to macOS 10.15, and those of Homebrew's and python.org's."""
+"""Programs built for one processor: those of macOS up to 10.15, and the Pythons of Homebrew and
+python.org."""
 MAC_PROCESSORS = {0x01000007: "x86_64", 0x0100000C: "arm64"}
 """cputype in a Mach-O header (mach/machine.h). A universal binary has another header and shows nothing."""
 PROCESSORS = {62: "x86_64", 183: "aarch64", 21: "ppc64le"}

@@ -1,8 +1,8 @@
-"""Reads files in a project's folder that set variables for whoever works there: those of direnv, Nix's shells
-and pixi.
+"""Reads the files in a project's folder that set environment variables for work in it: those of direnv, Nix
+shells and pixi.
 
 Only literal values are read; values that Nix would compute stay unknown. Sources: direnv(1); nixpkgs manual,
-pkgs.mkShell and addDriverRunpath; pixi's manifest, the table activation.
+pkgs.mkShell and addDriverRunpath; pixi's manifest, table `activation`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NIX = ("shell.nix", "flake.nix", "default.nix", "devenv.nix")
 PIXI = (("pixi.toml", "activation.env"), ("pyproject.toml", "tool.pixi.activation.env"))
 READ = {".envrc", *NIX, *dict(PIXI)}
 UNREAD = "/unknown"
-"""Stands for the folders that Nix would compute."""
+"""Stands for a folder whose path Nix would compute."""
 _DRIVER_LINK = lazy.compile(r"\$\{[\w.]{0,80}driverLink\}")
 _FILLED = lazy.compile(r"\$\{([^{}$]{0,500})\}")
 _NIX_TEXT = lazy.compile(
@@ -35,7 +35,8 @@ _HOOK = lazy.compile(
 
 
 def follow(files: StartFiles, prefix: str) -> None:
-    """Set the variables that files in the folders above an environment set, the outermost first."""
+    """Apply the variables from project files in the folders above an environment, from the outermost folder
+    inwards."""
     for folder in reversed(list(_above(prefix))):
         for name in sorted(READ & set(files.machine.names_seen(folder))):
             path = f"{folder}/{name}"
@@ -44,7 +45,7 @@ def follow(files: StartFiles, prefix: str) -> None:
                 continue
             try:
                 text = files.machine.text(path, SIZE) or ""
-            except OSError:  # it is noted
+            except OSError:  # Machine has noted the failure
                 continue
             if name in NIX:
                 _nix(files, text, path)
@@ -53,8 +54,8 @@ def follow(files: StartFiles, prefix: str) -> None:
 
 
 def _above(prefix: str) -> Iterator[str]:
-    """The folders above an environment that may be its project's: neither a home folder nor a top-level
-    one."""
+    """The folders above an environment that may be its project's folder. Home folders and top-level folders
+    are not."""
     folder = posixpath.dirname(prefix)
     for _ in range(LEVELS):
         if folder.count("/") < 2 or re.fullmatch(r"/home/[^/]+|/root|/usr/local|/opt/[^/]+", folder):

@@ -1,7 +1,8 @@
-"""The folders in which a Python looks for packages, derived from its files as Python does at its start.
+"""The folders in which a Python looks for packages, derived from its files as Python itself does when it
+starts.
 
-In: a machine, the environment's folder and the interpreter. Out: its version and the folders of its sys.path
-for packages. It follows CPython's getpath and site (pyvenv.cfg with include-system-site-packages,
+Input: a machine, the environment's folder and the interpreter. Output: Python's version and the package
+folders in its sys.path. It follows CPython's getpath and site (pyvenv.cfg with include-system-site-packages,
 ENABLE_USER_SITE, .pth files, platlibdir), Debian's and Fedora's changes (dist-packages; /usr/local beside
 /usr), and setuptools' editable installations.
 """
@@ -17,7 +18,7 @@ from doctor.probe.machine import Machine
 from doctor.values import dataclass
 
 WRAPPER_SIZE = 128 << 10
-"""Bytes of the largest wrapper: those of nixpkgs have some 16 kB."""
+"""The size in bytes of the largest wrapper; those of nixpkgs have about 16 kB."""
 _STARTED = lazy.compile(
     r"^exec\s(?:[^\n]{0,80}?\s)?[\"']?(/[^\s\"']{1,400}/bin/python[\d.]{0,6})[\"']?\s"
     r"|makeCWrapper '(/[^'\n]{1,400}/bin/python[\d.]{0,6})'",
@@ -26,12 +27,12 @@ _STARTED = lazy.compile(
 _SCRIPTED = lazy.compile(r"^(?:export )?([A-Z_]{4,40})=[\"']?(/[^\"'$\n]{1,8000})", re.MULTILINE)
 _COMPILED = lazy.compile(r"--(?:set|set-default|prefix|suffix) '([A-Z_]{4,40})'(?: ':')? '(/[^'\n]{1,8000})'")
 LIMIT = 200
-"""The most folders of a path, and .pth files of a folder, to examine."""
+"""The largest number of folders in a path, and of .pth files in a folder, to examine."""
 SHIMS = "/.pyenv/shims/"
 STORE = lazy.compile(r"PythonSoftwareFoundation\.Python\.(\d\.\d+)_")
-"""The name of a Python of the Microsoft Store: of its program's folder and of its user's."""
+"""The name of a Microsoft Store Python, in its program folder and in its user's folder."""
 ALIASES = "WindowsApps"
-"""The folder in a user's AppData whose python.exe starts the Python of the Microsoft Store."""
+"""The folder in a user's AppData with the python.exe that starts the Microsoft Store's Python."""
 OF_STORES = ("GUIX_PYTHONPATH", "NIX_PYTHONPATH")
 WALK = 3000
 DEPTH = 11
@@ -80,8 +81,8 @@ NEVER = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class PythonPaths:
-    """The result of `paths`: the version in its files and its place, the folders, whether it is a venv, and
-    the folder of the interpreter from which a venv was made."""
+    """The result of `paths`: the version that the files show and where, the package folders, whether it is a
+    venv, and the folder of the interpreter from which a venv was made."""
 
     version: str | None
     stated_by: str
@@ -91,7 +92,7 @@ class PythonPaths:
 
 
 def paths(machine: Machine, prefix: str, executable: str | None) -> PythonPaths:
-    """The version and the package folders of the Python of an environment."""
+    """The version and the package folders of an environment's Python."""
     settings = _settings(machine, prefix)
     stated = settings.get("version_info") or settings.get("version")
     number = re.match(r"\d+\.\d+(\.\d+)?", stated or "")
@@ -119,8 +120,8 @@ def paths(machine: Machine, prefix: str, executable: str | None) -> PythonPaths:
 
 
 def named_folders(machine: Machine, env: Mapping[str, str], version: str | None = None) -> list[str]:
-    """The package folders that variables name: PYTHONPATH, and EBPYTHONPREFIXES, which EasyBuild's Python
-    reads (its sitecustomize.py). version: the Python's, if known."""
+    """The package folders in variables: PYTHONPATH, and EBPYTHONPREFIXES, which EasyBuild's Python reads (its
+    sitecustomize.py). version: Python's version, if known."""
     named = env.get("PYTHONPATH", "").split(";" if machine.system == "windows" else ":")
     python = f"python{'.'.join(version.split('.')[:2])}" if version else "python3.*"
     for prefix in filter(None, env.get("EBPYTHONPREFIXES", "").split(":")):
@@ -138,19 +139,20 @@ def prefix_of(executable: str) -> str | None:
 
 
 def environment_of(machine: Machine, executable: str) -> str | None:
-    """The folder of an interpreter's environment: the venv's if a pyvenv.cfg is there, else the folder of the
+    """The folder of an interpreter's environment: the venv's if there is a pyvenv.cfg, otherwise that of the
     real program behind the links (getpath.py)."""
     folder = prefix_of(executable)
     if folder is not None and machine.exists(f"{folder}/pyvenv.cfg"):
         return folder
     real = machine.resolve(executable)
     if folder is not None and real.startswith("/gnu/store/") and machine.exists(f"{folder}/manifest"):
-        return folder  # a profile of Guix: its GUIX_PYTHONPATH names the folder's own packages
+        return folder  # a Guix profile: its GUIX_PYTHONPATH lists the folder's own packages
     return prefix_of(real)
 
 
 def environments(machine: Machine) -> Iterator[str]:
-    """The folders of a root that hold a Python, those nearer to the top first, the system's own last."""
+    """The folders in a root that contain a Python. Those nearer to the top come first, the system's own
+    last."""
     for folder, names in walked(machine):
         if {"pyvenv.cfg", "conda-meta", "python.exe"} & set(names) or (
             "bin" in names and any(machine.exists(f"{folder}/bin/{name}") for name in ("python", "python3"))
@@ -161,8 +163,8 @@ def environments(machine: Machine) -> Iterator[str]:
 
 
 def walked(machine: Machine) -> Iterator[tuple[str, list[str]]]:
-    """The folders outside the system's own and the names in each, those nearer to the top first, to a depth
-    of DEPTH, and at most WALK of them."""
+    """The folders other than the system's own, each with the names in it. Those nearer to the top come first.
+    The walk ends at a depth of DEPTH, or after WALK folders."""
     top = "C:" if machine.system == "windows" else ""
     queue = [f"{top}/{name}" for name in machine.names_seen(f"{top}/") if name.lower() not in OF_THE_SYSTEM]
     met = 0
@@ -179,15 +181,15 @@ def walked(machine: Machine) -> Iterator[tuple[str, list[str]]]:
 
 
 def behind_wrapper(machine: Machine, executable: str) -> tuple[str, dict[str, str]]:
-    """The Python that a wrapper script (of Nix, of Guix or self-made) starts, and the variables that the
-    wrapper sets for it; for any other program the program itself, and {}.
+    """The Python that a wrapper script (Nix's, Guix's or a user's own) starts, and the variables that the
+    wrapper sets for it. For any other program: the program itself, and {}.
 
     A wrapper is a shell script that ends in exec, or a program made by makeCWrapper, which contains its own
     command line (nixpkgs, make-binary-wrapper.sh and make-wrapper.sh).
     """
     try:
         head = machine.read(executable, WRAPPER_SIZE + 1) or b""
-    except OSError:  # it is noted
+    except OSError:  # Machine has noted the failure
         return executable, {}
     if len(head) > WRAPPER_SIZE or not (head.startswith(b"#!") or b"makeCWrapper '" in head):
         return executable, {}
@@ -204,7 +206,7 @@ def behind_wrapper(machine: Machine, executable: str) -> tuple[str, dict[str, st
 
 
 def behind_shim(machine: Machine, executable: str) -> str:
-    """The interpreter that pyenv's stand-in on PATH would start (pyenv, "Choosing the Python version"); other
+    """The interpreter that pyenv's shim on PATH would start (pyenv, "Choosing the Python version"); other
     programs are returned unchanged."""
     if SHIMS not in executable:
         return executable
@@ -223,7 +225,7 @@ def behind_shim(machine: Machine, executable: str) -> str:
 
 
 def site_folders(machine: Machine, prefix: str, version: str | None) -> list[str]:
-    """The site-packages (Debian: dist-packages) folders of a prefix, for its newest Python if no version is
+    """The site-packages folders (Debian: dist-packages) of a prefix; for its newest Python if no version is
     given."""
     minor = ".".join((version or "").split(".")[:2])
     if not minor:
@@ -255,7 +257,7 @@ def site_folders(machine: Machine, prefix: str, version: str | None) -> list[str
 
 
 def _libraries(machine: Machine, prefix: str) -> list[str]:
-    """The folders of Pythons below a prefix: lib/python3.11."""
+    """The library folders of Pythons below a prefix, such as lib/python3.11."""
     return [
         f"{prefix}/{lib}/{name}"
         for lib in ("lib", "lib64")
@@ -273,8 +275,8 @@ def _settings(machine: Machine, prefix: str) -> dict[str, str]:
 
 
 def _version_of(machine: Machine, prefix: str, executable: str | None) -> str | None:
-    """A Python's version: conda-meta states it in full, the name of the real file or of a folder gives major
-    and minor."""
+    """A Python's version: in full from conda-meta, or major and minor from the name of the real file or of a
+    folder."""
     for name in machine.names_seen(f"{prefix}/conda-meta"):
         match = re.match(r"python-(\d+\.\d+\.\d+)-", name)
         if match:
@@ -297,7 +299,7 @@ def _version_of(machine: Machine, prefix: str, executable: str | None) -> str | 
     named = STORE.search(" ".join((prefix, *seen)))
     if named:
         return named[1]
-    # the DLL beside python.exe, or the folder's name that the installer for Windows gives
+    # the DLL beside python.exe, or the folder name that the Windows installer chooses
     match = re.search(r"\bpython(\d)(\d+)\.dll\b", " ".join(seen)) or re.search(
         r"[\\/]Python(\d)(\d+)(?:-\d+)?$", prefix, re.IGNORECASE
     )
@@ -323,7 +325,7 @@ def _user_site(machine: Machine, prefix: str, version: str | None, sites: Sequen
         bases = []
     known = [*(f"{path}/{below}" for path in bases), *(sites if bases else ())]
     if not machine.live and not any(machine.is_dir(f"{path}/tensorflow") for path in known):
-        # who runs the program is not known: whoever has a TensorFlow there does
+        # the user is not known: assume one who has a TensorFlow in this folder
         bases += [path for path in (*machine.glob("/home/*/.local"), "/root/.local")
                   if machine.is_dir(f"{path}/{below}/tensorflow")][:1]  # fmt: skip
     return [f"{path}/{below}" for path in bases if machine.is_dir(f"{path}/{below}")]
@@ -343,11 +345,11 @@ def _user_site_of_windows(machine: Machine, prefix: str, version: Sequence[str])
 
 
 def _from_pth(machine: Machine, folder: str) -> Iterator[str]:
-    """The folders that .pth files in a package folder add, and those of packages installed as editable."""
+    """The folders that .pth files in a package folder add, and those of editable installations."""
     for name in [name for name in machine.names_seen(folder) if name.endswith(".pth")][:LIMIT]:
         try:
             text = machine.text(f"{folder}/{name}", 1 << 16) or ""
-        except OSError:  # it is noted
+        except OSError:  # Machine has noted the failure
             continue
         for line in text.splitlines()[:LIMIT]:
             line = line.strip()
@@ -361,7 +363,7 @@ def _from_pth(machine: Machine, folder: str) -> Iterator[str]:
 
 
 def _editable(machine: Machine, path: str) -> Iterator[str]:
-    """The folders of packages in a mapping of one of setuptools' finders, if package and folder have the same
+    """The folders of packages in the mapping of a setuptools finder, if package and folder have the same
     name."""
     match = re.search(
         r"^MAPPING\b[^=\n]{0,80}=\s{0,9}(\{[^}]{0,20000}\})", machine.text(path, 1 << 18) or "", re.MULTILINE
@@ -380,7 +382,7 @@ def _editable(machine: Machine, path: str) -> Iterator[str]:
 
 
 def _upward(folder: str | None) -> list[str]:
-    """A folder and those above it."""
+    """A folder and all folders above it; [] for None."""
     found: list[str] = []
     while folder and folder not in found:
         found.append(folder)

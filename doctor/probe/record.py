@@ -1,7 +1,7 @@
-"""A machine's facts as data, to diagnose them elsewhere: `check --save FILE`, `check --from FILE`, and a
-block of letters in the Markdown of `check`, which `explain` reads back.
+"""A machine's facts as data that can be diagnosed elsewhere: `check --save FILE`, `check --from FILE`, and a
+block of letters in the Markdown output of `check`, which `explain` reads.
 
-The record holds every fact with its source; reading it gives the same facts (a test checks this).
+The record contains every fact with its source; reading it returns the same facts (a test checks this).
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ class NotRecordError(ValueError):
 
 
 def to_record(facts: Facts, version: str, date: str) -> dict[str, Any]:
-    """A machine's facts as plain data. `date` is the day of the recording, `version` the tool's."""
+    """A machine's facts as plain data. `date` is the day of the recording, `version` the version of
+    tfgpu-doctor."""
     return {
         "kind": KIND,
         "schema": SCHEMA,
@@ -51,7 +52,8 @@ def _fact(fact: Fact) -> dict[str, Any]:
 
 
 def from_record(record: Any) -> Facts:
-    """The facts of a record. Raises NotRecordError; facts of a later version's types are left out."""
+    """The facts in a record. Raises NotRecordError. Facts of unknown types, from later versions, are left
+    out."""
     if not isinstance(record, dict) or record.get("kind") != KIND:
         raise NotRecordError("it is not a record of a machine (`tfgpu-doctor check --save` writes one)")
     if record.get("schema") != SCHEMA:
@@ -119,7 +121,7 @@ def packed(record: dict[str, Any]) -> list[str]:
 
 
 def unpacked(text: str) -> Facts | None:
-    """The facts of the first complete block in a text; None if there is none."""
+    """The facts in the first complete block of a text; None if there is none."""
     import base64
     import zlib
 
@@ -129,7 +131,7 @@ def unpacked(text: str) -> Facts | None:
             data = reader.decompress(base64.b64decode("".join(match[1].split()), validate=True), SIZE_LIMIT)
             if reader.eof:
                 return from_record(json.loads(data))
-        except (ValueError, zlib.error, RecursionError):  # NotRecordError among them
+        except (ValueError, zlib.error, RecursionError):  # ValueError includes NotRecordError
             continue
     return None
 
@@ -165,7 +167,7 @@ def _fits(value: Any, annotation: str) -> bool:
 
 
 def as_text(record: dict[str, Any]) -> str:
-    """The text of a record's file, with one fact per line, so that files can be compared."""
+    """The text of a record file, with one fact per line, so that two files can be compared by line."""
     lines = [json.dumps(fact, ensure_ascii=False) for fact in record["facts"]]
     head = {key: value for key, value in record.items() if key != "facts"}
     return (

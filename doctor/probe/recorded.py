@@ -1,4 +1,5 @@
-"""Checks the file of a recorded machine: each value must have the type on which its readers rely."""
+"""Checks a recorded machine's RECORD file: each value must have the type on which the code that reads it
+relies."""
 
 from __future__ import annotations
 
@@ -7,8 +8,8 @@ from typing import Any
 
 
 def checked(record: Any) -> dict[str, Any]:
-    """The record, unchanged. Raises ValueError, naming the key, if a value has another type than a recorder
-    writes."""
+    """The record, unchanged. Raises ValueError with the key's name if a value does not have the expected
+    type."""
     if not isinstance(record, dict):
         raise ValueError("an object is expected")
     for key in ("system", "processor", "cwd", "name"):

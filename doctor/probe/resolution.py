@@ -1,4 +1,4 @@
-"""The result of a search for a library: the file that would be opened, or why the call fails."""
+"""The result of a search for a library: the file that would be opened, or why the dlopen call would fail."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from doctor.values import dataclass, field, replace
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One file that the search came across: how it was found, and what keeps it from being used ("" if
+    """One file that the search found: its path, the step that found it, and what makes it unusable ("" if
     nothing does)."""
 
     path: str
@@ -23,9 +23,9 @@ class Resolution:
     """The result of dlopen for a name.
 
     path: the file that would be opened, None if the call would fail; via: the step of the search that found
-    it. error: the loader's own words; cause: "absent" or "broken", "unknown" if a place could not be examined
-    (`unseen`: paths and reasons); culprit: the file or name to blame. shadowed: further files of that name
-    after the decisive one.
+    it. error: the loader's own message; cause: "absent", "broken", or "unknown" if a place could not be
+    examined (`unseen`: paths and reasons); culprit: the file or name that causes the failure. shadowed:
+    further files of that name, after the one at which the search ends.
     """
 
     name: str
@@ -40,9 +40,9 @@ class Resolution:
 
     @property
     def message(self) -> str:
-        """The loader's message, and the file that it silently skipped before."""
+        """The loader's message, and the first file that it silently skipped."""
         first = self.skipped[0] if self.skipped else None
-        return self.error + (f" (passed over: {first.path}, {first.problem})" if first else "")
+        return self.error + (f" (skipped: {first.path}, {first.problem})" if first else "")
 
     @property
     def blamed(self) -> str:
@@ -85,16 +85,16 @@ class Refused(Exception):  # noqa: N818
 
 
 def reason(problem: OSError) -> str:
-    """Why a file could not be examined, in words."""
+    """The text of an OSError: why a file could not be examined."""
     return problem.strerror or str(problem)
 
 
 def refused(name: str, refusal: Refused, via: str, shadowed: tuple[Candidate, ...]) -> Resolution:
-    """The Resolution of a call that fails."""
+    """The Resolution of a dlopen call that fails with `refusal`."""
     details = refusal.error, refusal.cause, refusal.culprit, shadowed, refusal.seen, refusal.unseen
     return Resolution(name, None, via, *details)
 
 
 def with_skipped(result: Resolution, skipped: tuple[Candidate, ...]) -> Resolution:
-    """The result, with the files that the search skipped before it added to `skipped`."""
+    """The result, with the files that the search skipped before the result added to `skipped`."""
     return replace(result, skipped=(*skipped, *result.skipped))

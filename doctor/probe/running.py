@@ -1,4 +1,4 @@
-"""Runs programs under limits of time and output, and leaves no process behind."""
+"""Runs programs with limits on time and output, and leaves no process behind."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
 OUTPUT_LIMIT = 4 << 20
-"""The most bytes kept of each output of a program."""
+"""The largest number of bytes to keep of a program's stdout, and of its stderr."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ran:
     """The result of a program: exit status (None if it ran out of time or could not start), output, and the
-    reason of a failure."""
+    reason for a failure."""
 
     status: int | None
     out: str = ""
@@ -30,7 +30,7 @@ class Ran:
 
 
 _running: set[Any] = set()
-"""The processes that were started here and have not ended."""
+"""The processes that this module started and that have not ended."""
 
 Runner: TypeAlias = "Callable[[Sequence[str], float, Mapping[str, str]], Ran]"
 
@@ -45,11 +45,11 @@ def run_program(
 ) -> Ran:
     """Run a program with a time limit in seconds and a limit in bytes on each of its outputs.
 
-    feed: its standard input, which stays open until the program ends; None: no input.
+    feed: the bytes for its stdin, which stays open until the program ends; None means no input.
 
-    At either limit it is killed, with everything that it started (doctor.processes). A process that cannot be
-    killed (a driver that hangs in the kernel) is left behind after another second. Nothing that the program
-    does raises an error.
+    At either limit the program is killed, with everything that it started (doctor.processes). A process that
+    cannot be killed, because a driver hangs in the kernel, is left behind after another second. Nothing that
+    the program does raises an error here.
     """
     import subprocess
     import threading
@@ -72,13 +72,13 @@ def run_program(
                     processes.kill(process)
 
     def write() -> None:
-        with contextlib.suppress(OSError, ValueError):  # it has ended before it had read everything
+        with contextlib.suppress(OSError, ValueError):  # the program ended before it read everything
             process.stdin.write(feed)
             process.stdin.flush()
 
     def wait() -> (
         None
-    ):  # a wait with a limit polls, with pauses that grow to half of what has passed; this one does not
+    ):  # wait(timeout) polls at growing intervals; wait() returns as soon as the program ends
         process.wait()
         ended.set()
 
@@ -120,17 +120,17 @@ def run_program(
         reader.join(1)
     if (
         process.stdin is not None and not readers[-1].is_alive()
-    ):  # a close beside a write that hangs would hang, too
+    ):  # while a write hangs, a close would hang too
         with contextlib.suppress(OSError, ValueError):
             process.stdin.close()
     out, err = (b"".join(pieces).decode("utf-8", "replace") for pieces in kept)
-    failure = f"its output went over {limit} bytes" if too_much.is_set() else ""
+    failure = f"its output exceeded {limit} bytes" if too_much.is_set() else ""
     return Ran(None if timed_out or failure else process.returncode, out, err, timed_out, failure)
 
 
 def end_children() -> None:
-    """Kill the programs that `run_program` runs in other threads, so that nothing is left behind if the user
-    interrupts."""
+    """Kill the programs that `run_program` runs in other threads, so that none is left behind after an
+    interrupt."""
     for process in processes.held():
         if process not in _running:
             continue

@@ -1,7 +1,7 @@
 """Scripts that run in another process: their source, and their output as JSON between cookies.
 
-The cookie is a random word that only the script knows, so other output, of a driver or a library, does no
-harm.
+The cookie is a random word that only the script knows, so output of a driver or a library cannot be mistaken
+for the answer.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from doctor import resources
 
 
 def script(name: str) -> str:
-    """The text of a script in this package."""
+    """The source of a script in this package."""
     return resources.text("doctor.probe", name)
 
 
 def between(text: str, cookie: str | None) -> list[Any]:
-    """The JSON values between pairs of cookies; with no cookie (a record) every line that is JSON.
+    """The JSON values between pairs of cookies; without a cookie (in a record), each line that is JSON.
 
     Anything that is not JSON is left out.
     """

@@ -1,10 +1,10 @@
 """Shell files that set environment variables, read without a shell: profile, activate.d, .bashrc, job
 scripts.
 
-It understands assignments, export, unset, source, if with tests of files and strings, for over names and
-patterns, `module load` and `module use`. Functions, case and while loops are skipped. What a command would
-print is unknown, unless it asks a Python for the folder of one of NVIDIA's packages, as in TensorFlow's
-installation guide of 2.11 to 2.14. Source: POSIX, Shell Command Language, 2.6 and 2.9.
+It understands assignments; `export`, `unset` and `source`; `if` with tests of files and strings; `for` over
+names and patterns; `module load` and `module use`. Functions, `case` and `while` loops are skipped. What a
+command would print is unknown, unless it makes Python print the folder of one of NVIDIA's packages, as in
+TensorFlow's installation guide of 2.11 to 2.14. Source: POSIX, Shell Command Language, 2.6 and 2.9.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
 SIZE = 64 << 10
-"""The most bytes of a file to read."""
+"""The largest number of bytes to read from a file."""
 DEPTH = 8
-"""The most files that source each other in a chain."""
+"""The longest chain of files that source each other."""
 TURNS = 50
-"""The most turns of a loop."""
+"""The largest number of iterations of a loop."""
 STEPS = 5000
-"""The most statements to follow, in all files together."""
+"""The largest number of statements to follow, in all files together."""
 UNKNOWN = "\0"
 """Stands for a value that only running a command would show."""
 _NAME = lazy.compile(r"[A-Za-z_]\w*")
@@ -36,16 +36,16 @@ _ASSIGNED = lazy.compile(r"([A-Za-z_]\w*)(\+?)=(.*)", re.DOTALL)
 _PACKAGE = lazy.compile(r"import nvidia(?:\.(\w{1,60}))?.{0,400}?__(?:file|path)__", re.DOTALL)
 _VARIABLE = lazy.compile(r"\$(?:(\w+)|\{(\w+)(?:(:?[-+=])([^{}]*(?:\$\{\w+\}[^{}]*)*))?\})")
 _INSIDE = r"\([^()]*(?:\([^()]*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)[^()]*)*\)[^()]*)*\)"
-"""Matches brackets within brackets: commands, and the code of a Python that they start."""
+"""Matches brackets within brackets: command substitutions, and the Python code inside them."""
 _WORD = lazy.compile(r"(?:\$" + _INSIDE + r"""|`[^`]*`|"(?:[^"\\]|\\.)*"|'[^']*'|\\.|[^\s"'\\`])+""")
 _COMMAND = lazy.compile(r"\$" + _INSIDE + r"|`[^`]*`")
 Statement: TypeAlias = "tuple[int, str, str]"
-"""A statement: line, text, and the operator before it: "" or && or ||."""
+"""A statement: its line number, its text, and the operator before it ("", && or ||)."""
 
 
 class StartFiles:
-    """The state while reading shell files. `env` is the resulting environment, `origins` where each value was
-    set.
+    """The state while reading shell files. `env` is the resulting environment, `origins` the place where each
+    value was set.
 
     modules: the names after `module load`, in order; module_paths: those after `module use`. site: the
     package folders of the Python in question.
@@ -63,7 +63,7 @@ class StartFiles:
 
     @property
     def module_folders(self) -> list[str]:
-        """The folders in which modulefiles are searched for: those that `module use` and MODULEPATH name."""
+        """The folders to search for modulefiles: those from `module use` and MODULEPATH."""
         return [*self.module_paths, *self.env.get("MODULEPATH", "").split(":")]
 
     def source(self, path: str) -> bool:
@@ -72,7 +72,7 @@ class StartFiles:
             return False
         try:
             text = self.machine.text(path, SIZE)
-        except OSError:  # it is noted
+        except OSError:  # Machine has noted the failure
             return False
         if text is None:
             return False
@@ -90,11 +90,12 @@ class StartFiles:
             self._depth -= 1
 
     def filled(self, text: str) -> str:
-        """A value with the variables that are known so far filled in."""
+        """The text with the variables that are known so far filled in."""
         return self._filled(text)
 
     def set(self, name: str, value: str, where: str, line: int | None = None) -> None:
-        """Set a variable, as a file does at a line; unknown parts of a list of folders are left out.
+        """Set a variable, as the file `where` does at a line; unknown parts of a list of folders are left
+        out.
 
         The line itself is not kept, because other variables in it may be secrets.
         """
@@ -111,7 +112,7 @@ class StartFiles:
 
     def _run(self, statements: list[Statement]) -> None:
         at, kept = 0, True
-        frames: list[list[bool]] = []  # of each open `if`: whether this branch runs, and whether one has run
+        frames: list[list[bool]] = []  # for each open `if`: whether this branch runs, whether one has run
         while at < len(statements) and self._left > 0:
             self._left -= 1
             line, text, operator = statements[at]
@@ -165,7 +166,7 @@ class StartFiles:
         )
 
     def _simple(self, line: int, text: str) -> bool:
-        """Follow one command; False if it is a test that fails."""
+        """Follow one command. Returns False if it is a test that fails."""
         words = _words(text)
         if not words:
             return True
@@ -247,7 +248,7 @@ class StartFiles:
         return True
 
     def _expanded(self, word: str) -> str:
-        """A word with its variables filled in and without its quotes."""
+        """The word with its variables filled in and its quotes removed."""
         result = []
         for piece in re.split(r"('[^']*')", word):
             if piece.startswith("'") and piece.endswith("'") and len(piece) > 1:
@@ -274,7 +275,7 @@ class StartFiles:
         return _VARIABLE.sub(value, text)
 
     def _printed(self, match: re.Match[str]) -> str:
-        """The output of a command: the folder of an NVIDIA package if the command asks for that, otherwise
+        """The output of a command: the folder of an NVIDIA package if the command prints that, otherwise
         unknown."""
         text = match[0]
         package = _PACKAGE.search(text)
@@ -297,7 +298,7 @@ def _words(text: str) -> list[str]:
 
 
 def _statements(text: str) -> Iterator[Statement]:
-    """The statements of a file: its lines without comments, cut at ; && and || outside quotes."""
+    """The statements of a file: its lines without comments, split at ; && and || outside quotes."""
     number = 1
     for joined in re.split(r"(?<!\\)\n", text):
         line = joined.replace("\\\n", "").strip()
@@ -327,8 +328,8 @@ def _statements(text: str) -> Iterator[Statement]:
 
 
 def _end(statements: Sequence[Statement], at: int, first: str) -> int:
-    """The index of the statement after a loop, a case or a function whose body begins at `at`. first: its
-    first word, such as "for"; any other word means a function."""
+    """The index of the statement after the loop, case or function whose body begins at `at`. first: the first
+    word of the construct, such as "for"; any unknown word means a function."""
     opening, closing = {
         "case": (("case",), "esac"),
         "for": (("for", "while", "until", "select"), "done"),

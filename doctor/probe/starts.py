@@ -1,10 +1,10 @@
 """Finds the ways to start a program of a Python environment, and the environment variables of each.
 
-Variables do not belong to a machine but to a process: a login shell has those of /etc/environment and the
-profile, an activated environment those of activate.d and of its project, a service those of its unit, a
-notebook those of its kernel's specification, a job those of the modules that it loads, a container those of
-its first process. Sources: conda, "Managing environments", environment variables; pam_env(8);
-environment.d(5); systemd.exec(5); jupyter_client, "Kernel specs"; Apptainer, "Environment and Metadata".
+Environment variables belong to a process, not to a machine. A login shell gets them from /etc/environment and
+the profile, an activated environment from activate.d and its project, a service from its unit, a notebook
+from its kernel's specification, a job from the modules that it loads, and a container from its first process.
+Sources: conda, "Managing environments", environment variables; pam_env(8); environment.d(5); systemd.exec(5);
+jupyter_client, "Kernel specs"; Apptainer, "Environment and Metadata".
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ RUN_BY = {
     "tcsh": (".tcshrc", ".cshrc"),
     "csh": (".cshrc",),
 }
-"""Files in the home folder that shells other than bash read at their start (zsh(1), fish(1), tcsh(1))."""
+"""Files in the home folder that shells other than bash read when they start (zsh(1), fish(1), tcsh(1))."""
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 UNITS = (
     "/etc/systemd/system",
@@ -66,15 +66,15 @@ EDITORS = (
 )
 SCHEDULED = lazy.compile(r"^#(?:SBATCH|PBS|BSUB|\$ )", re.MULTILINE)
 MATTERS = ("LD_LIBRARY_PATH", "LD_PRELOAD", "CUDA_VISIBLE_DEVICES")
-"""The variables in a notebook's specification that matter; the others do not affect the judgement."""
+"""The variables in a notebook kernel's specification that affect the judgement."""
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """One way to start a program: its kind, a name for people, its variables, and the files that set them.
+    """One way to start a program: its kind, a readable name, its variables, and the files that set them.
 
-    kind: process, container, login, activation, service, notebook, editor, job or modules. names: the modules
-    to load.
+    kind: process, container, login, activation, service, notebook, editor, job or modules. names: the
+    environment modules to load.
     """
 
     kind: str
@@ -84,12 +84,12 @@ class Start:
     names: tuple[str, ...] = ()
 
     def origin(self, variable: str) -> Source | None:
-        """The last file that sets a variable."""
+        """The file that sets a variable last; None if no file does."""
         return self.origins.get(variable)
 
 
 def first_process(machine: Machine) -> dict[str, str]:
-    """The variables of a container's first process; {} for a host, and if they cannot be read."""
+    """The variables of a container's first process; {} for a host, or if they cannot be read."""
     try:
         data = machine.read("/proc/1/environ", SIZE) or b""
     except OSError:
@@ -99,7 +99,7 @@ def first_process(machine: Machine) -> dict[str, str]:
 
 
 def first_program(machine: Machine) -> str:
-    """The program of a container's first process; "" if that cannot be read."""
+    """The program of a container's first process; "" if it cannot be read."""
     try:
         return (machine.read("/proc/1/cmdline", SIZE) or b"").partition(b"\0")[0].decode("utf-8", "replace")
     except OSError:
@@ -107,13 +107,13 @@ def first_program(machine: Machine) -> str:
 
 
 def is_python(program: str, prefix: str) -> bool:
-    """Whether a program belongs to an environment, or is the Python that its PATH leads to."""
+    """Whether a program belongs to an environment, or is a bare Python name, which is looked up on PATH."""
     return program.startswith(f"{prefix}/bin/") or re.fullmatch(r"python[\d.]*", program) is not None
 
 
 def base(machine: Machine, prefix: str | None = None, site: tuple[str, ...] = ()) -> Start:
-    """The variables of a program without any activation: the container's own, or on a host those of the login
-    shell."""
+    """The way to start a program without any activation: with the container's own variables, or on a host
+    with those of the login shell."""
     own = first_process(machine)
     if own and (own.get("container") or containers.inside(machine)):
         source = Source("/proc/1/environ")
@@ -123,7 +123,7 @@ def base(machine: Machine, prefix: str | None = None, site: tuple[str, ...] = ()
         for path in machine.glob("/.singularity.d/env/*.sh"):
             files.source(path)
         if machine.names_seen("/.singularity.d/libs"):
-            libs = "/.singularity.d/libs"  # what --nv brought in
+            libs = "/.singularity.d/libs"  # the host's driver libraries, which --nv adds
             files.set("LD_LIBRARY_PATH", f"{files.env.get('LD_LIBRARY_PATH', '')}:{libs}".strip(":"), libs)
         return Start("container", "the container's start files", files.env, files.origins)
     files = _login(machine, prefix, site)
@@ -150,8 +150,8 @@ def _login(machine: Machine, prefix: str | None, site: tuple[str, ...]) -> Start
         *machine.glob("/etc/environment.d/*.conf"),
         *machine.glob(f"{home}/.config/environment.d/*.conf"),
     ):
-        files.source(path)  # assignments, as a shell has them
-    files.source("/etc/profile.env")  # Gentoo's env-update writes what /etc/env.d holds
+        files.source(path)  # assignments in the same syntax as in a shell
+    files.source("/etc/profile.env")  # Gentoo's env-update writes it from /etc/env.d
     if not files.source("/etc/profile") or not any("profile.d" in s.where for s in files.origins.values()):
         for path in machine.glob("/etc/profile.d/*.sh"):
             files.source(path)
@@ -164,7 +164,8 @@ def _login(machine: Machine, prefix: str | None, site: tuple[str, ...]) -> Start
 
 
 def _shell_of(machine: Machine, home: str) -> str:
-    """The login shell of the person with a home folder, as passwd(5) has it; "" if it is not stated."""
+    """The name of the login shell of the user with this home folder: from passwd(5), otherwise guessed from
+    the folder's files; "" if neither shows it."""
     for fields in _rows(machine, "/etc/passwd", 7):
         if fields[5] == home:
             return posixpath.basename(fields[6])
@@ -175,8 +176,8 @@ def _shell_of(machine: Machine, home: str) -> str:
 
 
 def home_of(machine: Machine, prefix: str | None) -> str:
-    """The home folder of an environment's user: on a live machine that of this process, otherwise the one
-    that holds the environment, otherwise the only one."""
+    """The home folder of an environment's user: on a live machine that of this process; otherwise the one
+    that contains the environment; otherwise the only one in /home, or /root."""
     if machine.live and machine.env.get("HOME", "").startswith("/"):
         return machine.env["HOME"].rstrip("/") or "/"
     match = re.match(r"/home/[^/]+", prefix or "")
@@ -190,7 +191,7 @@ def account_of(machine: Machine, prefix: str | None) -> Account | None:
     """The account of an environment's user; None if passwd and group do not show it."""
     home = home_of(machine, prefix)
     if not (prefix or "").startswith(f"{home}/"):
-        return None  # a shared place: anybody may use it
+        return None  # outside the home folder: any user may use it
     person = next(
         (
             f
@@ -214,7 +215,8 @@ def _rows(machine: Machine, path: str, size: int) -> list[list[str]]:
 
 
 def activated(machine: Machine, start: Start, prefix: str, site: tuple[str, ...]) -> Start:
-    """A start with an environment activated on top: conda's variables and activate.d, a venv's activate."""
+    """The start with an environment activated on top: conda's variables and activate.d, or a venv's activate
+    script."""
     files = StartFiles(machine, start.env, site)
     files.origins.update(start.origins)
     files.env["PATH"] = f"{prefix}/bin:{files.env.get('PATH', PATH)}"
@@ -240,7 +242,7 @@ def activated(machine: Machine, start: Start, prefix: str, site: tuple[str, ...]
 
 
 def explicit(machine: Machine, prefix: str, site: tuple[str, ...]) -> Iterator[Start]:
-    """The ways to start that name this environment's Python explicitly: services, notebooks' kernels,
+    """The ways to start that refer to this environment's Python explicitly: services, notebook kernels,
     editors, jobs."""
     yield from _services(machine, prefix)
     login = base(machine, prefix, site)
@@ -281,7 +283,8 @@ def _services(machine: Machine, prefix: str) -> Iterator[Start]:
 
 
 def _notebooks(machine: Machine, prefix: str, login: Start, whole: Start) -> Iterator[Start]:
-    """Kernels of notebooks whose specification names this Python and sets a variable that matters."""
+    """Notebook kernels with a specification that refers to this Python and sets one of the variables in
+    MATTERS."""
     home = home_of(machine, prefix)
     for place in KERNELS:
         folder = place.format(prefix=prefix, home=home)
@@ -310,7 +313,7 @@ def _notebooks(machine: Machine, prefix: str, login: Start, whole: Start) -> Ite
 
 
 def _editors(machine: Machine, prefix: str, login: Start) -> Iterator[Start]:
-    """Run configurations of VS Code and PyCharm that set a variable that matters for this Python."""
+    """Run configurations of VS Code and PyCharm that set one of the variables in MATTERS for this Python."""
     home = home_of(machine, prefix)
     for path in (path for pattern in EDITORS for path in machine.glob(pattern.format(home=home))):
         text = _text(machine, path)
@@ -339,7 +342,8 @@ def _editors(machine: Machine, prefix: str, login: Start) -> Iterator[Start]:
 
 
 def _jobs(machine: Machine, prefix: str, site: tuple[str, ...], login: Start) -> Iterator[Start]:
-    """Jobs of a scheduler: what their scripts export, activate and load."""
+    """Job scripts of a scheduler, with the variables, environments and modules that they export, activate and
+    load."""
     home = home_of(machine, prefix)
     known: list[Module] | None = None
     scripts = dict.fromkeys(path for pattern in JOBS for path in machine.glob(pattern.format(home=home)))
@@ -364,7 +368,8 @@ def _jobs(machine: Machine, prefix: str, site: tuple[str, ...], login: Start) ->
 def with_modules(
     machine: Machine, start: Start, missing: tuple[str, ...], known: list[Module]
 ) -> Start | None:
-    """A start after loading the environment modules with the missing libraries; None if no module has one."""
+    """The start after loading the environment modules that contain the missing libraries; None if no module
+    contains any."""
     chosen: dict[str, Module] = {}
     for name in missing:
         holding = [m for m in known if any(machine.exists(f"{folder}/{name}") for folder in m.folders())]
@@ -384,9 +389,10 @@ def with_modules(
 
 
 def of_tensorflow(machine: Machine, start: Start, version: str | None = None) -> Iterator[Start]:
-    """A start after loading each module that brings TensorFlow, builds for CUDA and newer ones first.
+    """One start for each environment module that provides TensorFlow, with the module loaded. Builds for CUDA
+    and newer modules come first.
 
-    version: the Python's, where it is chosen; a module for another one is left out.
+    version: the version of the chosen Python, if one was chosen; modules for other versions are left out.
     """
     known = modules(replace(machine, env=start.env))
     minor = ".".join((version or "").split(".")[:2])
@@ -419,5 +425,5 @@ def _filled(text: str, env: Mapping[str, str]) -> str:
 def _text(machine: Machine, path: str) -> str:
     try:
         return machine.text(path, SIZE) or ""
-    except OSError:  # it is noted
+    except OSError:  # Machine has noted the failure
         return ""

@@ -1,9 +1,9 @@
-"""Finds symbols that a library needs but nothing in the process defines, so that dlopen fails.
+"""Finds symbols that a library needs but nothing in the process defines; dlopen fails because of them.
 
 TensorFlow opens its libraries with RTLD_NOW (tsl/platform/default/load_library.cc, LoadDynamicLibrary), so
-every symbol is looked up at once, whatever the library's own flags say about lazy binding. Only symbols
-without a version are examined, and a library that provides none of them costs two small reads: NVIDIA's
-libraries and glibc's give their symbols versions, which the loader compares before names (elf/dl-version.c).
+every symbol is looked up immediately, whatever the library's own flags say about lazy binding. Only symbols
+without a version are examined. A library that does not provide one costs two small reads. The symbols of
+NVIDIA's libraries and of glibc have versions, which the loader compares before names (elf/dl-version.c).
 
 Layout: System V gABI, "Symbol Table"; the hash table is GNU's (elf/dl-lookup.c, do_lookup_x).
 """
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 SYMBOL = struct.Struct("<IBBHQQ")
 SYMBOLS_LIMIT = 1 << 16
-"""The most undefined symbols to examine; TensorFlow's CUDA libraries have fewer than two thousand."""
+"""The largest number of undefined symbols to examine; TensorFlow's CUDA libraries have fewer than two
+thousand."""
 NAME_LIMIT = 4096
 GLOBAL, UNDEFINED, UNVERSIONED = 1, 0, 1
 
@@ -29,8 +30,9 @@ GLOBAL, UNDEFINED, UNVERSIONED = 1, 0, 1
 def unresolved(machine: Machine, path: str, header: Elf, scope: Sequence[tuple[str, Elf]]) -> str | None:
     """The first symbol without a version that a library needs and that nothing in `scope` defines.
 
-    scope: path and header of everything in the process, including the library and its dependencies. None also
-    if that is not known: no GNU hash table, or a file that cannot be read.
+    scope: the path and header of every object in the process, including the library and its dependencies.
+    None if there is no such symbol, or if this is not known: there is no GNU hash table, or a file cannot be
+    read.
     """
     try:
         with machine.open(path) as file:
@@ -44,8 +46,8 @@ def unresolved(machine: Machine, path: str, header: Elf, scope: Sequence[tuple[s
 
 
 def _undefined(file: BinaryIO, header: Elf) -> list[bytes]:
-    """The names of the undefined, strong symbols without a version. They come before those in the hash
-    table."""
+    """The names of the undefined strong symbols without a version. In the symbol table they come before the
+    symbols that the hash table lists."""
     where = header.symbols
     if where is None:
         return []
@@ -65,7 +67,7 @@ def _undefined(file: BinaryIO, header: Elf) -> list[bytes]:
 
 
 def _defines(machine: Machine, path: str, header: Elf, name: bytes) -> bool:
-    """Whether a library or program provides a symbol for others. Raises ValueError if that is not known."""
+    """Whether a library or program exports a symbol. Raises ValueError if this is not known."""
     where = header.symbols
     if where is None:
         raise ValueError(f"{path} has no hash table")

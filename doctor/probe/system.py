@@ -115,7 +115,7 @@ def glibc(machine: Machine, version: tuple[int, int] | None, path: str) -> Itera
 
 
 def cpu(machine: Machine) -> Iterator[Fact]:
-    """Whether the CPU has the features that TensorFlow's wheels need: AVX since 1.6 (release notes of
+    """A symptom if the CPU lacks the features that TensorFlow's wheels need: AVX since 1.6 (release notes of
     1.6.0)."""
     if machine.system != "linux" or machine.processor != "x86_64":
         return
@@ -167,7 +167,8 @@ def _jetson(machine: Machine) -> Iterator[Fact]:
 
 
 def variables(machine: Machine) -> Iterator[Fact]:
-    """The environment variables that affect TensorFlow or the GPU, and a misspelt name of one."""
+    """The environment variables that affect TensorFlow or the GPU, and misspellings of
+    CUDA_VISIBLE_DEVICES."""
     for name in sorted(machine.env):
         if name.startswith("CUDA_VIS") and re.fullmatch(MISSPELT, name):
             source = machine.origins.get(name, Source("environment", None, name))

@@ -1,7 +1,7 @@
-"""Finds the installed CUDA and cuDNN versions and their places, from toolkits, file names, wheels and conda
+"""Finds the installed CUDA and cuDNN versions and their folders, from toolkits, file names, wheels and conda
 packages.
 
-The ones that TensorFlow would open come first.
+The versions that TensorFlow would open come first.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ RUNTIME = lazy.compile(r"nvidia-cuda-runtime(?:-cu\d+)?")
 CUDNN = lazy.compile(r"nvidia-cudnn(?:-cu\d+)?")
 HEADER_LIMIT = 2 << 20
 CUDNN_HEADERS = ("cudnn_version.h", "cudnn.h")
-"""The headers with cuDNN's version; the second one up to cuDNN 7."""
+"""The headers that define cuDNN's version; up to cuDNN 7 it is the second one."""
 PLACES = "wheels, conda, /usr/local/cuda*, system folders"
 
 
@@ -39,7 +39,7 @@ def versions(
     unseen: Mapping[str, str],
     opened_cudnn: str | None,
 ) -> list[Fact]:
-    """CudaVersion and CudnnVersion facts, one for each place; Absent, or Unreadable, if there is none at all.
+    """CudaVersion and CudnnVersion facts, one for each place; an Absent or Unreadable fact if there is none.
 
     opened, searched: the real folders from which TensorFlow would load a library, and those that the loader
     searches; unseen: places that could not be examined, with the reason; opened_cudnn: the libcudnn that
@@ -86,7 +86,7 @@ def _wheels(
         if wanted.fullmatch(entry.name) and entry.version:
             text = f"{entry.name} {entry.version}"
             place = f"{entry.folder}/nvidia/{folder}/lib"
-            if entry.name == "nvidia-cuda-runtime":  # from CUDA 13 on, one folder for all
+            if entry.name == "nvidia-cuda-runtime":  # since CUDA 13, all libraries share one folder
                 place = f"{entry.folder}/nvidia/cu{entry.version.partition('.')[0]}/lib"
             yield kind(Source(entry.info, None, text), entry.version, place)
 
@@ -106,7 +106,7 @@ def of_conda(
 
 
 def _toolkit(machine: Machine, home: str) -> Iterator[CudaVersion]:
-    """The version that a toolkit states: in version.json (from 11.1), version.txt (to 10.x), cuda.h, or
+    """The version that a toolkit states in version.json (since 11.1), version.txt (up to 10.x), cuda.h, or
     nvcc's package."""
     text = machine.text(f"{home}/version.json")
     if text is not None:
@@ -135,9 +135,9 @@ def _toolkit(machine: Machine, home: str) -> Iterator[CudaVersion]:
 def _of_opened(
     machine: Machine, path: str | None, known: list[CudaVersion | CudnnVersion]
 ) -> list[CudaVersion | CudnnVersion]:
-    """The version of the libcudnn that would be opened, with its path as location: from the name of the real
-    file, otherwise the package that owns its folder, otherwise the header beside it. Nothing if none of them
-    shows it."""
+    """The version of the libcudnn that would be opened, with its path as location. It comes from the real
+    file's name, otherwise from the package that owns the folder, otherwise from the header beside it. [] if
+    none of them shows it."""
     if path is None:
         return []
     real = machine.resolve(path)
@@ -175,7 +175,8 @@ def _from_files(
     kind: type[CudaVersion] | type[CudnnVersion],
     known: list[CudaVersion | CudnnVersion],
 ) -> Iterator[CudaVersion | CudnnVersion]:
-    """Libraries in places that the other functions do not cover; the version comes from the file's name."""
+    """The versions of libraries in places that the other functions do not cover; they come from the file
+    names."""
     places = {machine.resolve(fact.location or "") for fact in known}
     seen: set[tuple[str, str]] = set()
     for found in files:

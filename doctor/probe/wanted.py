@@ -1,9 +1,9 @@
 """Determines the libraries that the installed TensorFlow build opens.
 
-The build itself counts first: what its files are linked to, then what its build_info.py states. The row of
-its release counts if the build is the wheel from which the row was read; a release that is not in the table
-(a nightly) is assumed to open the same libraries as the newest known release that is not newer. The facts say
-which of these applied.
+The build itself counts first: what its files are linked to, then what its build_info.py states. The
+TensorFlow table's row for its release counts if the build is the wheel from which that row was read. A
+release that is not in the table (a nightly) is assumed to open the same libraries as the newest known release
+that is not newer. The facts say which of these applied.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ PLATFORMS = {
     ("macos", "x86_64"): "macos-x86_64",
 }
 NVML = "libnvidia-ml.so.1"
-"""NVML's library. A build that opens it (2.21.0 is the first) lists no GPU without it, and prints no message
-(seen on 2.21.0)."""
+"""NVML's library. A build that opens it (2.21.0 is the first) lists no GPU if it is missing, and prints no
+message about it (seen on 2.21.0)."""
 DRIVER = ("libcuda.so.1", "nvcuda.dll")
 """The driver's own library, for which the driver's probe searches."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The libraries that a build opens: (name, needed for a GPU), and a phrase that says how this is
-    known."""
+    """The libraries that a build opens, each as (name, whether a GPU needs it), and a clause that says how
+    this is known."""
 
     names: tuple[tuple[str, bool], ...] = ()
     known_by: str = ""
 
 
 def platform_of(system: str, processor: str) -> str:
-    """The name that the TensorFlow table gives a platform."""
+    """The name of a platform in the TensorFlow table."""
     return PLATFORMS.get((system, processor), f"{system}-{processor}")
 
 
@@ -50,8 +50,8 @@ def wanted(
     build: TensorFlowBuild | None,
     linked: tuple[str, ...] = (),
 ) -> Wanted:
-    """The libraries that this build opens; none for a build without CUDA. linked: CUDA libraries that its own
-    files need."""
+    """The libraries that this build opens; none for a build without CUDA. linked: the CUDA libraries to which
+    its own files are linked."""
     if build is not None and build.gpu is False:
         return Wanted()
     opened = Wanted() if version is None else _opened(tables, version, package, platform, build)
@@ -67,7 +67,7 @@ def wanted(
 def _opened(
     tables: Tables, version: str, package: str | None, platform: str, build: TensorFlowBuild | None
 ) -> Wanted:
-    """The libraries that a build opens by name."""
+    """The libraries that a build opens with dlopen."""
     exact = tables.tensorflow(version, package, platform)
     stated = build or TensorFlowBuild(Source(""))
     if exact is not None and own_builds.of_wheel(

@@ -1,8 +1,8 @@
-"""Chooses the way of starting the program that is examined, and finds what the other ways would change.
+"""Chooses which way of starting the program is examined, and finds out what the other ways would change.
 
-On a live machine that is this process. In another root it is the first of these that exists: a service,
-notebook, editor or job that names the Python; the container's first process; the activated environment of its
-user.
+On a live machine, the examined way is this process. In another root it is the first of these that exists: a
+service, notebook, editor or job that names the Python; the container's first process; the activated
+environment of its user.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from doctor.probe.places import LIBRARY
 from doctor.values import dataclass, field, replace
 
 if TYPE_CHECKING:
-    from doctor.probe.starts import Start  # it is read where another way than this process is asked for
+    from doctor.probe.starts import Start  # at run time it is imported only if needed
 
 SOFTWARE = (
     "/opt/*/software/CUDA/*",
@@ -57,14 +57,14 @@ SOFTWARE = (
 
 @dataclass
 class Ways:
-    """The ways to start the program of one machine. `machine` has the variables of the one that is judged
+    """The ways to start the program on one machine. `machine` has the variables of the way that is judged
     first.
 
-    candidates: the usual ways; any of them may be meant; `machine`'s comes first; () for a
+    candidates: the usual ways; each of them may apply; that of `machine` comes first; () for a
     process whose variables are known.
-    plain: without any activation, None where that is the same or not known.
-    unseen: the files that set variables and could not be read, and why.
-    python: what interpreter.find found, None where it has not been asked.
+    plain: the way without any activation; None if it is the same or not known.
+    unseen: the files that set variables but could not be read, each with the reason.
+    python: the result of interpreter.find; None if it has not been called.
     """
 
     machine: Machine
@@ -99,7 +99,7 @@ class Ways:
                 candidates = (
                     plain,
                     active,
-                )  # whoever starts a program there may activate its environment first
+                )  # a user who starts a program there may first activate the environment
         if plain.kind == "login" and not any(_brings(machine, where, start) for start in candidates):
             named = None if python is None else _version(machine, where)
             for start in starts.of_tensorflow(machine, plain, named):
@@ -121,8 +121,8 @@ class Ways:
         )
 
     def better(self, facts: Sequence[Fact], environment: Environment, installed: Installed) -> Machine | None:
-        """The machine with the variables of another usual way, if the first way does not find a library and
-        that one does."""
+        """The machine with the variables of another usual way, if the first way misses a library that the
+        other finds; otherwise None."""
         names = _needed(facts)
         if not _failing(facts) or _broken(facts):
             return None
@@ -185,8 +185,8 @@ class Ways:
     def _only_so(
         self, chosen: Start, facts: Sequence[Fact], environment: Environment, installed: Installed
     ) -> Iterator[Fact]:
-        """The symptom that the libraries are found only thanks to the variables that an activation, a
-        notebook, a service or a job sets."""
+        """The symptom that the libraries are found only because of variables that an activation, a notebook,
+        a service or a job sets."""
         if chosen.kind == "modules":  # without them there is no TensorFlow
             yield _symptom("start-needed", chosen, ("tensorflow",))
             return
@@ -199,7 +199,7 @@ class Ways:
 
         plain, prefix = self.plain, environment.prefix
         start = chosen
-        if plain is None and prefix is not None:  # of this process: does an activation set it?
+        if plain is None and prefix is not None:  # for this process: does an activation set LD_LIBRARY_PATH?
             unset = {name: value for name, value in chosen.env.items() if name != "LD_LIBRARY_PATH"}
             bare = starts.Start("login", "", unset)
             start = starts.activated(self.machine, bare, prefix, environment.path)
@@ -212,13 +212,13 @@ class Ways:
 
 
 def _version(machine: Machine, where: tuple[str | None, str, str | None]) -> str | None:
-    """The version of a Python that interpreter.find found."""
+    """The version of a Python. where: the result of interpreter.find."""
     executable, _, prefix = where
     return python_paths.paths(machine, prefix, executable).version if prefix is not None else None
 
 
 def _brings(machine: Machine, where: tuple[str | None, str, str | None], start: Start) -> bool:
-    """Whether the Python of a start finds a module named tensorflow."""
+    """Whether the Python finds a module named tensorflow if it is started in this way."""
     executable, _, prefix = where
     if prefix is None:
         return False
@@ -228,7 +228,8 @@ def _brings(machine: Machine, where: tuple[str | None, str, str | None], start: 
 
 
 def _in_doubt(fact: Fact, unseen: Mapping[str, str]) -> Fact:
-    """The fact about a missing library, in doubt if a file that may name its folder could not be read."""
+    """The fact, but with an unknown cause if it reports a missing library and a file that may list its folder
+    could not be read."""
     what = fact.what if isinstance(fact, Absent) and fact.what in ("cuda", "cudnn") else ""
     if isinstance(fact, LibraryNotLoaded) and fact.cause == "absent":
         what = "libraries"
@@ -236,7 +237,7 @@ def _in_doubt(fact: Fact, unseen: Mapping[str, str]) -> Fact:
 
 
 def _wrapped(start: Start, values: Mapping[str, str], program: str) -> Start:
-    """A start with the variables that the started program sets itself, placed before those that it
+    """The start with the values that the started program itself sets, placed before those that it
     receives."""
     env = {name: f"{value}:{start.env[name]}" if start.env.get(name) and name.endswith("PATH") else value
            for name, value in values.items()}  # fmt: skip
@@ -252,7 +253,7 @@ def _under(machine: Machine, start: Start) -> Machine:
 
 
 def _for_search(start: Start) -> Mapping[str, str]:
-    """The variables with which the Python is searched: those of the start, but PATH only for a container,
+    """The variables to use in the search for Python: those of the start, but PATH only for a container,
     because a login shell's PATH does not show which Python is used."""
     return start.env if start.kind == "container" else {k: v for k, v in start.env.items() if k != "PATH"}
 
@@ -266,7 +267,7 @@ def _needed(facts: Sequence[Fact]) -> tuple[str, ...]:
     wanted = (fact.name for fact in facts if isinstance(fact, LibraryWanted) and fact.needed)
     return tuple(
         name for name in wanted if not name.startswith(("libcuda.", "libnvidia-"))
-    )  # the driver's: in no path
+    )  # not the driver's libraries: no path variable leads to them
 
 
 def _failing(facts: Sequence[Fact]) -> tuple[str, ...]:
@@ -304,8 +305,8 @@ def _symptom(kind: str, start: Start, missing: tuple[str, ...]) -> Symptom:
 
 
 def _with_files(machine: Machine, facts: list[Fact], folders: Sequence[str]) -> list[Fact]:
-    """The facts, with the CUDA libraries in `folders` and in the folders of modules, EasyBuild and Spack
-    added; facts that say that these are absent are left out."""
+    """The facts, with added facts for the CUDA libraries in `folders` and in the folders of modules,
+    EasyBuild and Spack. Facts that say that these libraries are absent are left out."""
     places = [
         *folders,
         *(

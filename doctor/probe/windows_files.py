@@ -1,8 +1,8 @@
-"""The NVIDIA GPU and driver of a Windows whose registry cannot be read: from the version resource of the
-driver's DLLs, the driver store, and the log of device installations.
+"""Finds the NVIDIA GPU and driver of a Windows whose registry cannot be read: from the version resource of
+the driver's DLLs, the driver store, and the log of device installations.
 
-Sources: Microsoft, "VS_FIXEDFILEINFO structure", "SetupAPI Text Logs", "INF DriverVer Directive". NVIDIA's
-Windows drivers have NVIDIA's version in the last five digits: 31.0.15.3623 is 536.23.
+Sources: Microsoft, "VS_FIXEDFILEINFO structure", "SetupAPI Text Logs", "INF DriverVer Directive". The last
+five digits of the Windows driver version are NVIDIA's own version: 31.0.15.3623 is 536.23.
 """
 
 from __future__ import annotations
@@ -33,13 +33,15 @@ LOGGED = lazy.compile(r"Driver Version\s{0,20}[-:=]\s{0,20}(?:[\d/]{6,10}\s{0,9}
 
 
 def number(version: str) -> str | None:
-    """NVIDIA's version of a driver, from the version that Windows records; None if that contains none."""
+    """NVIDIA's version of a driver, from the version that Windows records; None if it does not contain
+    one."""
     digits = version.replace(".", "")[-5:]
     return f"{digits[:3]}.{digits[3:]}" if re.fullmatch(r"[1-9]\d{4}", digits) else None
 
 
 def driver(machine: Machine) -> Iterator[DriverVersion]:
-    """The version of the driver whose DLLs are in use, or else of the only one in the driver store."""
+    """The version of the driver whose DLLs are in use; otherwise that of the only driver in the driver
+    store."""
     for name in DLLS:
         path = f"{SYSTEM32}\\{name}"
         try:
@@ -57,7 +59,7 @@ def driver(machine: Machine) -> Iterator[DriverVersion]:
         path = f"{STORE}\\{name}\\{inf[0]}" if inf else ""
         try:
             text = (machine.text(path, INF_SIZE) or "").replace("\0", "") if inf else ""
-        except OSError:  # it is noted
+        except OSError:  # Machine has noted the failure
             continue
         match = DRIVER_VER.search(text)
         found = number(match[1]) if match else None

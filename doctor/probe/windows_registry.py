@@ -1,4 +1,4 @@
-"""Facts from the registry's files of a Windows machine: PATH of a new process, the NVIDIA GPUs and their
+"""Facts from a Windows machine's registry files: the PATH of a new process, the NVIDIA GPUs, and their
 driver."""
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from doctor.tables import Tables
 
 SYSTEM = "C:\\Windows\\System32\\config\\SYSTEM"
 DISPLAY = "{4d36e968-e325-11ce-bfc1-08002be10318}"
-"""The class of display adapters."""
+"""The device class of display adapters."""
 SESSION = ("Control", "Session Manager")
 NOWHERE = 0xFFFFFFFF
-"""The value of CWDIllegalInDllSearch with which the current folder is never searched (Microsoft, KB
+"""The value of CWDIllegalInDllSearch that excludes the current folder from the search (Microsoft, KB
 2264107)."""
 
 
 def search_path(machine: Machine, prefix: str | None) -> tuple[list[str] | None, str]:
-    """PATH's folders (None if unknown), and where PATH was read. prefix: the Python environment's folder,
-    which shows whose PATH it is."""
+    """The folders of PATH (None if unknown), and where PATH was read. prefix: the Python environment's
+    folder, which shows which user's PATH counts."""
     stated = next((value for name, value in machine.env.items() if name.upper() == "PATH"), None)
     if stated is not None:
         return _folders(stated, machine.env), "PATH"
@@ -48,8 +48,8 @@ def search_path(machine: Machine, prefix: str | None) -> tuple[list[str] | None,
 
 
 def current_folder_in_search(machine: Machine) -> int | None:
-    """The position of the current folder in the search for a DLL: 1 after the program's folder, 4 after
-    Windows' folders (the default), None if it is not searched (Microsoft, "Dynamic-link library search
+    """The position of the current folder in the search for a DLL: 1 (after the program's folder), 4 (after
+    Windows' folders, the default), or None if it is not searched (Microsoft, "Dynamic-link library search
     order", SafeDllSearchMode)."""
     if machine.live:
         said = _running(*SESSION)
@@ -62,8 +62,8 @@ def current_folder_in_search(machine: Machine) -> int | None:
 
 
 def _running(*key: str) -> dict[str, str | int]:
-    """The values of a key in the running Windows' control set, by their names in lower case; {} if it has
-    none."""
+    """The values of a key in the control set of the running Windows, by their names in lower case; {} if
+    there are none."""
     try:
         import winreg
     except ImportError:  # this is not Windows
@@ -84,8 +84,8 @@ def _running(*key: str) -> dict[str, str | int]:
 
 
 def gpus(machine: Machine, tables: Tables) -> Iterator[Fact]:
-    """The NVIDIA display adapters that Windows knows, and the version of their driver; only for another root,
-    because nobody may read the file of a running Windows."""
+    """The NVIDIA display adapters in the registry, and their driver's version. Only for another root, because
+    the registry files of a running Windows cannot be read."""
     control = _control(machine)
     if control is None:
         return
@@ -130,7 +130,7 @@ def _names(machine: Machine, path: str, *key: str) -> list[str]:
 
 
 def _profile(machine: Machine, prefix: str | None) -> str | None:
-    """The profile folder of the environment's user; of the only user if the path does not show it."""
+    """The profile folder of the environment's user, or of the only user if the path does not show which."""
     owner = re.match(r"(?:[A-Za-z]:)?[\\/]Users[\\/]([^\\/]+)", prefix or "", re.IGNORECASE)
     if owner:
         return f"C:\\Users\\{owner[1]}"

@@ -1,8 +1,8 @@
-"""Redacts names, places and secrets in a text, and keeps the parts that show the fault.
+"""Redacts names, locations and secrets in a text, and keeps the parts that show the fault.
 
 `Redactor` redacts user and host names, home folders, addresses (`network`), secrets (`secret`), environment
-variables except those that matter (`variables`), and UUIDs. Equal values get equal placeholders, different
-values different ones. `without_doors` redacts only secrets.
+variables except the relevant ones (`variables`), and UUIDs. Equal values get equal placeholders, different
+values get different ones. `without_doors` redacts only secrets.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __getattr__ = lazy.names(__name__, {"Redactor": "redactor"})
 
 
 def without_doors(text: str) -> str:
-    """The text for the user's own terminal: without passwords, tokens and keys, but with names and hosts."""
+    """The text for the user's own terminal: passwords, tokens and keys are removed, names and hosts stay."""
     if "://" in text:
         from doctor.redact.network import stripped_urls
 

@@ -2,8 +2,8 @@
 
 Public servers stay, and so do the scheme, the port and the rest of the path of a URL.
 
-A number of four parts may be a version or an address (cuDNN 8.9.7.29, curand 10.3.5.147): it counts as an
-address only in places and ranges where versions do not occur.
+A number with four parts may be a version (cuDNN 8.9.7.29, curand 10.3.5.147) or an address. It counts as an
+address only in contexts and ranges in which versions do not occur.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ PUBLIC_HOSTS = (
     "askubuntu.com",
     "medium.com",
 )
-"""Public servers: they show where something was installed from, and identify nobody."""
+"""Public servers. They show the source of an installation and identify nobody."""
 _LOCAL = lazy.compile(
     r"(?:localhost|127(?:\.\d{1,3}){3}|0\.0\.0\.0|\[?::1?\]?|HOST\d*|USER|REDACTED)", re.IGNORECASE
 )
@@ -129,7 +129,7 @@ AT = lazy.compile(
     r"(?:\.[A-Za-z0-9][\w-]{0,62}){0,8})"
     r"(?![\w@])"
 )
-"""Matches user@host in a shell prompt, in ssh, in an e-mail address, in a Kerberos principal."""
+"""Matches user@host in a shell prompt, an ssh command, an e-mail address or a Kerberos principal."""
 _NO_HOST = lazy.compile(
     r"(?i)main|master|latest|stable|dev|develop|nightly|head|[A-Z]+(?:_[A-Z]+)*_[\d.]+|lib[\w.-]+"
     r"|.*\.so[.\d]*"
@@ -163,8 +163,8 @@ _MEMBER = lazy.compile(
     r"(?P<lead>->\s{0,2}|[\"'\[,{]\s{0,2}[\"']?)(?P<host>[A-Za-z][\w-]{0,62}(?:\.[\w-]{1,62}){0,8})"
     r"(?=:\d{4,5}(?!\d))"
 )
-"""Matches host:port in a list, like the members of a cluster in TF_CONFIG and in TensorFlow's output about
-it."""
+"""Matches host:port in a list, such as a cluster's members in TF_CONFIG and in TensorFlow's output about the
+cluster."""
 _FILE = lazy.compile(r"\.(?:py|pyx|cc|cu|cpp|c|h|hpp|cuh|log|txt|sh|ipynb|json|toml|ya?ml)$", re.IGNORECASE)
 
 
@@ -181,7 +181,7 @@ def is_public(host: str) -> bool:
 
 
 def without_addresses(text: str) -> str:
-    """The text without URLs' secrets, private hosts, IP and MAC addresses, and user@host."""
+    """The text without secrets in URLs, private hosts, IP and MAC addresses, and user@host."""
     if "://" in text:
         text = _URL.sub(_url, text)
     if "@" in text:
@@ -204,12 +204,12 @@ def without_addresses(text: str) -> str:
 
 
 def stripped_urls(text: str) -> str:
-    """The text whose URLs hold no user, password or token; their hosts stay."""
+    """The text with users, passwords and tokens removed from its URLs; hosts stay."""
     return _URL.sub(lambda match: _url(match, hosts=True), text)
 
 
 def _url(match: re.Match[str], *, hosts: bool = False) -> str:
-    """A URL without user, password and token; with `hosts`, private hosts are kept."""
+    """The URL without user, password and token. hosts: whether private hosts are kept."""
     scheme, rest = match["scheme"], match["rest"]
     authority, slash, path = rest.partition("/")
     if "@" in authority:

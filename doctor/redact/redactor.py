@@ -1,5 +1,5 @@
-"""What makes a text safe to share: a Redactor replaces the user and host names, home folders and addresses
-of a machine or a report."""
+"""Makes a text safe to share: a Redactor replaces the user and host names, home folders and addresses of a
+machine or a report."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ PUBLIC = {
     "your_username",
     "nonroot",
 }
-"""Account names that images come with; they identify nobody."""
+"""Default account names in images; they identify nobody."""
 COMMON = PUBLIC | {
     "admin",
     "administrator",
@@ -174,16 +174,16 @@ UUID = lazy.compile(
     r"(?![\w-])"
     r"|(?<![\w-])(?P<short>GPU-|MIG-(?:GPU-)?)(?P<part>[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{0,4}){0,3})(?![\w-])"
 )
-"""A GPU's UUID, whole or as far as CUDA_VISIBLE_DEVICES needs it."""
+"""Matches a GPU's UUID, in full or shortened as CUDA_VISIBLE_DEVICES allows."""
 SHORTEST_NAME = 3
-"""Shorter user or host names occur in too many words to be replaced outside paths."""
+"""User and host names that are shorter than this occur in too many words to be replaced outside paths."""
 LONG_NAME = 6
-"""Names of at least this length are also replaced inside words (my_venv_alexandra)."""
+"""Names of at least this length are also replaced within words (my_venv_alexandra)."""
 MOST_NAMES = 50
 
 
 def _node() -> str:
-    """This machine's name, as platform.node() gives it; importing platform would take longer."""
+    """This machine's name, the same as from platform.node(); importing platform would take longer."""
     if hasattr(os, "uname"):
         return os.uname().nodename
     import platform
@@ -194,7 +194,7 @@ def _node() -> str:
 class Redactor:
     """Replaces names in one machine's or one report's texts.
 
-    `user`, `host`, `home` are this machine's, "" if unknown; `learn` adds the names in a report.
+    `user`, `host` and `home` are those of this machine, "" if unknown; `learn` adds the names in a report.
     """
 
     def __init__(self, user: str = "", host: str = "", home: str = "") -> None:
@@ -214,7 +214,7 @@ class Redactor:
 
     def learn(self, texts: Iterable[str]) -> Redactor:
         """Learn the user and host names that the texts show: in paths of home folders, in prompts and in
-        TensorFlow's diagnosis. Returns itself."""
+        TensorFlow's diagnostics. Returns this Redactor."""
         found: dict[str, str] = {}
         for text in texts:
             lower = text.lower()
@@ -258,7 +258,8 @@ class Redactor:
         return text
 
     def tree(self, value: Any) -> Any:
-        """A JSON value with every string redacted, also by the meaning of its key; keys are unchanged."""
+        """The JSON value with every string redacted; a string's key also decides whether it is a secret. Keys
+        are unchanged."""
         if isinstance(value, str):
             return self(value)
         if isinstance(value, list):

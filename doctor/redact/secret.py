@@ -1,4 +1,4 @@
-"""Redacts passwords, tokens and keys, by their shape or by the word beside them.
+"""Redacts passwords, tokens and keys, which it recognises by their shape or by the word beside them.
 
 The time is proportional to the length of the text: every repetition in a pattern has an upper limit, and the
 name of a variable or option is classified only once (cached).
@@ -13,7 +13,7 @@ from doctor import lazy
 
 REMOVED = "REDACTED"
 
-_SHAPES = (  # literals (one must be in the text); the shape
+_SHAPES = (  # literals (at least one must be in the text); the shape
     (("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), r"\bgh[pousr]_[A-Za-z0-9]{16,255}"),
     (("github_pat_",), r"\bgithub_pat_\w{16,255}"),
     (("hf_", "api_org_"), r"\b(?:hf|api_org)_[A-Za-z0-9]{16,255}"),
@@ -40,7 +40,8 @@ _PEM_LINE = lazy.compile(
     r"(?m)^(?=[^\n]{0,75}[a-z])(?=[^\n]{0,75}[A-Z])(?=[^\n]{0,75}\d)[A-Za-z0-9+/]{64,76}={0,2}$"
 )
 _WANDB = lazy.compile(r"(?<![\w/.-])[0-9a-f]{40}(?!\w)")
-"""Matches a key of Weights & Biases beside its name; alone, it has the shape of a Git commit."""
+"""Matches a Weights & Biases key beside the word that identifies it; without that word it looks like a Git
+commit."""
 
 _QUOTED = (
     r"\"(?:[^\"\\\n]|\\.){0,4000}\"?|'(?:[^'\\\n]|\\.){0,4000}'?|\\+[\"'][^\"'\\\n]{0,4000}(?:\\+[\"'])?"
@@ -99,7 +100,7 @@ _HINTS = (
     "signature",
     "_sid",
 )
-"""Every name of a secret holds one of these, in lower case."""
+"""Every name of a secret contains one of these in lower case."""
 _BY_LITERAL = tuple((literal, number) for number, (literals, _) in enumerate(_SHAPES) for literal in literals)
 
 _STRONG = {
@@ -146,7 +147,8 @@ _KINDS_OF_KEY = {
     "luks",
 }
 _IN_CAPITALS = {"token", "key", "auth", "pass", "pw", "pat", "sas", "sig", "signature", "sid"}
-"""Words that mark a variable in capitals as a secret (TF_AUTH); in lower case they also occur in programs."""
+"""Words that mark a variable in capitals as a secret (TF_AUTH); in lower case they also occur in ordinary
+code."""
 _OF_A_MODEL = {
     "pad",
     "eos",
@@ -178,7 +180,7 @@ _NO_SECRET = lazy.compile(
 
 @lru_cache(maxsize=4096)
 def secrecy(name: str) -> str:
-    """Whether a value with this name is a secret: "strong" (yes), "weak" (if it looks like one) or ""
+    """Whether a value with this name is a secret: "strong" (yes), "weak" (only if it looks like one) or ""
     (no)."""
     words = [word.lower() for word in re.findall(r"[A-Z]{1,60}(?![a-z])|[A-Z]?[a-z]{1,60}", name)]
     if name in ("PWD", "OLDPWD"):
@@ -201,7 +203,7 @@ def _compiled(shape: str) -> re.Pattern[str]:
 
 
 def without_secrets(text: str) -> str:
-    """The text with REDACTED in place of each secret; the rest is unchanged."""
+    """The text with each secret replaced by REDACTED; the rest is unchanged."""
     for number in sorted({number for literal, number in _BY_LITERAL if literal in text}):
         text = _compiled(_SHAPES[number][1]).sub(REMOVED, text)
     if len(text) >= 64 and (" " not in text or "\n" in text):
@@ -239,8 +241,8 @@ def _phrase(match: re.Match[str]) -> str:
 
 
 def _assigned(text: str) -> str:
-    """The text without the values that their names mark as secrets; the value of another name may itself hold
-    such a name."""
+    """The text without the values whose names mark them as secrets. The value of any other name may itself
+    contain such a name, so it is searched too."""
     parts, at = [], 0
     for match in _ASSIGNED.finditer(text):
         if match.start() < at or text[match.start() - 1 : match.start()] == "$":
@@ -269,9 +271,10 @@ def _named(match: re.Match[str], sure: str) -> str:
 
 
 def _removed(value: str, sure: str, after: str) -> str:
-    """What replaces a value: REDACTED if the value is a secret, else the value; quotes stay.
+    """The replacement for a value: REDACTED if it is a secret, otherwise the value itself; quotes stay.
 
-    sure: how surely its name marks it as a secret ("strong", "weak" or ""). after: the character after it.
+    sure: how surely the value's name marks it as a secret ("strong", "weak" or ""). after: the character
+    after the value.
     """
     if not sure or _NO_SECRET.fullmatch(value):
         return value

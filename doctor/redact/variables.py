@@ -1,5 +1,5 @@
 """The environment variables that affect the GPU or the choice of TensorFlow, and the parts of their values
-that are kept.
+that may be shown.
 
 Only variables listed here are read from an environment. Sources: CUDA C++ Programming Guide, "CUDA
 Environment Variables"; NVIDIA Container Toolkit, "Specialized Configurations"; NCCL, "Environment Variables";
@@ -40,7 +40,7 @@ _WORDS = lazy.compile(
     r"|LOADEDMODULES"
     r"|SINGULARITY_NV|APPTAINER_NV|SNAP_NAME"
 )
-"""Matches a value of words, numbers, flags and lists of these."""
+"""Matches the names of variables whose values are words, numbers, flags and lists of these."""
 _PATHS = lazy.compile(
     r"CUDA_(?:HOME|PATH(?:_V\d+_\d+)?|ROOT|DIR|(?:BIN|LIB|INC)_PATH|TOOLKIT_(?:ROOT(?:_DIR)?|PATH)|CACHE_PATH"
     r"|MPS_PIPE_DIRECTORY"
@@ -49,26 +49,27 @@ _PATHS = lazy.compile(
     r"|PYTHONHOME|VIRTUAL_ENV|CONDA_PREFIX|KERAS_HOME|PATH|Path"
 )
 MISSPELT = r"(?!CUDA_VISIBLE_DEVICES(?!\w))CUDA_VIS[A-Z]{2,8}_D[A-Z]{3,8}"
-"""A name that people write for CUDA_VISIBLE_DEVICES and that CUDA does not read."""
+"""Matches misspellings of CUDA_VISIBLE_DEVICES, which CUDA does not read."""
 _FIRST = (
     *("CUD", "NVIDIA_", "NCCL_", "TF_", "TF2_", "XLA_", "KERAS_", "SLURM_", "GPU_", "PYTHONNO", "CONDA_"),
     *("LOADEDMODULES", "SINGULARITY_NV", "APPTAINER_NV", "SNAP_NAME"),
 )
-"""The beginnings of names whose values are words; a quick test, because compiling the pattern takes a while
-and most variables begin otherwise."""
+"""The prefixes of names whose values are words. This quick test comes first, because compiling the pattern
+takes a while and most variables have other prefixes."""
 CONFIG = "TF_CONFIG"
 _PLAIN = lazy.compile(r"[\w.,:;*+=@/|<>!() \[\]\"'-]*")
 _LONGEST_WORD = 80
 
 
 def decides(name: str) -> bool:
-    """Whether the variable affects TensorFlow or the GPU, so that its value is read."""
+    """Whether the variable affects TensorFlow or the GPU; only then is its value read."""
     listed = _PATHS.fullmatch(name) or (name.startswith(_FIRST) and _WORDS.fullmatch(name))
     return name == CONFIG or (bool(listed) and not secrecy(name))
 
 
 def kept(name: str, value: str, hide: Callable[[str], str]) -> str:
-    """The value of an environment variable as a shared report may show it: kept, redacted or removed.
+    """The value of an environment variable in the form that a shared report may show: kept, redacted or
+    removed.
 
     hide: a function that removes names and secrets from a text.
     """
@@ -85,7 +86,7 @@ def kept(name: str, value: str, hide: Callable[[str], str]) -> str:
 
 
 def config(value: str) -> str:
-    """TF_CONFIG with its structure and ports but without its hosts; REDACTED if it is not JSON."""
+    """The value of TF_CONFIG with its structure and ports but without hosts; REDACTED if it is not JSON."""
     try:
         return json.dumps(_structure(json.loads(value), 0))
     except (ValueError, RecursionError):
@@ -134,8 +135,8 @@ _IN_TEXT = lazy.compile(r"\bTF_CONFIG(?P<by>\\{0,3}[\"']?\]?\s{0,4}[=:]\s{0,4})(
 
 
 def without_config(text: str) -> str:
-    """A text with the hosts removed from each TF_CONFIG; if one cannot be read, the rest of its line is
-    removed."""
+    """The text with the hosts removed from each TF_CONFIG value; if a value cannot be parsed, the rest of its
+    line is removed."""
     if CONFIG not in text:
         return text
     parts, at = [], 0

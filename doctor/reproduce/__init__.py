@@ -1,2 +1,2 @@
-"""Reproduces failures and tries the settings that fix them, in child processes that run under limits and
-always free their memory."""
+"""Reproduces failures and tries the settings that fix them, in child processes that have limits and always
+free their memory."""

@@ -1,7 +1,6 @@
-# ruff: noqa
-# mypy: ignore-errors
-# TensorFlow takes its memory, waits for a line on its input, and runs a convolution, for which cuDNN has to
-# create its handle. Appended to _guard.py. argv: cookie, lines of Python that configure TensorFlow.
+# ruff: noqa mypy: ignore-errors Lets TensorFlow allocate its memory, waits for a line on stdin, and runs a
+# convolution, for which cuDNN must create its handle. This script is appended to _guard.py. argv: cookie,
+# lines of Python that configure TensorFlow.
 import traceback
 
 CONFIGURE = sys.argv[2]
@@ -14,7 +13,7 @@ try:
         say("failed", error="TensorFlow lists no GPU")
         os._exit(1)
     with tf.device("/GPU:0"):
-        # cuBLAS makes its handle here, so that what is missing later is missing for cuDNN
+        # create cuBLAS's handle now, so that only cuDNN can lack memory later
         say("started", device=tf.matmul(tf.ones([256, 256]), tf.ones([256, 256])).device)
     heard()
     images, filters = tf.ones([4, 32, 32, 8]), tf.ones([3, 3, 8, 16])

@@ -1,7 +1,6 @@
-# ruff: noqa
-# mypy: ignore-errors
-# cuDNN's handle without TensorFlow: with the GPU as it is ("ample") or full ("full"), and again when memory
-# is free. Appended to _guard.py. argv: cookie, libcudart, libcudnn, "ample" or "full".
+# ruff: noqa mypy: ignore-errors Creates cuDNN's handle without TensorFlow: with the GPU as it is ("ample") or
+# full ("full"), and again when memory is free. This script is appended to _guard.py. argv: cookie, libcudart,
+# libcudnn, "ample" or "full".
 MIB = 1 << 20
 STEPS = [1024, 256, 64, 16, 4, 1]
 try:
@@ -60,7 +59,7 @@ if limit == "full":
                 cudart.cudaGetLastError()
                 break
             blocks.append(pointer)
-    time.sleep(0.25)  # so that whoever watches the memory sees it
+    time.sleep(0.25)  # time for _watch.py to sample the memory
     create("full")
     while blocks:
         must("cudaFree", blocks.pop())

@@ -1,8 +1,6 @@
-# ruff: noqa
-# mypy: ignore-errors
-# Holds GPU memory in bounded steps through the CUDA driver, as another program would. Appended to _guard.py.
-# Reads: "leave MIB" (take until that much is free, or nothing more is given), "take MIB", "release". Prints:
-# "held".
+# ruff: noqa mypy: ignore-errors Allocates GPU memory in bounded steps through the CUDA driver, as another
+# program would. This script is appended to _guard.py. Commands on stdin: "leave MIB" (allocate until only
+# that much is free, or until allocation fails), "take MIB", "release". Prints: "held".
 MIB = 1 << 20
 STEPS = [1024, 256, 64, 16, 4, 1]  # MiB: large ones first, so that a large GPU is full within a second
 cuda = ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1")
@@ -12,7 +10,7 @@ blocks = []
 def must(function, *arguments):
     code = getattr(cuda, function)(*arguments)
     if code:
-        say("failed", error="%s gives CUDA error %d" % (function, code))
+        say("failed", error="%s returns CUDA error %d" % (function, code))
         os._exit(1)
 
 
@@ -23,7 +21,7 @@ def memory():
 
 
 def take(wanted):
-    """Allocate `wanted` bytes of the GPU's memory, or as many as are free."""
+    """Allocate `wanted` bytes of the GPU's memory, or as many as possible."""
     taken = 0
     for step in STEPS:
         while wanted - taken >= step * MIB:

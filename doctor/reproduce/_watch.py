@@ -1,7 +1,5 @@
-# ruff: noqa
-# mypy: ignore-errors
-# Prints the free memory of one GPU as NVML sees it, again and again. Appended to _guard.py. argv: cookie,
-# index, seconds.
+# ruff: noqa mypy: ignore-errors Prints repeatedly the free memory of one GPU as NVML reports it. This script
+# is appended to _guard.py. argv: cookie, index, seconds.
 nvml = ctypes.CDLL("nvml.dll" if os.name == "nt" else "libnvidia-ml.so.1")
 
 
@@ -11,12 +9,12 @@ class Memory(ctypes.Structure):  # nvmlMemory_t in nvml.h
 
 handle, memory = ctypes.c_void_p(), Memory()
 if nvml.nvmlInit_v2() or nvml.nvmlDeviceGetHandleByIndex_v2(int(sys.argv[2]), ctypes.byref(handle)):
-    say("failed", error="NVML does not start")
+    say("failed", error="NVML does not initialize")
     os._exit(1)
 while True:
     code = nvml.nvmlDeviceGetMemoryInfo(handle, ctypes.byref(memory))
     if code:
-        say("failed", error="nvmlDeviceGetMemoryInfo gives %d" % code)
+        say("failed", error="nvmlDeviceGetMemoryInfo returns %d" % code)
         os._exit(1)
     say("memory", free=memory.free, total=memory.total)
     time.sleep(float(sys.argv[3]))

@@ -1,8 +1,8 @@
 """Creates cuDNN's handle without TensorFlow: with ample memory, with the GPU full, and again when memory is
 free.
 
-This tells a lack of memory from a wrong version even if TensorFlow does not start: if the handle cannot be
-created with ample memory, memory is not the cause.
+This distinguishes a lack of memory from a wrong version even if TensorFlow does not start: if the handle
+cannot be created with ample memory, memory is not the cause.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from doctor.values import dataclass, replace
 SPOKEN = {"ample": "ample memory", "full": "GPU full", "again": "memory free again"}
 SETTINGS = {
     "ample": "cudnnCreate at the start",
-    "full": "cudnnCreate after taking all",
-    "again": "cudnnCreate after giving it back",
+    "full": "cudnnCreate after allocating all memory",
+    "again": "cudnnCreate after freeing the memory",
 }
 
 
@@ -37,28 +37,28 @@ class Libraries:
 
 
 def libraries(python: str | None, environment: dict[str, str]) -> Libraries:
-    """The libraries, found as by `check`, in the environment of `python`. Raises UnableError if one is
-    missing."""
+    """The libraries in the environment of `python`, found in the same way as by `check`. Raises UnableError
+    if one is missing."""
     from doctor.facts import DriverCuda, LibraryFile, LibraryLoaded
     from doctor.probe import Machine, look
 
     facts = look(replace(Machine.here(), env=environment), python).facts
     loaded = {fact.name: fact.path for fact in facts.of(LibraryLoaded) if fact.path}
     files = sorted(facts.of(LibraryFile), key=lambda fact: not fact.searched, reverse=True)
-    lying = {fact.name: fact.path for fact in files}  # those that the loader finds win
+    lying = {fact.name: fact.path for fact in files}  # those that the loader finds take precedence
     driver = next((_numbers(fact.version)[0] for fact in facts.of(DriverCuda)), 99)
 
     def path(stem: str) -> str:
         pattern = re.compile(rf"{stem}\.so(\.\d+)+$|{removeprefix(stem, 'lib')}64_\d+\.dll$", re.IGNORECASE)
         for found in (loaded, lying):
             names = sorted((name for name in found if pattern.match(name)), key=_numbers, reverse=True)
-            if stem == "libcudart":  # a runtime of a later major than the driver's CUDA does not start
+            if stem == "libcudart":  # a runtime of a later major version than the driver's fails
                 names.sort(key=lambda name: _major(name) > driver)
             if names:
                 return str(found[names[0]])
         raise UnableError(
             f"{stem} was not found in the environment in use",
-            "`tfgpu-doctor check` says where it looked; --python names another environment",
+            "`tfgpu-doctor check` shows where it searched; choose another environment with --python",
         )
 
     cudart, cudnn = path("libcudart"), path("libcudnn")
@@ -78,7 +78,8 @@ def _numbers(name: str) -> tuple[int, ...]:
 
 
 def attempts(stage: Stage, found: Libraries, limit: float, tell: Callable[[str], None]) -> list[Row]:
-    """The rows; each process has `limit` seconds. Raises UnableError if the libraries do not start."""
+    """Make the attempts and return their rows. Each process has `limit` seconds. Raises UnableError if the
+    libraries do not work."""
     rows: list[Row] = []
     for which in ("ample", "full"):
         tell(SPOKEN[which])
@@ -99,7 +100,7 @@ def _run(stage: Stage, found: Libraries, which: str, limit: float) -> list[Row]:
                 if answer["stage"] == "failed":
                     if answer.get("cause") in ("library", "runtime"):
                         raise UnableError(
-                            f"the libraries do not start: {answer['error']}", "`tfgpu-doctor check`"
+                            f"the libraries do not work: {answer['error']}", "`tfgpu-doctor check`"
                         )
                 elif answer["stage"] in SPOKEN:
                     rows.append(_row(stage, answer, begin, end))
@@ -122,7 +123,8 @@ def _row(stage: Stage, answer: dict[str, object], begin: float, end: float) -> R
     which, status, text = str(answer["stage"]), answer["status"], str(answer["text"])
     passed = status == 0
     free = int(str(answer["free"])) // MIB
-    # a handle that fails with the GPU full is a matter of memory; with ample memory it is of something else
+    # a handle that fails with the GPU full fails for lack of memory; with ample memory it fails for another
+    # reason
     verdict = "healthy" if passed else "cudnn-init-oom" if which == "full" else "undetermined"
     held = None if which == "ample" else (stage.total_mib - free if which == "full" else 0)
     line = f"cudnnCreate: {text}"

@@ -12,8 +12,8 @@ class Row:
     """One attempt. setting: what was set, as code or variables. outcome: "failed", "passed" or "unfinished".
 
     code: the verdict of tfgpu-doctor's rules on the attempt's log. line: what the libraries printed. Memory
-    in MiB: free_before: free at its start; held: by the other process; lowest: the least free memory while it
-    ran. seconds: its duration.
+    in MiB: free_before (free at the start), held (by the other process), lowest (the least free memory during
+    the attempt). seconds: its duration.
     """
 
     mode: str
@@ -29,10 +29,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A whole reproduction. samples: (seconds since the start, free MiB); starts: (seconds since the start,
-    mode) for each attempt.
+    """The result of a whole reproduction. samples: (seconds since the start, free MiB); starts: (seconds
+    since the start, mode) for each attempt.
 
-    free_at_start_mib, free_at_end_mib: whether everything was given back.
+    free_at_start_mib, free_at_end_mib: they show whether all memory was freed.
     """
 
     backend: str
@@ -67,13 +67,13 @@ class Result:
                 )
             return f"Reproduced; fixed by: {', '.join(self.cures)}."
         if self.reproduced:
-            return "Reproduced; none of the settings that were tried fixes it here."
+            return "Reproduced; none of the tried settings fixes it on this machine."
         if self.backend == "native" and self.rows and self.rows[0].outcome == "failed":
             return (
-                "cuDNN cannot create its handle even with memory free: memory is not the cause here; compare"
-                " the versions."
+                "cuDNN cannot create its handle even when memory is free, so memory is not the cause here."
+                " Compare the versions."
             )
-        return "Not reproduced here."
+        return "Not reproduced on this machine."
 
     def document(self) -> dict[str, Any]:
         """The result as plain data for JSON."""

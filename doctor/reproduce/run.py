@@ -15,7 +15,8 @@ from doctor.reproduce.results import Result, Row
 
 @contextmanager
 def surroundings(python: str | None, gpu: str | None, *, simulate: bool) -> Iterator[Mapping[str, str]]:
-    """The environment for the processes: this one, or that of a simulated machine with `gpu` (a name)."""
+    """The environment variables for the processes: this process's own, or those of a simulated machine with
+    the GPU named `gpu`."""
     base = {name: value for name, value in os.environ.items() if name not in ("CUDA_VISIBLE_DEVICES",)}
     if not simulate:
         yield base
@@ -39,10 +40,10 @@ def reproduce(
     limit: float,
     tell: Callable[[str], None],
 ) -> Result:
-    """Make the failure happen on GPU `number` (as nvidia-smi counts) and try the settings that fix it.
+    """Make the failure happen on GPU `number` (nvidia-smi's number) and try the settings that fix it.
 
     interpreter, version: the environment's Python and its TensorFlow. limit: seconds for each attempt. tell:
-    called with each attempt's name. Raises UnableError if it cannot be done.
+    called with each attempt's name. Raises UnableError if this is not possible.
     """
     place = stage.find(environment, number, force=force, simulated=simulated, python=sys.executable)
     starts: list[tuple[float, str]] = []
@@ -63,11 +64,11 @@ def reproduce(
             if interpreter is None or version is None:
                 raise UnableError(
                     "the environment in use has no TensorFlow",
-                    "--python names another; --backend native needs no TensorFlow",
+                    "choose another with --python; --backend native needs no TensorFlow",
                 )
             versions = (f"TensorFlow {version}",)
             rows = with_tensorflow.attempts(place, interpreter, version, limit, begin)
-        time.sleep(3 * stage.SAMPLING)  # until the watch has seen what was given back
+        time.sleep(3 * stage.SAMPLING)  # until the freed memory shows in a sample
         free_at_end = place.free()
     zero = place.samples[0][0]
     return Result(

@@ -1,4 +1,5 @@
-"""Finds the GPU for a reproduction: the variables for its processes, its free memory, and who uses it."""
+"""Finds the GPU for a reproduction: the environment variables for the processes, its free memory, and its
+users."""
 
 from __future__ import annotations
 
@@ -12,13 +13,13 @@ from doctor.values import dataclass, field
 
 MIB = 1 << 20
 SAMPLING = 0.05
-"""Seconds between two looks at the free memory."""
+"""Seconds between two samples of the free memory."""
 
 
 @dataclass
 class Stage:
-    """One GPU. number: nvidia-smi's. environment: variables with which processes see only this GPU. python:
-    the interpreter of this process."""
+    """One GPU. number: its number in nvidia-smi. environment: variables with which processes see only this
+    GPU. python: the interpreter of this process."""
 
     number: int
     gpu: str
@@ -30,24 +31,24 @@ class Stage:
 
     @property
     def now(self) -> float:
-        """Seconds, on the clock of the samples."""
+        """The present time in seconds, on the clock of the samples."""
         return time.time()
 
     def lowest_between(self, begin: float, end: float) -> int | None:
-        """The least free memory (MiB) that was seen between two times."""
+        """The lowest sample of free memory (MiB) between two times; None if there is none."""
         seen = [free for at, free in list(self.samples) if begin <= at <= end]
         return round(min(seen)) if seen else None
 
     def free(self) -> int | None:
-        """Free memory (MiB) as it was last seen."""
+        """The last sample of free memory (MiB)."""
         return round(self.samples[-1][1]) if self.samples else None
 
 
 def find(environment: Mapping[str, str], number: int, *, force: bool, simulated: bool, python: str) -> Stage:
     """The GPU that nvidia-smi calls `number`.
 
-    Raises UnableError if there is none, or if other processes, which it names, use it and `force` is not
-    given.
+    Raises UnableError if there is no such GPU, or if other processes (which the message lists) use it and
+    `force` is not given.
     """
     from doctor.devices.look import look
 
@@ -56,11 +57,11 @@ def find(environment: Mapping[str, str], number: int, *, force: bool, simulated:
         raise UnableError(
             f"there is no NVIDIA GPU to reproduce on ({seen.problem})",
             "--simulate reproduces it with real TensorFlow on a simulated GPU; `tfgpu-doctor check` says why"
-            " none answers",
+            " no GPU responds",
         )
     if number >= len(seen.devices):
         raise UnableError(
-            f"there is no GPU {number}: the last is {len(seen.devices) - 1}", "`tfgpu-doctor devices`"
+            f"there is no GPU {number}: the last one is GPU {len(seen.devices) - 1}", "`tfgpu-doctor devices`"
         )
     users = seen.processes[number]
     if users and not force:

@@ -1,10 +1,10 @@
 """Reproduces with TensorFlow that cuDNN cannot start for lack of memory, and tries the settings that fix it.
 
-Every attempt gets the same memory pressure. Another process first leaves ROOM of the GPU's memory free.
-TensorFlow starts, and by default takes nearly all of it. Then the other process takes what TensorFlow left
-over, as a desktop or a second job may; the first attempt fixes how much that is, and the others meet the same
-amount. Then a convolution makes cuDNN ask for its handle. With the default nothing is left for it;
-TensorFlow's own pool does not help, because cuDNN does not allocate from it.
+Every attempt has the same memory pressure. First, another process allocates all but ROOM of the GPU's memory.
+TensorFlow starts, and by default allocates nearly all the rest. Then the other process allocates what
+TensorFlow left over, as a desktop or a second job may; the amount is measured in the first attempt and
+repeated in the others. Then a convolution makes cuDNN create its handle. With the default settings no memory
+is left for the handle; TensorFlow's own pool does not help, because cuDNN does not allocate from it.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from doctor.subprocesses import Child, ChildError, program
 from doctor.values import dataclass, field
 
 ROOM = 4096
-"""How many MiB the other process leaves free at first; less on a small GPU."""
+"""The MiB that the other process leaves free at first; it leaves less on a small GPU."""
 LIMIT = 1024
-"""The memory limit, in MiB, of the mode with one."""
+"""The limit in MiB in the mode `memory limit`."""
 LOG = "TensorFlow's log"
 QUIETED = ("TF_CPP_MIN_LOG_LEVEL", "TF_CPP_MIN_VLOG_LEVEL", "TF_CPP_MAX_VLOG_LEVEL")
 SETTINGS = ("TF_FORCE_GPU_ALLOW_GROWTH", "TF_GPU_ALLOCATOR")
@@ -30,7 +30,7 @@ SETTINGS = ("TF_FORCE_GPU_ALLOW_GROWTH", "TF_GPU_ALLOCATOR")
 
 @dataclass(frozen=True)
 class Mode:
-    """One setting to try: its name, the way people write it, the code for the program, and environment
+    """One setting to try: its name, the usual notation, the code for the program, and environment
     variables."""
 
     name: str
@@ -40,7 +40,7 @@ class Mode:
 
 
 def modes(version: str | None) -> tuple[Mode, ...]:
-    """The settings in the order in which they are tried, beginning with the default, which should fail."""
+    """The settings in the order in which they are tried. The first is the default, which should fail."""
     growth = code.environment(growth=True)
     allocator = code.environment(allocator=True)
     return (
@@ -59,7 +59,8 @@ def _spoken(variables: dict[str, str]) -> str:
 def attempts(
     stage: Stage, python: str, version: str | None, limit: float, tell: Callable[[str], None]
 ) -> list[Row]:
-    """Try every mode on the stage; `limit`: seconds for each. Raises UnableError if memory cannot be held."""
+    """Try every mode on the stage. `limit`: seconds for each. Raises UnableError if memory cannot be
+    allocated."""
     rows: list[Row] = []
     extra: int | None = None
     for mode in modes(version):
@@ -72,7 +73,8 @@ def attempts(
 def _attempt(
     stage: Stage, python: str, mode: Mode, limit: float, extra: int | None
 ) -> tuple[Row, int | None]:
-    """Try one mode. Returns its row, and the MiB that the other process took after TensorFlow's start."""
+    """Try one mode. Returns its row, and the MiB that the other process allocated after TensorFlow's
+    start."""
     begin, deadline = stage.now, time.monotonic() + limit
     variables = {
         name: value for name, value in stage.environment.items() if name not in (*QUIETED, *SETTINGS)
@@ -108,7 +110,7 @@ def _attempt(
             tensorflow.end()
             log = tensorflow.log
     verdict, line = judged(log, passed=outcome == "passed")
-    # what the other process saw at the moment of pressure falls between two samples
+    # the low that the other process saw may lie between two samples
     lowest = min(
         (seen for seen in (stage.lowest_between(begin, end), least) if seen is not None), default=None
     )
@@ -119,7 +121,8 @@ def _attempt(
 
 
 def judged(log: str, *, passed: bool) -> tuple[str, str]:
-    """(code of the first finding by tfgpu-doctor's rules, its first line of evidence) for a log."""
+    """For a log: (the code of the first finding by tfgpu-doctor's rules, the finding's first line of
+    evidence)."""
     from doctor import logs
     from doctor.diagnose import diagnose
     from doctor.tables import Tables

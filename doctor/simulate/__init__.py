@@ -54,7 +54,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import a part of the package when it is first used, so that importing the package takes no time."""
+    """Import a public name of the package when it is first used, so that importing the package takes no
+    time."""
     if name not in _WHERE:
         raise AttributeError(name)
     from importlib import import_module

@@ -1,47 +1,47 @@
-"""The text of `simulate --about`: what of a simulated GPU is real, and what is not."""
+"""The text of `simulate --about`: what is real about a simulated GPU, and what is not."""
 
 TEXT = """\
 A simulated GPU: what is real about it, and what is not
 
-Real: TensorFlow. Its wheel is not changed; it opens "CUDA", asks the driver, registers GPU:0, allocates with
-its own allocator, creates its cuBLAS and cuDNN handles, places operations, compiles with XLA, and prints its
-own messages when something fails. So the code that sets a GPU up (memory growth, memory limits, visible and
-logical devices, strategies, placement) meets the same conditions as with a real GPU, and a failure reads the
-same.
+Real: TensorFlow. Its wheel is not changed. It opens "CUDA", queries the driver, registers GPU:0, allocates
+with its own allocator, creates its cuBLAS and cuDNN handles, places operations, compiles with XLA, and prints
+its own messages when something fails. So code that sets up a GPU (memory growth, memory limits, visible and
+logical devices, strategies, placement) runs under the same conditions as with a real GPU, and a failure
+prints the same messages.
 
 Simulated: everything that TensorFlow takes for NVIDIA's. libcuda, libnvidia-ml, libcudart, libcublas,
-libcudnn and the others are libraries of this project, compiled on this machine, with nothing of NVIDIA's in
-them. The files under /proc/driver/nvidia, /dev/nvidia* and /sys/bus/pci/devices are shown to the command
-alone, by a preloaded library.
+libcudnn and the others are libraries of this project. They are compiled on this machine and contain nothing
+of NVIDIA's. A preloaded library shows the files under /proc/driver/nvidia, /dev/nvidia* and
+/sys/bus/pci/devices to the command only.
 
 Kernels do not compute. Copies and fills are real, and cublasSgemm is computed on the CPU, so a small float32
-matrix product is right; every other result is zeros, or whatever lay in that memory. A simulation shows
-nothing about numbers, accuracy, convergence or speed.
+matrix product is right. Every other result is zeros, or whatever the memory contained before. A simulation
+shows nothing about numbers, accuracy, convergence or speed.
 
 Assumptions (NVIDIA publishes few of these):
-- A CUDA context takes 256 MiB of the GPU's memory, a cuDNN handle 64, a cuBLAS handle 32.
-- cudnnCreate gives CUDNN_STATUS_NOT_INITIALIZED when memory is short; a real one may give another status.
-- A GPU has all the memory of its data sheet; a real driver keeps a little for itself.
+- A CUDA context needs 256 MiB of the GPU's memory, a cuDNN handle 64 MiB, a cuBLAS handle 32 MiB.
+- cudnnCreate returns CUDNN_STATUS_NOT_INITIALIZED when memory is short; a real one may return another status.
+- All the memory in a GPU's data sheet is usable; a real driver reserves a little.
 - In the compute modes Prohibited and Exclusive Process, creating a context fails with error 46.
 - The fastest GPU, which CUDA counts first, is the one with the largest product of multiprocessors and compute
-  capability. Memory freed into an asynchronous pool is given back at once.
+  capability. Memory that is freed into an asynchronous pool is released at once.
 - libnccl exchanges nothing: after an all-reduce each GPU still has its own values.
-- An instance of a divided GPU (MIG) has the memory that its profile names and an even share of the
-  multiprocessors; it has one compute instance. A divided GPU that is named as a whole stands for its
+- An instance of a divided GPU (MIG) has the memory in its profile's name, an even share of the
+  multiprocessors, and one compute instance. Naming the whole divided GPU has the same effect as naming its
   instances.
-- ptxas and nvlink compile nothing; ptxas has the CUDA release that pip installs with that TensorFlow, and
+- ptxas and nvlink compile nothing. ptxas has the CUDA release that pip installs with that TensorFlow, and
   refuses newer GPUs, as NVIDIA's does.
-- After a kernel has failed, every call that involves the device gives the same error.
+- After a kernel has failed, every call that involves the device returns the same error.
 
 Not simulated: peer access, several compute instances in one MIG instance, profiling, cuDNN's recurrent layers
-(they abort), TensorRT, and NVIDIA's own libraries: they ask the driver for private functions that this one
-does not have. For the same reason the NCCL that TensorFlow 2.12 to 2.18 has inside does not run: there a
-strategy over several GPUs needs cross_device_ops=tf.distribute.HierarchicalCopyAllReduce(), as `simulate`
-says when it starts such a TensorFlow.
+(they abort), TensorRT, and NVIDIA's own libraries, which request private functions that the simulated driver
+does not have. For the same reason, the NCCL inside TensorFlow 2.12 to 2.18 does not run. With these releases
+a strategy over several GPUs needs cross_device_ops=tf.distribute.HierarchicalCopyAllReduce(); `simulate` says
+so when it starts one of them.
 
-It runs on Linux with glibc and needs a C compiler. It cannot be taken for a GPU by mistake: without
-TFGPU_DOCTOR_SIMULATION, which `tfgpu-doctor simulate` sets for its command alone, none of the libraries
-works, and `tfgpu-doctor check` says when that is set.
+The simulation runs on Linux with glibc and needs a C compiler. It cannot be mistaken for a real GPU: the
+libraries work only if TFGPU_DOCTOR_SIMULATION is set. `tfgpu-doctor simulate` sets it only for its command,
+and `tfgpu-doctor check` reports that it is set.
 
 Faults: `tfgpu-doctor simulate --list-faults`.
 """

@@ -1,4 +1,5 @@
-"""Compiles the libraries of the simulated machine, once for each state of their sources and of the compiler.
+"""Compiles the libraries of the simulated machine, once for each version of their sources and of the
+compiler.
 
 They are kept in `$XDG_CACHE_HOME/tfgpu-doctor/simulate/HASH/` (`~/.cache` without that variable). The C
 sources are in `sources/`; each source is compiled once, and each requested library is linked under its own
@@ -30,7 +31,7 @@ _COMMON = ("machine", "enter", "ledger")
 _DRIVER = tuple(
     f"driver_{part}" for part in ("device", "context", "memory", "stream", "module", "graph", "errors")
 )
-# the sources of each library, by the part of its file name before ".so"
+# The sources of each library, by the part of its file name before ".so".
 _SOURCES = {
     "libcuda": (*_COMMON, "visible_devices", *_DRIVER),
     "libnvidia-ml": (*_COMMON, "nvml", "nvml_device", "nvml_mig"),
@@ -48,7 +49,7 @@ _SOURCES = {
 }
 _HEADERS = ("driver.h", "nvml.h", "runtime.h", "simulation.h")
 SIMULATED = frozenset(stem for stem in _SOURCES if stem.startswith("lib"))
-# what brings a C compiler and the C library's headers, by the command of the system's package manager
+# The command that installs a C compiler and the C library's headers, by the name of the package manager.
 _PACKAGES = {
     "apt-get": "sudo apt-get install gcc libc6-dev",
     "dnf": "sudo dnf install gcc glibc-devel",
@@ -66,7 +67,7 @@ class SimulationError(UnableError):
 
 
 UNUSED_DAYS = 30
-"""Days for which unused compiled libraries are kept; each version of the sources has its own."""
+"""Days for which unused compiled libraries are kept; each version of the sources has its own libraries."""
 
 
 class CallError(UsageError):
@@ -94,11 +95,11 @@ def build(file_names: Collection[str]) -> Path:
             raise ValueError(f"there is no simulated {name}")
     if platform.system() != "Linux":
         raise SimulationError(
-            f"a GPU can be simulated on Linux only (in a container, too), not on {platform.system()}"
+            f"a GPU can be simulated only on Linux (also in a container), not on {platform.system()}"
         )
     if not _has_glibc():
         raise SimulationError(
-            "a GPU can be simulated with glibc only: TensorFlow's wheels do not run with another C library"
+            "a GPU can be simulated only with glibc: TensorFlow's wheels do not run with another C library"
         )
     compiler = _compiler()
     sources = {name: resources.read("doctor.simulate", f"sources/{name}") for name in source_files()}
@@ -107,11 +108,11 @@ def build(file_names: Collection[str]) -> Path:
     missing = [name for name in file_names if not (folder / name).exists()]
     if missing:
         if sys.stderr.isatty():
-            say("tfgpu-doctor: compiling the simulated libraries, once (some seconds)")
+            say("tfgpu-doctor: compiling the simulated libraries (only once; takes some seconds)")
         with _locked(folder):
             _make(folder, [name for name in missing if not (folder / name).exists()], sources, compiler)
         _forget(folder)
-    with contextlib.suppress(OSError):  # root's folder serves all the same
+    with contextlib.suppress(OSError):  # a folder that belongs to root works too
         os.utime(folder)
     return folder
 
@@ -127,7 +128,7 @@ def _private(folder: Path, names: Collection[str]) -> None:
         ) from error
     if said:
         raise SimulationError(
-            f"the compiled libraries in {folder} are not used, since another user could have put them there:"
+            f"the compiled libraries in {folder} are not used, because another user could have written them:"
             f" {said}",
             f"set XDG_CACHE_HOME to a folder that only you can write to, or remove other users' write"
             f" permission and delete {cache_folder()}",
@@ -135,7 +136,7 @@ def _private(folder: Path, names: Collection[str]) -> None:
 
 
 def _forget(folder: Path) -> None:
-    """Remove the libraries of other versions of the sources or the compiler that were not used for
+    """Remove libraries of other versions of the sources or the compiler that have not been used for
     UNUSED_DAYS."""
     oldest = time.time() - UNUSED_DAYS * 86400
     for other in folder.parent.iterdir():
@@ -171,15 +172,15 @@ def _compiler() -> str:
             f"CC is {wished!r}, which is not on PATH", "set CC to a C compiler, or unset it"
         )
     raise SimulationError(
-        "no C compiler was found (cc, gcc or clang, or the one that CC names), and the simulated libraries"
-        " are compiled on first use",
+        "no C compiler was found (cc, gcc, clang, or the value of CC), but the simulated libraries must be"
+        " compiled before their first use",
         how_to_get_a_compiler(),
     )
 
 
 def how_to_get_a_compiler() -> str:
-    """The command that installs a compiler with this system's package manager; the commands for all known
-    ones if there is none."""
+    """How to install a compiler: the command of this system's package manager, or those of all known ones if
+    none is found."""
     here = [name for name in _PACKAGES if shutil.which(name)]
     for name in here[:1]:
         then = {
@@ -191,8 +192,8 @@ def how_to_get_a_compiler() -> str:
 
 
 def _key(sources: dict[str, bytes], compiler: str) -> str:
-    """A key of the sources and the compiler. The compiler is identified by its file, because asking for its
-    version would take as long as the rest of a start."""
+    """A key that identifies the sources and the compiler. The compiler is identified by its file, because
+    running it to get its version would double the start time."""
     real = Path(compiler).resolve()
     about = real.stat()
     digest = hashlib.sha256(
@@ -205,7 +206,7 @@ def _key(sources: dict[str, bytes], compiler: str) -> str:
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Let one process build at a time; the others then find the libraries ready."""
+    """Allow only one process to build at a time; the others then find the finished libraries."""
     import fcntl
 
     try:
@@ -221,7 +222,7 @@ def _locked(folder: Path) -> Iterator[None]:
 def _make(folder: Path, names: list[str], sources: dict[str, bytes], compiler: str) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
-    for abandoned in folder.glob(".build-*"):  # of a build that was killed: this one holds the lock
+    for abandoned in folder.glob(".build-*"):  # left by killed builds: only this one has the lock
         shutil.rmtree(abandoned, ignore_errors=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".build-") as text:
         work = Path(text)

@@ -7,17 +7,18 @@ from pathlib import Path
 from doctor.simulate.compilation import link_variant
 
 _ELF_CLASS, _ELF_MACHINE, _AARCH64 = 4, 18, 183  # offsets and e_machine of the ELF header (elf(5))
-# damage after which the loader goes on searching, as if the file were not there
+# damage after which the loader continues its search, as if the file did not exist
 PASSED_OVER = frozenset({"missing", "wrong-major", "other-machine", "dangling"})
 _GIT_LFS_POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "0" * 64 + "\nsize 731727176\n"
 
 
 def damage(file: Path, kind: str) -> None:
-    """Do one kind of damage to a library's file.
+    """Damage a library's file in one way.
 
-    missing; wrong-major (only a file of another major version exists); empty (zero bytes); truncated; text (a
-    git-LFS pointer instead); other-machine (made for aarch64); 32-bit; needs-missing (a library that it needs
-    is missing); undefined-symbol; dangling (a link to nothing). Raises ValueError for another kind.
+    kind: missing; wrong-major (only a file of another major version exists); empty (zero bytes); truncated;
+    text (a git-LFS pointer instead); other-machine (built for aarch64); 32-bit; needs-missing (a library that
+    the file needs is missing); undefined-symbol; dangling (a dangling link). Raises ValueError for any other
+    kind.
     """
     if kind == "missing":
         file.unlink()
@@ -54,4 +55,4 @@ def damage(file: Path, kind: str) -> None:
     elif kind == "dangling":
         file.symlink_to(f"/nonexistent/{soname}")
     else:
-        raise ValueError(f"no damage is called {kind!r}")
+        raise ValueError(f"there is no kind of damage called {kind!r}")

@@ -1,5 +1,5 @@
-"""Changes that faults make to a scenario: failing calls, damaged libraries, hidden devices, memory that other
-processes hold."""
+"""The changes that faults make to a scenario: failing calls, damaged libraries, hidden devices, memory held
+by other processes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from doctor.simulate.scenario import Scenario
 from doctor.tables import Tables
 from doctor.values import replace
 
-# cuDNN API reference, "cudnnStatus_t": name, number up to cuDNN 8, number from cuDNN 9 on
+# cuDNN API reference, "cudnnStatus_t": name, number up to cuDNN 8, number since cuDNN 9
 _CUDNN = {
     "NOT_INITIALIZED": (1, 1001),
     "ALLOC_FAILED": (2, 4003),
@@ -30,13 +30,13 @@ def failing_calls(*calls: str) -> Callable[[Scenario], Scenario]:
 
 
 def damage(kind: str, *stems: str) -> Callable[[Scenario], Scenario]:
-    """A function that damages libraries of a scenario; it also hides any real CUDA on the machine, which
-    TensorFlow would use instead."""
+    """A function that damages libraries of a scenario. It also hides any real CUDA on the machine, because
+    TensorFlow would use it instead."""
     return lambda s: replace(s.damaging(kind, *stems), hide_toolkit=True)
 
 
 def loading(status: int) -> tuple[str, ...]:
-    """The faults, as lines for `SimulatedMachine.calls`, with which every way of loading GPU code fails."""
+    """The lines for `SimulatedMachine.calls` that make every way of loading GPU code fail with a status."""
     functions = ("cuModuleLoadData", "cuModuleLoadDataEx", "cuModuleLoadFatBinary", "cuLibraryLoadData")
     return tuple(f"fail {function} {status}" for function in functions)
 
@@ -55,7 +55,7 @@ def cuinit(
     return Fault(
         name,
         code,
-        f"{description} (cuInit gives {status})",
+        f"{description} (cuInit returns {status})",
         failing_calls(*calls),
         logged=logged,
         on_machine=on_machine,
@@ -84,14 +84,15 @@ def broken(name: str, kind: str, description: str, *, logged: str = "") -> Fault
 
 
 def short_of_memory(handle: str) -> Callable[[Scenario], Scenario]:
-    """A function that makes a handle need a quarter of the GPU's memory, more than TensorFlow's default
-    allocation leaves: the larger of 300 MiB and a twentieth, on newer GPUs up to 1.8 GiB more
+    """A function that makes a handle need a quarter of the GPU's memory. TensorFlow's default allocation
+    leaves less: the larger of 300 MiB and a twentieth of the memory, on newer GPUs up to 1.8 GiB more
     (MinSystemMemory in TensorFlow's gpu_device.cc)."""
     return lambda s: s.setting(**{f"{handle}__handle_mib": max(s.least_memory_mib // 4, 600)})
 
 
 def old_driver(scenario: Scenario) -> Scenario:
-    """The scenario with a driver of the last branch before the one that the runtime's major release needs."""
+    """The scenario with a driver of the last branch that is too old for the major release of the CUDA
+    runtime."""
     if scenario.machine.libraries.cuda_number >= 12000:
         return scenario.with_driver("470.82.01", 11040)
     return scenario.with_driver("440.33.01", 10020)
@@ -114,7 +115,7 @@ def compute_mode(mode: int, held_mib: int) -> Callable[[Scenario], Scenario]:
 
 
 def kernel_error(status: int) -> Callable[[Scenario], Scenario]:
-    """A function that makes the first matrix product fail, and every later call too, because the context
+    """A function that makes the first matrix product fail, and also every later call, because the context
     becomes unusable."""
     products = ("cublasSgemm_v2", "cublasGemmEx", "cublasLtMatmul")
     return lambda s: s.striking(*(f"poison {product} {status}" for product in products))
@@ -126,5 +127,5 @@ def ecc_error(scenario: Scenario) -> Scenario:
 
 
 def held(scenario: Scenario) -> Scenario:
-    """The scenario in which another process leaves 200 MiB free, less than a context takes."""
+    """The scenario in which another process leaves only 200 MiB free, less than a context needs."""
     return replace(scenario, held_mib=tuple(gpu.memory_mib - 200 for gpu in scenario.machine.gpus))

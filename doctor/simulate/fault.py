@@ -1,4 +1,4 @@
-"""A fault that a simulated machine can have, and the verdict that it should get."""
+"""A fault that a simulated machine can have, and the verdict that tfgpu-doctor should reach."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from doctor.values import dataclass
 class Fault:
     """One fault that a machine can have.
 
-    code: the finding that names its cause. change: a function that puts the fault into a scenario. shown_by:
-    what a program must do for it to show: "devices" (list the GPUs), "matmul", "kernels" (elementwise
+    code: the finding that states its cause. change: a function that adds the fault to a scenario. shown_by:
+    what a program must do before the fault shows: "devices" (list the GPUs), "matmul", "kernels" (elementwise
     operations), "convolution", "jit" (a function compiled by XLA), "large" (allocate more memory than the GPU
     has), "collective" (train on two GPUs), "nvml" (an NVML client, not TensorFlow). logged: the code that
     TensorFlow's log leads to, if the log shows less than the machine ("": the same code). on_machine: the
-    code that examining the machine leads to, if that differs; None: it does not show from outside. until: the
-    last TensorFlow minor release on which it shows; None: no last one.
+    code that examining the machine leads to, if it differs; None: examining the machine does not show the
+    fault. until: the last TensorFlow minor release on which the fault shows; None: it shows on all.
     """
 
     name: str
@@ -31,13 +31,13 @@ class Fault:
     until: tuple[int, int] | None = None
 
     def shows_on(self, tensorflow: str) -> bool:
-        """Whether this TensorFlow release can show it."""
+        """Whether this TensorFlow release can show the fault."""
         return self.until is None or _minor(tensorflow) <= self.until
 
     @property
     def hides_library(self) -> bool:
-        """Whether TensorFlow's default log hides the fault: since 2.12 it does not name a library that does
-        not load, unless TF_CPP_VMODULE=dso_loader=1 is set."""
+        """Whether TensorFlow's default log hides the fault: since 2.12 the log does not name a library that
+        fails to load, unless TF_CPP_VMODULE=dso_loader=1 is set."""
         return self.code in ("cuda-missing", "cudnn-missing", "library-broken", "cuda-version-mismatch") or (
             self.name == "cudnn-wrong-major"
         )
@@ -45,12 +45,12 @@ class Fault:
     def logged_on(self, tensorflow: str) -> str:
         """The code that the default log of a TensorFlow release leads to."""
         if self.name == "nvml-missing" and _minor(tensorflow) < (2, 21):
-            # NVML is opened from 2.21 on; without it no GPU is registered, and no word said. Before, all is
-            # well, and up to 2.19 every import prints something alarming
+            # TensorFlow opens NVML since 2.21; without it, it registers no GPU and prints nothing. Earlier
+            # releases work without NVML; up to 2.19 every import prints harmless but alarming messages.
             return "benign-messages" if _minor(tensorflow) < (2, 20) else "healthy"
         if self.hides_library and self.logged != "undetermined":
-            # 2.16.1 does not look into the folders of pip's CUDA packages but libcudart's, which is the
-            # likeliest cause there
+            # 2.16.1 searches no folder of pip's CUDA packages except libcudart's, so that is its likeliest
+            # cause.
             runtime = self.name in ("cuda-missing", "cuda-wrong-major", "cudart-missing")
             return "library-path" if _minor(tensorflow) == (2, 16) and not runtime else "cuda-missing"
         return self.logged or self.code

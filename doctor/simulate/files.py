@@ -1,5 +1,5 @@
-"""Writes the files by which programs recognise a machine with an NVIDIA driver; the preload library shows
-them to the command."""
+"""Writes the files by which programs recognise a machine with an NVIDIA driver. The preload library makes
+them visible to the command."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def write_kernel_files(
 ) -> None:
     """Write /proc/driver/nvidia, /proc/modules, /dev/nvidia* and /sys/bus/pci/devices under `root`.
 
-    driver: the version of the kernel module; None: no module runs, so there are only the PCI devices. nodes:
+    driver: the version of the kernel module; None: no module is loaded, so only the PCI devices exist. nodes:
     whether to create the device files.
     """
     modules = "" if driver is None else "nvidia_uvm 1 0 - Live 0x0\nnvidia 2 1 nvidia_uvm, Live 0x0\n"
@@ -40,8 +40,7 @@ def write_kernel_files(
     _write(
         root,
         "/proc/driver/nvidia/version",
-        # the form of the line is what TensorFlow's cuda_diagnostics.cc looks for: "Kernel Module", then the
-        # version
+        # TensorFlow's cuda_diagnostics.cc looks for this form of the line: "Kernel Module", then the version
         f"NVRM version: NVIDIA UNIX x86_64 Kernel Module  {driver}  (simulated by tfgpu-doctor)\nGCC"
         " version:\n",
     )

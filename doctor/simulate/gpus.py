@@ -1,4 +1,4 @@
-"""Turns GPU names into simulated GPUs, with the data about a card in the compatibility tables and
+"""Turns GPU names into simulated GPUs, with the data about each card in the compatibility tables and in
 `compat_tables/simulated_gpus.json`."""
 
 from __future__ import annotations
@@ -24,17 +24,18 @@ def known_gpus(tables: Tables) -> tuple[SimulatedGpu, ...]:
 
 
 def find_gpu(asked: str, tables: Tables, memory_mib: int | None = None) -> SimulatedGpu:
-    """The GPU that a name ("RTX 3070", "t4"), a PCI id or a compute capability means.
+    """The GPU for a name ("RTX 3070", "t4"), a PCI id or a compute capability.
 
-    memory_mib: instead of the card's own. Raises CallError for a name that means no GPU, and if --memory is
-    needed: the tables lack the size, or cards of the name were sold with several sizes.
+    memory_mib: a memory size to use instead of the card's own. Raises CallError if no GPU has the name, or if
+    --memory is needed because the tables lack the memory size or cards with this name were sold with several
+    sizes.
     """
     rows = tables.store.all("simulated_gpus")
     words = set(key(asked).split())
     meant = {row.pci_id: row for row in tables.gpu(asked)}
     card = _card(list(meant.values()))
     named = [row for row in rows if row["pci_id"] in meant]
-    if not named and (card is None or len(card.memory_mib) != 1):  # a part of a name: an A100 is one of 40 GB
+    if not named and (card is None or len(card.memory_mib) != 1):  # a part of a name: A100 is the 40 GB one
         named = sorted(
             (row for row in rows if words and words <= set(key(row["name"]).split())), key=_words_in_name
         )
@@ -45,13 +46,13 @@ def find_gpu(asked: str, tables: Tables, memory_mib: int | None = None) -> Simul
         names = ", ".join(
             removeprefix(removeprefix(gpu.name, "NVIDIA "), "GeForce ") for gpu in known_gpus(tables)
         )
-        raise CallError(f"no GPU in the tables is called {asked!r}; among those that are: {names}")
+        raise CallError(f"no GPU in the tables is called {asked!r}; known GPUs include: {names}")
     if memory_mib is None and len(card.memory_mib) != 1:
         sizes = " and ".join(f"{size} MiB" for size in card.memory_mib)
         raise CallError(
             f"a {card.name} was sold with {sizes}: choose one with --memory MIB"
             if sizes
-            else f"the memory of a {card.name} is not in the tables: give it with --memory MIB"
+            else f"the memory size of a {card.name} is not in the tables: add --memory MIB"
         )
     memory = memory_mib or card.memory_mib[0]
     processors = card.multiprocessors or ASSUMED_MULTIPROCESSORS
@@ -62,7 +63,7 @@ def find_gpu(asked: str, tables: Tables, memory_mib: int | None = None) -> Simul
 
 
 def _card(rows: list[GpuRow]) -> GpuRow | None:
-    """The row to simulate among those that a name means: a real device, if possible one with known memory."""
+    """The row to simulate among those that match a name: a real device, if possible one with known memory."""
     real = [row for row in rows if row.pci_id and row.capability]
     return min(
         real,
@@ -82,6 +83,6 @@ def _gpu(row: dict[str, Any], tables: Tables) -> SimulatedGpu:
 
 
 def _words_in_name(row: dict[str, Any]) -> int:
-    """A sort key: among the names that hold all requested words, the shortest is meant ("1080" is not a GTX
-    1080 Ti)."""
+    """A sort key: of the names that contain all requested words, the shortest is chosen ("1080" does not mean
+    a GTX 1080 Ti)."""
     return len(key(row["name"]).split())

@@ -1,5 +1,5 @@
-"""Finds the CUDA libraries that the TensorFlow of an environment opens, which the simulated machine therefore
-provides."""
+"""Finds the CUDA libraries that an environment's TensorFlow opens. The simulated machine provides exactly
+these."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from doctor.tables import Tables, TensorFlowRelease, dotted
 from doctor.tables.versions import minor
 from doctor.values import dataclass
 
-NEWEST = ("12.5", "9")  # what is served where no TensorFlow is found: the CUDA and cuDNN of 2.18 to 2.21
-# the last cuDNN of each major, which every TensorFlow of that major accepts: it asks for its own minor or a
-# later one
+NEWEST = ("12.5", "9")  # used if no TensorFlow is found: the CUDA and cuDNN of 2.18 to 2.21
+# The last release of each cuDNN major version. Every TensorFlow for that major version accepts it, because it
+# requires its own minor version or a later one.
 _CUDNN_RELEASES = {"7": "7.6.5", "8": "8.9.7", "9": "9.10.2"}
-_DRIVER = frozenset({"libcuda", "libnvidia-ml"})  # the machine has them whatever TensorFlow it is
-# the number in the file's name where it is not the CUDA major's own (CUDA Toolkit release notes, component
-# versions)
+_DRIVER = frozenset({"libcuda", "libnvidia-ml"})  # the machine has them for every TensorFlow
+# The number in a library's file name, where it differs from the CUDA major version (CUDA Toolkit release
+# notes, component versions).
 _NUMBERS = {
     "11": {"libcudart": "11.0", "libcufft": "10", "libcurand": "10"},
     "12": {"libcufft": "11", "libcurand": "10", "libcusolver": "11"},
@@ -35,7 +35,7 @@ _NUMBERS = {
 
 @dataclass(frozen=True)
 class TensorFlowBuild:
-    """A TensorFlow in an environment: its distribution, version and place."""
+    """A TensorFlow in an environment: its distribution, version and folder."""
 
     package: str
     version: str
@@ -46,7 +46,8 @@ class TensorFlowBuild:
 
 
 def find_interpreter(named: str | None, command: Iterable[str]) -> Path | None:
-    """The Python whose TensorFlow will run: the requested one, the command's own, or the one in use.
+    """The Python whose TensorFlow will run: the requested one, otherwise the command's own, otherwise the one
+    in use.
 
     named: an interpreter or an environment's folder. Raises CallError if it is neither, or if this user may
     not read or run it.
@@ -81,7 +82,7 @@ def find_interpreter(named: str | None, command: Iterable[str]) -> Path | None:
 
 
 def _interpreter_beside(program: Path) -> Path | None:
-    """The command itself if it is a Python, otherwise the Python of the environment whose bin folder holds
+    """The command itself if it is a Python, otherwise the Python of the environment whose bin folder contains
     it."""
     if re.fullmatch(r"python(\d(\.\d+)?)?", program.name):
         return program.absolute()
@@ -127,8 +128,8 @@ def has_nccl_inside(build: TensorFlowBuild) -> bool:
 
 
 def libraries_of(build: TensorFlowBuild | None, tables: Tables) -> Libraries:
-    """The libraries that a TensorFlow opens: from the table of releases, otherwise from the build's own
-    statement, otherwise those of the newest CUDA and cuDNN."""
+    """The libraries that a TensorFlow opens: from the table of releases, otherwise from the build's
+    build_info.py, otherwise those of the newest CUDA and cuDNN."""
     row = tables.tensorflow(build.version, build.package) if build else None
     if row is not None and row.libraries and row.version == (build.version if build else ""):
         sonames = tuple(name for name in row.libraries if stem_of(name) in SIMULATED - _DRIVER)
@@ -143,8 +144,8 @@ def libraries_of(build: TensorFlowBuild | None, tables: Tables) -> Libraries:
 
 
 def _ptxas_of(row: TensorFlowRelease | None, tables: Tables) -> str:
-    """The CUDA release of the ptxas that pip installs with a build: the one that its extra pins, or the
-    newest of the major version if the extra names a range; "" if it brings none."""
+    """The CUDA release of the ptxas that pip installs with a build: the release that the build's extra pins,
+    or the newest of the major version if the extra has a range; "" if the extra does not include ptxas."""
     pins = row.extras.get("and-cuda", {}) if row is not None else {}
     package, pin = next(((name, pin) for name, pin in pins.items() if "-nvcc-" in name), ("", ""))
     if pin.startswith("=="):
@@ -155,8 +156,8 @@ def _ptxas_of(row: TensorFlowRelease | None, tables: Tables) -> str:
 
 
 def sonames_for(cuda: str, cudnn: str) -> tuple[str, ...]:
-    """The file names of a CUDA and a cuDNN release: ("12.5.1", "9") gives libcudart.so.12, …,
-    libcudnn.so.9."""
+    """The file names of the libraries of a CUDA and a cuDNN release: libcudart.so.12, …, libcudnn.so.9 for
+    ("12.5.1", "9")."""
     major = cuda.split(".")[0]
     numbers = _NUMBERS.get(major, {})
     cuda_stems = sorted(SIMULATED - _DRIVER - {"libcudnn", "libnccl"})
@@ -165,7 +166,7 @@ def sonames_for(cuda: str, cudnn: str) -> tuple[str, ...]:
 
 
 def _own_word(build: TensorFlowBuild) -> tuple[str, str]:
-    """CUDA and cuDNN in tensorflow/python/platform/build_info.py, read as text."""
+    """The CUDA and cuDNN versions in tensorflow/python/platform/build_info.py, which is read as text."""
     try:
         text = (build.site_packages / "tensorflow/python/platform/build_info.py").read_text(encoding="utf-8")
     except OSError:

@@ -1,9 +1,10 @@
 """A running simulation: its folder, its environment variables, and its end.
 
-Everything of one simulation is in one folder: the libraries, the ledger, the machine's description, the
-kernel's files. A watchdog process removes the folder and ends what was started inside, however the simulation
-ends; if the watchdog is killed, the simulation does it, and if both are, the next simulation. A lock on a
-file of the folder, which both hold, shows whether one of them is alive.
+All files of a simulation are in one folder: the libraries, the ledger of GPU memory, the machine's
+description, the kernel's files. However the simulation ends, a watchdog process removes the folder and ends
+the processes that were started inside. If the watchdog is killed, the simulation does this; if both are
+killed, the next simulation does. Both hold a lock on a file in the folder, which shows whether one of them is
+alive.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ _LEDGER_BYTES = 512 * 24  # MAX_HOLDINGS entries of the ledger, sources/ledger.c
 class Simulation:
     """A running simulation.
 
-    folder: everything of it. libraries: the folder with the CUDA libraries. driver_libraries: the folder with
-    libcuda and NVML. environment: the complete environment for a child process.
+    folder: the folder with all its files. libraries: the folder with the CUDA libraries. driver_libraries:
+    the folder with libcuda and NVML. environment: the complete environment for a child process.
     """
 
     machine: SimulatedMachine
@@ -53,15 +54,15 @@ class Simulation:
 
 @contextlib.contextmanager
 def environment(scenario: Scenario, base: Mapping[str, str] | None = None) -> Iterator[Simulation]:
-    """Start a simulation. Gives the environment in which processes run on its machine.
+    """Start a simulation. Yields a Simulation, in whose environment processes run on the simulated machine.
 
-    base: the environment to add to (by default this process's own). Nothing is left when the block ends, nor
-    when this process is killed. Raises SimulationError if the libraries cannot be built, a simulation is
-    already running, or memory cannot be held.
+    base: the environment variables to extend (by default this process's own). Nothing is left behind when the
+    block ends or this process is killed. Raises SimulationError if the libraries cannot be built, a
+    simulation is already running, or memory cannot be held.
     """
     base = dict(os.environ if base is None else base)
     if base.get(IN_FORCE):
-        raise SimulationError(f"a simulation is already running ({base[IN_FORCE]}): exit it first")
+        raise SimulationError(f"a simulation is already running ({base[IN_FORCE]}): end it first")
     machine = scenario.machine
     _remove_abandoned()
     built = build(
@@ -80,7 +81,7 @@ def environment(scenario: Scenario, base: Mapping[str, str] | None = None) -> It
 
 def _lay_out(folder: Path, scenario: Scenario, built: Path, base: dict[str, str]) -> Simulation:
     machine = scenario.machine
-    # where a cuda-compat package lies, as its path is what gives it away
+    # in a cuda-compat package's folder, because programs recognise the package by its path
     driver_libraries = folder / ("usr/local/cuda/compat" if scenario.compatibility_package else "driver")
     libraries = folder / "cuda"
     libraries.mkdir()
@@ -88,13 +89,13 @@ def _lay_out(folder: Path, scenario: Scenario, built: Path, base: dict[str, str]
     for soname in machine.libraries.sonames:
         if soname.startswith(
             "libcudnn.so."
-        ):  # as NVIDIA's archive has it: the release is in the name behind the link
+        ):  # as in NVIDIA's archive: the link's target has the release in its name
             release = f"libcudnn.so.{cudnn_release(machine)}"
             shutil.copy(built / soname, libraries / release)
             (libraries / soname).symlink_to(release)
         else:
             shutil.copy(built / soname, libraries / soname)
-    # TensorFlow reads the version of libcuda from the name of the file behind the link (cuda_diagnostics.cc)
+    # TensorFlow reads libcuda's version from the name of the link's target (cuda_diagnostics.cc)
     for stem in ("libcuda", "libnvidia-ml"):
         shutil.copy(built / f"{stem}.so.1", driver_libraries / f"{stem}.so.{machine.driver}")
         (driver_libraries / f"{stem}.so.1").symlink_to(f"{stem}.so.{machine.driver}")
@@ -115,8 +116,8 @@ def _lay_out(folder: Path, scenario: Scenario, built: Path, base: dict[str, str]
     }
     if scenario.toolkit:
         write_toolkit(folder / "toolkit", machine.libraries.ptxas or machine.libraries.cuda)
-        # up to 2.15 XLA takes ptxas from PATH, later from its flag; if that is given twice, the last one
-        # wins: the user's
+        # up to 2.15 XLA finds ptxas on PATH, later through its flag; if the flag is given twice, the last
+        # one, the user's, counts
         added["PATH"] = os.pathsep.join([str(folder / "toolkit" / "bin"), base.get("PATH", os.defpath)])
         added["XLA_FLAGS"] = f"--xla_gpu_cuda_data_dir={folder}/toolkit {base.get('XLA_FLAGS', '')}".strip()
     if scenario.hide_toolkit:
@@ -137,7 +138,7 @@ def _damage(simulation: Simulation, wrong: Damage) -> None:
     """Damage a library, if this TensorFlow opens it."""
     for folder in (simulation.libraries, simulation.driver_libraries):
         for link in folder.glob(f"{wrong.stem}.so.*"):
-            if link.is_symlink():  # the damage is done under the name that is opened
+            if link.is_symlink():  # damage the file under the name that TensorFlow opens
                 target = Path(os.readlink(link))
                 link.unlink()
                 (folder / target).rename(link)
@@ -147,7 +148,7 @@ def _damage(simulation: Simulation, wrong: Damage) -> None:
 
 @contextlib.contextmanager
 def _watchdog(folder: Path) -> Iterator[None]:
-    """Start the watchdog; at the end, notify it by closing the pipe, and wait until it has cleaned up."""
+    """Start the watchdog. At the end, notify it by closing the pipe, and wait until it has cleaned up."""
     import subprocess
 
     source = resources.text("doctor.simulate", "watchdog.py")
@@ -181,8 +182,8 @@ def _watchdog(folder: Path) -> Iterator[None]:
 
 
 def _lock(folder: Path) -> int:
-    """Create the file that shows that the folder is in use, already locked when it gets its name. Returns its
-    descriptor."""
+    """Create the file that marks the folder as in use. It is already locked when it gets its name. Returns
+    its descriptor."""
     import fcntl
 
     descriptor = os.open(folder / "in-use.new", os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600)
@@ -221,14 +222,14 @@ def _wait(process: subprocess.Popen[bytes]) -> None:
 
 @contextlib.contextmanager
 def _held(simulation: Simulation, held_mib: tuple[int, ...]) -> Iterator[None]:
-    """A process that holds memory of the GPUs while the block runs."""
+    """Run a process that holds memory of the GPUs while the block runs."""
     import subprocess
 
     if not any(held_mib):
         yield
         return
     amounts = [str(max(0, mib - CONTEXT_MIB)) for mib in held_mib]
-    # every GPU in the order of the bus, whatever the user's own command is to see
+    # all GPUs in PCI bus order, whichever of them the user's command may see
     environment = {k: v for k, v in simulation.environment.items() if k != "CUDA_VISIBLE_DEVICES"}
     environment["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
     holder = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""The simulated machine as values, and as the text that the C libraries read."""
+"""The simulated machine as Python values, and as the text that the C libraries read."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from doctor.backports import removeprefix
 from doctor.values import dataclass, field
 
-# What a context and the handles take is not published and differs between GPUs and releases: plain
-# assumptions.
+# Assumptions: how much memory a context and the handles need is not published, and differs between GPUs and
+# releases.
 CONTEXT_MIB = 256
 CUDNN_HANDLE_MIB = 64
 CUBLAS_HANDLE_MIB = 32
@@ -16,7 +16,7 @@ CUBLAS_HANDLE_MIB = 32
 
 @dataclass(frozen=True)
 class Instance:
-    """An instance of a divided GPU (MIG): its profile ("1g.5gb"), its number, its share of the GPU."""
+    """An instance of a divided GPU (MIG): its profile ("1g.5gb"), its number, and its share of the GPU."""
 
     profile: str
     number: int
@@ -30,8 +30,8 @@ class SimulatedGpu:
     """One GPU, as its driver describes it.
 
     name: as NVIDIA's driver reports it. pci_id: "10de:2484". memory_mib: MiB of device memory. ecc_errors:
-    uncorrectable errors of its memory since the driver was loaded. divisible: whether it can be divided
-    (MIG). instances: its MIG instances; () with MIG mode on and no instance yet, None with MIG mode off.
+    uncorrectable memory errors since the driver was loaded. divisible: whether it can be divided (MIG).
+    instances: its MIG instances; () with MIG mode on and no instance yet, None with MIG mode off.
     """
 
     name: str
@@ -50,8 +50,8 @@ class SimulatedGpu:
         return f"GPU-51{index:02x}{device:04x}-0000-4000-8000-{self.memory_mib:012x}"
 
     def instance_uuid(self, index: int, instance: Instance, driver: str) -> str:
-        """The driver's name of an instance: an identifier of its own, before R470 the GPU's identifier and
-        two numbers (MIG User Guide, "CUDA Device Enumeration")."""
+        """The driver's identifier of an instance: its own UUID, or before R470 the GPU's UUID and two numbers
+        (MIG User Guide, "CUDA Device Enumeration")."""
         if int(driver.split(".")[0]) < 470:
             return f"MIG-{self.uuid(index)}/{instance.number}/0"
         return f"MIG-52{index:02x}{instance.number:04x}-0000-5000-8000-{instance.memory_mib:012x}"
@@ -64,10 +64,10 @@ def pci_address(index: int) -> str:
 
 @dataclass(frozen=True)
 class Libraries:
-    """The CUDA libraries that the machine has.
+    """The CUDA libraries on the machine.
 
-    sonames: the files, such as libcudart.so.12. cuda, cudnn: the versions that they report, as people write
-    them. ptxas: the CUDA release of ptxas; "" for that of the libraries.
+    sonames: the file names, such as libcudart.so.12. cuda, cudnn: the versions that the libraries report, in
+    dotted form. ptxas: the CUDA release of ptxas; "" if it is the same as that of the libraries.
     """
 
     sonames: tuple[str, ...]
@@ -88,7 +88,7 @@ class Libraries:
 
 
 def cudnn_number(version: str) -> int:
-    """cuDNN's own number of a release; the weight of its major part changed with cuDNN 9."""
+    """cuDNN's own number for a release. The factor of the major version changed with cuDNN 9."""
     major, minor, patch = (int(part) for part in [*version.split("."), "0", "0"][:3])
     return (10000 if major >= 9 else 1000) * major + 100 * minor + patch
 
@@ -98,8 +98,8 @@ class SimulatedMachine:
     """A machine to simulate.
 
     driver: its version, "550.54.14". driver_cuda: the highest CUDA that it offers, 12040 for 12.4. settings:
-    further keys of the machine's file, which override those from the other fields. calls: which calls fail,
-    and how: "fail cuInit 100", "hang cuInit", "crash cudnnCreate", "fail X 700 from 3".
+    further keys for the machine's description file, which override those from the other fields. calls: which
+    calls fail, and how: "fail cuInit 100", "hang cuInit", "crash cudnnCreate", "fail X 700 from 3".
     """
 
     gpus: tuple[SimulatedGpu, ...]
@@ -110,14 +110,15 @@ class SimulatedMachine:
     calls: tuple[str, ...] = ()
 
     def text(self) -> str:
-        """The file that the C libraries read: lines of "key = value"."""
+        """The description file that the C libraries read: lines of "key = value"."""
         libraries = self.libraries
         version_9 = libraries.cudnn_number >= 90000
         keys: dict[str, str | int] = {
             "driver.version": self.driver,
             "driver.cuda": self.driver_cuda,
             "runtime.cuda": libraries.cuda_number,
-            # by minor-version compatibility a runtime from CUDA 11 on needs a driver of its own major only
+            # with minor-version compatibility, a runtime since CUDA 11 needs only a driver of its major
+            # version
             "runtime.minimum_driver": libraries.cuda_number // 1000 * 1000,
             "context.mib": CONTEXT_MIB,
             "cudnn.version": libraries.cudnn_number,
@@ -165,8 +166,8 @@ class SimulatedMachine:
 
 
 def cudnn_release(machine: SimulatedMachine) -> str:
-    """The cuDNN that the machine reports: that of its settings if they name one (by number), otherwise that
-    of its libraries."""
+    """The cuDNN release that the machine reports: the one in its settings (as a number) if there is one,
+    otherwise that of its libraries."""
     number = machine.settings.get("cudnn.version")
     if number is None:
         return machine.libraries.cudnn

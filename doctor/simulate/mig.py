@@ -1,6 +1,6 @@
-"""GPUs that are divided into instances: MIG profiles as nvidia-smi names them, "3g.20gb,1g.5gb".
+"""Divides GPUs into instances, by MIG profiles with the names that nvidia-smi uses, such as "3g.20gb,1g.5gb".
 
-NVIDIA MIG User Guide, "Supported GPUs", "MIG Device Names", "Supported MIG Profiles".
+Source: NVIDIA MIG User Guide, "Supported GPUs", "MIG Device Names", "Supported MIG Profiles".
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from doctor.values import replace
 
 OFF, EMPTY = "off", "empty"
 _PROFILE = lazy.compile(r"(\d)g\.(\d{1,3})gb(\+me(?:\.all)?|-me|\+gfx)?", re.IGNORECASE)
-# the number of the first GPU instance of a profile, by its slices, as `nvidia-smi mig -lgi` shows them in the
-# guide
+# The number of a profile's first GPU instance, by the profile's slices, as `nvidia-smi mig -lgi` shows it in
+# the guide.
 _FIRST_NUMBER = {1: 7, 2: 3, 3: 1, 4: 1, 7: 0}
 
 
 def is_divisible(name: str, capability: str) -> bool:
-    """Whether a GPU can be divided: data-centre chips from Ampere on, and the larger RTX PRO cards of
+    """Whether a GPU can be divided: data-centre chips since Ampere, and the larger RTX PRO cards of
     Blackwell."""
     return capability in ("8.0", "9.0", "10.0", "10.3") or bool(
         re.search(r"RTX PRO [456]000.{0,60}Blackwell", name)
@@ -29,12 +29,12 @@ def is_divisible(name: str, capability: str) -> bool:
 
 
 def divided(gpu: SimulatedGpu, division: str) -> SimulatedGpu:
-    """The GPU divided as requested: profiles separated by commas, "empty" for MIG mode without instances, or
-    "off".
+    """The GPU, divided as requested. division: profiles separated by commas, "empty" for MIG mode without
+    instances, or "off".
 
-    An instance has the memory that its profile names, and its slices' share of the multiprocessors, in even
-    numbers: 14 per slice on an A100, as on real ones. Raises CallError for profiles that do not exist or do
-    not fit.
+    An instance has the memory in its profile's name, and its slices' share of the multiprocessors, rounded to
+    an even number: 14 per slice on an A100, as on a real one. Raises CallError for profiles that do not exist
+    or do not fit.
     """
     if division == OFF:
         return gpu

@@ -1,5 +1,5 @@
-"""Checks that only this user and root can have written the files in a folder, because they will be loaded and
-run."""
+"""Checks that only this user or root can have written the files in a folder. This matters because the files
+will be loaded and run."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ LINKS_LIMIT = 40
 
 
 def make_private(folder: Path) -> None:
-    """Make a folder and its missing parents, for this user alone. Raises OSError."""
+    """Create a folder and its missing parents, with access only for this user. Raises OSError."""
     for place in (*reversed(folder.parents), folder):
         if not place.is_dir():
             place.mkdir(mode=0o700, exist_ok=True)
 
 
 def stranger_at(folder: Path, names: Iterable[str] = ()) -> str:
-    """The first file or folder through which another user could have changed the files in a folder, in words;
-    "" if there is none.
+    """A description of the first file or folder through which another user could have changed the files in a
+    folder; "" if there is none.
 
-    All folders on the path are examined, including links and their targets, then those of the files `names`
-    that exist. A place is safe if this user or root owns it and nobody else may write to it; so is a folder
-    in which users may only change their own files (the sticky bit, as in /tmp). Raises OSError if that cannot
-    be examined.
+    All folders on the path are examined, including links and their targets, then the existing files among
+    `names`. A file or folder is safe if this user or root owns it and nobody else may write to it. A folder
+    in which users may change only their own files (the sticky bit, as in /tmp) is also safe. Raises OSError
+    if anything cannot be examined.
     """
     for place in _way(Path(os.path.abspath(folder))):  # noqa: PTH100  not resolve(): the links count
         if said := _stranger(place):
@@ -44,7 +44,7 @@ def stranger_at(folder: Path, names: Iterable[str] = ()) -> str:
 
 
 def _way(path: Path) -> list[Path]:
-    """Every folder and link from "/" to a path, including those that links lead through."""
+    """Every folder and link from "/" to a path, including those on the way to the targets of links."""
     seen: dict[Path, None] = {}
     todo = [path]
     links = 0
@@ -61,18 +61,18 @@ def _way(path: Path) -> list[Path]:
 
 
 def _stranger(place: Path) -> str:
-    """Who else may have written to a place, in words; "" if nobody."""
+    """A description of who else may have written to a file or folder; "" if nobody else."""
     status = place.lstat()
     if status.st_uid not in (os.getuid(), 0):
         return f"{place} belongs to another user ({_user(status.st_uid)})"
     if stat.S_ISLNK(status.st_mode):
-        return ""  # who may replace it is a matter of its folder
+        return ""  # the permissions of the folder decide who may replace a link
     if stat.S_ISDIR(status.st_mode) and status.st_mode & stat.S_ISVTX:
         return ""
     mode = stat.filemode(status.st_mode)
     if status.st_mode & stat.S_IWOTH:
         return f"{place} can be written by everybody ({mode})"
-    own = status.st_gid == os.getgid() == os.getuid()  # a group of its own for each user, with umask 002
+    own = status.st_gid == os.getgid() == os.getuid()  # each user has a private group, and umask is 002
     if status.st_mode & stat.S_IWGRP and not own and status.st_gid != 0:
         return f"{place} can be written by its group ({mode})"
     return ""

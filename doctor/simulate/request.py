@@ -29,13 +29,14 @@ def prepare(
     mig: Sequence[str] = (),
     command: Sequence[str] = (),
 ) -> Scenario:
-    """The scenario for these options; the default is an RTX 3070 with driver 550.54.14 (for newer GPUs the
-    first that supports them) and no fault.
+    """The scenario for these options. The default is an RTX 3070 without faults and driver 550.54.14, or for
+    newer GPUs the first driver that supports them.
 
-    python: an interpreter or an environment's folder, whose TensorFlow decides which libraries the machine
-    has; by default the command's own, otherwise the environment in use. gpus: one name each, or one for all
-    `count`. memory_mib, held_mib and mig (MIG profiles, see mig.divided): one value for all, or one for each
-    GPU. Raises CallError for what cannot be simulated, SimulationError for a fault that would not show.
+    python: an interpreter or an environment's folder; its TensorFlow decides which libraries the machine has.
+    The default is the command's own Python, otherwise the environment in use. gpus: one name for each GPU, or
+    one for all `count` GPUs. memory_mib, held_mib and mig (MIG profiles, see mig.divided): one value for all
+    GPUs, or one for each. Raises CallError for what cannot be simulated, SimulationError for a fault that
+    would not show.
     """
     tables = Tables.bundled()
     names = list(gpus) or [DEFAULT_GPU]
@@ -132,10 +133,11 @@ def _nearest(name: str) -> str:
     import difflib
 
     near = difflib.get_close_matches(name, FAULTS, n=3)
-    return f" (near it: {', '.join(near)})" if near else ""
+    return f" (similar names: {', '.join(near)})" if near else ""
 
 
 def _first_driver(card: SimulatedGpu, tables: Tables) -> str:
-    """The driver that came with the first CUDA for a GPU; DEFAULT_DRIVER if the tables do not say."""
+    """The driver that came with the first CUDA release for a GPU; DEFAULT_DRIVER if the tables do not show
+    it."""
     floor = first_driver(card.compute_capability, tables)
     return floor.driver if floor is not None else DEFAULT_DRIVER

@@ -13,9 +13,9 @@ DEFAULT_DRIVER = "550.54.14"
 
 @dataclass(frozen=True)
 class Damage:
-    """Something wrong with one library's file.
+    """A defect of one library's file.
 
-    kind: see damage.py. stem: "libcudnn"; the version in the file's name is the machine's.
+    kind: see damage.py. stem: "libcudnn", for example; the machine decides the version in the file's name.
     """
 
     kind: str
@@ -26,11 +26,11 @@ class Damage:
 class Scenario:
     """A machine and its state.
 
-    kernel_driver: the version of the kernel module; None: no module runs; "": the driver's own. device_nodes:
-    whether /dev/nvidia* exist. held_mib: the memory that another process holds on each GPU. toolkit: whether
-    XLA finds the stand-in for a CUDA toolkit. hide_toolkit: hide the real machine's /usr/local/cuda* and
-    ptxas. variables: environment variables of the command. compatibility_package: libcuda comes from a
-    cuda-compat folder.
+    kernel_driver: the version of the kernel module; None: no module is loaded; "": the same version as the
+    driver's. device_nodes: whether /dev/nvidia* exist. held_mib: the memory that another process holds on
+    each GPU. toolkit: whether XLA finds the stand-in for a CUDA toolkit. hide_toolkit: hide the real
+    machine's /usr/local/cuda* and ptxas. variables: environment variables of the command.
+    compatibility_package: libcuda comes from a cuda-compat folder.
     """
 
     machine: SimulatedMachine
@@ -48,11 +48,11 @@ class Scenario:
         return replace(self, machine=machine)
 
     def striking(self, *calls: str) -> Scenario:
-        """The scenario with further calls that fail, hang or crash ("fail cuInit 100")."""
+        """The scenario with additional calls that fail, hang or crash ("fail cuInit 100")."""
         return self.on(replace(self.machine, calls=(*self.machine.calls, *calls)))
 
     def setting(self, **settings: str | int) -> Scenario:
-        """The scenario with further settings of the machine; "__" in a name stands for a dot."""
+        """The scenario with additional machine settings; "__" in a name stands for a dot."""
         added = {name.replace("__", "."): value for name, value in settings.items()}
         return self.on(replace(self.machine, settings={**self.machine.settings, **added}))
 
@@ -69,7 +69,7 @@ class Scenario:
         return replace(self, damages=(*self.damages, *(Damage(kind, stem) for stem in stems)))
 
     def with_variables(self, **variables: str) -> Scenario:
-        """The scenario with further environment variables."""
+        """The scenario with additional environment variables."""
         return replace(self, variables={**self.variables, **variables})
 
     @property
@@ -79,13 +79,13 @@ class Scenario:
 
     @property
     def is_cudnn_9(self) -> bool:
-        """Whether the cuDNN is 9 or later, whose status numbers differ from earlier ones."""
+        """Whether cuDNN is version 9 or later, which has other status numbers than earlier versions."""
         return cudnn_number(self.machine.libraries.cudnn) >= 90000
 
 
 def driver_cuda_number(version: str, tables: Tables) -> int | None:
-    """The highest CUDA of a driver as the driver reports it: 12040 for 550.54.14; None for an unknown
-    branch."""
+    """The highest CUDA version of a driver, as the number that the driver reports: 12040 for 550.54.14; None
+    for an unknown branch."""
     cuda = tables.driver_cuda(version)
     if cuda is None:
         return None

@@ -1,9 +1,9 @@
 """A stand-in for the CUDA toolkit that XLA calls: ptxas and nvlink that compile nothing, and a libdevice
 without functions.
 
-Without one, a function that XLA compiles would fail on a machine without CUDA, as it would on a real GPU
-without the toolkit. `empty_module.bc` is a module that holds nothing but its target triple,
-nvptx64-nvidia-gpulibs, assembled by LLVM 14's llvm-as.
+Without a toolkit, a function that XLA compiles would fail on a machine without CUDA, as it would on a real
+GPU without the toolkit. `empty_module.bc` is a module that contains only its target triple,
+nvptx64-nvidia-gpulibs. LLVM 14's llvm-as assembled it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from doctor import resources
 from doctor.tables import Tables, dotted
 
-# the words that XLA looks for in the tools' answer to --version (asm_compiler.cc: "V12.5.82")
+# The answer to --version contains the version in the form that XLA looks for (asm_compiler.cc: "V12.5.82").
 _TOOL = """\
 #!/bin/sh
 # Simulated by tfgpu-doctor: compiles nothing.
@@ -37,7 +37,8 @@ done
 def write_toolkit(folder: Path, cuda: str) -> None:
     """Write the stand-in of a CUDA release ("12.5.1") into a folder, laid out like NVIDIA's /usr/local/cuda.
 
-    Like NVIDIA's, its ptxas refuses GPUs that are newer than its release, in the words of ptxas 12.5.82.
+    Like NVIDIA's, its ptxas refuses GPUs that are newer than its release, with the error message of ptxas
+    12.5.82.
     """
     release = ".".join(cuda.split(".")[:2])
     known = Tables.bundled().architectures()

@@ -1,8 +1,8 @@
 """Cleans up after a simulation, however it ends.
 
-Runs as a separate process in its own session, as `python -I -S watchdog.py FOLDER`. Its standard input is a
-pipe whose other end only the simulation holds. The pipe closes when the simulation ends, killed or not; then
-every process that was started inside the simulation is ended, and its folder removed.
+It runs as a separate process in its own session: `python -I -S watchdog.py FOLDER`. Its stdin is a pipe; only
+the simulation has the other end. The pipe closes when the simulation ends, even if it is killed. The watchdog
+then ends every process that was started inside the simulation, and removes the simulation's folder.
 
 A process belongs to the simulation if its environment says so (TFGPU_DOCTOR_SIMULATION names a file in the
 folder), so no other process is ever touched.
@@ -17,13 +17,13 @@ import signal
 import sys
 import time
 
-MARK = "tfgpu-doctor-simulation-"  # every simulation's folder begins so
+MARK = "tfgpu-doctor-simulation-"  # the names of all simulations' folders begin with this
 _PATIENCE = 3.0  # seconds between asking a process to end and killing it
-_LOOK_AGAIN = 0.02  # seconds: a process that is just being executed has no environment for a moment
+_LOOK_AGAIN = 0.02  # seconds; for a moment during exec, a process has no environment
 
 
 def processes_inside(folder: str) -> list[int]:
-    """The processes whose environment names a file of this folder as their simulation."""
+    """The processes whose environment refers to a file in this folder as their simulation."""
     wanted = f"\0TFGPU_DOCTOR_SIMULATION={folder}/".encode()
     found = []
     for name in os.listdir("/proc"):  # noqa: PTH208 (starts faster without pathlib)
@@ -52,19 +52,19 @@ def end_processes(folder: str) -> None:
                     os.kill(process, signal.SIGKILL if late else signal.SIGTERM)
                 asked.add(process)
         if time.monotonic() > deadline + _PATIENCE:
-            return  # not even SIGKILL ended them: they wait for the kernel
+            return  # not even SIGKILL ended them: they are blocked in the kernel
         time.sleep(_LOOK_AGAIN)
 
 
 def main(folder: str) -> None:
-    """Wait for the simulation's end, then remove everything of it."""
+    """Wait until the simulation ends, then end its processes and remove its folder."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     with contextlib.suppress(OSError):
         while os.read(0, 1):
             pass
     if not folder.rpartition("/")[2].startswith(MARK):
-        return  # never remove a folder that no simulation made
+        return  # never remove a folder that no simulation created
     end_processes(folder)
     shutil.rmtree(folder, ignore_errors=True)
 

@@ -1,6 +1,6 @@
-"""The web page on which one pastes a log and gets the cause, in a browser.
+"""The web page that shows the cause of a problem when a user pastes a log.
 
-`judge` answers the page's questions, both in the browser (by Pyodide) and in `tfgpu-doctor serve`. `pages`
-makes the files of the site: those in `web/`, the tables and the pages of the finding codes.
-scripts/build_site writes them into a folder, beside the runtime; `serve` keeps them in memory.
+`judge` answers the page's calls, both in the browser (with Pyodide) and in `tfgpu-doctor serve`. `pages`
+creates the files of the site: those in `web/`, the tables and the pages of the finding codes.
+scripts/build_site writes these files and the runtime into a folder; `serve` keeps the files in memory.
 """

@@ -1,6 +1,6 @@
-"""The page's calls: takes a call, its parameters and bytes; returns plain data.
+"""Answers the page's calls. Input: the name of a call, its parameters and its bytes. Output: plain data.
 
-The worker of the page calls `answer_json` by Pyodide, `tfgpu-doctor serve` calls `answer`; both get the same
+The page's worker calls `answer_json` through Pyodide, `tfgpu-doctor serve` calls `answer`. Both get the same
 answers.
 """
 
@@ -13,15 +13,15 @@ from doctor import api
 from doctor.errors import CommandError, UsageError
 
 LARGEST = 64 << 20
-"""The most bytes of a report for the page, because a browser holds it in memory more than once."""
+"""The largest size of a report in bytes; it is limited because a browser holds several copies in memory."""
 
 
 def explain(data: bytes, *, name: str = "-", platform: str = "") -> dict[str, Any]:
-    """A report's diagnosis. platform: that of the machine, if the report does not show it. Raises
+    """The diagnosis of a report. platform: the machine's platform, if the report does not show it. Raises
     CommandError."""
     if len(data) > LARGEST:
         raise UsageError(
-            f"`{name}` has more than {LARGEST >> 20} MiB",
+            f"`{name}` is larger than {LARGEST >> 20} MiB",
             "tfgpu-doctor explain FILE reads files of any size; or paste only the part that matters",
         )
     return _shown(api.explain(data, name, platform=platform or None))
@@ -30,13 +30,13 @@ def explain(data: bytes, *, name: str = "-", platform: str = "") -> dict[str, An
 def plan(_data: bytes, *, cpu: str = "", **version_request: str) -> dict[str, Any]:
     """The plans for a described machine; the parameters are those of `api.plan`. Raises CommandError.
 
-    Without a description the machine is a Linux one, because this machine runs only the browser, or serves
-    the page.
+    Without a description a Linux machine is assumed, because this machine only runs the browser or serves the
+    page.
     """
     given: dict[str, Any] = {name: value.strip() for name, value in version_request.items() if value.strip()}
     unknown = set(given) - {"tensorflow", "python", "cuda", "cudnn", "os", "gpu", "driver"}
     if unknown:
-        raise UsageError(f"a plan has no option {', '.join(sorted(unknown))}")
+        raise UsageError(f"`plan` does not have these options: {', '.join(sorted(unknown))}")
     report = api.plan(**{"os": "Linux", **given}, cpu=bool(cpu))
     return {"plan": report.to_dict(), "markdown": report.render("markdown")}
 
@@ -52,15 +52,16 @@ def _shown(report: api.Report) -> dict[str, Any]:
 
 IN_BROWSER: dict[str, Callable[..., dict[str, Any]]] = {"explain": explain, "plan": plan}
 HERE = {**IN_BROWSER, "check": check}
-"""The calls that work if the judge runs on the machine itself: those of the browser, and `check`."""
+"""The calls that work if this code runs on the examined machine: those that work in the browser, and
+`check`."""
 
 
 def answer(
     call: str, parameters: Mapping[str, str], data: bytes = b"", *, here: bool = False
 ) -> dict[str, Any]:
-    """The answer to a call, or `{"error": why, "hint": what to do}`; also if this code fails.
+    """The answer to a call, or `{"error": why, "hint": what to do}`, even if this code itself fails.
 
-    here: whether the judge runs on a machine that `check` may examine.
+    here: whether this code runs on a machine that `check` may examine.
     """
     asked = (HERE if here else IN_BROWSER).get(call)
     try:
@@ -78,7 +79,7 @@ def answer(
         return {"error": "the input is nested too deeply", "hint": "pass only the part that matters"}
     except Exception as error:  # noqa: BLE001 the last line of defence, as in doctor.cli
         said = f"an internal error of tfgpu-doctor: {type(error).__name__}: {error}"[:400]
-        return {"error": said, "hint": "please report it, with what you pasted as far as it may be shared"}
+        return {"error": said, "hint": "please report it, with the text that you pasted if you may share it"}
 
 
 def answer_json(call: str, parameters: str, data: bytes) -> str:

@@ -1,7 +1,7 @@
-"""The files of the site: the page itself, the tables, a page for each finding code.
+"""Creates the files of the site: the main page, the tables, and a page for each finding code.
 
-Everything outside `web/` comes from the rules and the tables, so that the site says what the tool says. All
-text is escaped here; the pages of tables and codes need no script.
+All content that is not in `web/` comes from the rules and the tables, so the site says the same as the tool.
+All text is escaped here. The pages of tables and codes also work without scripts.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from doctor.tables import Tables
 SCRIPTS = ("app", "dom", "explain", "judge", "machines", "plan", "tables", "view", "worker")
 AS_THEY_ARE = ("style.css", "icon.svg", *(f"{name}.js" for name in SCRIPTS))
 EXAMPLES = {
-    "gpu-not-used": "No GPU in the list",
+    "gpu-not-used": "TensorFlow lists no GPU",
     "cudnn-handle": "cuDNN fails at the first convolution",
-    "card-too-new": "A card that is newer than the build",
+    "card-too-new": "A GPU that is too new for the build",
     "hidden": "nvidia-smi works, TensorFlow sees nothing",
     "in-words": "A short description",
-    "alarming": "Alarming lines, nothing wrong",
+    "alarming": "Alarming but harmless messages",
 }
-"""Reports to try: the name of the file in web/examples, and its title for people."""
+"""Example reports: the file's name in web/examples, and its title on the page."""
 NAV = {
     "index.html#explain": "Explain",
     "index.html#plan": "Plan",
@@ -38,14 +38,14 @@ NAV = {
     "index.html#machines": "Machines",
 }
 SCRIPT = {"tables": '<script defer src="../tables.js"></script>', "findings": ""}
-"""The scripts of a page; that of the tables is not a module, so that browsers run it in a page that was
-opened as a file."""
+"""The script elements of pages in a folder. The tables' script is not a module, so browsers also run it in a
+page that was opened as a file."""
 SYSTEMS = ("Windows 11", "WSL", "macOS arm64", "macOS x86_64", "linux aarch64", "Docker")
-"""The values of `plan --os` besides the distributions of the tables."""
+"""Values of `plan --os` in addition to the distributions in the tables."""
 
 
 def pages(judge: str) -> dict[str, bytes]:
-    """Every file by its path. judge: what answers the page's questions, "browser" or "server"."""
+    """The content of every file, by its path. judge: what answers the page's calls, "browser" or "server"."""
     tables = Tables.bundled()
     files = {name: _web(name) for name in AS_THEY_ARE}
     files.update((f"examples/{name}.txt", _web(f"examples/{name}.txt")) for name in EXAMPLES)
@@ -75,7 +75,7 @@ def _filled(name: str, **values: str) -> str:
 
 
 class _Frame:
-    """The frame of every page."""
+    """Puts a page's content into the frame that all pages share."""
 
     def __init__(self, judge: str, date: str) -> None:
         self.judge = judge
@@ -94,7 +94,8 @@ class _Frame:
 
 
 def _words() -> bytes:
-    """The page's labels for the values in the JSON, the same as in the tool's other formats."""
+    """A script with the page's labels for values in the JSON; they are the same as in the tool's other
+    formats."""
     words = {
         "LABELS": content.LABELS,
         "PARTS": content.PARTS,
@@ -140,7 +141,7 @@ def _options(values: object) -> str:
     return "".join(f"<option>{escape(str(value))}</option>" for value in values)  # type: ignore[attr-defined]
 
 
-# --- the pages of the codes --------------------------------------------------------------------------
+# --- the pages of finding codes ----------------------------------------------------------------------
 
 
 def _findings(rules: tuple[Rule, ...]) -> str:
@@ -167,9 +168,9 @@ def _finding(rule: Rule) -> str:
 
 
 def as_html(page: str) -> str:
-    """The page of a finding's code as HTML: headings, paragraphs and text in backticks; the pages hold
-    nothing else. A finding's code in backticks links to its own page. The first line, which repeats the
-    title, is the lead."""
+    """The page of a finding code as HTML. Such pages contain only headings, paragraphs and text in backticks.
+    A finding code in backticks becomes a link to its page. The first line, which repeats the title, is the
+    lead."""
     parts = []
     for block in re.split(r"\n\n|\n(?=## )|(?<=\n)(?<=## )\n", page.strip()):
         head, _, rest = block.partition("\n")

@@ -1,8 +1,8 @@
-"""Serves the page to one person on their own machine: on the loopback address, behind a random token.
+"""Serves the page to one person on their own machine, at the loopback address and behind a random token.
 
 The token is in the path, so that no other user of the machine and no other page can send requests. A browser
-states in `Host` the name that it connected to, and in `Origin` the page that asks: foreign names that lead
-here and foreign pages are refused.
+sends the name that it connected to in `Host`, and the page that makes the request in `Origin`. Requests with
+any other name or from any other page are refused.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ TYPES = {
     ".html": "text/html; charset=utf-8",
     ".svg": "image/svg+xml",
 }
-"""The content types that browsers require, whatever the machine's own list says."""
+"""The content types that browsers require; the machine's own list of types may differ."""
 
 
 class Server(ThreadingHTTPServer):
-    """Serves the site, and answers its calls. `address` is the address to open.
+    """Serves the site and answers its calls. `address` is the URL to open.
 
-    port: 0 for any free one. Raises OSError if the port is taken.
+    port: 0 for any free port. Raises OSError if the port is in use.
     """
 
     daemon_threads = True
@@ -53,7 +53,7 @@ class Server(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """The address of the page."""
+        """The URL of the page."""
         return f"http://{ADDRESS}:{self.server_port}/{self.token}/"
 
     def handle_error(self, request: object, client_address: object) -> None:
@@ -96,7 +96,7 @@ class _Handler(BaseHTTPRequestHandler):
         if folder != "judge" or not (length.isascii() and length.isdigit()):
             self._answer(HTTPStatus.BAD_REQUEST)
             return
-        if int(length) > judge.LARGEST + 1:  # one byte more, for which the judge has words
+        if int(length) > judge.LARGEST + 1:  # one byte more is allowed: the judge then explains the limit
             self._answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
             return
         body = self.rfile.read(int(length))
@@ -104,7 +104,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(HTTPStatus.OK, json.dumps(answer).encode(), "application/json")
 
     def _path(self) -> str | None:
-        """The path after the token; None, after sending an error, for a request without permission."""
+        """The path after the token. For a request without permission, sends an error and returns None."""
         hosts = {f"{name}:{self.server.server_port}" for name in (ADDRESS, "localhost")}
         token, slash, path = urlsplit(self.path).path.lstrip("/").partition("/")
         if (

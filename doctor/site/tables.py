@@ -1,5 +1,5 @@
-"""Makes the tables' pages: every row, each cell with its source, and a matrix that shows which TensorFlow
-runs on which GPU."""
+"""Creates the pages of the tables: every row, with the source of each cell, and a matrix that shows which
+TensorFlow runs on which GPU."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from doctor.tables import Tables, TensorFlowRelease, dotted
 
 
 class Cell(NamedTuple):
-    """The content of a cell, and its source."""
+    """The text of a cell, and the source of its value."""
 
     text: str
     source: str = ""
 
 
 class Page(NamedTuple):
-    """The page of a table: its file, title and introduction; its columns (`choose`: those that can be
-    filtered by a list); and for every row its anchor in the page and one cell per column."""
+    """The page of a table: its file name, title and introduction; its columns (`choose`: those with a list of
+    values to filter by); and for every row its anchor in the page and one cell per column."""
 
     name: str
     title: str
@@ -36,7 +36,7 @@ UNKNOWN = "not known"
 
 
 def every(tables: Tables) -> Iterator[tuple[str, str, str]]:
-    """(name, title, main part) of every page."""
+    """The (name, title, main content) of every page."""
     listed = _pages(tables)
     links = "\n".join(
         f'<li><a href="{page.name}.html">{escape(page.title)}</a><br><span'
@@ -64,7 +64,7 @@ def _pages(tables: Tables) -> list[Page]:
                 "Python",
                 "Machine code for",
                 "PTX for",
-                "Driver from",
+                "Minimum driver",
                 "glibc",
             ),
             ("Platform", "GPU", "CUDA"),
@@ -73,7 +73,7 @@ def _pages(tables: Tables) -> list[Page]:
         Page(
             "gpu",
             "GPUs",
-            "The compute capability of every card by its name, and its PCI id.",
+            "The compute capability and the PCI id of every card, by its name.",
             ("Name", "Compute capability", "Chip", "Kind", "Memory", "PCI id"),
             ("Compute capability", "Kind"),
             (_gpu(row) for table in ("gpu_names", "gpus") for row in tables.store.all(table)),
@@ -81,8 +81,8 @@ def _pages(tables: Tables) -> list[Page]:
         Page(
             "driver",
             "NVIDIA drivers",
-            "The highest CUDA that each branch of the driver offers.",
-            ("Branch", "Offers CUDA", "First on Linux", "First on Windows", "Note"),
+            "The highest CUDA version that each driver branch supports.",
+            ("Branch", "Supports CUDA", "First on Linux", "First on Windows", "Note"),
             (),
             _plain(
                 (b.data for b in reversed(tables.driver_branches())),
@@ -96,13 +96,13 @@ def _pages(tables: Tables) -> list[Page]:
         Page(
             "cuda",
             "CUDA toolkits",
-            "The driver that each toolkit was released with, and the lowest one on which its programs start.",
+            "The driver that each toolkit was released with, and the oldest driver that runs its programs.",
             (
                 "Toolkit",
                 "Driver, Linux",
                 "Driver, Windows",
-                "Starts from, Linux",
-                "Starts from, Windows",
+                "Minimum driver, Linux",
+                "Minimum driver, Windows",
                 "Note",
             ),
             (),
@@ -111,7 +111,7 @@ def _pages(tables: Tables) -> list[Page]:
         Page(
             "cudnn",
             "cuDNN releases",
-            "Which CUDA each cuDNN is for, and which GPUs it has code for.",
+            "The CUDA version that each cuDNN release is for, and the GPUs that it has code for.",
             ("cuDNN", "CUDA", "Lowest capability", "Machine code for", "PTX for", "Package", "Note"),
             ("CUDA", "Package"),
             _plain(
@@ -128,8 +128,8 @@ def _pages(tables: Tables) -> list[Page]:
         Page(
             "library",
             "Libraries",
-            "The product that a library belongs to; look up here a library that cannot be opened.",
-            ("File", "Component", "Of", "First in", "Last in", "Platform", "Note"),
+            "The product that each library belongs to. Look up a library here if it cannot be opened.",
+            ("File", "Component", "Product", "First in", "Last in", "Platform", "Note"),
             ("Component", "Platform"),
             _plain(
                 (row.data for row in tables.libraries()),
@@ -145,8 +145,8 @@ def _pages(tables: Tables) -> list[Page]:
         Page(
             "trap",
             "Known traps",
-            "Releases and combinations that do not do what their numbers promise.",
-            ("Trap", "What", "Why", "Cure"),
+            "Releases and combinations that do not work as their version numbers suggest.",
+            ("Trap", "What", "Why", "Fix"),
             (),
             _plain((row.data for row in tables.traps()), "name", "title", "reason", "cure"),
         ),
@@ -160,7 +160,7 @@ def _said(value: Any) -> str:
 
 
 def _plain(rows: Iterable[Mapping[str, Any]], *keys: str) -> Iterator[tuple[str, Sequence[Cell]]]:
-    """Rows with one source for all their cells."""
+    """Convert rows that have one source for all their cells."""
     for row in rows:
         about = " ".join(str(row[key]) for key in ("version", "package") if key in row) or str(row[keys[0]])
         yield _address(about), [Cell(_said(row.get(key)), row["source"]) for key in keys]
@@ -174,7 +174,7 @@ def _gpu(row: Mapping[str, Any]) -> tuple[str, Sequence[Cell]]:
     source = row["source"]
     memory = ", ".join(f"{mib / 1024:g} GiB" for mib in row.get("memory_mib") or ())
     cells = [Cell(_said(row.get(key)), source) for key in ("name", "capability", "chip", "kind")]
-    other = "; also called " + _said(row["aliases"]) if row.get("aliases") else ""
+    other = "; other names: " + _said(row["aliases"]) if row.get("aliases") else ""
     cells[0] = Cell(row["name"], source + other)
     return _address(row.get("pci_id") or row["name"]), [
         *cells, Cell(memory, row.get("memory_source", "")), Cell(row.get("pci_id", ""), source),
@@ -217,7 +217,7 @@ def _release(tables: Tables, row: TensorFlowRelease) -> tuple[str, Sequence[Cell
         Cell(row.cudnn or none, evidence.get("cudnn", "")),
         Cell(
             ", ".join(row.pythons) or UNKNOWN,
-            "the names of its wheels: " + ", ".join(w["file"] for w in wheels.values()),
+            "the names of the release's wheels: " + ", ".join(w["file"] for w in wheels.values()),
         ),
         Cell(", ".join(code.compiled) or "none" if code else none, seen),
         Cell(", ".join(code.ptx) or "none" if code else none, seen),
@@ -290,7 +290,7 @@ def _row(columns: Sequence[str], address: str, cells: Sequence[Cell]) -> str:
 
 MARKS = {
     "yes": ("●", "runs"),
-    "slow": ("◐", "runs after the driver has compiled its code, which takes minutes at the first start"),
+    "slow": ("◐", "runs, but first the driver must compile its code, which takes minutes at the first start"),
     "no": ("·", "does not run"),
     "unknown": ("?", "not known"),
 }
@@ -312,7 +312,7 @@ def _index(tables: Tables, links: str) -> str:
 
 
 def _capabilities(tables: Tables) -> list[tuple[str, str]]:
-    """Every capability that cards have, with its architecture."""
+    """Every compute capability that some card has, with the name of its architecture."""
     cards = {row["capability"] for row in tables.store.all("gpus")}
     every = [
         (c, a.name)
@@ -324,7 +324,7 @@ def _capabilities(tables: Tables) -> list[tuple[str, str]]:
 
 
 def _matrix(tables: Tables, platform: str) -> str:
-    """The newest GPU build of each minor release of TensorFlow against every compute capability."""
+    """The table of the newest GPU build of each minor TensorFlow release against every compute capability."""
     newest: dict[str, TensorFlowRelease] = {}
     for row in _newest_first(tables):
         if row.platform == platform and row.gpu and not row.yanked:

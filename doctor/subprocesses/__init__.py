@@ -1,9 +1,9 @@
-"""Child processes for work that may hang, crash or print without end: under limits, controlled by lines of
-text, never left behind.
+"""Child processes for work that may hang, crash or print without end. They have limits, are controlled by
+lines of text, and are never left behind.
 
-A child's program is this package's guard and a caller's script as one text, which Python runs with `-c`. It
-dies with its parent: the kernel kills it (Linux, PR_SET_PDEATHSIG), and it ends itself when its standard
-input closes.
+A child's program is this package's guard (_guard.py) and a caller's script, joined to one text that Python
+runs with `-c`. The child dies with its parent: the kernel kills it (Linux, PR_SET_PDEATHSIG), and it ends
+itself when its stdin closes.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from typing import Any
 from doctor import processes, resources
 
 OUTPUT_LIMIT = 4 << 20
-"""The most bytes of a child's log; beyond that the child is ended, because an allocator that retries has
-written gigabytes."""
+"""The largest size in bytes of a child's log. A child that exceeds it is ended, because an allocator that
+retries can write gigabytes."""
 PATIENCE = 5.0
 """Seconds between asking a child to end and killing it."""
 
@@ -40,8 +40,8 @@ def program(package: str, name: str) -> str:
 
 
 class Child:
-    """A running child. Use it as a context manager: at the end of the block the process no longer runs,
-    whatever happened."""
+    """A running child. Use it as a context manager: after the block the process no longer runs, whatever
+    happened."""
 
     def __init__(
         self,
@@ -51,7 +51,8 @@ class Child:
         environment: Mapping[str, str],
         limit: int = OUTPUT_LIMIT,
     ) -> None:
-        """Start the child process. limit: bytes of all its answers; a child that exceeds it is killed."""
+        """Start the child process. limit: the largest total size of its answers in bytes; a child that
+        exceeds it is killed."""
         self._limit = limit
         self._cookie = secrets.token_hex(16)
         with processes.starting():
@@ -74,7 +75,7 @@ class Child:
         try:
             for reader in self._readers:
                 reader.start()
-        except BaseException:  # Ctrl-C: no `with` block ends this child yet
+        except BaseException:  # for example Ctrl-C: no `with` block can end this child yet
             self._kill()
             processes.release(self.process)
             raise
@@ -119,13 +120,13 @@ class Child:
 
     @property
     def log(self) -> str:
-        """The child's output on standard error so far."""
+        """The child's output on stderr so far."""
         return b"".join(self._log).decode("utf-8", "replace")
 
     def answers(self, deadline: float) -> Iterator[dict[str, Any]]:
-        """The child's answers, one object after another, until it ends.
+        """Yield the child's answers, one object after another, until it ends.
 
-        deadline: a time of time.monotonic(). Raises ChildError when it passes.
+        deadline: a time on the clock of time.monotonic(). Raises ChildError when the deadline passes.
         """
         while True:
             try:
@@ -138,7 +139,8 @@ class Child:
             yield answer
 
     def wait_for(self, stage: str, deadline: float) -> dict[str, Any]:
-        """The next answer of this stage; others are dropped. Raises ChildError if the child ends before."""
+        """The next answer with this stage; others are dropped. Raises ChildError if the child ends before
+        that."""
         for answer in self.answers(deadline):
             if answer.get("stage") == stage:
                 return answer
@@ -152,13 +154,13 @@ class Child:
             self.process.stdin.flush()
 
     def how_it_ended(self) -> str:
-        """How the child ended, in words: status, signal, and the last line of its log."""
+        """A description of how the child ended: status or signal, and the last line of its log."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(PATIENCE)
         for reader in self._readers:
             reader.join(1)
         if self.flooded:
-            return f"its output went over {OUTPUT_LIMIT >> 20} MiB"
+            return f"its output exceeded {OUTPUT_LIMIT >> 20} MiB"
         status = self.process.returncode
         lines = [line.strip() for line in self.log.splitlines() if line.strip()]
         last = f": {lines[-1][:300]}" if lines else ""
@@ -170,8 +172,8 @@ class Child:
         return f"ended with status {status}{last}"
 
     def end(self) -> None:
-        """Close the child's input so that it ends, and kill it if it does not; Ctrl-C does not prevent
-        that."""
+        """Close the child's stdin so that it ends, and kill it if it does not end. Ctrl-C does not prevent
+        this."""
         interrupted = False
         with contextlib.suppress(OSError, ValueError):
             if self.process.stdin is not None:
@@ -195,6 +197,6 @@ class Child:
             raise KeyboardInterrupt
 
     def _kill(self) -> None:
-        """Kill the child and its process group; processes that left the group are killed at the child's
-        release."""
+        """Kill the child and its process group; processes that left the group are killed when the child is
+        released."""
         processes.kill(self.process)

@@ -1,7 +1,5 @@
-# ruff: noqa
-# mypy: ignore-errors
-# The beginning of every child's program (Python 3.6 or later): it dies with its parent, and prints JSON
-# lines.
+# ruff: noqa mypy: ignore-errors The first part of every child's program (Python 3.6 or later). The child dies
+# with its parent, and prints JSON lines.
 import ctypes
 import json
 import os
@@ -14,7 +12,7 @@ LINES = []
 ARRIVED = threading.Condition()
 if sys.platform == "linux":
     ctypes.CDLL(None).prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL (linux/prctl.h)
-sys.path[:] = [entry for entry in sys.path if entry]  # not the current folder: a file there may bear any name
+sys.path[:] = [entry for entry in sys.path if entry]  # not the current folder: its files may shadow modules
 
 
 def say(stage, **answer):
@@ -25,7 +23,7 @@ def say(stage, **answer):
 
 
 def _listen():
-    """Read lines from the parent; end this process when the parent closes the input or no longer runs."""
+    """Read lines from the parent; end this process when the parent closes stdin or no longer runs."""
     buffer = b""
     while True:
         data = os.read(0, 4096)
@@ -40,7 +38,7 @@ def _listen():
 
 
 def heard():
-    """The parent's next line."""
+    """Wait for the parent's next line, and return it."""
     with ARRIVED:
         while not LINES:
             ARRIVED.wait()

@@ -1,5 +1,4 @@
-"""Turns Ctrl-C, SIGTERM and SIGHUP into an orderly end, so that every `with` block releases what it
-has."""
+"""Turns Ctrl-C, SIGTERM and SIGHUP into an orderly end, so that every `with` block releases its resources."""
 
 from __future__ import annotations
 
@@ -10,8 +9,8 @@ from typing import Any
 
 
 class Ending:
-    """The handler of requests to end. The first raises KeyboardInterrupt in the main thread; later ones are
-    ignored, because the work is ending already."""
+    """The signal handler for requests to end. The first request raises KeyboardInterrupt in the main thread;
+    later ones are ignored, because the work is already ending."""
 
     def __init__(self) -> None:
         self.shielded = False
@@ -19,12 +18,12 @@ class Ending:
         self._asked = False
 
     def shield(self) -> None:
-        """From now on no request raises, because the running clean-up must finish."""
+        """From now on ignore requests to end, because the running clean-up must finish."""
         self.shielded = True
 
     @contextmanager
     def deferred(self) -> Iterator[None]:
-        """Delay requests that come while the block runs: they raise at its end."""
+        """Delay requests that arrive while the block runs: they raise KeyboardInterrupt when it ends."""
         self._deferring = True
         try:
             yield
@@ -47,10 +46,10 @@ class Ending:
 
 @contextmanager
 def ending_in_order() -> Iterator[Ending]:
-    """While the block runs, SIGINT, SIGTERM and SIGHUP are requests to end; a signal that is ignored (nohup)
-    stays ignored.
+    """While the block runs, treat SIGINT, SIGTERM and SIGHUP as requests to end. A signal that is already
+    ignored (nohup) stays ignored.
 
-    Outside the main thread, which alone receives signals, nothing changes.
+    In any other thread than the main thread, which alone receives signals, this changes nothing.
     """
     ending = Ending()
     numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]

@@ -262,7 +262,7 @@ def test_files_that_a_user_put_into_a_half_made_environment_stay(
         written.write_text("years of work")
         later = time.time() + 60  # as if it were written a minute later: the change time is the system's own
         os.utime(written, (later, later))
-        with pytest.raises(UsageError, match=put.replace(".", r"\.") + " in it does not come from"):
+        with pytest.raises(UsageError, match=put.replace(".", r"\.") + " in it was not created by"):
             run(make(), log("b"), quiet=True)
         assert written.read_text() == "years of work"
         subprocess.run(["rm", "-r", str(place)], check=True)
@@ -279,7 +279,7 @@ def test_file_that_appears_while_it_is_made_keeps_the_folder(
     with pytest.raises(InstallFailedError):
         run(make('echo years > "$0/thesis.tex"; false'), log("a"))
     assert (place / "thesis.tex").exists()
-    assert "thesis.tex in it does not come from the installation" in capfd.readouterr().err
+    assert "thesis.tex in it was not created by the installation" in capfd.readouterr().err
 
 
 def test_what_packages_install_beside_the_libraries_is_not_foreign(place: Path) -> None:
@@ -345,7 +345,7 @@ def test_only_an_environment_is_replaced(
         place.touch()
     else:
         place.symlink_to(other if "environment" in what else tmp_path)
-    with pytest.raises(UsageError, match="replaces an environment only"):
+    with pytest.raises(UsageError, match="only replaces environments"):
         run(make(), log("a"), quiet=True, replace=True)
     assert os.path.lexists(place)
     assert (other / "old").exists()

@@ -54,7 +54,7 @@ def test_this_machine_is_diagnosed() -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("--python", "/nowhere/at/all"), "there is no /nowhere/at/all"),
+        (("--python", "/nowhere/at/all"), "/nowhere/at/all does not exist"),
         (("--root", "/nowhere/at/all"), "is not a folder"),
         (("--from", "/nowhere/at/all"), "No such file"),
         (("--root", "/tmp", "--deep"), "cannot be used together"),
@@ -86,7 +86,7 @@ def test_a_record_that_cannot_be_written_exits_3(tmp_path: Path) -> None:
     ("release", "processor", "says"),
     [
         ("15.1", 0x0100000C, "Macs with Apple's chips have no NVIDIA GPU"),
-        ("14.5", None, "No Mac that macOS 14.5 is made for has an NVIDIA GPU"),
+        ("14.5", None, "No Mac that macOS 14.5 supports has an NVIDIA GPU"),
         ("10.13.6", 0x01000007, ""),
     ],
 )

@@ -139,7 +139,7 @@ def test_a_flood_of_messages_is_cut_off(tmp_path: Path) -> None:
     assert time.monotonic() - start < 60
     (failed,) = facts.symptoms("deep-failed")
     assert isinstance(failed, Symptom)
-    assert "over 4194304 bytes" in failed.get("error")
+    assert "exceeded 4194304 bytes" in failed.get("error")
 
 
 def test_a_file_in_the_current_folder_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

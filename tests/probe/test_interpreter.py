@@ -54,7 +54,7 @@ def test_an_environment_may_be_named_by_its_folder_or_its_interpreter(venv: Path
 
 
 def test_a_wrong_name_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(NoPythonError, match="there is no"):
+    with pytest.raises(NoPythonError, match="does not exist"):
         interpreter.examine(live(), str(tmp_path / "nothing"))
     with pytest.raises(NoPythonError, match="contains no Python: neither"):
         interpreter.examine(live(), str(tmp_path))
@@ -63,7 +63,7 @@ def test_a_wrong_name_is_refused(tmp_path: Path) -> None:
         "/opt/python3.7/bin/python3.7"
     )  # which an upgrade of the system took away
     with pytest.raises(
-        NoPythonError, match=r"bin/python leads to /opt/python3.7/bin/python3.7, and nothing is there"
+        NoPythonError, match=r"bin/python leads to /opt/python3.7/bin/python3.7, which does not exist"
     ):
         interpreter.examine(live(), str(tmp_path))
 

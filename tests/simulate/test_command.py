@@ -75,8 +75,8 @@ def test_without_a_command_the_users_shell_runs(simulate, monkeypatch, tmp_path)
     ("arguments", "said"),
     [
         (("--gpu", "Voodoo 2", "--", "true"), "no GPU in the tables is called 'Voodoo 2'"),
-        (("--gpu", "GeForce MX450", "--", "true"), "give it with --memory MIB"),
-        (("--fault", "cudnn-mising", "--", "true"), "near it: cudnn-missing"),
+        (("--gpu", "GeForce MX450", "--", "true"), "add --memory MIB"),
+        (("--fault", "cudnn-mising", "--", "true"), "similar names: cudnn-missing"),
         (("--count", "17", "--", "true"), "1 to 16 GPUs"),
         (
             ("--count", "2", "--gpu", "T4", "--gpu", "T4", "--gpu", "T4", "--", "true"),

@@ -1,4 +1,4 @@
-"""The faults that can be simulated, by name."""
+"""All faults that can be simulated, by name."""
 
 from __future__ import annotations
 

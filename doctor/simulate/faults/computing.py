@@ -1,4 +1,4 @@
-"""Faults that show when TensorFlow computes: handles, memory, kernels."""
+"""Faults that appear when TensorFlow computes: handles, memory, kernels."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ COMPUTING: tuple[Fault, ...] = (
     Fault(
         "cudnn-too-old",
         "cudnn-version-mismatch",
-        "cuDNN is older than the one the build was compiled with",
+        "cuDNN is older than the version with which the build was compiled",
         old_cudnn,
         "convolution",
     ),

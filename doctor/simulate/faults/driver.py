@@ -18,31 +18,31 @@ DRIVER: tuple[Fault, ...] = (
     Fault(
         "driver-not-loaded",
         "driver-not-loaded",
-        "the driver's libraries are installed, but its kernel module does not run",
+        "the driver's libraries are installed, but its kernel module is not loaded",
         lambda s: replace(s, kernel_driver=None, device_nodes=False).striking(
             "fail cuInit 100", "fail nvmlInit_v2 9"
         ),
-        logged="gpu-absent",  # the log says that there is no device, not that a GPU is in the machine
+        logged="gpu-absent",  # the log says that there is no device; it does not show the GPU in the machine
     ),
     Fault(
         "libcuda-missing",
         "driver-libcuda-missing",
-        "the kernel module runs, but this process finds no libcuda.so.1",
+        "the kernel module is loaded, but this process finds no libcuda.so.1",
         damage("missing", "libcuda"),
     ),
     Fault(
         "driver-mismatch",
         "driver-library-mismatch",
-        "the kernel module has version 535.129.03 and the libraries have another (cuInit gives 803, nvmlInit"
-        " 18)",
+        "the kernel module has version 535.129.03, the libraries have another one (cuInit returns 803,"
+        " nvmlInit 18)",
         lambda s: replace(s, kernel_driver="535.129.03").striking("fail cuInit 803", "fail nvmlInit_v2 18"),
     ),
     Fault("driver-too-old", "driver-too-old", "the driver is older than the CUDA runtime needs", old_driver),
     Fault(
         "cuda-compat",
         "cuda-compat-package",
-        "libcuda comes from a forward-compatibility package, on a GPU that it does not support (cuInit"
-        " gives 804)",
+        "libcuda comes from a forward-compatibility package that does not support the GPU (cuInit returns"
+        " 804)",
         lambda s: replace(s, kernel_driver="535.129.03", compatibility_package=True).striking(
             "fail cuInit 804"
         ),
@@ -51,7 +51,7 @@ DRIVER: tuple[Fault, ...] = (
     Fault(
         "no-device-nodes",
         "device-permission",
-        "the device files /dev/nvidia* are missing (cuInit gives 304)",
+        "the device files /dev/nvidia* are missing (cuInit returns 304)",
         lambda s: replace(s, device_nodes=False).striking("fail cuInit 304", "fail nvmlInit_v2 4"),
     ),
     cuinit("operating-system", 304, "device-permission", "the driver may not open its device files", nvml=4),
@@ -61,22 +61,22 @@ DRIVER: tuple[Fault, ...] = (
         "driver-stub",
         34,
         "library-path",
-        "the toolkit's stub of libcuda is found in place of the driver's",
+        "the toolkit's stub libcuda is found instead of the driver's libcuda",
     ),
     cuinit(
         "driver-insufficient",
         35,
         "driver-too-old",
-        "the driver says that it is older than the caller needs",
+        "the driver reports that it is too old for the caller",
     ),
-    cuinit("not-initialized", 3, "gpu-bad-state", "the driver does not start"),
-    cuinit("invalid-device", 101, "gpu-bad-state", "the driver fails because one GPU does not start"),
-    cuinit("no-device", 100, "gpu-hidden", "the driver says that there is no device"),
+    cuinit("not-initialized", 3, "gpu-bad-state", "the driver does not initialize"),
+    cuinit("invalid-device", 101, "gpu-bad-state", "the driver fails because one GPU does not initialize"),
+    cuinit("no-device", 100, "gpu-hidden", "the driver reports that there is no device"),
     cuinit(
         "fabric-manager",
         802,
         "gpu-bad-state",
-        "the fabric manager of an NVSwitch machine does not run",
+        "the fabric manager of an NVSwitch machine is not running",
     ),
     cuinit(
         "compat-unsupported",
@@ -103,35 +103,35 @@ DRIVER: tuple[Fault, ...] = (
     Fault(
         "nvml-missing",
         "driver-libcuda-missing",
-        "there is no libnvidia-ml.so.1, as in a container without the driver's utility part",
+        "libnvidia-ml.so.1 is missing, as in a container without the driver capability `utility`",
         damage("missing", "libnvidia-ml"),
         logged="undetermined",
     ),
     Fault(
         "nvml-no-permission",
         "device-permission",
-        "nvmlInit gives 4",
+        "nvmlInit returns 4",
         failing_calls("fail nvmlInit_v2 4"),
         "nvml",
     ),
     Fault(
         "nvml-driver-not-loaded",
         "driver-not-loaded",
-        "nvmlInit gives 9",
+        "nvmlInit returns 9",
         failing_calls("fail nvmlInit_v2 9"),
         "nvml",
     ),
     Fault(
         "nvml-mismatch",
         "driver-library-mismatch",
-        "nvmlInit gives 18",
+        "nvmlInit returns 18",
         failing_calls("fail nvmlInit_v2 18"),
         "nvml",
     ),
     Fault(
         "nvml-unknown-error",
         "gpu-bad-state",
-        "nvmlInit gives 999, as in a container that has lost its device files",
+        "nvmlInit returns 999, as in a container that has lost its device files",
         failing_calls("fail nvmlInit_v2 999"),
         "nvml",
         logged="device-permission",
@@ -139,14 +139,14 @@ DRIVER: tuple[Fault, ...] = (
     Fault(
         "nvml-blocked",
         "gpu-bad-state",
-        "nvmlInit gives 17: the operating system has blocked the request",
+        "nvmlInit returns 17: the operating system has blocked the request",
         failing_calls("fail nvmlInit_v2 17"),
         "nvml",
     ),
     Fault(
         "gpu-needs-reset",
         "gpu-bad-state",
-        "the GPU waits for a reset",
+        "the GPU needs a reset",
         failing_calls("fail cuInit 999", "fail nvmlDeviceGetHandleByIndex_v2 16"),
     ),
     Fault(

@@ -1,4 +1,4 @@
-"""Faults of the GPU itself: too old, too new, hidden, in the wrong mode."""
+"""Faults of the GPUs themselves: too old, too new, hidden, in the wrong mode."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ GPUS: tuple[Fault, ...] = (
     Fault(
         "few-multiprocessors",
         "gpu-arch-too-old",
-        "a GTX 1050 Ti with too few multiprocessors beside an RTX 3070",
+        "a GTX 1050 Ti, which has too few multiprocessors, beside an RTX 3070",
         gpu("RTX 3070", "GTX 1050 Ti"),
     ),
     visible("hidden", "-1", "all GPUs are hidden"),
-    visible("hidden-empty", "", "set but empty: all GPUs are hidden"),
+    visible("hidden-empty", "", "the value is empty, which hides all GPUs"),
     visible("hidden-index", "7", "there is no such GPU"),
     visible("hidden-uuid", "GPU-00000000", "there is no such GPU"),
     visible("hidden-mig", "MIG-8932f937-d72c-4106-c12f-20bd9faed9f6", "there is no such MIG instance"),
     visible("hidden-duplicate", "0,0", "a repeated entry hides all GPUs"),
-    visible("hidden-first-invalid", "-1,0", "an invalid entry hides itself and all after it"),
+    visible("hidden-first-invalid", "-1,0", "an invalid entry hides itself and all entries after it"),
     Fault(
         "mig-empty",
         "gpu-reserved",

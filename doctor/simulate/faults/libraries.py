@@ -45,14 +45,14 @@ LIBRARIES: tuple[Fault, ...] = (
     Fault(
         "cudnn-wrong-major",
         "cudnn-version-mismatch",
-        "libcudnn of another major version is installed",
+        "only libcudnn of another major version is installed",
         damage("wrong-major", "libcudnn"),
         logged="cudnn-missing",
     ),
     Fault(
         "cuda-wrong-major",
         "cuda-version-mismatch",
-        "the CUDA libraries of another major version are installed",
+        "only CUDA libraries of another major version are installed",
         damage(
             "wrong-major",
             "libcudart",
@@ -65,13 +65,13 @@ LIBRARIES: tuple[Fault, ...] = (
         logged="cuda-missing",
     ),
     broken("cudnn-empty", "empty", "is an empty file"),
-    broken("cudnn-truncated", "truncated", "is cut off", logged="undetermined"),
+    broken("cudnn-truncated", "truncated", "is truncated", logged="undetermined"),
     broken("cudnn-text", "text", "is a git-LFS pointer"),
-    broken("cudnn-other-machine", "other-machine", "is made for aarch64", logged="cudnn-missing"),
+    broken("cudnn-other-machine", "other-machine", "was built for aarch64", logged="cudnn-missing"),
     broken("cudnn-32-bit", "32-bit", "is a 32-bit file"),
     broken("cudnn-needs-missing", "needs-missing", "needs a library that is missing"),
-    broken("cudnn-undefined-symbol", "undefined-symbol", "needs a symbol that no library has"),
-    broken("cudnn-dangling", "dangling", "is a link to nothing", logged="cudnn-missing"),
+    broken("cudnn-undefined-symbol", "undefined-symbol", "needs a symbol that no library defines"),
+    broken("cudnn-dangling", "dangling", "is a dangling link", logged="cudnn-missing"),
     Fault(
         "no-ptxas",
         "xla-toolchain-missing",
@@ -83,7 +83,7 @@ LIBRARIES: tuple[Fault, ...] = (
     Fault(
         "nccl-missing",
         "nccl-failure",
-        "two GPUs, and no libnccl for the communication between them",
+        "two GPUs, but no libnccl for the communication between them",
         lambda s: damage("missing", "libnccl")(gpu("RTX 3070", "RTX 3070")(s)),
         "collective",
         on_machine=None,

@@ -1,5 +1,6 @@
-/* libcublas: handles, and the one computation of the simulated GPU: single-precision matrix products on the host, so
- * that a program which checks a small product sees the right answer. All other routines succeed and compute nothing. */
+/* libcublas: handles, and the simulated GPU's only computation: single-precision matrix products. They are computed on
+ * the host, so that a program that checks a small product sees the right answer. All other routines succeed and compute
+ * nothing. */
 #define _GNU_SOURCE
 #include "simulation.h"
 
@@ -7,7 +8,7 @@
 
 typedef struct { int gpu; void *stream; int math_mode, pointer_mode; char rest[232]; } Handle;
 
-/* A handle costs device memory (cublas.handle_mib); where less is left the status is the machine's cublas.no_memory. */
+/* A handle uses device memory (cublas.handle_mib). If less is free, the status is the machine's cublas.no_memory. */
 API int cublasCreate_v2(Handle **handle) {
     ENTER;
     *handle = NULL;
@@ -54,7 +55,7 @@ API const char *cublasGetStatusString(int status) {
     return "<unknown>";
 }
 
-/* C = alpha op(A) op(B) + beta C, column by column, as the BLAS defines sgemm. */
+/* C = alpha op(A) op(B) + beta C, in column-major order, as BLAS defines sgemm. */
 API int cublasSgemm_v2(Handle *handle UNUSED, int transpose_a, int transpose_b, int rows, int columns, int depth, const float *alpha,
                        const float *a, int lda, const float *b, int ldb, const float *beta, float *c, int ldc) {
     ENTER;

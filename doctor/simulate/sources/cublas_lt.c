@@ -1,4 +1,5 @@
-/* libcublasLt: descriptors are blank objects; the heuristics offer one algorithm; products succeed and compute nothing. */
+/* libcublasLt: descriptors are blank objects; the heuristics return one algorithm; products succeed and compute
+ * nothing. */
 #define _GNU_SOURCE
 #include "simulation.h"
 
@@ -32,7 +33,7 @@ SUCCEEDS(cublasLtMatrixLayoutSetAttribute)
 SUCCEEDS(cublasLtMatmulPreferenceSetAttribute)
 SUCCEEDS(cublasLtMatmul)
 
-/* Each result is 96 bytes: the algorithm, its workspace (0), its status (0), waves, and room. */
+/* Each result has 96 bytes: the algorithm, its workspace (0), its status (0), waves, and reserved space. */
 enum { RESULT = 96 };
 API int cublasLtMatmulAlgoGetHeuristic(void *handle UNUSED, void *operation UNUSED, void *a UNUSED, void *b UNUSED, void *c UNUSED, void *d UNUSED,
                                        void *preference UNUSED, int wanted, char *results, int *count) {

@@ -1,6 +1,6 @@
-/* libcudnn: version, handle, descriptors, and as much of the graph interface as TensorFlow's autotuner asks.
- * A handle costs device memory (cudnn.handle_mib of the machine); where less is left, cudnnCreate gives the status that
- * the machine names. Which status the real one gives then differs between releases, so it is an assumption. */
+/* libcudnn: version, handle, descriptors, and as much of the graph interface as TensorFlow's autotuner uses. A handle
+ * uses device memory (cudnn.handle_mib of the machine). If less is free, cudnnCreate returns the status that is set for
+ * the machine. That status is an assumption, because the real cudnnCreate's differs between releases. */
 #define _GNU_SOURCE
 #include "simulation.h"
 
@@ -37,7 +37,7 @@ API int cudnnDestroy(Handle *handle) {
 }
 API int cudnnSetStream(Handle *handle UNUSED, void *stream UNUSED) { ENTER; return 0; }
 
-/* cuDNN API reference, "cudnnStatus_t", of 8 (numbers up to 15) and of 9 (from 1001 on). */
+/* cuDNN API reference, "cudnnStatus_t": cuDNN 8 (numbers up to 15) and cuDNN 9 (numbers from 1001). */
 static const struct { int status; const char *name; } statuses[] = {
     {0, "CUDNN_STATUS_SUCCESS"}, {1, "CUDNN_STATUS_NOT_INITIALIZED"}, {2, "CUDNN_STATUS_ALLOC_FAILED"}, {3, "CUDNN_STATUS_BAD_PARAM"},
     {4, "CUDNN_STATUS_INTERNAL_ERROR"}, {5, "CUDNN_STATUS_INVALID_VALUE"}, {6, "CUDNN_STATUS_ARCH_MISMATCH"},
@@ -54,7 +54,7 @@ API const char *cudnnGetErrorString(int status) {
 }
 API void cudnnGetLastErrorString(char *text, size_t size) { if (size) *text = 0; }
 
-/* Descriptors: a blank object each, whose settings nobody reads. */
+/* Descriptors: each is a blank object; nothing reads its settings. */
 static int descriptor(void **made) { *made = calloc(1, 512); return *made ? 0 : 2; }
 #define DESCRIPTOR(kind) \
     API int cudnnCreate##kind##Descriptor(void **made) { ENTER; return descriptor(made); } \
@@ -69,7 +69,7 @@ DESCRIPTOR(Dropout)
 DESCRIPTOR(OpTensor)
 DESCRIPTOR(CTCLoss)
 
-/* Calls that need only succeed. Their arguments are never looked at. */
+/* Calls that only need to succeed. Their arguments are ignored. */
 #define SUCCEEDS(name) API int name(void) { ENTER; return 0; }
 SUCCEEDS(cudnnSetTensorNdDescriptor)
 SUCCEEDS(cudnnSetTensor4dDescriptor)
@@ -91,7 +91,7 @@ SUCCEEDS(cudnnBatchNormalizationForwardTrainingEx)
 SUCCEEDS(cudnnBatchNormalizationBackward)
 SUCCEEDS(cudnnBatchNormalizationBackwardEx)
 SUCCEEDS(cudnnDeriveBNTensorDescriptor)
-/* cuDNN 8 and 9: each sub-library tells whether it fits the others. */
+/* cuDNN 8 and 9: each sub-library reports whether it fits the others. */
 SUCCEEDS(cudnnOpsInferVersionCheck)
 SUCCEEDS(cudnnOpsTrainVersionCheck)
 SUCCEEDS(cudnnCnnInferVersionCheck)
@@ -115,8 +115,8 @@ SUCCEEDS(cudnnBackendSetAttribute)
 SUCCEEDS(cudnnBackendFinalize)
 SUCCEEDS(cudnnBackendExecute)
 
-/* Promised: fills up to `wanted` elements and tells how many there are. Ours answers what the autotuner goes on with:
- * one engine (or none, by the machine's cudnn.engines), that needs no workspace. */
+/* Specified: fills in up to `wanted` elements and returns how many there are. Here: returns what the autotuner needs in
+ * order to continue: one engine (or none, depending on the machine's cudnn.engines), without a workspace. */
 API int cudnnBackendGetAttribute(void *object UNUSED, int attribute, int type UNUSED, int64_t wanted, int64_t *there, void *elements) {
     ENTER;
     int64_t count = 0, value = 0;
@@ -131,7 +131,7 @@ API int cudnnBackendGetAttribute(void *object UNUSED, int attribute, int type UN
     return 0;
 }
 
-/* The older interface, which TensorFlow asks where the graph one is switched off. */
+/* The older interface, which TensorFlow uses if the graph interface is switched off. */
 API int cudnnGetConvolutionForwardAlgorithmMaxCount(void *handle UNUSED, int *count) { ENTER; *count = 8; return 0; }
 API int cudnnGetConvolutionForwardWorkspaceSize(void *handle UNUSED, void *input UNUSED, void *filter UNUSED, void *convolution UNUSED,
                                                 void *output UNUSED, int algorithm UNUSED, size_t *size) {

@@ -1,4 +1,4 @@
-/* What the parts of the simulated libcuda.so.1 share. */
+/* Declarations that all source files of the simulated libcuda.so.1 share. */
 #ifndef TFGPU_DOCTOR_DRIVER_H
 #define TFGPU_DOCTOR_DRIVER_H
 
@@ -13,7 +13,7 @@ enum {
 typedef uint64_t DevicePointer;
 typedef struct { int device; int retained; } Context;
 
-/* `device` is the process's own numbering, after CUDA_VISIBLE_DEVICES; a Gpu is the machine's. */
+/* `device` is a number in the process's own numbering, after CUDA_VISIBLE_DEVICES; a Gpu belongs to the machine. */
 int device_count(void);
 int device_exists(int device);
 int gpu_of(int device);

@@ -1,4 +1,5 @@
-/* libcuda.so.1: contexts. A process has one primary context a device; it costs device memory from the first retain. */
+/* libcuda.so.1: contexts. A process has one primary context per device, which uses device memory from the first
+ * retain. */
 #define _GNU_SOURCE
 #include "driver.h"
 
@@ -14,12 +15,12 @@ Context *current_context(void) { return depth ? stack[depth - 1] : NULL; }
 int current_device(void) { Context *context = current_context(); return context ? context->device : 0; }
 Context *primary_context(int device) { return &contexts[device]; }
 
-/* For the other libraries of the simulation: no functions of NVIDIA's. */
+/* Functions for the other libraries of the simulation; NVIDIA's libcuda does not have them. */
 API int simulated_current_gpu(void) { return gpu_of(current_device()); }
 API int *simulated_context_status(void) { static int status; return &status; }
 
-/* Compute mode (nvidia-smi --compute-mode): 2 lets nobody in, 3 one process at a time. The CUDA Runtime API names both
- * as reasons of cudaErrorDevicesUnavailable (46). */
+/* Compute mode (nvidia-smi --compute-mode): 2 admits no process, 3 one process at a time. The CUDA Runtime API lists
+ * both as reasons for cudaErrorDevicesUnavailable (46). */
 static int admitted(int device) {
     const Gpu *gpu = gpu_at(device);
     if (gpu->compute_mode == 2) return 0;
@@ -45,7 +46,8 @@ API int cuDevicePrimaryCtxRetain(Context **context, int device) {
     return CUDA_OK;
 }
 
-/* Promised: the last release frees the context. Ours keeps it to the process's end, whose memory the ledger sweeps. */
+/* Specified: the last release frees the context. Here: the context stays until the process ends; the ledger then frees
+ * the memory. */
 API int cuDevicePrimaryCtxRelease_v2(int device UNUSED) { ENTER; return CUDA_OK; }
 API int cuDevicePrimaryCtxReset_v2(int device UNUSED) { ENTER; return CUDA_OK; }
 API int cuDevicePrimaryCtxSetFlags_v2(int device UNUSED, unsigned flags UNUSED) { ENTER; return CUDA_OK; }
@@ -61,7 +63,7 @@ API int cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *active) {
     return CUDA_OK;
 }
 
-/* A context of its own is, here, the primary one. */
+/* Here, creating a separate context returns the primary one. */
 API int cuCtxCreate_v2(Context **context, unsigned flags UNUSED, int device) {
     ENTER;
     int status = cuDevicePrimaryCtxRetain(context, device);
@@ -102,7 +104,7 @@ API int cuCtxGetDevice(int *device) {
     return CUDA_OK;
 }
 
-/* Everything has run when its call returned: there is nothing to wait for. */
+/* All work is finished when its call returns, so there is nothing to wait for. */
 API int cuCtxSynchronize(void) { ENTER; return CUDA_OK; }
 API int cuCtxGetApiVersion(Context *context UNUSED, unsigned *version) { ENTER; *version = 3020; return CUDA_OK; }
 API int cuCtxGetFlags(unsigned *flags) { ENTER; *flags = 0; return CUDA_OK; }
@@ -117,7 +119,7 @@ API int cuCtxGetStreamPriorityRange(int *least, int *greatest) {
     return CUDA_OK;
 }
 
-/* Settings that change nothing here: they need only succeed. */
+/* Settings that change nothing here; the calls only need to succeed. */
 API int cuCtxSetLimit(int limit UNUSED, size_t value UNUSED) { ENTER; return CUDA_OK; }
 API int cuCtxSetCacheConfig(int config UNUSED) { ENTER; return CUDA_OK; }
 API int cuCtxSetSharedMemConfig(int config UNUSED) { ENTER; return CUDA_OK; }

@@ -25,8 +25,8 @@ const Gpu *gpu_at(int device) { return &machine()->gpus[gpu_of(device)]; }
     if (!initialised) return NOT_INITIALIZED; \
     if (!device_exists(device)) return INVALID_DEVICE; } while (0)
 
-/* Promised: to be called before everything else; NO_DEVICE where no GPU is visible. The same here; the visible devices
- * are settled at the first call, as the real one does. */
+/* Specified: must be called before every other function; returns NO_DEVICE if no GPU is visible. Here: the same. The
+ * visible devices are fixed at the first call, as in the real driver. */
 API int cuInit(unsigned flags UNUSED) {
     ENTER;
     if (!machine()->present) return NO_DEVICE;
@@ -66,7 +66,7 @@ API int cuDeviceComputeCapability(int *major, int *minor, int device) {
     return CUDA_OK;
 }
 
-/* Promised: the GPU's, also of an instance of it; the second form gives an instance's own. */
+/* Specified: the UUID of the GPU, also for an instance of it; the second form returns the instance's own UUID. */
 API int cuDeviceGetUuid(unsigned char uuid[16], int device) {
     ENTER; NEED_DEVICE(device);
     const Gpu *gpu = gpu_at(device);
@@ -97,22 +97,22 @@ API int cuDeviceGetByPCIBusId(int *device, const char *text) {
     return INVALID_DEVICE;
 }
 
-/* Promised: one property by number (CUDA Driver API, "CUdevice_attribute"). Ours answers the GPU's own where the
- * machine describes it, a value common to the generations that TensorFlow supports where it does not, else 0. */
+/* Specified: one property by number (CUDA Driver API, "CUdevice_attribute"). Here: the GPU's own value if the machine
+ * describes it; otherwise a value that is common to the generations that TensorFlow supports; otherwise 0. */
 API int cuDeviceGetAttribute(int *value, int attribute, int device) {
     ENTER; NEED_DEVICE(device);
     const Gpu *gpu = gpu_at(device);
     switch (attribute) {
-    case 1: case 2: case 3: *value = 1024; break;        /* threads of a block; of its x and y */
-    case 4: *value = 64; break;                          /* of its z */
-    case 5: *value = 2147483647; break;                  /* blocks of a grid's x */
-    case 6: case 7: *value = 65535; break;               /* of its y and z */
-    case 8: *value = 48 * 1024; break;                   /* shared memory of a block, bytes */
+    case 1: case 2: case 3: *value = 1024; break;        /* threads per block; in its x and y dimension */
+    case 4: *value = 64; break;                          /* in its z dimension */
+    case 5: *value = 2147483647; break;                  /* blocks in a grid's x dimension */
+    case 6: case 7: *value = 65535; break;               /* in its y and z dimension */
+    case 8: *value = 48 * 1024; break;                   /* shared memory per block, bytes */
     case 9: *value = 64 * 1024; break;                   /* constant memory, bytes */
-    case 10: *value = 32; break;                         /* threads of a warp */
+    case 10: *value = 32; break;                         /* threads per warp */
     case 11: *value = 2147483647; break;                 /* largest pitch, bytes */
-    case 12: *value = 65536; break;                      /* registers of a block */
-    case 13: *value = 1500000; break;                    /* clock, kHz: a plain number, nothing is timed */
+    case 12: *value = 65536; break;                      /* registers per block */
+    case 13: *value = 1500000; break;                    /* clock, kHz: any number; nothing is timed */
     case 14: *value = 512; break;                        /* texture alignment */
     case 16: *value = gpu->multiprocessors; break;
     case 19: *value = 1; break;                          /* host memory can be mapped */
@@ -123,20 +123,20 @@ API int cuDeviceGetAttribute(int *value, int attribute, int device) {
     case 36: *value = 7000000; break;                    /* memory clock, kHz */
     case 37: *value = 256; break;                        /* memory bus, bits */
     case 38: *value = 4 << 20; break;                    /* L2 cache, bytes */
-    case 39: *value = gpu->major * 10 + gpu->minor == 75 ? 1024 : 1536; break;  /* threads of a multiprocessor */
+    case 39: *value = gpu->major * 10 + gpu->minor == 75 ? 1024 : 1536; break;  /* threads per multiprocessor */
     case 40: *value = 2; break;                          /* asynchronous engines */
     case 41: *value = 1; break;                          /* unified addressing */
     case 50: *value = (int)gpu->pci_domain; break;
     case 75: *value = gpu->major; break;
     case 76: *value = gpu->minor; break;
     case 78: case 79: case 80: *value = 1; break;        /* stream priorities; L1 caches */
-    case 81: *value = 100 * 1024; break;                 /* shared memory of a multiprocessor, bytes */
-    case 82: *value = 65536; break;                      /* registers of a multiprocessor */
+    case 81: *value = 100 * 1024; break;                 /* shared memory per multiprocessor, bytes */
+    case 82: *value = 65536; break;                      /* registers per multiprocessor */
     case 83: *value = 1; break;                          /* managed memory */
     case 95: *value = 1; break;                          /* cooperative launch */
-    case 97: *value = 99 * 1024; break;                  /* shared memory of a block on request, bytes */
-    case 106: *value = 16; break;                        /* blocks of a multiprocessor */
-    case 111: *value = 1024; break;                      /* shared memory reserved of a block */
+    case 97: *value = 99 * 1024; break;                  /* shared memory per block on request, bytes */
+    case 106: *value = 16; break;                        /* blocks per multiprocessor */
+    case 111: *value = 1024; break;                      /* shared memory reserved per block */
     case 115: *value = machine()->memory_pools; break;
     default: *value = 0;
     }

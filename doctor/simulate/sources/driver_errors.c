@@ -1,5 +1,5 @@
-/* libcuda.so.1: names and texts of results. The names and numbers are those of the CUDA Driver API reference, "CUresult";
- * the texts are what the driver answers and TensorFlow prints in its log. */
+/* libcuda.so.1: names and texts of result codes. The names and numbers are those in the CUDA Driver API reference,
+ * "CUresult". The texts are those that the driver returns and TensorFlow prints in its log. */
 #include "driver.h"
 
 static const struct { int status; const char *name, *text; } errors[] = {
@@ -38,7 +38,7 @@ static const struct { int status; const char *name, *text; } errors[] = {
     {999, "CUDA_ERROR_UNKNOWN", "unknown error"},
 };
 
-/* Promised: INVALID_VALUE and a null text for a number that is no result. */
+/* Specified: INVALID_VALUE and a null text for a number that is not a result code. */
 API int cuGetErrorName(int status, const char **name) {
     *name = NULL;
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)

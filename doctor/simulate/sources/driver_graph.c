@@ -1,6 +1,7 @@
-/* libcuda.so.1: CUDA graphs, in which XLA puts the launches of a compiled function to submit them at once.
- * Promised: a graph is built of nodes or captured from a stream, made executable, and launched. Ours counts its nodes;
- * launching it does nothing, since kernels compute nothing. Copies and fills inside a graph are left undone, too. */
+/* libcuda.so.1: CUDA graphs. XLA puts the launches of a compiled function into a graph to submit them together.
+ * Specified: a graph is built of nodes or captured from a stream, made executable, and launched. Here: a graph counts
+ * its nodes. Launching it does nothing, because kernels compute nothing; copies and fills inside a graph are not done
+ * either. */
 #define _GNU_SOURCE
 #include "driver.h"
 
@@ -70,13 +71,13 @@ API int cuGraphInstantiateWithFlags(void **made, Graph *graph UNUSED, uint64_t f
 API int cuGraphInstantiateWithParams(void **made, Graph *graph UNUSED, void *parameters UNUSED) { ENTER; return executable(made); }
 API int cuGraphExecDestroy(void *made) { ENTER; free(made); return CUDA_OK; }
 API int cuGraphExecGetFlags(void *made UNUSED, uint64_t *flags) { ENTER; *flags = 0; return CUDA_OK; }
-/* Promised: tells in its result whether the graph fits (0: it does). */
+/* Specified: the result says whether the executable graph could be updated (0: it could). */
 API int cuGraphExecUpdate(void *made UNUSED, Graph *graph UNUSED, Node **culprit UNUSED, int *result) { ENTER; *result = 0; return CUDA_OK; }
 API int cuGraphExecUpdate_v2(void *made UNUSED, Graph *graph UNUSED, int *result) { ENTER; *result = 0; return CUDA_OK; }
 API int cuGraphUpload(void *made UNUSED, void *stream UNUSED) { ENTER; return CUDA_OK; }
 API int cuGraphLaunch(void *made UNUSED, void *stream UNUSED) { ENTER; return CUDA_OK; }
 
-/* Changes to the parameters of nodes that nobody runs. */
+/* Changes to the parameters of nodes, which have no effect because nodes never run. */
 #define SUCCEEDS(name) API int name(void) { ENTER; return CUDA_OK; }
 SUCCEEDS(cuGraphExecKernelNodeSetParams)
 SUCCEEDS(cuGraphExecKernelNodeSetParams_v2)
@@ -91,7 +92,7 @@ SUCCEEDS(cuGraphKernelNodeCopyAttributes)
 SUCCEEDS(cuGraphNodeSetEnabled)
 SUCCEEDS(cuDeviceGraphMemTrim)
 
-/* What is put into a capturing stream still runs at once; the graph that comes out of it is empty. */
+/* Work in a capturing stream still runs at once; the captured graph is empty. */
 static __thread int capturing;
 API int cuStreamBeginCapture_v2(void *stream UNUSED, int mode UNUSED) { ENTER; capturing = 1; return CUDA_OK; }
 API int cuStreamBeginCaptureToGraph(void *stream UNUSED, Graph *graph UNUSED, BEFORE, int mode UNUSED) { ENTER; capturing = 1; return CUDA_OK; }

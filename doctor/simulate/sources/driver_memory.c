@@ -1,5 +1,5 @@
-/* libcuda.so.1: memory. Device memory is host memory that is only reserved until it is written to; the ledger counts
- * it against the GPU's. Copies and fills are real, so what is put "on the GPU" can be read back. */
+/* libcuda.so.1: memory. Device memory is host memory, which is only reserved until it is written to; the ledger counts
+ * it as memory of the GPU. Copies and fills are real, so data that is copied "to the GPU" can be read back. */
 #define _GNU_SOURCE
 #include "driver.h"
 
@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 
 enum { PAGE = 4096, GRANULARITY = 2 << 20 };
-/* Promised by cuPointerGetAttribute, "CUmemorytype": 1 host, 2 device. */
+/* The values that cuPointerGetAttribute returns, "CUmemorytype": 1 host, 2 device. */
 typedef enum { HOST = 1, DEVICE = 2, MAPPED = 3 } Kind;
 typedef struct { DevicePointer start; size_t size; int device; Kind kind; } Block;
 
@@ -31,7 +31,8 @@ static int remember(Block block) {
     return 0;
 }
 
-/* The block that an address lies in; with `forget`, the block that begins there, which is then no longer known. */
+/* The block that contains an address; with `forget`, the block that begins there, which is also removed from the
+ * list. */
 static int find(DevicePointer address, Block *found, int forget) {
     int known = 0;
     pthread_mutex_lock(&blocks_lock);
@@ -79,7 +80,7 @@ API int cuMemGetInfo_v2(size_t *available, size_t *total) {
 }
 
 API int cuMemAlloc_v2(DevicePointer *address, size_t size) { ENTER; return allocate(address, size, current_device(), DEVICE); }
-/* Managed memory moves between host and GPU in truth; here it counts as the GPU's. */
+/* Real managed memory moves between host and GPU; here it always counts as the GPU's. */
 API int cuMemAllocManaged(DevicePointer *address, size_t size, unsigned flags UNUSED) {
     ENTER;
     return allocate(address, size, current_device(), DEVICE);
@@ -122,7 +123,7 @@ API int cuPointerGetAttribute(void *value, int attribute, DevicePointer address)
     case 1: *(Context **)value = primary_context(block.device); break;
     case 2: *(unsigned *)value = block.kind == HOST ? HOST : DEVICE; break;
     case 3: *(DevicePointer *)value = address; break;
-    case 4: *(DevicePointer *)value = address; break;    /* as the host sees it: the same */
+    case 4: *(DevicePointer *)value = address; break;    /* the host's address: the same */
     case 8: *(unsigned *)value = 0; break;               /* managed: no */
     case 9: *(int *)value = block.device; break;
     case 11: *(DevicePointer *)value = block.start; break;
@@ -132,7 +133,7 @@ API int cuPointerGetAttribute(void *value, int attribute, DevicePointer address)
     return CUDA_OK;
 }
 
-/* The copies: source and target are host memory in truth, and each has run when the call returns. */
+/* The copies: source and target are actually host memory, and each copy is finished when its call returns. */
 static int copy(DevicePointer target, DevicePointer source, size_t size) {
     memmove((void *)target, (const void *)source, size);
     return CUDA_OK;
@@ -182,7 +183,7 @@ API int cuMemsetD32Async(DevicePointer target, uint32_t value, size_t count, voi
     return cuMemsetD32_v2(target, value, count);
 }
 
-/* Virtual memory management: a handle is its size; the memory is counted when the handle is made. */
+/* Virtual memory management: a handle is just a size; the memory is counted when the handle is created. */
 API int cuMemGetAllocationGranularity(size_t *granularity, const void *properties UNUSED, int option UNUSED) {
     ENTER;
     *granularity = GRANULARITY;
@@ -220,8 +221,8 @@ API int cuMemPrefetchAsync(DevicePointer address UNUSED, size_t size UNUSED, int
 }
 API int cuPointerSetAttribute(const void *value UNUSED, int attribute UNUSED, DevicePointer address UNUSED) { ENTER; return CUDA_OK; }
 
-/* Memory pools, the ground of TF_GPU_ALLOCATOR=cuda_malloc_async. Promised: memory freed into a pool stays with the
- * process up to the release threshold. Ours gives it back at once, so an idle pool holds nothing. */
+/* Memory pools, which TF_GPU_ALLOCATOR=cuda_malloc_async uses. Specified: memory that is freed into a pool stays with
+ * the process up to the release threshold. Here: it is released at once, so an idle pool holds nothing. */
 static char the_pool;
 static uint64_t pool_used, pool_used_high;
 API int cuDeviceGetDefaultMemPool(void **pool, int device UNUSED) { ENTER; *pool = &the_pool; return CUDA_OK; }
@@ -235,7 +236,7 @@ API int cuMemPoolGetAttribute(void *pool UNUSED, int attribute, void *value) {
     ENTER;
     switch (attribute) {                                 /* "CUmemPool_attribute" */
     case 5: case 7: *(uint64_t *)value = pool_used; break;        /* reserved, used now */
-    case 6: case 8: *(uint64_t *)value = pool_used_high; break;   /* the most there were */
+    case 6: case 8: *(uint64_t *)value = pool_used_high; break;   /* their highest values */
     default: *(uint64_t *)value = 0;
     }
     return CUDA_OK;

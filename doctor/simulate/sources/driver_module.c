@@ -1,7 +1,7 @@
-/* libcuda.so.1: modules, kernels, launches, and how callers find the other functions.
- * Promised: a module is GPU code, which is compiled (PTX) or matched to the GPU (SASS). Ours is taken as it comes and
- * never looked into; a launch succeeds and computes nothing. A fault on cuModuleLoadData* stands for code that does not
- * fit the GPU or the driver, one on cuLaunchKernel or cuStreamSynchronize for a kernel that crashes. */
+/* libcuda.so.1: modules, kernels, launches, and how callers find the other functions. Specified: a module is GPU code,
+ * which is compiled (PTX) or matched to the GPU (SASS). Here: a module's content is never examined, and a launch
+ * succeeds and computes nothing. A fault on cuModuleLoadData* represents code that does not fit the GPU or the driver;
+ * a fault on cuLaunchKernel or cuStreamSynchronize represents a kernel that crashes. */
 #define _GNU_SOURCE
 #include "driver.h"
 
@@ -21,7 +21,7 @@ API int cuModuleLoadDataEx(void **module, const void *image UNUSED, unsigned cou
 API int cuModuleLoadFatBinary(void **module, const void *image UNUSED) { ENTER; return blank(module); }
 API int cuModuleUnload(void *module) { ENTER; free(module); return CUDA_OK; }
 
-/* A function is its name. */
+/* A function consists only of its name. */
 API int cuModuleGetFunction(char **function, void *module UNUSED, const char *name) { ENTER; *function = strdup(name); return CUDA_OK; }
 API int cuModuleGetGlobal_v2(DevicePointer *address, size_t *size, void *module UNUSED, const char *name UNUSED) {
     ENTER;
@@ -47,7 +47,7 @@ API int cuFuncSetSharedMemConfig(void *function UNUSED, int config UNUSED) { ENT
 API int cuFuncGetAttribute(int *value, int attribute, void *function UNUSED) {
     ENTER;
     switch (attribute) {                                 /* "CUfunction_attribute" */
-    case 0: *value = 1024; break;                        /* threads of a block */
+    case 0: *value = 1024; break;                        /* threads per block */
     case 4: *value = 32; break;                          /* registers */
     case 5: case 6: *value = 80; break;                  /* PTX and binary version */
     default: *value = 0;
@@ -88,7 +88,7 @@ API int cuLaunchKernelEx(const void *config UNUSED, void *function UNUSED, void 
 API int cuProfilerStart(void) { ENTER; return CUDA_OK; }
 API int cuProfilerStop(void) { ENTER; return CUDA_OK; }
 
-/* Promised: the newest form of a function that the asked CUDA release knows. Here a function has one form. */
+/* Specified: the newest form of a function in the requested CUDA release. Here: a function has only one form. */
 API int cuGetProcAddress_v2(const char *name, void **function, int cuda UNUSED, uint64_t flags UNUSED, int *result) {
     static void *self;
     Dl_info info;
@@ -104,6 +104,6 @@ API int cuGetProcAddress(const char *name, void **function, int cuda, uint64_t f
     return cuGetProcAddress_v2(name, function, cuda, flags, NULL);
 }
 
-/* Promised: tables of private functions, for NVIDIA's own libraries. There are none here, so NVIDIA's cudart does not
- * run on this driver; the simulated cudart goes with it. */
+/* Specified: tables of private functions for NVIDIA's own libraries. Here: there are none, so NVIDIA's cudart does not
+ * run on this driver; it needs the simulated cudart. */
 API int cuGetExportTable(const void **table, const void *id UNUSED) { ENTER; *table = NULL; return NOT_FOUND; }

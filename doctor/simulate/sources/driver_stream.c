@@ -1,5 +1,5 @@
-/* libcuda.so.1: streams and events. Whatever is put into a stream has run when the call returns, so an event is always
- * reached and a stream always idle; host callbacks are called at once. */
+/* libcuda.so.1: streams and events. Work that is put into a stream is finished when the call returns, so an event is
+ * always complete and a stream always idle. Host callbacks are called at once. */
 #define _GNU_SOURCE
 #include "driver.h"
 
@@ -7,7 +7,7 @@
 
 typedef struct { int device; int priority; unsigned flags; } Stream;
 
-/* NULL, 1 and 2 are the default streams of the interface, which are no objects. */
+/* NULL, 1 and 2 stand for the interface's default streams; they are not pointers to objects. */
 static Stream *object(Stream *stream) { return (uintptr_t)stream > 2 ? stream : NULL; }
 
 static int create(Stream **stream, unsigned flags, int priority) {
@@ -34,7 +34,7 @@ API int cuStreamGetCtx(Stream *stream, Context **context) {
 API int cuStreamGetPriority(Stream *stream, int *priority) { ENTER; *priority = object(stream) ? stream->priority : 0; return CUDA_OK; }
 API int cuStreamGetFlags(Stream *stream, unsigned *flags) { ENTER; *flags = object(stream) ? stream->flags : 0; return CUDA_OK; }
 
-/* To a caller who asks for more than whether a stream is being captured, none ever is. */
+/* For a caller that requests more than the capture status, no stream is ever being captured. */
 API int cuStreamGetCaptureInfo_v2(Stream *stream UNUSED, int *capturing, uint64_t *id, void **graph, const void **dependencies,
                                   size_t *count) {
     ENTER;
@@ -46,7 +46,7 @@ API int cuStreamGetCaptureInfo_v2(Stream *stream UNUSED, int *capturing, uint64_
     return CUDA_OK;
 }
 
-/* Its first form. */
+/* The first version of the same function. */
 API int cuStreamGetCaptureInfo(Stream *stream, int *capturing, uint64_t *id) {
     return cuStreamGetCaptureInfo_v2(stream, capturing, id, NULL, NULL, NULL);
 }
@@ -64,6 +64,6 @@ API int cuEventRecord(void *event UNUSED, Stream *stream UNUSED) { ENTER; return
 API int cuEventRecordWithFlags(void *event UNUSED, Stream *stream UNUSED, unsigned flags UNUSED) { ENTER; return CUDA_OK; }
 API int cuEventQuery(void *event UNUSED) { ENTER; return CUDA_OK; }
 API int cuEventSynchronize(void *event UNUSED) { ENTER; return CUDA_OK; }
-/* A made-up 50 microseconds: nothing runs, so nothing takes time, but callers divide by it. */
+/* An invented 50 microseconds: nothing runs, so nothing takes time, but callers divide by the result. */
 API int cuEventElapsedTime(float *milliseconds, void *start UNUSED, void *end UNUSED) { ENTER; *milliseconds = 0.05f; return CUDA_OK; }
 API int cuEventElapsedTime_v2(float *milliseconds, void *start, void *end) { return cuEventElapsedTime(milliseconds, start, end); }

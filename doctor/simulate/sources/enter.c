@@ -1,4 +1,4 @@
-/* What happens at the entrance of every function: the trace of calls, and the faults. */
+/* What every function does first: it writes the trace of calls, and triggers faults. */
 #define _GNU_SOURCE
 #include "simulation.h"
 
@@ -18,8 +18,8 @@ static void trace(const Machine *m, const char *function, int status) {
     close(file);
 }
 
-/* A kernel that goes wrong leaves the process's context unusable: "any further CUDA work will return the same error"
- * (CUDA Driver API, "CUresult", of 700, 719, 214 and others). The status is kept in libcuda, which all libraries share. */
+/* A kernel that fails leaves the process's context unusable: "any further CUDA work will return the same error" (CUDA
+ * Driver API, "CUresult", for 700, 719, 214 and others). The status is kept in libcuda, which all libraries share. */
 static int *context_status(void) {
     static int *status;
     if (!status) {

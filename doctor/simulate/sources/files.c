@@ -1,7 +1,8 @@
-/* Preloaded into the commands of a simulation: shows the files by which a machine with an NVIDIA driver is known
- * (/proc/driver/nvidia/version, /dev/nvidia0, the PCI devices in sysfs), out of a folder of the simulated machine. The
- * kernel gives no other way to show them without root. Only the paths below are touched; everything else goes where it
- * went. What a preloaded library does not reach: static programs, and the loader's own opening of libraries. */
+/* Preloaded into the commands of a simulation: shows the files by which programs recognise a machine with an NVIDIA
+ * driver (/proc/driver/nvidia/version, /dev/nvidia0, the PCI devices in sysfs). They come from the simulated
+ * machine's folder. The kernel offers no other way to show them without root. Only the paths below are redirected;
+ * all other paths are unchanged. A preloaded library does not affect static programs, nor the files that the loader
+ * itself opens. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -20,13 +21,13 @@ static const char *const shown[] = {"/proc/driver/nvidia", "/sys/bus/pci/devices
 
 static int begins(const char *path, const char *prefix) { return !strncmp(path, prefix, strlen(prefix)); }
 
-/* The path to use in place of `path`: itself, or one inside the simulated machine's folder. */
+/* The path to use instead of `path`: `path` itself, or a path inside the simulated machine's folder. */
 static const char *instead(const char *path, char *room, size_t size) {
     const char *root = getenv("TFGPU_DOCTOR_SIMULATION_FILES");
     if (!root || !*root || !path || *path != '/') return path;
     int simulated = 0;
     for (int i = 0; shown[i] && !simulated; i++) simulated = begins(path, shown[i]);
-    /* "/usr/local/cuda" only where the machine says that it has no toolkit. */
+    /* "/usr/local/cuda" is redirected only if the machine has no toolkit. */
     if (!simulated && begins(path, "/usr/local/cuda") && getenv("TFGPU_DOCTOR_SIMULATION_NO_TOOLKIT")) simulated = 1;
     if (!simulated || (size_t)snprintf(room, size, "%s%s", root, path) >= size) return path;
     return room;
@@ -59,7 +60,7 @@ API int statx(int at, const char *restrict path, int flags, unsigned mask, struc
     return real(at, instead(path, room, sizeof room), flags, mask, result);
 }
 
-/* How programs that were linked against glibc before 2.33 call stat (TensorFlow's wheels among them). */
+/* Programs that were linked against glibc before 2.33, such as TensorFlow's wheels, call stat in this way. */
 #define OLD_STAT(name, type) \
     API int name(int version, const char *path, type *result) { \
         static int (*real)(int, const char *, type *); \

@@ -1,4 +1,4 @@
-/* The ledger of device memory: a file mapped by every process of the simulated machine, locked with flock. */
+/* The ledger of device memory: a file that every process on the simulated machine maps, locked with flock. */
 #define _GNU_SOURCE
 #include "simulation.h"
 
@@ -13,14 +13,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* `started` (clock ticks since boot) tells a process from a later one with the same number. */
+/* `started` (clock ticks since boot) distinguishes a process from a later one with the same PID. */
 typedef struct { int32_t pid; int32_t gpu; uint64_t started; uint64_t bytes; } Entry;
 
 static Entry *entries;
 static int ledger_file = -1;
 static pthread_mutex_t threads = PTHREAD_MUTEX_INITIALIZER;
 
-/* When the process began, from /proc/PID/stat (proc(5): field 22); 0 where it has ended. */
+/* The start time of a process, from /proc/PID/stat (proc(5): field 22); 0 if it has ended. */
 static uint64_t process_start(pid_t pid) {
     char path[64], text[1024];
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
@@ -30,7 +30,7 @@ static uint64_t process_start(pid_t pid) {
     close(file);
     if (length <= 0) return 0;
     text[length] = 0;
-    const char *field = strrchr(text, ')');   /* the command's name before it may hold anything */
+    const char *field = strrchr(text, ')');   /* the command name before it may contain anything */
     if (!field || field[1] != ' ' || field[2] == 'Z' || field[2] == 'X') return 0;
     for (int skipped = 2; skipped < 22 && field; skipped++) field = strchr(field + 1, ' ');
     return field ? strtoull(field, NULL, 10) : 0;
@@ -45,7 +45,7 @@ static int lock(void) {
         if (ledger_file >= 0 && lseek(ledger_file, 0, SEEK_END) >= (off_t)size)
             mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, ledger_file, 0);
         if (mapped == MAP_FAILED) {
-            /* Without the common ledger every library would count alone, and what is simulated would be wrong. */
+            /* Without the common ledger every library would count separately, and the simulation would be wrong. */
             fprintf(stderr, "tfgpu-doctor: the simulated machine has no usable ledger at %s\n", machine()->ledger_path);
             if (ledger_file >= 0) close(ledger_file);
             pthread_mutex_unlock(&threads);

@@ -14,7 +14,7 @@ static void copy(char *target, size_t size, const char *text) {
     snprintf(target, size, "%s", text);
 }
 
-/* "GPU-8932f937-d72c-..." into its 16 bytes. */
+/* Converts "GPU-8932f937-d72c-..." to its 16 bytes. */
 static void parse_uuid(Gpu *gpu) {
     const char *digit = gpu->uuid_text;
     while (!strncmp(digit, "MIG-", 4) || !strncmp(digit, "GPU-", 4)) digit += 4;
@@ -89,10 +89,10 @@ static void set(Machine *m, const char *key, const char *value) {
     else if (!strcmp(key, "ledger")) copy(m->ledger_path, sizeof m->ledger_path, value);
     else if (!strcmp(key, "trace")) copy(m->trace_path, sizeof m->trace_path, value);
     else if (!strcmp(key, "fault")) add_fault(m, value);
-    /* Other keys are for the Python side. */
+    /* The Python side uses the other keys. */
 }
 
-/* What an instance has in common with its GPU. */
+/* Copies to an instance the values that it shares with its GPU. */
 static void complete_instances(Machine *m) {
     for (Gpu *part = m->gpus + MAX_GPUS; part < m->gpus + MAX_GPUS + m->instance_count; part++) {
         if (part->parent < 0 || part->parent >= m->gpu_count) part->parent = 0;
@@ -109,8 +109,8 @@ static void read_machine(void) {
     const char *path = getenv("TFGPU_DOCTOR_SIMULATION");
     FILE *file = path && *path ? fopen(path, "re") : NULL;
     if (!file) {
-        fprintf(stderr, "tfgpu-doctor: this is a simulated NVIDIA library and no simulation is in force"
-                        " (TFGPU_DOCTOR_SIMULATION); it will not work. Start it with: tfgpu-doctor simulate\n");
+        fprintf(stderr, "tfgpu-doctor: this simulated NVIDIA library does not work, because no simulation is running"
+                        " (TFGPU_DOCTOR_SIMULATION). Start one with: tfgpu-doctor simulate\n");
         return;
     }
     char line[4600];

@@ -1,5 +1,5 @@
-/* libcufft, libcusolver, libcusparse and libcurand: TensorFlow opens them at start-up and asks for their versions; only
- * their handles exist, and no routine computes. One source serves all four. */
+/* libcufft, libcusolver, libcusparse and libcurand: TensorFlow opens them at start-up and reads their versions. They
+ * have only handles, and no routine computes. All four libraries are built from this source. */
 #define _GNU_SOURCE
 #include "simulation.h"
 
@@ -7,7 +7,7 @@
 
 static int blank(void **handle) { *handle = calloc(1, 512); return *handle ? 0 : 2; }
 
-/* "libraryPropertyType": 0 major, 1 minor, 2 patch. That of the CUDA release they come with. */
+/* "libraryPropertyType": 0 major, 1 minor, 2 patch; here, of the CUDA release to which the libraries belong. */
 static int version_part(int part, int *value) {
     const int cuda = machine()->runtime_cuda;
     *value = part == 0 ? cuda / 1000 : part == 1 ? cuda % 1000 / 10 : 0;

@@ -1,6 +1,6 @@
-/* A process that holds memory of the simulated GPUs until it is ended: memory_holder MIB [MIB of the next GPU ...].
- * It takes it through the driver, as any program does. Prints "held" once it has it; ends with the process that
- * started it. */
+/* A process that holds memory of the simulated GPUs until it is ended: memory_holder MIB [MIB of the next GPU ...]. It
+ * allocates the memory through the driver, as any program does, and then prints "held". It ends when the process that
+ * started it ends. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
@@ -39,7 +39,7 @@ int main(int count, char **arguments) {
         if (!status) status = allocate(&address, bytes);
     }
     if (status) {
-        fprintf(stderr, "memory_holder: the driver's status is %d\n", status);
+        fprintf(stderr, "memory_holder: the driver returned status %d\n", status);
         return 3;
     }
     puts("held");

@@ -1,13 +1,13 @@
-/* libnccl: collective communication between the GPUs of one simulated machine.
- * Promised: every rank calls the operation, and each gets the result of all. Ours lets each rank have what it put in: no
- * reduction is computed and nobody waits for another, so a strategy runs through and its numbers mean nothing. */
+/* libnccl: collective communication between the GPUs of one simulated machine. Specified: every rank calls the
+ * operation, and each gets the combined result. Here: each rank gets its own input back. No reduction is computed and
+ * no rank waits for another, so a strategy runs to its end and its numbers mean nothing. */
 #define _GNU_SOURCE
 #include "simulation.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { NCCL_VERSION = 22105, INVALID_ARGUMENT = 4 };   /* 2.21.5, what CUDA 12.5's packages came with */
+enum { NCCL_VERSION = 22105, INVALID_ARGUMENT = 4 };   /* 2.21.5, the release that came with CUDA 12.5's packages */
 typedef struct { int ranks, rank, device; } Communicator;
 typedef struct { char bytes[128]; } UniqueId;
 

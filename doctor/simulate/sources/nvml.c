@@ -1,4 +1,4 @@
-/* libnvidia-ml.so.1: start, errors, the system, and how a GPU is found. */
+/* libnvidia-ml.so.1: initialization, errors, the system, and how a GPU is found. */
 #define _GNU_SOURCE
 #include "nvml.h"
 
@@ -21,7 +21,7 @@ int nvml_text(char *target, unsigned size, const char *text) {
     return NVML_OK;
 }
 
-/* Faults name the start nvmlInit_v2 whichever of its three forms a client calls. */
+/* Faults for initialization use the name nvmlInit_v2, whichever of its three forms a client calls. */
 API int nvmlInit_v2(void) {
     ENTER;
     if (!machine()->present) return DRIVER_NOT_LOADED;
@@ -68,7 +68,7 @@ API int nvmlSystemGetProcessName(unsigned pid, char *text, unsigned size) {
     return NVML_OK;
 }
 
-/* NVML counts every GPU of the machine: CUDA_VISIBLE_DEVICES is not its business. */
+/* NVML counts every GPU of the machine and ignores CUDA_VISIBLE_DEVICES. */
 API int nvmlDeviceGetCount_v2(unsigned *count) { NVML_ENTER; *count = (unsigned)machine()->gpu_count; return NVML_OK; }
 API int nvmlDeviceGetCount(unsigned *count) { return nvmlDeviceGetCount_v2(count); }
 
@@ -92,7 +92,7 @@ API int nvmlDeviceGetHandleByPciBusId_v2(const char *text, Device *device) {
 }
 API int nvmlDeviceGetHandleByPciBusId(const char *text, Device *device) { return nvmlDeviceGetHandleByPciBusId_v2(text, device); }
 
-/* Of a GPU or of an instance. */
+/* Works for a GPU and for an instance. */
 API int nvmlDeviceGetHandleByUUID(const char *text, Device *device) {
     NVML_ENTER;
     for (int i = 0; i < MAX_DEVICES; i++) {

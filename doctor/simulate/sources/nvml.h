@@ -1,4 +1,4 @@
-/* What the parts of the simulated libnvidia-ml.so.1 share. */
+/* Declarations that all source files of the simulated libnvidia-ml.so.1 share. */
 #ifndef TFGPU_DOCTOR_NVML_H
 #define TFGPU_DOCTOR_NVML_H
 
@@ -13,7 +13,7 @@ enum {
 typedef const Gpu *Device;
 
 int nvml_ready(void);
-int nvml_index(Device device);   /* its place in machine()->gpus; -1: no handle of ours */
+int nvml_index(Device device);   /* its index in machine()->gpus; -1: not a valid handle */
 int nvml_text(char *target, unsigned size, const char *text);
 
 #define NVML_ENTER do { ENTER; if (!nvml_ready()) return UNINITIALIZED; } while (0)

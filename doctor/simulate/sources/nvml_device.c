@@ -1,5 +1,5 @@
-/* libnvidia-ml.so.1: what one GPU tells. Memory and processes come from the ledger; readings of sensors, which a
- * simulation has none of, are fixed and modest numbers. */
+/* libnvidia-ml.so.1: the data of one GPU. Memory and processes come from the ledger. A simulation has no sensors, so
+ * their readings are fixed, moderate numbers. */
 #define _GNU_SOURCE
 #include "nvml.h"
 
@@ -8,7 +8,7 @@
 
 enum { IDLE_TEMPERATURE = 40, IDLE_MILLIWATTS = 20000, LIMIT_MILLIWATTS = 250000 };
 
-/* Of an instance: its place among those of its GPU. */
+/* For an instance: its position among the instances of its GPU. */
 API int nvmlDeviceGetIndex(Device device, unsigned *index) {
     NVML_DEVICE(device);
     *index = 0;
@@ -29,7 +29,8 @@ API int nvmlDeviceGetCudaComputeCapability(Device device, int *major, int *minor
     return NVML_OK;
 }
 
-/* The parts of a GPU that hold memory: itself, and its instances where it is divided; of an instance itself. */
+/* Whether the device at a place counts as memory of `device`: for a GPU, the GPU itself and its instances; for an
+ * instance, only the instance. */
 static int is_part(int place, Device device) {
     const Gpu *part = &machine()->gpus[place];
     return nvml_index(part) >= 0 && (part == device || part->parent == nvml_index(device));
@@ -75,7 +76,8 @@ API int nvmlDeviceGetPciInfo_v3(Device device, PciInfo *info) {
 API int nvmlDeviceGetPciInfo_v2(Device device, PciInfo *info) { return nvmlDeviceGetPciInfo_v3(device, info); }
 API int nvmlDeviceGetPciInfo(Device device, PciInfo *info) { return nvmlDeviceGetPciInfo_v3(device, info); }
 
-/* Promised: the processes with a compute context; *count is the room on entry, the number on return. */
+/* Specified: the processes with a compute context. *count is the array's capacity on entry, and the number of processes
+ * on return. */
 typedef struct { unsigned pid; uint64_t memory; unsigned gpu_instance, compute_instance; } Process;
 API int nvmlDeviceGetComputeRunningProcesses_v3(Device device, unsigned *count, Process *processes) {
     NVML_DEVICE(device);
@@ -150,8 +152,8 @@ READING_OF(nvmlDeviceGetMaxClockInfo, unsigned, 1500)
 typedef struct { unsigned version; int sensor, temperature; } Temperature;
 API int nvmlDeviceGetTemperatureV(Device device, Temperature *reading) { NVML_DEVICE(device); reading->temperature = IDLE_TEMPERATURE; return NVML_OK; }
 
-/* "nvmlMemoryErrorType_t": 1 uncorrected; "nvmlEccCounterType_t": 0 since the driver was loaded, 1 in the card's life. The
- * data-centre GPUs have such memory, here those that can be divided. */
+/* "nvmlMemoryErrorType_t": 1 uncorrected; "nvmlEccCounterType_t": 0 since the driver was loaded, 1 in the card's
+ * lifetime. Data-centre GPUs have ECC memory; here, these are the GPUs that can be divided. */
 API int nvmlDeviceGetTotalEccErrors(Device device, int type, int counter UNUSED, unsigned long long *errors) {
     NVML_DEVICE(device);
     if (!device->mig) return NOT_SUPPORTED;
@@ -171,15 +173,15 @@ READING_OF(nvmlDeviceGetPcieThroughput, unsigned, 0)
 API int nvmlDeviceGetMPSComputeRunningProcesses_v3(Device device, unsigned *count, Process *processes) {
     return nvmlDeviceGetGraphicsRunningProcesses_v3(device, count, processes);
 }
-/* Promised: NOT_FOUND where there are no samples yet. */
+/* Specified: NOT_FOUND if there are no samples yet. */
 API int nvmlDeviceGetProcessUtilization(Device device, void *samples UNUSED, unsigned *count, unsigned long long since UNUSED) {
     NVML_DEVICE(device);
     *count = 0;
     return NOT_FOUND;
 }
 
-/* What a card without these answers: the first two are Windows's, the others those of boards that have a serial number and
- * confidential computing. */
+/* What a card without these features returns: the first two exist only on Windows, the others only on boards with a
+ * serial number and confidential computing. */
 #define LACKING(name) API int name(Device device) { NVML_DEVICE(device); return NOT_SUPPORTED; }
 LACKING(nvmlDeviceGetDriverModel)
 LACKING(nvmlDeviceGetDriverModel_v2)

@@ -1,5 +1,5 @@
-/* libnvidia-ml.so.1: GPUs that are divided into instances (NVML API reference, "Multi Instance GPU Management"). Here an
- * instance has a single compute instance, number 0. Nothing can be divided or put together at run time. */
+/* libnvidia-ml.so.1: GPUs that are divided into instances (NVML API reference, "Multi Instance GPU Management"). Here
+ * an instance has a single compute instance, number 0. The division cannot be changed at run time. */
 #define _GNU_SOURCE
 #include "nvml.h"
 
@@ -7,7 +7,7 @@ enum { MIG_CAPABLE = 1, MIG_ON = 2, MOST_INSTANCES = 7 };
 
 #define NVML_INSTANCE(device) do { NVML_DEVICE(device); if ((device)->parent < 0) return NOT_SUPPORTED; } while (0)
 
-/* Promised: the mode now and after the next reset; NOT_SUPPORTED of a GPU that cannot be divided. */
+/* Specified: the mode now and after the next reset; NOT_SUPPORTED for a GPU that cannot be divided. */
 API int nvmlDeviceGetMigMode(Device device, unsigned *now, unsigned *pending) {
     NVML_DEVICE(device);
     if (device->mig < MIG_CAPABLE) return NOT_SUPPORTED;
@@ -15,7 +15,7 @@ API int nvmlDeviceGetMigMode(Device device, unsigned *now, unsigned *pending) {
     return NVML_OK;
 }
 
-/* Promised: how many there can be at most; 0 of a GPU that is not divided. */
+/* Specified: the largest possible number of instances; 0 for a GPU that is not divided. */
 API int nvmlDeviceGetMaxMigDeviceCount(Device device, unsigned *count) {
     NVML_DEVICE(device);
     *count = device->mig == MIG_ON ? MOST_INSTANCES : 0;

@@ -1,4 +1,4 @@
-/* What the parts of the simulated libcudart share. */
+/* Declarations that all source files of the simulated libcudart share. */
 #ifndef TFGPU_DOCTOR_RUNTIME_H
 #define TFGPU_DOCTOR_RUNTIME_H
 
@@ -10,8 +10,8 @@ enum { CUDA_SUCCESS_ = 0, INVALID_VALUE = 1, INSUFFICIENT_DRIVER = 35 };
 #define DRIVER(name, types, ...) \
     (driver_symbol(#name) ? ((int (*) types)driver_symbol(#name))(__VA_ARGS__) : INSUFFICIENT_DRIVER)
 
-/* Makes the runtime ready as its first call does: driver new enough, cuInit, and the device's primary context current.
- * Gives the status, which is also kept for cudaGetLastError. */
+/* Initializes the runtime as its first call does: checks that the driver is new enough, calls cuInit, and makes the
+ * device's primary context current. Returns the status, which is also kept for cudaGetLastError. */
 int ready(void);
 int driver_ready(void);
 int keep(int status);

@@ -13,8 +13,8 @@ int keep(int status) {
     return status;
 }
 
-/* Promised: a runtime refuses a driver that is older than its release can live with (CUDA Compatibility, "Minor Version
- * Compatibility": any driver of the same major release from 11 on). */
+/* Specified: a runtime refuses a driver that is too old for its release (CUDA Compatibility, "Minor Version
+ * Compatibility": since CUDA 11, any driver of the same major release is accepted). */
 int driver_ready(void) {
     int version = 0;
     if (DRIVER(cuDriverGetVersion, (int *), &version) || version < machine()->runtime_minimum_driver) return keep(INSUFFICIENT_DRIVER);
@@ -65,7 +65,7 @@ API int cudaGetDevice(int *device) {
     return 0;
 }
 
-/* cudaDeviceProp of CUDA 11 and 12, which agree up to here; the members that follow are left as they are. */
+/* cudaDeviceProp of CUDA 11 and 12, which agree up to this point; later members are left unchanged. */
 typedef struct {
     char name[256];
     char uuid[16], luid[8];
@@ -170,7 +170,7 @@ API int cudaGetLastError(void) {
 }
 API int cudaPeekAtLastError(void) { ENTER; return last_error; }
 
-/* The two interfaces share the numbers from 34 on that occur here; the runtime has names of its own for them, which
+/* Of the numbers that occur here, the two interfaces share those from 34. The runtime has its own names for them, which
  * TensorFlow does not print. */
 API const char *cudaGetErrorString(int status) {
     const char *text = NULL;

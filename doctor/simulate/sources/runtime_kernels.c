@@ -1,5 +1,6 @@
-/* libcudart: the GPU code inside a host program. At start-up every object file that nvcc compiled registers its kernels
- * (the functions that begin with two underscores); ours takes note of nothing and a launch computes nothing. */
+/* libcudart: the GPU code inside a host program. At start-up every object file that nvcc compiled registers its
+ * kernels (through the functions that begin with two underscores). Here, nothing is registered, and a launch
+ * computes nothing. */
 #define _GNU_SOURCE
 #include "runtime.h"
 
@@ -42,7 +43,7 @@ API int cudaLaunchKernel(const void *function UNUSED, Extent grid UNUSED, Extent
 API int cudaFuncSetAttribute(const void *function UNUSED, int attribute UNUSED, int value UNUSED) { ENTER; return 0; }
 API int cudaFuncSetCacheConfig(const void *function UNUSED, int config UNUSED) { ENTER; return 0; }
 
-/* cudaFuncAttributes, as far as callers look. */
+/* The members of cudaFuncAttributes that callers use. */
 typedef struct { size_t shared, constant, local; int threads, registers, ptx, binary, cache, dynamic_shared; char rest[16]; } FunctionAttributes;
 API int cudaFuncGetAttributes(FunctionAttributes *attributes, const void *function UNUSED) {
     ENTER;

@@ -1,4 +1,4 @@
-/* libcudart: memory, streams and events, all of it handed on to the driver. */
+/* libcudart: memory, streams and events. All calls are passed on to the driver. */
 #define _GNU_SOURCE
 #include "runtime.h"
 
@@ -26,7 +26,7 @@ API int cudaMemcpyAsync(void *target, const void *source, size_t size, int kind 
 }
 API int cudaMemset(void *target, int value, size_t size) { ENTER; READY; memset(target, value, size); return 0; }
 API int cudaMemsetAsync(void *target, int value, size_t size, void *stream UNUSED) { ENTER; READY; memset(target, value, size); return 0; }
-/* Symbols of GPU code have no memory of their own here, since no GPU code runs. */
+/* Symbols of GPU code have no memory here, because no GPU code runs. */
 API int cudaMemcpyToSymbol(const void *symbol UNUSED, const void *source UNUSED, size_t size UNUSED, size_t offset UNUSED, int kind UNUSED) {
     ENTER;
     return 0;
@@ -56,9 +56,9 @@ API int cudaStreamGetCaptureInfo_v2(void *stream UNUSED, int *capturing, uint64_
     return DRIVER(cuStreamGetCaptureInfo_v2, (void *, int *, uint64_t *, void **, const void **, size_t *), NULL, capturing, id, graph,
                   dependencies, count);
 }
-/* Its first form, which TensorFlow 2.13 and 2.14 call. There is no cudaThreadExchangeStreamCaptureMode on purpose: the NCCL
- * inside these releases asks for it first and gives up in good order, where it would crash later on what is private to
- * NVIDIA's driver. */
+/* The first version of the same function, which TensorFlow 2.13 and 2.14 call. cudaThreadExchangeStreamCaptureMode is
+ * missing on purpose: the NCCL inside these releases looks it up first and, without it, stops with an error. Otherwise
+ * it would crash later because of the private functions of NVIDIA's driver. */
 API int cudaStreamGetCaptureInfo(void *stream, int *capturing, uint64_t *id) {
     return cudaStreamGetCaptureInfo_v2(stream, capturing, id, NULL, NULL, NULL);
 }

@@ -1,19 +1,20 @@
-/* CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER, read as the driver reads them.
+/* Reads CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER as the driver does.
  *
  * CUDA C++ Programming Guide, "CUDA Environment Variables": the value is a comma-separated list of indices or of GPU
- * identifiers (a beginning of the UUID is enough where it is unique); only devices before the first invalid entry are
- * visible, so "0,2,-1,1" shows 0 and 2. CUDA_DEVICE_ORDER: FASTEST_FIRST (by default) puts the fastest first and leaves
- * the order of the rest unspecified; PCI_BUS_ID goes by the bus.
+ * identifiers (a prefix of the UUID is enough if it is unique). Only devices before the first invalid entry are
+ * visible, so "0,2,-1,1" shows 0 and 2. CUDA_DEVICE_ORDER: FASTEST_FIRST (the default) puts the fastest first and
+ * leaves the order of the rest unspecified; PCI_BUS_ID orders by PCI address.
  *
- * MIG User Guide, "CUDA Device Enumeration": an instance of a divided GPU is called MIG-UUID from driver 470.42.01 on, and
- * MIG-GPU-UUID/GPU instance/compute instance before (the programming guide still shows that form, so here it is always
- * understood). Before driver 570 a process gets a single instance, the first one, and with it no whole GPU; from 570 on
- * it gets each GPU instance and the whole GPUs, too. Without instances a divided GPU is not no device at all.
+ * MIG User Guide, "CUDA Device Enumeration": since driver 470.42.01 an instance of a divided GPU is called MIG-UUID,
+ * before that MIG-GPU-UUID/GPU instance/compute instance (the programming guide still shows that form, so it is always
+ * accepted here). Before driver 570 a process gets only one instance, the first one, and no whole GPU in addition.
+ * Since 570 it gets every GPU instance and also the whole GPUs. Without instances a divided GPU is not a device at
+ * all.
  *
  * What these pages do not say is taken from PyTorch, torch/cuda/__init__.py, _parse_visible_devices, whose authors
- * measured the driver: an index is the number that an entry begins with ("1gpu2" is 1), a repeated entry hides all, and
- * the kind of the first entry (number, GPU-, MIG-) is the kind of all. An assumption: a divided GPU that is named as a
- * whole stands for its instances. doctor/devices/visibility.py says the same in Python; a test compares.
+ * measured the driver: an index is the number with which an entry begins ("1gpu2" is 1), a repeated entry hides all
+ * devices, and the kind of the first entry (number, GPU-, MIG-) applies to all. An assumption: an entry for a whole
+ * divided GPU stands for its instances. doctor/devices/visibility.py does the same in Python; a test compares the two.
  */
 #define _GNU_SOURCE
 #include "simulation.h"
@@ -25,7 +26,7 @@
 enum { FIRST_WITH_MIG_UUIDS = 470, FIRST_WITH_SEVERAL_INSTANCES = 570 };
 typedef enum { NUMBER, OF_GPU, OF_INSTANCE } Kind;
 
-/* The driver's own heuristic is not published; here the product of multiprocessors and compute capability counts. */
+/* The driver's own heuristic is not published; here the product of multiprocessors and compute capability decides. */
 static long speed(const Gpu *gpu) {
     return (long)gpu->multiprocessors * (10 * gpu->major + gpu->minor);
 }
@@ -48,7 +49,8 @@ static Kind kind_of(const char *entry) {
     return !strncasecmp(entry, "GPU-", 4) ? OF_GPU : !strncasecmp(entry, "MIG-", 4) ? OF_INSTANCE : NUMBER;
 }
 
-/* The only device from `first` to before `end` whose UUID begins so; -1: none, or not one alone. */
+/* The only device from `first` up to, but not including, `end` with a UUID that has this beginning; -1 if there is none
+ * or more than one. */
 static int only_one(int first, int end, const char *beginning, size_t length) {
     int found = -1;
     for (int i = first; i < end; i++) {
@@ -59,7 +61,7 @@ static int only_one(int first, int end, const char *beginning, size_t length) {
     return found;
 }
 
-/* "MIG-GPU-8932f937/3/0": the GPU by its UUID, the GPU instance, the compute instance. */
+/* The instance for "MIG-GPU-8932f937/3/0": the GPU by its UUID, the GPU instance, the compute instance. */
 static int instance_by_numbers(const char *entry, size_t length) {
     const Machine *m = machine();
     const char *uuid = entry + 4, *slash = memchr(uuid, '/', length - 4);
@@ -73,7 +75,7 @@ static int instance_by_numbers(const char *entry, size_t length) {
     return -1;
 }
 
-/* The device that an entry names; -1: none, or not one alone. */
+/* The device for an entry of the list; -1 if there is none or more than one. */
 static int device_of(const char *entry, size_t length, const int *order, int count) {
     const Machine *m = machine();
     switch (kind_of(entry)) {
@@ -88,7 +90,7 @@ static int device_of(const char *entry, size_t length, const int *order, int cou
     return end == entry || index < 0 || index >= count ? -1 : order[index];
 }
 
-/* Puts a device into the list, or in place of a divided GPU its instances. */
+/* Adds a device to the list; for a divided GPU, adds its instances instead. */
 static int show(int device, int *shown, int count) {
     const Machine *m = machine();
     if (m->gpus[device].mig < 2) {

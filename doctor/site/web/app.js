@@ -1,4 +1,4 @@
-// The page: which of its parts is shown, what is dropped on it, and the start of the judge.
+// The page: shows one of its parts, accepts dropped files, and starts the judge.
 import * as explain from "./explain.js";
 import * as judge from "./judge.js";
 import * as machines from "./machines.js";
@@ -36,5 +36,5 @@ addEventListener("drop", (event) => {
 });
 
 judge.start();
-// What the next visit needs is kept once this one is served, so that the two do not wait for each other.
+// The files for the next visit are cached only when the judge is ready, so that caching does not delay it.
 if (!judge.here && "serviceWorker" in navigator) judge.ready.then(() => navigator.serviceWorker.register("sw.js"));

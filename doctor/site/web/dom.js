@@ -1,4 +1,4 @@
-// Elements without markup: whatever a report holds becomes text, never HTML.
+// Creates elements without markup: everything in a report becomes text, never HTML.
 
 /** An element: its tag with classes ("p.dim"), its attributes and properties, its children (strings become text). */
 export function el(tag, ...rest) {
@@ -18,7 +18,7 @@ export function el(tag, ...rest) {
   return node;
 }
 
-/** A button that copies a text (or what a function gives) and says so. */
+/** A button that copies a text (or the text that a function returns) and confirms it. */
 export function copier(label, text, kind = "quiet.small") {
   const button = el(`button.${kind}`, { type: "button" }, label);
   button.addEventListener("click", async () => {
@@ -34,7 +34,7 @@ export function copier(label, text, kind = "quiet.small") {
   return button;
 }
 
-/** Words with their `code` set apart. */
+/** The parts of a text; those in backticks become code elements. */
 export function prose(text) {
   return text.split(/`([^`\n]+)`/).map((part, at) => (at % 2 ? el("code", part) : part));
 }

@@ -1,4 +1,4 @@
-// Explain: a pasted text or files, each judged, the verdicts shown.
+// Explain: judges a pasted text or files, and shows the verdicts.
 import { el } from "./dom.js";
 import { ask, ready } from "./judge.js";
 import { problem, report, tone } from "./view.js";
@@ -33,7 +33,7 @@ function goTo(number) {
   text.scrollTop = (number - 4) * parseFloat(getComputedStyle(text).lineHeight);
 }
 
-/** Judge one input: {name, bytes, words (its text or null), go}. platform: what somebody said of the machine. */
+/** Judge one input: {name, bytes, words (its text or null), go}. platform: the system that the user chose, if any. */
 async function judged(input, platform = "") {
   const answer = await ask("explain", { name: input.name, platform }, input.bytes);
   if (answer.error) return problem(answer);
@@ -44,9 +44,9 @@ async function judged(input, platform = "") {
   return shown;
 }
 
-/** If the report does not show its platform, the user can choose it; the platform changes the conclusions. */
+/** A list from which the user chooses the platform if the report does not show it; it affects the conclusions. */
 function chooser(input, platform, shown) {
-  const select = el("select.chip", { "aria-label": "The machine runs" }, el("option", { value: "" }, "which system? unknown"),
+  const select = el("select.chip", { "aria-label": "The machine runs" }, el("option", { value: "" }, "system: unknown"),
     Object.entries(SYSTEMS).map(([value, name]) => el("option", { value, selected: value === platform }, name)));
   select.addEventListener("change", async () => {
     const old = shown();
@@ -72,7 +72,7 @@ async function show(inputs) {
   verdicts.setAttribute("aria-busy", "true");
   verdicts.firstElementChild?.classList.add("busy");
   if (!document.getElementById("state").classList.contains("ready")) {
-    verdicts.replaceChildren(el("p.notice", "The verdict comes as soon as the judge has started."));
+    verdicts.replaceChildren(el("p.notice", "The verdict appears as soon as tfgpu-doctor has started."));
   }
   await ready;
   const shown = [];
@@ -114,7 +114,7 @@ export async function files(list) {
   if (inputs.length) show(inputs);
 }
 
-/** Listen; what was pasted before this page could is judged now. */
+/** Start listening for events. Text that was pasted before that is judged now. */
 export function open() {
   document.getElementById("judge").addEventListener("click", judge);
   document.getElementById("judge").disabled = false;

@@ -1,7 +1,7 @@
-// Asks the judge: Python in a worker of this page, or the server that `tfgpu-doctor serve` is.
+// Calls the judge (doctor/site/judge.py), which runs in Python in a worker of this page or in `tfgpu-doctor serve`.
 
 const SERVED = document.querySelector("meta[name=judge]").content === "server";
-const STAGES = ["", "Loading Python (5 MB, once)", "Loading the judge", "Starting the judge", "Ready"];
+const STAGES = ["", "Loading Python (5 MB, once)", "Loading tfgpu-doctor", "Starting tfgpu-doctor", "Ready"];
 const waiting = new Map();
 const state = document.getElementById("state");
 const progress = document.getElementById("progress");
@@ -10,7 +10,7 @@ let worker = null;
 
 function show(stage) {
   document.getElementById("state-text").textContent = stage === 4
-    ? SERVED ? "Ready. tfgpu-doctor on this computer answers." : "Ready. It runs in this browser."
+    ? SERVED ? "Ready. tfgpu-doctor runs on this computer." : "Ready. tfgpu-doctor runs in this browser."
     : `${STAGES[stage]} ...`;
   progress.value = stage;
   progress.hidden = stage === 4;
@@ -18,17 +18,17 @@ function show(stage) {
 }
 
 function fail(why) {
-  document.getElementById("state-text").textContent = `The judge did not start: ${why}. Reload the page; the command line has the same judge.`;
+  document.getElementById("state-text").textContent = `tfgpu-doctor did not start: ${why}. Reload the page, or use tfgpu-doctor on the command line.`;
   progress.hidden = true;
   state.classList.add("failed");
 }
 
 let tell;
-/** Settled when the judge has started. */
+/** Resolved when the judge has started. */
 export const ready = new Promise((resolve) => { tell = resolve; });
 export const here = SERVED;
 
-/** Start the judge; the page says how far it is. */
+/** Start the judge; the page shows its progress. */
 export function start() {
   if (SERVED) {
     show(4);
@@ -40,7 +40,7 @@ export function start() {
     return;
   }
   show(1);
-  // A worker of a blob has this page's content security policy; one of an address would have none.
+  // A worker from a blob has this page's content security policy; a worker from a URL would have none.
   const source = `import ${JSON.stringify(new URL("worker.js", import.meta.url).href)};`;
   const address = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
   worker = new Worker(address, { type: "module" });
@@ -54,12 +54,12 @@ export function start() {
     } else {
       const { resolve } = waiting.get(data.id);
       waiting.delete(data.id);
-      resolve(data.broken === undefined ? JSON.parse(data.answer) : { error: `the judge broke: ${data.broken}`, hint: "reload the page" });
+      resolve(data.broken === undefined ? JSON.parse(data.answer) : { error: `tfgpu-doctor failed: ${data.broken}`, hint: "reload the page" });
     }
   };
 }
 
-/** The answer to a call: what doctor/site/judge.py gives, with `error` and `hint` if there is none. */
+/** The answer of doctor/site/judge.py to a call; it has `error` and `hint` if the call failed. */
 export async function ask(call, parameters = {}, data = new Uint8Array()) {
   if (SERVED) {
     try {

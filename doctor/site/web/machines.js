@@ -1,4 +1,4 @@
-// Machines: the report of a machine, or of two with what differs. In `tfgpu-doctor serve` also this machine.
+// Machines: the report of one machine, or of two machines and their differences. In `tfgpu-doctor serve` also of this machine.
 import { el } from "./dom.js";
 import { ask, here, ready } from "./judge.js";
 import { problem, report, said } from "./view.js";
@@ -24,7 +24,7 @@ async function show(questions) {
   (second ? differences : shown).focus({ preventScroll: true });
 }
 
-/** What two reports state otherwise: facts, then findings. */
+/** The findings and facts in which two reports differ. */
 function compared(first, second) {
   const rows = Object.keys(LABELS).map((key) => [LABELS[key], ...[first, second].map(({ answer }) => said(key, answer.report.facts[key]?.value))]);
   const codes = ({ answer }) => answer.report.findings.map((finding) => finding.code).join(", ");

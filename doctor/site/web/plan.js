@@ -1,4 +1,4 @@
-// Plan: a wish and a machine in words, the plans that follow from the tables. The address holds the wish.
+// Plan: shows the plans that follow from the tables for the fields of a form. The page's URL contains the fields.
 import { copier, el } from "./dom.js";
 import { ask, ready } from "./judge.js";
 import { plans, problem } from "./view.js";
@@ -27,7 +27,7 @@ async function update() {
   shown.removeAttribute("aria-busy");
 }
 
-/** Take the wish from the address. */
+/** Fill in the form from the URL's parameters. */
 export function from(parameters) {
   if (![...parameters].length) return;
   for (const field of form.elements) {

@@ -1,9 +1,9 @@
-// Keeps the site of one build for the next visit, with a network or without.
+// Caches the site of one build for the next visit, which then also works without a network.
 const OURS = `tfgpu-doctor ${registration.scope} `;
 const CACHE = OURS + "VERSION";
-const FILES = ["FILES"]; // scripts/build_site names them
+const FILES = ["FILES"]; // scripts/build_site fills in the list
 
-// "no-cache" asks the host whether a file is still the same: what a browser kept of an earlier build must not get in here.
+// "no-cache" asks the server whether a file has changed, so that no browser-cached file of an earlier build is stored here.
 addEventListener("install", (event) => event.waitUntil(
   caches.open(CACHE).then((cache) => cache.addAll(FILES.map((file) => new Request(file, { cache: "no-cache" }))))));
 addEventListener("activate", (event) => event.waitUntil((async () => {

@@ -1,4 +1,4 @@
-// Sort, filter and search in a table. The address keeps what is searched for.
+// Sorts, filters and searches a table. The page's URL contains the search and the filters.
 "use strict";
 {
   const table = document.querySelector("table.data");
@@ -46,7 +46,7 @@
       head.setAttribute("aria-sort", up ? "ascending" : "descending");
       rows.sort((a, b) => {
         const [x, y] = [a.text[at], b.text[at]];
-        if (!x || !y) return x ? -1 : y ? 1 : 0; // an empty cell is last, whichever the direction
+        if (!x || !y) return x ? -1 : y ? 1 : 0; // empty cells are last in both directions
         return up ? order.compare(x, y) : order.compare(y, x);
       });
       body.append(...rows.map(({ row }) => row));

@@ -1,19 +1,19 @@
-// A report and a plan (the JSON of schema 1) as elements of the page.
+// Shows a report or a plan (JSON of schema 1) as elements of the page.
 import { copier, el, prose } from "./dom.js";
 import { LABELS, PARTS, ROUTES, SURENESS, SYSTEMS, TITLES } from "./words.js";
 
 const GOOD = { healthy: "good", "benign-messages": "good", undetermined: "unknown" };
 const FITS = { true: ["yes", "fits"], false: ["no", "does not fit"], null: ["null", "not known"] };
-const AROUND = 2; // lines that are shown before and after one that counts
-const LONGEST = 800; // letters of a line that are shown
-const MOST = 40; // lines that count, and are shown
+const AROUND = 2; // how many lines to show before and after a line of evidence
+const LONGEST = 800; // how many characters of a line to show
+const MOST = 40; // how many lines of evidence to show
 
 export const tone = (finding) => GOOD[finding.code] || finding.severity;
 const page = (code) => (code in TITLES ? `findings/${code}.html` : "findings/index.html");
 const paragraphs = (text) => text.split("\n").filter((line) => line.trim()).map((line) => el("p", prose(line)));
 const folded = (summary, ...inner) => el("details", el("summary", summary), ...inner);
 
-/** An error in words. */
+/** An error message as an element. */
 export function problem({ error, hint }) {
   const words = error.replace(/(^|\s)--(?=[a-z])/g, "$1");
   return el("article.warning", { role: "alert" }, el("h2", "That did not work"), el("p", prose(words)), hint ? el("p.dim", prose(hint.replace(/(^|\s)--(?=[a-z])/g, "$1"))) : "");
@@ -38,7 +38,7 @@ function quotes(list) {
   return list.map((source) => el("blockquote", el("cite", place(source)), source.text.trim() ? el("code", source.text) : ""));
 }
 
-/** The lines of a text that count, marked, with some around them. go: called with a line that is chosen. */
+/** The lines of a text that are evidence, marked, with lines around them. go: called with the number of a clicked line. */
 function listing(lines, counting, go) {
   const shown = new Set();
   for (const number of counting) for (let at = number - AROUND; at <= number + AROUND; at++) if (at >= 1 && at <= lines.length) shown.add(at);
@@ -53,7 +53,7 @@ function listing(lines, counting, go) {
     before = number;
   }
   if (before < lines.length) rows.push(gap(lines.length - before));
-  return el("div.lines", { tabindex: "0", role: "region", "aria-label": "Lines of the report that count" }, el("table", el("tbody", rows)));
+  return el("div.lines", { tabindex: "0", role: "region", "aria-label": "Lines of the report that are evidence" }, el("table", el("tbody", rows)));
 }
 
 const gap = (count) => el("tr.gap", el("th", "\u22ef"), el("td", `${count} more line${count === 1 ? "" : "s"}`));
@@ -69,7 +69,7 @@ function finding(one, text) {
   return [
     paragraphs(one.explanation),
     one.prescription.length ? [el("h3", "What to do"), steps(one.prescription)] : "",
-    one.verify ? [el("h3", "Whether it helped"), command(one.verify)] : "",
+    one.verify ? [el("h3", "Check whether it helped"), command(one.verify)] : "",
     el("h3", "Evidence"),
     evidence(one.evidence, text),
     one.consequences.length ? [el("h3", "Also seen, but not the cause"), el("ul", one.consequences.map((words) => el("li", prose(words))))] : "",
@@ -110,7 +110,7 @@ function alternatives(list) {
   );
 }
 
-/** A fact's value in words. */
+/** A fact's value as text. */
 export function said(key, value) {
   if (value === null || value === undefined) return "";
   if (key === "platform") return SYSTEMS[value] || String(value);
@@ -125,7 +125,7 @@ export function said(key, value) {
   return String(value);
 }
 
-/** A report as an article. text: its lines and what shows one of them; null if it is not a text. actions: buttons. */
+/** A report as an article. text: its lines, and a function that shows one of them; null if it is not text. actions: buttons. */
 export function report({ report: document_, markdown }, text, actions = []) {
   const [verdict, ...others] = document_.findings;
   const facts = Object.entries(document_.facts).map(([key, fact]) => [el("dt", LABELS[key] || key), el("dd", said(key, fact.value))]);
@@ -139,11 +139,11 @@ export function report({ report: document_, markdown }, text, actions = []) {
     alternatives(document_.alternatives),
     facts.length ? [el("h3", document_.source.kind === "machine" ? "What was seen" : "What was read"), el("dl.facts", facts)] : "",
     el("div.row", copier("Copy as Markdown for an issue", markdown, "main"), copier("Copy link to this finding", link, "quiet"), actions),
-    el("p.dim", "The Markdown is without names, addresses and secrets. The link names the finding only."),
+    el("p.dim", "The Markdown contains no names, addresses or secrets. The link contains only the code of the finding."),
   );
 }
 
-/** What stands in the way of a wish, and the plans. */
+/** The plans, and the findings that conflict with the user's wishes. */
 export function plans({ plan: document_, markdown }) {
   const blocks = document_.findings.map((one) => el(`article.${tone(one)}`, el("h2", one.title), meta(one), paragraphs(one.explanation),
     steps(one.prescription.filter((s) => s.kind === "manual")), one.tables.length ? folded("Rows of the tables behind it", el("ul", one.tables.map((row) => el("li", row)))) : ""));
@@ -152,12 +152,12 @@ export function plans({ plan: document_, markdown }) {
   const [first, ...others] = list;
   const more = others.length ? [el("h3", "Other ways"), ...others] : [];
   const copy = el("div.row", copier("Copy as Markdown", markdown, "main"));
-  const fails = document_.findings.some((one) => one.severity === "error"); // then it is the nearest that would work
+  const fails = document_.findings.some((one) => one.severity === "error"); // then the plan is the nearest one that would work
   return fails ? [...blocks, el("h3", "What would work, the nearest first"), first, ...more, copy] : [first, ...blocks, ...more, copy];
 }
 
 function planned(one, at) {
-  const numbers = [["Python", one.python], ["CUDA", one.cuda], ["cuDNN", one.cudnn], ["driver from", one.driver_minimum]].filter(([, value]) => value);
+  const numbers = [["Python", one.python], ["CUDA", one.cuda], ["cuDNN", one.cudnn], ["minimum driver", one.driver_minimum]].filter(([, value]) => value);
   const inner = [
     el("p.numbers", numbers.map(([name, value]) => el("span.chip", `${name} ${value}`))),
     one.changes.length ? [el("h3", "What changes"), el("ul", one.changes.map((words) => el("li", prose(words))))] : "",
