@@ -1,6 +1,8 @@
-# ruff: noqa mypy: ignore-errors The Python under examination (2.7 or later) runs this script with only its
-# standard library; no module imports it. It prints where that Python looks for packages, and imports no
-# package. argv[1] is the cookie that surrounds the answer.
+# ruff: noqa
+# mypy: ignore-errors
+# The Python under examination (2.7 or later) runs this script with only its standard library; no module
+# imports it. It prints where that Python looks for packages, and imports no package. argv[1] is the cookie
+# that surrounds the answer.
 import os
 import sys
 

@@ -1,6 +1,8 @@
-# ruff: noqa mypy: ignore-errors The Python under examination (3.6 or later) runs this script, which reports
-# what TensorFlow itself does. Each stage prints one JSON object between cookies as soon as it has finished,
-# so that after a crash or a hang it is known how far the script got. argv[1] is the cookie.
+# ruff: noqa
+# mypy: ignore-errors
+# The Python under examination (3.6 or later) runs this script, which reports what TensorFlow itself does.
+# Each stage prints one JSON object between cookies as soon as it has finished, so that after a crash or a
+# hang it is known how far the script got. argv[1] is the cookie.
 import json
 import os
 import sys

@@ -1,6 +1,8 @@
-# ruff: noqa mypy: ignore-errors Lets TensorFlow allocate its memory, waits for a line on stdin, and runs a
-# convolution, for which cuDNN must create its handle. This script is appended to _guard.py. argv: cookie,
-# lines of Python that configure TensorFlow.
+# ruff: noqa
+# mypy: ignore-errors
+# Lets TensorFlow allocate its memory, waits for a line on stdin, and runs a convolution, for which cuDNN must
+# create its handle. This script is appended to _guard.py. argv: cookie, lines of Python that configure
+# TensorFlow.
 import traceback
 
 CONFIGURE = sys.argv[2]

@@ -1,6 +1,7 @@
-# ruff: noqa mypy: ignore-errors Creates cuDNN's handle without TensorFlow: with the GPU as it is ("ample") or
-# full ("full"), and again when memory is free. This script is appended to _guard.py. argv: cookie, libcudart,
-# libcudnn, "ample" or "full".
+# ruff: noqa
+# mypy: ignore-errors
+# Creates cuDNN's handle without TensorFlow: with the GPU as it is ("ample") or full ("full"), and again when
+# memory is free. This script is appended to _guard.py. argv: cookie, libcudart, libcudnn, "ample" or "full".
 MIB = 1 << 20
 STEPS = [1024, 256, 64, 16, 4, 1]
 try:

@@ -1,6 +1,8 @@
-# ruff: noqa mypy: ignore-errors Allocates GPU memory in bounded steps through the CUDA driver, as another
-# program would. This script is appended to _guard.py. Commands on stdin: "leave MIB" (allocate until only
-# that much is free, or until allocation fails), "take MIB", "release". Prints: "held".
+# ruff: noqa
+# mypy: ignore-errors
+# Allocates GPU memory in bounded steps through the CUDA driver, as another program would. This script is
+# appended to _guard.py. Commands on stdin: "leave MIB" (allocate until only that much is free, or until
+# allocation fails), "take MIB", "release". Prints: "held".
 MIB = 1 << 20
 STEPS = [1024, 256, 64, 16, 4, 1]  # MiB: large ones first, so that a large GPU is full within a second
 cuda = ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1")

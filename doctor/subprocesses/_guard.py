@@ -1,5 +1,7 @@
-# ruff: noqa mypy: ignore-errors The first part of every child's program (Python 3.6 or later). The child dies
-# with its parent, and prints JSON lines.
+# ruff: noqa
+# mypy: ignore-errors
+# The first part of every child's program (Python 3.6 or later). The child dies with its parent, and prints
+# JSON lines.
 import ctypes
 import json
 import os
