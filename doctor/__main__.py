@@ -1,4 +1,4 @@
-"""`python -m doctor` is `tfgpu-doctor`."""
+"""Makes `python -m doctor` the same as `tfgpu-doctor`."""
 
 from doctor.cli import entry
 

@@ -1,9 +1,9 @@
-"""Fetches reports from the web: an issue, a pull request, one of its comments, a gist, a file, any plain
-text.
+"""Fetches reports from the web: an issue, a pull request, a comment on either, a gist, a file, or any other
+plain text.
 
-GitHub is read through its public API, with the token in GITHUB_TOKEN or GH_TOKEN if one is set. The token is
-sent to the API only. GITHUB_SERVER_URL and GITHUB_API_URL select another GitHub server (GitHub Enterprise);
-GitHub Actions sets them.
+This module reads GitHub through its public API, with the token in GITHUB_TOKEN or GH_TOKEN if one is set. It
+sends the token only to the API. GITHUB_SERVER_URL and GITHUB_API_URL select another GitHub server (GitHub
+Enterprise); GitHub Actions sets them.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from doctor.web import Limit
 
 LARGEST = 64 * 1024 * 1024
-"""The most bytes that are fetched from one address."""
+"""At most this many bytes are fetched from one URL."""
 TIMEOUT = (10, 30)
-"""Seconds to connect, and between two pieces of an answer."""
+"""Time limit, in seconds, for a connection, and for the wait between two pieces of an answer."""
 LONGEST = 120.0
-"""Time limit in seconds for one address, its pages of comments included."""
+"""Time limit, in seconds, for one URL, including its pages of comments."""
 PAGES = 20
-"""The most pages, of a hundred comments each, that are read."""
+"""At most this many pages of comments are read. A page has a hundred comments."""
 
 _ISSUE = lazy.compile(r"/(?P<repo>[\w.-]+/[\w.-]+)/(?:issues|pull)/(?P<number>\d+)(?:/|$)")
 _BLOB = lazy.compile(r"/(?P<repo>[\w.-]+/[\w.-]+)/(?:blob|raw)/(?P<rest>.+)")
@@ -38,10 +38,11 @@ _GIST = lazy.compile(r"/(?:[\w.-]+/)?(?P<id>[0-9a-f]{8,})(?:/|$)")
 
 
 def fetch(address: str, *, comments: bool = False) -> IO[bytes]:
-    """The report at an address. comments: also read the comments of an issue.
+    """The report at a URL. comments: also read the comments of an issue.
 
-    Raises InputError if it is missing, private, too large, too slow, no text, or out of reach, with what to
-    do about it. Redirects are followed to public addresses, and to addresses of the kind that the user named.
+    Raises InputError if the report is missing, private, too large, too slow, not text, or unreachable; its
+    hint says what to do. Redirects are followed to public addresses, and to addresses of the kind that the
+    user gave.
     """
     import requests
 
@@ -53,18 +54,18 @@ def fetch(address: str, *, comments: bool = False) -> IO[bytes]:
 
 
 class _Reading(NamedTuple):
-    """The reading of one address, which messages call `name`."""
+    """The state of reading one URL. name: what messages call the URL."""
 
     name: str
     session: requests.Session
     limit: Limit
 
     def error(self, what: str, hint: str = "") -> InputError:
-        """An InputError about this address."""
+        """An InputError about this URL."""
         if self.limit.passed:
             return InputError(
                 f"cannot read `{self.name}`: it takes longer than {self.limit.seconds:.0f} s",
-                "download it and explain the file",
+                "download it, and run `explain` on the file",
             )
         return InputError(f"cannot read `{self.name}`: {what}", hint)
 
@@ -74,9 +75,9 @@ def _fetch(at: _Reading, address: str, comments: bool) -> IO[bytes]:
         parts = urlsplit(address)
         host = (parts.hostname or "").lower()
     except ValueError as error:
-        raise at.error("it is not a valid address") from error
+        raise at.error("it is not a valid URL") from error
     if not host:
-        raise at.error("it is not a valid address")
+        raise at.error("it is not a valid URL")
     server = urlsplit(os.environ.get("GITHUB_SERVER_URL") or "https://github.com")
     if host in ("github.com", "www.github.com") or parts.netloc.lower() == server.netloc.lower():
         comment = re.fullmatch(r"issuecomment-(\d+)", parts.fragment)
@@ -93,7 +94,8 @@ def _fetch(at: _Reading, address: str, comments: bool) -> IO[bytes]:
 
 
 def _issue(at: _Reading, repo: str, number: str, comment: str | None, comments: bool) -> IO[bytes]:
-    """The title and text of an issue, with its comments if they were requested; or one comment."""
+    """The title and text of an issue, with its comments if `comments` is set; or one comment if its number is
+    given."""
     if comment:
         return _stream(_body(_api(at, f"repos/{repo}/issues/comments/{comment}")))
     issue = _api(at, f"repos/{repo}/issues/{number}")
@@ -140,7 +142,7 @@ def _api(at: _Reading, path: str, query: str = "") -> Any:
 
 
 def _refused(at: _Reading, answer: requests.Response, token: bool) -> None:
-    """Raise an error that explains the API's answer and names the next step."""
+    """Raise an error that explains the API's answer and says what to do next."""
     status = answer.status_code
     if status < 400:
         return
@@ -149,7 +151,7 @@ def _refused(at: _Reading, answer: requests.Response, token: bool) -> None:
         answer.headers.get("X-RateLimit-Remaining") == "0" or "Retry-After" in answer.headers
     ):
         raise at.error(
-            f"GitHub allows no more requests from here{_until(answer)}",
+            f"GitHub allows no more requests from this machine{_until(answer)}",
             "wait, or copy the text into a file"
             if token
             else f"set {name}: with a token the limit is higher",
@@ -159,7 +161,9 @@ def _refused(at: _Reading, answer: requests.Response, token: bool) -> None:
     if status in (404, 403, 451):
         raise at.error(
             "it does not exist, or it is private",
-            f"check that the token in {name} may read it" if token else f"if it is private, set {name}",
+            f"check that the token in {name} gives access to it"
+            if token
+            else f"if it is private, set {name}",
         )
     if status == 410:
         raise at.error("it was deleted")
@@ -192,7 +196,7 @@ def _stream(text: str) -> IO[bytes]:
 
 
 def _text(at: _Reading, place: str) -> IO[bytes]:
-    """A plain text. Raises InputError for a web page."""
+    """The plain text at a URL. Raises InputError for a web page."""
     with _get(at, place, {"Accept": "text/plain, */*;q=0.5"}) as answer:
         status = answer.status_code
         if status in (401, 403):
@@ -200,14 +204,14 @@ def _text(at: _Reading, place: str) -> IO[bytes]:
         if status in (404, 410):
             raise at.error("it does not exist")
         if status == 429:
-            raise at.error("the server allows no more requests from here", "wait a while")
+            raise at.error("the server allows no more requests from this machine", "wait a while")
         if status >= 400:
             raise at.error(f"the server answered {status}")
         kind = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         if kind in ("text/html", "application/xhtml+xml"):
             raise at.error(
                 "it is a web page, not the text of a report",
-                "give the address of the raw text, or copy the text: tfgpu-doctor explain -",
+                "give the URL of the raw text, or paste the text into: tfgpu-doctor explain -",
             )
         if kind.startswith(("image/", "video/", "audio/", "font/")):
             raise at.error(f"it is {kind}, not text", "copy the text out of it")
@@ -222,7 +226,7 @@ def _get(at: _Reading, place: str, headers: dict[str, str]) -> requests.Response
     try:
         return get(at.session, place, {"User-Agent": f"tfgpu-doctor/{__version__}", **headers}, TIMEOUT)
     except RefusedError as error:
-        raise at.error(str(error), "if you trust it, give the address of the text itself") from error
+        raise at.error(str(error), "if you trust it, give the URL of the text itself") from error
     except requests.Timeout as error:
         raise at.error("no answer in time", "try again later") from error
     except requests.exceptions.SSLError as error:
@@ -236,7 +240,7 @@ def _get(at: _Reading, place: str, headers: dict[str, str]) -> requests.Response
 
 
 def _read(at: _Reading, answer: requests.Response) -> bytes:
-    """The whole answer, which must not be larger than LARGEST."""
+    """The whole content of an answer. Raises InputError if it is larger than LARGEST."""
     import requests
 
     from doctor.web import RefusedError, body
@@ -244,10 +248,10 @@ def _read(at: _Reading, answer: requests.Response) -> bytes:
     try:
         data = b"".join(body(answer, LARGEST))
     except RefusedError as error:
-        raise at.error(str(error), "download it and explain the file") from error
+        raise at.error(str(error), "download it, and run `explain` on the file") from error
     except requests.RequestException as error:
         raise at.error("the connection broke", "try again") from error
-    if at.limit.passed:  # cut off, which some servers' answers do not show
+    if at.limit.passed:  # the connection was cut, which some answers do not show
         raise at.error("it arrived incomplete")
     length = answer.headers.get("Content-Length", "")
     if length.isdigit() and not answer.headers.get("Content-Encoding") and len(data) < int(length):

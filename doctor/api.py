@@ -1,5 +1,5 @@
-"""The interface of tfgpu-doctor for programs: pages, notebooks, assistants, tools that watch many machines.
-The commands use it, too.
+"""The Python interface of tfgpu-doctor, for web pages, notebooks, assistants, and tools that watch many
+machines. The commands use it too.
 
     >>> from doctor import api
     >>> report = api.explain("Could not load dynamic library 'libcudart.so.11.0'; dlerror: libcudart.so.11.0:"
@@ -12,9 +12,10 @@ The commands use it, too.
     **Likely cause: The CUDA libraries that this TensorFlow loads are not on this machine** (`cuda-missing`)
 
 A call prints nothing, never exits the calling process, installs no signal handlers, leaves no thread behind
-and writes no file. Calls may be repeated, and made from several threads at once. A failure raises an error of
-`doctor.errors`: UsageError (the call is wrong), InputError (something cannot be read), UnableError (it cannot
-be done here), DefectError (the tool itself failed: there is no verdict).
+and writes no file. Calls may be repeated, and several threads may make calls at the same time. A failure
+raises an error of `doctor.errors`: UsageError (the call is wrong), InputError (an input cannot be read),
+UnableError (the call is not possible on this machine), DefectError (the tool itself failed, so there is no
+verdict).
 """
 
 from __future__ import annotations
@@ -37,10 +38,10 @@ PLATFORMS = ("linux", "windows", "wsl", "macos")
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What is wrong with one machine, or in one pasted report.
+    """The diagnosis of one machine, or of one pasted report.
 
-    `findings` and the rest of `diagnosis` name paths, users and hosts as they are. `to_dict` and `render`
-    redact names, places and secrets. times: how long each probe of a machine took, in seconds.
+    `findings` and the rest of `diagnosis` contain paths, users and hosts unchanged. `to_dict` and `render`
+    redact names, paths and secrets. times: the seconds that each probe of a machine took.
     """
 
     diagnosis: Diagnosis
@@ -86,19 +87,19 @@ class Report:
         )
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        """What a notebook shows."""
+        """The forms that a notebook can show."""
         from doctor.render import Options, rendered
 
         html = rendered(
             self.diagnosis, Options("html")
-        )  # without the page around it, whose style is for a page
+        )  # only the article: the style of HEAD is for a whole page
         return {"text/plain": self.render(), "text/markdown": self.render("markdown"), "text/html": html}
 
 
 @dataclass(frozen=True, slots=True)
 class PlanReport:
-    """The versions that work together on a machine, and the commands for them; the first of `plans` is
-    recommended."""
+    """The versions that work together on a machine, and the commands to install them. The first of `plans` is
+    the recommended one."""
 
     outcome: Outcome
 
@@ -129,14 +130,14 @@ class PlanReport:
         return plans.shared_document(self.outcome)
 
     def render(self, form: str = "text", *, width: int = 80, colour: bool = False, verbose: int = 0) -> str:
-        """The plans for a person, as for `Report.render`."""
+        """The plans for a person. The parameters are those of `Report.render`."""
         from doctor.render import plans
 
         _known(form)
         return plans.rendered(self.outcome, form, width=width, colour=colour, verbose=bool(verbose))
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        """What a notebook shows."""
+        """The forms that a notebook can show."""
         return {"text/plain": self.render(), "text/markdown": self.render("markdown")}
 
 
@@ -148,7 +149,7 @@ def _known(form: str) -> None:
 
 
 def diagnosed(facts: Facts) -> Report:
-    """The report on facts that were read earlier. Raises DefectError."""
+    """Diagnose facts that were read earlier. Raises DefectError if a rule fails."""
     from doctor.diagnose import diagnose
     from doctor.tables import Tables
 
@@ -165,11 +166,11 @@ def explain(
 ) -> Report:
     """Diagnose one pasted report: a log, a traceback, pip or nvidia-smi output, an issue's text, in any mix.
 
-    report: its text, its bytes in whatever encoding, or a stream of bytes, which is read in constant memory.
-    name: the name of the report in the evidence. platform: linux, windows, wsl or macos, used if the report
-    does not show its platform. progress: called with the number of bytes read since its last call, for a
-    large report. processes: allow several processes to read a large file. Raises UsageError for another
-    platform, InputError if it is empty or is not text, DefectError if a rule fails.
+    report: its text, its bytes in any encoding, or a stream of bytes, which is read in constant memory. name:
+    the name of the report in the evidence. platform: linux, windows, wsl or macos, used if the report does
+    not show its platform. progress: for a large report, called with the number of bytes read since the last
+    call. processes: allow several processes to read a large file. Raises UsageError for another platform,
+    InputError if the report is empty or is not text, DefectError if a rule fails.
     """
     from io import BytesIO
 
@@ -206,12 +207,12 @@ def check(
     """Diagnose this machine and a Python environment on it, or the files of another machine.
 
     python: an interpreter or an environment's folder; by default VIRTUAL_ENV, CONDA_PREFIX, `python3` or
-    `python` on PATH, this one. root: a folder to read instead of `/`; nothing in it is run or loaded. deep:
-    also start TensorFlow in a separate process, for `limit` seconds at most, and use each GPU. record: read
-    this file of `check --save` instead of examining this machine. tell: called with a line before each step
-    that takes long. printed: what TensorFlow printed when it ran there. Raises UsageError if options exclude
-    each other, InputError if a path or a record cannot be read, UnableError if no Python was found to start
-    TensorFlow with, DefectError if a rule fails.
+    `python` on PATH, or this Python. root: a folder to read instead of `/`; nothing in it is run or loaded.
+    deep: also start TensorFlow in a separate process, for `limit` seconds at most, and use each GPU. record:
+    read this file, written by `check --save`, instead of examining this machine. tell: called with a text
+    before each slow step. printed: what TensorFlow printed when it ran on the machine. Raises UsageError if
+    options exclude each other, InputError if a path or a record cannot be read, UnableError if no Python was
+    found to start TensorFlow with, DefectError if a rule fails.
     """
     from doctor.errors import UsageError
 
@@ -234,7 +235,7 @@ def check(
 
 
 def _recorded(path: str) -> Facts:
-    """The facts of a record."""
+    """The facts in a file that `check --save` wrote."""
     from doctor.errors import InputError
     from doctor.probe import record
 
@@ -249,8 +250,8 @@ def _recorded(path: str) -> Facts:
 def _examined(
     python: str | None, root: str | None, limit: float | None, tell: Callable[[str], None] | None
 ) -> tuple[Facts, tuple[tuple[str, float], ...]]:
-    """The facts of this machine or of another one's files, and the seconds that each probe took. limit:
-    seconds for the deep check; None if there is none."""
+    """The facts of this machine, or of another machine's files, and the seconds that each probe took. limit:
+    seconds for the deep check; None for no deep check."""
     from doctor.errors import InputError, UnableError
     from doctor.probe import Machine, NoPythonError, look
 
@@ -262,12 +263,12 @@ def _examined(
         seen = look(machine, python)
     except NoPythonError as problem:
         raise InputError(
-            str(problem), "--python takes an interpreter or the folder of an environment, such as ~/venv"
+            str(problem), "--python accepts an interpreter or the folder of an environment, such as ~/venv"
         ) from problem
     facts = seen.facts
     if limit is not None:
         if seen.environment is None or seen.environment.executable is None:
-            raise UnableError("no Python was found to start TensorFlow with", "name one with --python")
+            raise UnableError("found no Python to start TensorFlow with", "choose one with --python")
         if tell is not None:
             tell(f"Starting TensorFlow in {seen.environment.executable} (at most {limit:.0f} s) ...")
         from doctor.probe import deep
@@ -290,15 +291,15 @@ def plan(
     requirements: str | Sequence[str] = (),
     texts: Mapping[str, str] | None = None,
 ) -> PlanReport:
-    """Which TensorFlow, Python, CUDA, cuDNN and driver work together, from the tables alone.
+    """Find which TensorFlow, Python, CUDA, cuDNN and driver work together, using only the tables.
 
     The parameters are the options of `tfgpu-doctor plan`. The request: tensorflow ("2.15", ">=2.16,<2.19",
     "latest"), python ("3.12"), cuda and cudnn (installed versions that must be used), cpu (no CUDA),
-    requirements (files; each of their lines is judged), texts (the same as name and content; files that they
+    requirements (files; each of their lines is judged), texts (files as name and content; files that they
     include are not read). The machine: os ("Ubuntu 24.04"), gpu (names, PCI ids or compute capabilities;
-    "none"), driver ("535.183.01"), or machine (a file with the JSON of a `check` there); by default this
-    machine. Raises UsageError if they exclude each other or name something that does not exist, InputError if
-    a file cannot be read.
+    "none"), driver ("535.183.01"), or machine (a file with the JSON that `check` printed there); by default
+    this machine. Raises UsageError if parameters exclude each other or refer to something that does not
+    exist, InputError if a file cannot be read.
 
     >>> found = plan(tensorflow="2.15", os="Ubuntu 22.04", gpu="Tesla T4", driver="535.183.01")
     >>> found.plans[0].tensorflow, found.plans[0].cuda

@@ -1,4 +1,4 @@
-"""Captures what this process writes to file descriptor 2, where TensorFlow's C++ code prints."""
+"""Captures what this process writes to file descriptor 2, to which TensorFlow's C++ code prints."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import os
 import threading
 
 HEAD, KEPT = 256 << 10, 1 << 20
-"""The most bytes kept of the output: of its beginning, and in total."""
+"""At most this many bytes of the output are kept: of its beginning, and in total."""
 WAIT = 0.5
-"""The most seconds to wait at the end of a cell until the pipe has been read."""
+"""Time limit, in seconds, to read the rest of the pipe at the end of a cell."""
 
 
 class Captured:
-    """The bytes of file descriptor 2 while a cell runs: passed on, and the first and last of them kept."""
+    """Captures file descriptor 2 while a cell runs. It passes on all bytes, and keeps the first and the last
+    ones."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -36,8 +37,8 @@ class Captured:
         self._thread.start()
 
     def _pass_on(self) -> None:
-        """Read until every writer is gone; a program that a cell started in the background may keep writing
-        for long."""
+        """Read until all writers have closed the pipe. A program that a cell started in the background may
+        keep writing for a long time."""
         import select
 
         while True:
@@ -59,7 +60,7 @@ class Captured:
                 while rest:
                     try:
                         rest = rest[os.write(self._saved, rest) :]
-                    except OSError:  # nobody reads there any more: not a cell's business
+                    except OSError:  # nobody reads the output any more, which is no fault of the cell
                         break
             if not data:
                 break
@@ -67,7 +68,7 @@ class Captured:
         os.close(self._saved)
 
     def stop(self) -> str:
-        """Put the descriptor back, and return what was printed."""
+        """Restore the descriptor, and return what was printed."""
         os.dup2(self._saved, 2, inheritable=self._inherits)
         self._thread.join(0 if os.name == "posix" else WAIT)
         if self._thread.is_alive():
@@ -80,7 +81,8 @@ class Captured:
                 self._lock.release()
 
     def _drain(self) -> None:
-        """Wait until the pipe's present content is read, but not for programs that may still write."""
+        """Wait until the current content of the pipe is read. Do not wait for programs that may still
+        write."""
         import time
 
         end = time.monotonic() + WAIT

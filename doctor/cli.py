@@ -1,7 +1,7 @@
-"""The command line: arguments in, exit code out. No other module decides how the process ends.
+"""The command line: runs the command and returns the exit code. No other module decides how the process ends.
 
-Exit codes: 0 no finding of severity error, 1 at least one, 2 a wrong call or unreadable input, 3 the tool
-could not do what was asked, 70 a defect of the tool itself, 130 interrupted.
+Exit codes: 0 no finding of severity error, 1 at least one, 2 wrong options or unreadable input, 3 the tool
+could not do what was requested, 70 a defect of the tool itself, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -24,21 +24,22 @@ if TYPE_CHECKING:
 COMMANDS = {
     "check": "diagnose this machine and the Python environment in use (the default)",
     "explain": "diagnose pasted reports: logs, tracebacks, pip and nvidia-smi output, whole issues",
-    "plan": "find which TensorFlow, Python, CUDA, cuDNN and driver go together, before installing",
-    "install": "install the plan in a new environment, verify it, and undo it if it fails",
-    "reproduce": "make a failure happen on purpose, then show which settings fix it",
+    "plan": "find which TensorFlow, Python, CUDA, cuDNN and driver work together, before installing",
+    "install": "install a plan in a new environment, test it, and remove it if the test fails",
+    "reproduce": "cause a failure on purpose, then show which settings fix it",
     "snippet": "print configuration code for a TensorFlow version",
-    "simulate": "run a command, real TensorFlow included, on a simulated GPU",
+    "simulate": "run a command, even with real TensorFlow, on a simulated GPU",
     "devices": "show the GPUs, who uses them, and what a CUDA_VISIBLE_DEVICES value does",
     "fleet": "check many nodes (ssh, Slurm, Ray, Kubernetes) and say which differ",
-    "bench": "compare CPU and GPU over growing sizes",
+    "bench": "compare the speed of CPU and GPU for growing problem sizes",
     "tables": "look things up in the compatibility tables",
     "mcp": "give an AI assistant the same answers (Model Context Protocol)",
     "completion": "print completion for bash, zsh and fish, or the manual page",
     "serve": "serve the web page on this machine: paste logs, plan, look things up",
-    "code": "explain a finding code; without one, list all",
+    "code": "explain a finding code; without a code, list all",
 }
-"""Every command with its line in --help. Its module, doctor.commands.NAME, is imported when it is used."""
+"""Every command with its line in --help. The module of a command, doctor.commands.NAME, is imported only when
+the command is used."""
 
 FORMATS = ("text", "json", "markdown", "html")
 GROUPS = {
@@ -47,7 +48,7 @@ GROUPS = {
     "try it out": ("simulate", "reproduce", "bench"),
     "in other programs": ("serve", "mcp", "completion"),
 }
-"""The commands as --help shows them."""
+"""The commands in the groups in which --help shows them."""
 
 UNABLE = 3
 DEFECT = 70
@@ -65,7 +66,7 @@ def _module(name: str) -> Any:
 def shared_options(parser: argparse.ArgumentParser, forms: Sequence[str] = FORMATS) -> None:
     """Add the options that every command shares. forms: the values of --format."""
     group = parser.add_argument_group("output")
-    group.add_argument("--format", choices=forms, default="text", help="form of the answer (text)")
+    group.add_argument("--format", choices=forms, default="text", help="the format of the answer (text)")
     group.add_argument("--output", metavar="FILE", help="write the answer to a file")
     group.add_argument(
         "--color",
@@ -115,15 +116,15 @@ def _overview() -> str:
     lines += [
         "",
         "options:",
-        "  --format text|json|markdown|html   form of the answer",
+        "  --format text|json|markdown|html   the format of the answer",
         "  --output FILE                      write the answer to a file",
         "  --color auto|always|never          when to use colours (NO_COLOR is respected)",
-        "  -v, --verbose    -q, --quiet       more, or less",
+        "  -v, --verbose    -q, --quiet       print more, or less",
         "  --exit-zero                        exit with 0 even if there are errors",
         "  --version    -h, --help",
         "",
         "`tfgpu-doctor COMMAND --help` lists all options. Exit codes: 0 no error found, 1 errors found,",
-        "2 wrong call or unreadable input, 3 could not do what was asked.",
+        "2 wrong options or unreadable input, 3 could not do what was requested.",
     ]
     return "\n".join(lines)
 
@@ -135,7 +136,7 @@ def _version() -> str:
 
 
 def _complain(message: str, hint: str = "") -> None:
-    """Print an error in one line on standard error, and the next step if there is one."""
+    """Print an error in one line on standard error, and the hint in another line if there is one."""
     from doctor.printable import line, say
 
     say(f"tfgpu-doctor: {line(message)}")
@@ -144,7 +145,7 @@ def _complain(message: str, hint: str = "") -> None:
 
 
 def _split(argv: Sequence[str]) -> tuple[str, list[str]]:
-    """The command's name and its arguments; `check` if none is named."""
+    """The name of the command and its arguments. Without a command, the name is `check`."""
     arguments = list(argv)
     for i, word in enumerate(arguments):
         if word in COMMANDS:
@@ -159,7 +160,7 @@ def _split(argv: Sequence[str]) -> tuple[str, list[str]]:
 
 
 def _meant(word: str) -> str:
-    """The hint for a word that is no command: what to call instead."""
+    """The hint for a word that is not a command: it says what to type instead."""
     import difflib
     import shlex
     from pathlib import Path
@@ -167,11 +168,11 @@ def _meant(word: str) -> str:
     if Path(word).exists() or word.startswith(("https://", "http://")):
         return f"`tfgpu-doctor explain {shlex.quote(word)}` reads it"
     near = difflib.get_close_matches(word, COMMANDS, 1)
-    return f"did you mean `{near[0]}`?" if near else "`tfgpu-doctor --help` lists them"
+    return f"did you mean `{near[0]}`?" if near else "`tfgpu-doctor --help` lists the commands"
 
 
 def run(argv: Sequence[str]) -> int:
-    """Run one command, and report its errors. Returns the exit code."""
+    """Run one command, and print its errors. Returns the exit code."""
     from doctor.errors import CommandError, DefectError
 
     if argv and argv[0] in ("-h", "--help", "help") and len(argv) == 1:
@@ -200,7 +201,7 @@ def run(argv: Sequence[str]) -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The entry point. Returns the exit code; never ends in a traceback."""
+    """The entry point. Returns the exit code. An error never becomes a traceback."""
     from doctor.errors import CommandError
 
     if "doctor.processes" in sys.modules:  # an earlier call in this process was interrupted
@@ -209,7 +210,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (
         sys.stdout,
         sys.stderr,
-    ):  # a console's legacy code page lacks letters; that is no reason to fail
+    ):  # a legacy code page may lack letters; replace them instead of failing
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
     try:
@@ -222,7 +223,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _complain("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        # the reader of a pipe went away: nothing is left to say, and Python must not say it at exit
+        # the reader closed the pipe: print nothing more, and let Python print nothing at exit
         _say_no_more()
         return 0
     except RecursionError:
@@ -231,9 +232,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MemoryError:
         _complain("there is not enough memory", "pass a smaller input, or free memory")
         return UNABLE
-    except (
-        OSError
-    ) as error:  # the machine's, not ours: a full disk, a file that may not be read, no standard output
+    except OSError as error:  # the fault of the machine: a full disk, an unreadable file, no standard output
         if os.environ.get("TFGPU_DOCTOR_TRACEBACK"):
             raise
         return _outside(error)
@@ -242,22 +241,22 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         _complain(f"the Python package `{error.name}` is not installed", "reinstall tfgpu-doctor")
         return UNABLE
-    except Exception as error:  # the last line of defence: a defect is one line, not a traceback
+    except Exception as error:  # the last resort: print a defect as one line, not as a traceback
         if os.environ.get("TFGPU_DOCTOR_TRACEBACK"):
             raise
         return _defect(str(error) if isinstance(error, CommandError) else f"{type(error).__name__}: {error}")
 
 
 class _Closed(io.TextIOBase):
-    """Replaces a standard output that was closed before the start (`>&-`): writing raises an error that names
-    the reason."""
+    """Replaces a standard output that was closed before the start (`>&-`). Writing to it raises an error that
+    states the reason."""
 
     def write(self, text: str) -> int:
         raise OSError(errno.EBADF, "it is closed", "standard output")
 
 
 def _open_streams() -> None:
-    """Reopen closed standard streams, so that the next opened file does not take their number."""
+    """Reopen closed standard streams, so that the next opened file does not get their descriptor."""
     for number in range(3):
         try:
             os.fstat(number)
@@ -270,22 +269,22 @@ def _open_streams() -> None:
 
 
 def _say_no_more() -> None:
-    """Replace standard output by a stream that accepts everything, so that Python's flush at exit does not
+    """Redirect standard output to a device that accepts everything, so that Python's flush at exit does not
     fail."""
     try:  # noqa: SIM105
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError):  # it has no number: nothing is flushed
+    except (OSError, ValueError):  # it has no descriptor, so nothing is flushed
         pass
 
 
 def _outside(error: OSError) -> int:
-    """Report an error that the machine caused (a full disk, say) in one line, with the next step. Returns the
+    """Print an error that the machine caused (for example a full disk) in one line, with a hint. Returns the
     exit code."""
     what = error.filename or "standard output"
     if error.filename is None or isinstance(sys.stdout, _Closed):
         _say_no_more()
     reason = error.strerror or str(error) or type(error).__name__
-    hint = "--output FILE writes the answer to a file" if what == "standard output" else (
+    hint = "write the answer to a file with --output FILE" if what == "standard output" else (
         "TFGPU_DOCTOR_TRACEBACK=1 shows where the error occurred"
     )  # fmt: skip
     _complain(f"cannot go on: `{what}`: {reason}", hint)

@@ -1,5 +1,5 @@
-"""Facts and tables in, a diagnosis out: all rules judge, findings with the same cause are merged, the verdict
-comes first."""
+"""Makes a diagnosis from facts and tables: all rules judge the facts, findings with the same cause are
+merged, and the verdict comes first."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ CALM = ("benign-messages", "healthy", "undetermined")
 
 
 def diagnose(facts: Facts, tables: Tables, rules: Iterable[Rule] | None = None) -> Diagnosis:
-    """Judge a machine or report.
+    """Diagnose a machine or a report.
 
     The findings are never empty: if no rule finds a cause, the verdict is benign-messages, healthy or
-    undetermined. Raises DefectError if a rule fails, because a verdict without its result may be wrong.
+    undetermined. Raises DefectError if a rule fails, because a verdict without that rule may be wrong.
     """
     skipped: list[Skipped] = []
     case, by_rules, parts = gathered(facts, tables, rules, skipped)
@@ -50,7 +50,7 @@ def diagnose(facts: Facts, tables: Tables, rules: Iterable[Rule] | None = None) 
         skipped.append(Skipped("undetermined", f"other causes were not judged: {error}"))
     findings = [_here(finding, case) for finding in ordered]
     findings[:1] = [compared(verdict, case) for verdict in findings[:1]]
-    named = {finding.code for finding in findings}  # one that only sentences suggest has no rule that judged
+    named = {finding.code for finding in findings}  # a cause that only sentences suggest has no finding
     unjudged = tuple(skip for skip in skipped if skip.code not in named)
     return Diagnosis(facts, tuple(restated(findings, facts)), unjudged, parts, others)
 
@@ -62,10 +62,10 @@ def gathered(
     skipped: list[Skipped] | None = None,
     stages: list[tuple[str, list[Finding]]] | None = None,
 ) -> tuple[Case, list[Finding], tuple[Part, ...]]:
-    """The basis of a verdict: the case, what the rules found in it, and which versions fit.
+    """The basis of a verdict: the case, the findings of the rules, and the versions that fit.
 
-    skipped: a list to which the rules that did not judge are added. stages: a list to which each step adds
-    its name and the findings after it.
+    skipped: a list to which the rules that could not judge are added. stages: a list to which each step adds
+    its name and the findings after the step.
     """
     skipped = [] if skipped is None else skipped
     case = Case(facts, tables)
@@ -80,7 +80,7 @@ def gathered(
             continue
         try:
             findings.extend(judges.by_code[code].judge(case))
-        except (MemoryError, RecursionError):  # the machine's or the input's fault
+        except (MemoryError, RecursionError):  # a fault of the machine or of the input
             raise
         except Exception as error:
             raise DefectError(f"the rule {code} failed: {type(error).__name__}: {error}") from error
@@ -100,8 +100,8 @@ def gathered(
 
 
 def _here(finding: Finding, case: Case) -> Finding:
-    """The finding with the steps that fit the case, written for its shell, and the table row of its
-    TensorFlow."""
+    """The finding, adapted to the case: only steps that fit, commands for the shell of the case, and a
+    citation of the table row for its TensorFlow."""
     if case.facts.has("binding") or case.named:
         from doctor.remedies import bindings
 
@@ -118,7 +118,7 @@ def _here(finding: Finding, case: Case) -> Finding:
 
 
 def _incidental(finding: Finding) -> bool:
-    """Whether a finding only mentions something beside a machine or a run that works."""
+    """Whether a finding is only a remark about a machine or a run that otherwise works."""
     return finding.severity == "info" and finding.confidence == "possible" and finding.code not in CALM
 
 
@@ -136,9 +136,9 @@ AT_HOME = {
 
 
 def fitting(finding: Finding, platform: str | None) -> Finding:
-    """A finding without the steps for other platforms than the case's.
+    """The finding without steps for platforms other than that of the case.
 
-    If no step would be left, the platform is doubtful rather than the steps, and all of them stay.
+    If no step would be left, the platform is probably wrong, not the steps, so all steps stay.
     """
     steps = tuple(
         s for s in finding.prescription if platform is None or s.platform in AT_HOME.get(platform, ("",))
@@ -147,16 +147,17 @@ def fitting(finding: Finding, platform: str | None) -> Finding:
 
 
 MISFITS = ("cuda-version-mismatch", "cudnn-version-mismatch")
-"""Codes of versions that do not fit, which people suspect first."""
+"""Codes of findings about versions that do not fit, which people suspect first."""
 
 
 VERSIONS = (Gpu, TensorFlowVersion, CudaVersion, CudnnVersion, DriverVersion)
-"""The types of facts that only state what is there."""
+"""The types of facts that only state which hardware or version is present."""
 
 
 def surer(findings: list[Finding], case: Case) -> list[Finding]:
-    """The findings without version conflicts that are only suspected, if there is a more certain finding, and
-    without those that only stated versions suggest, if a program's own message names another fault."""
+    """The findings without the version conflicts that a better finding refutes. Suspected conflicts go if
+    there is a more certain finding. Conflicts that follow only from stated versions go if a program's own
+    message reports another fault."""
     sure = any(f.severity == "error" and f.confidence != "possible" for f in findings)
     stated = {fact.source for kind in VERSIONS for fact in case.facts.of(kind)}
     suspected = [
@@ -176,14 +177,15 @@ def surer(findings: list[Finding], case: Case) -> list[Finding]:
 
 
 BEFORE_IT_STARTS = ("tf-not-installed", "tf-no-wheel", "python-dependency-conflict", "tf-import-failed")
-"""Codes of causes that keep TensorFlow from being installed or imported."""
+"""Codes of causes that prevent the installation or the import of TensorFlow."""
 
 
 def overcome(findings: list[Finding], case: Case) -> list[Finding]:
-    """The findings without possible import faults that a later run in the report got past, because it looked
-    for GPUs.
+    """The findings without possible import faults that a later run in the report overcame: it looked for
+    GPUs, so the import worked.
 
-    Guides and threads mention such faults on the way; only findings about the last run are left.
+    Guides and threads often mention faults that were solved on the way. Only findings about the last run
+    stay.
     """
     facts = case.facts
     runs = [
@@ -209,12 +211,12 @@ def overcome(findings: list[Finding], case: Case) -> list[Finding]:
 
 
 CHANGES = ("and-cuda-installed", "growth-set")
-"""Symptoms that name what a person changed between two runs."""
+"""Symptoms that show what a person changed between two runs."""
 
 
 def compared(verdict: Finding, case: Case) -> Finding:
-    """The verdict with a note about another run in the text that got a GPU, and what changed between the
-    two."""
+    """The verdict. If another run in the text got a GPU, it has a note about that run and about what changed
+    between the two runs."""
     works = next((device.source for device in case.in_another_run if device.source.line is not None), None)
     at = min((source.line for source in verdict.evidence if source.line is not None), default=None)
     if works is None or works.line is None:
@@ -236,10 +238,11 @@ def _rank(finding: Finding) -> tuple[int, int, int]:
 
 
 def merged(findings: Iterable[Finding], rules: Mapping[str, Rule]) -> list[Finding]:
-    """One finding per code, with consequences folded into their causes, in the order in which a person should
+    """One finding per code, with consequences merged into their causes, in the order in which a person should
     act.
 
-    A cause explains a consequence only if it is at least as certain; a mere possibility explains nothing.
+    A cause explains a consequence only if it is at least as certain. A finding that is only possible explains
+    nothing.
     """
     ranked = sorted(findings, key=_rank)
     kept: list[Finding] = []
@@ -260,7 +263,7 @@ def merged(findings: Iterable[Finding], rules: Mapping[str, Rule]) -> list[Findi
         ]
         if not causes:
             result.append(finding)
-    if not result:  # two rules that explain each other: the better one stands
+    if not result:  # if two rules explain each other, keep the better one
         result = kept[:1]
     for finding in kept:
         if finding in result:

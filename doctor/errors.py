@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class CommandError(Exception):
-    """A command cannot go on. `hint` says what to do next; `exit_code` is the process's."""
+    """A command cannot go on. `hint` says what to do next; `exit_code` is the exit code of the process."""
 
     exit_code = 3
 
@@ -14,7 +14,7 @@ class CommandError(Exception):
 
 
 class UsageError(CommandError):
-    """The call is wrong."""
+    """The options or arguments are wrong."""
 
     exit_code = 2
 
@@ -26,8 +26,8 @@ class InputError(CommandError):
 
 
 class UnableError(CommandError):
-    """The tool could not do what was asked: no network, no GPU, an installation that failed and was
-    undone."""
+    """The tool could not do what was requested, for example because there is no network or no GPU, or because
+    an installation failed and was undone."""
 
     exit_code = 3
 

@@ -11,13 +11,13 @@ from typing import IO, TYPE_CHECKING
 from doctor.errors import InputError, UnableError
 
 if TYPE_CHECKING:
-    from pathlib import Path  # elsewhere imported where it is used: few starts need it
+    from pathlib import Path  # the functions import it themselves, because few runs need it
 
 NO_HOME = "this user has no home folder (HOME is not set, and there is no entry in the list of users)"
 
 
 def home() -> Path | None:
-    """The user's home folder; None if neither HOME nor the list of users names one, as in `docker run -u
+    """The user's home folder; None if neither HOME nor the list of users has one, as in `docker run -u
     12345`."""
     from pathlib import Path
 
@@ -31,7 +31,8 @@ def _home() -> str | None:
 
 
 def expanded(path: str) -> Path:
-    """A path in which a leading ~ is the home folder. Raises InputError if that is not known."""
+    """The path with a leading ~ replaced by the home folder. Raises InputError if that folder is not
+    known."""
     from pathlib import Path
 
     try:
@@ -43,13 +44,14 @@ def expanded(path: str) -> Path:
 
 
 def cache_base() -> str | None:
-    """The folder for caches by the platform's rule (XDG Base Directory, Apple, Windows Known Folders); None
-    without a home folder."""
+    """The folder for caches, according to the rules of the platform (XDG Base Directory, Apple, Windows Known
+    Folders); None without a home folder."""
     return _base("XDG_CACHE_HOME", ".cache", "Library/Caches")
 
 
 def data_base() -> str | None:
-    """The folder for an application's data by the platform's rule; None without a home folder."""
+    """The folder for an application's data, according to the rules of the platform; None without a home
+    folder."""
     return _base("XDG_DATA_HOME", ".local/share", "Library/Application Support")
 
 
@@ -65,7 +67,7 @@ def _base(variable: str, below: str, on_macos: str) -> str | None:
 
 
 def temporary_folder() -> Path:
-    """The folder for temporary files. Raises UnableError if none can be written."""
+    """The folder for temporary files. Raises UnableError if no such folder is writable."""
     import tempfile
     from pathlib import Path
 
@@ -73,15 +75,15 @@ def temporary_folder() -> Path:
         return Path(tempfile.gettempdir())
     except FileNotFoundError as error:
         raise UnableError(
-            "no writable folder for temporary files was found", "TMPDIR=FOLDER names one"
+            "no writable folder for temporary files was found", "choose one with TMPDIR=FOLDER"
         ) from error
 
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A stream for a file's new content. The file is replaced when everything is written without an error: a
-    reader sees either the old content or the new, and an error (a full disk) leaves the old. Links are
-    followed, permissions stay.
+    """A context with a stream for the new content of a file. The file is replaced only after everything was
+    written without an error: a reader sees either the old or the new content, and after an error (such as a
+    full disk) the old one stays. Links are followed, and permissions are kept.
 
     Raises OSError.
     """
@@ -102,28 +104,28 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
-    """Replace a file's content at once (`replacing`). Raises OSError."""
+    """Replace the content of a file atomically, as `replacing` does. Raises OSError."""
     with replacing(path) as stream:
         stream.write(content)
 
 
 def cannot_write(path: str | os.PathLike[str], error: OSError) -> UnableError:
-    """The error for a file that could not be written, with what to do next."""
+    """The error for a file that could not be written; its hint says what to do next."""
     import errno
 
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        hint = "free space there, or name a file on another disk; the earlier file is unchanged"
+        hint = "free space on its disk, or choose a file on another disk; the earlier file is unchanged"
     elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        hint = "name a file in a folder that this user may write to"
+        hint = "choose a file in a folder that this user may write to"
     elif error.errno == errno.ENOENT:
-        hint = "make its folder first"
+        hint = "create its folder first"
     else:
         hint = ""
     return UnableError(f"cannot write `{path}`: {error.strerror or error}", hint)
 
 
 def _mode(target: Path) -> int:
-    """The permissions that the file has, or would get from open()."""
+    """The permissions of the file, or those that open() would give to a new file."""
     try:
         return target.stat().st_mode & 0o777
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""The types of findings and their steps: rules make them, everything later in the flow reads them."""
+"""The types of findings and their steps. Rules create them, and all later stages read them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ CONFIDENCES = ("certain", "likely", "possible")
 class Edit:
     """A change of one line of a file.
 
-    line: 1-based. old: the line's text, without surrounding white space and without a trailing comment. new:
-    its replacement; "" removes the line.
+    line: the number of the line, from 1. old: its text, without surrounding white space and without a
+    trailing comment. new: the replacement; "" removes the line.
     """
 
     file: str
@@ -31,11 +31,11 @@ class Step:
     """One step of a prescription.
 
     kind: "shell" (a command line that can be pasted), "python" (code for the program) or "manual". text: the
-    text to show; that of a shell step is made from its command. platform: linux, windows, wsl, macos, or ""
-    if it is the same everywhere. needs_root: the command must run as an administrator; tfgpu-doctor never
-    runs such a step. why: one sentence. command: the command of a shell step. edit: the line of a file that
-    the step changes, if it changes nothing else. Raises ValueError for another kind, for no text, and for a
-    shell step without a command.
+    text to show; for a shell step, it is made from the command. platform: linux, windows, wsl, macos, or ""
+    if the step is the same on all platforms. needs_root: whether the command must run as an administrator;
+    tfgpu-doctor never runs such a step. why: one sentence. command: the command of a shell step. edit: the
+    change of a line in a file, if the step changes nothing else. Raises ValueError for another kind, for an
+    empty text, and for a shell step without a command.
     """
 
     kind: str
@@ -55,14 +55,16 @@ class Step:
             raise ValueError("a shell step needs a command")
 
     def on(self, platform: str | None) -> Step:
-        """The step written for the shell of a case's platform, unless the step has a platform of its own."""
+        """The step with its command written for the shell of `platform`. A step with a platform of its own
+        stays unchanged."""
         if self.command is None or self.platform or not platform:
             return self
         return replace(_of_shell(self.command, self.why, "", self.needs_root, platform), edit=self.edit)
 
 
 def shell(command: Line, why: str = "", *, platform: str = "", root: bool = False) -> Step:
-    """A step with a command line to paste; a manual step if no shell text can hold the command safely."""
+    """A step with a command line to paste; a manual step if the command cannot be written safely for a
+    shell."""
     return _of_shell(command, why, platform, root, platform or "linux")
 
 
@@ -91,9 +93,9 @@ class Finding:
     """One root cause with its evidence, which is never empty.
 
     tables: citations of the rows of the compatibility tables that the conclusion uses. confidence: certain
-    (the text or the machine proves it), likely, possible. consequences: other facts that follow from this
-    cause. proof: the command that shows whether the steps helped. Raises ValueError for an unknown severity,
-    and without evidence.
+    (the text or the machine proves the cause), likely, possible. consequences: other findings that follow
+    from this cause. proof: the command that shows whether the steps helped. Raises ValueError for an unknown
+    severity, and for missing evidence.
     """
 
     code: str
@@ -121,12 +123,12 @@ class Finding:
         return self.proof.text if self.proof is not None and self.proof.kind == "shell" else ""
 
     def on(self, platform: str | None) -> Finding:
-        """The finding with its commands written for the shell of a platform."""
+        """The finding with its commands written for the shell of `platform`."""
         steps = tuple(step.on(platform) for step in self.prescription)
         return replace(self, prescription=steps, proof=self.proof.on(platform) if self.proof else None)
 
     def with_more(self, *, evidence: Iterable[Source] = (), consequences: Iterable[str] = ()) -> Finding:
-        """The same finding with further evidence and consequences, each once."""
+        """The same finding with further evidence and consequences, without duplicates."""
         return replace(
             self,
             evidence=tuple(dict.fromkeys((*self.evidence, *evidence))),
@@ -138,8 +140,8 @@ class Finding:
 class Alternative:
     """Another cause that remains possible.
 
-    likelihood: from 0 to 1. evidence and against: the evidence for it and against it. test: the command whose
-    outcome distinguishes it from the verdict; shows: what that command prints if this is the cause.
+    likelihood: from 0 to 1. evidence and against: the evidence for and against this cause. test: the command
+    whose outcome distinguishes it from the verdict. shows: what that command prints if this is the cause.
     """
 
     code: str
@@ -152,12 +154,12 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part of a case compared with what the build needs, from the tables.
+    """The comparison of one part of a case with what the TensorFlow build needs according to the tables.
 
-    part: gpu, driver, cuda, cudnn, python, platform, package or program. have, needs: as people write them;
-    have: "" if unknown; needs: "" if nothing is required. fits: True, False, or None if unknown. slow: it
-    fits, but the first start compiles code. code: the finding for a misfit. reason: a sentence. rank: how
-    well both sides are known (doctor.facts.MEASURED to INFERRED).
+    part: gpu, driver, cuda, cudnn, python, platform, package or program. have, needs: versions or names for
+    people; have: "" if unknown; needs: "" if nothing is required. fits: True, False, or None if unknown.
+    slow: the part fits, but the first start compiles code. code: the finding for a part that does not fit.
+    reason: a sentence. rank: how well both sides are known (doctor.facts.MEASURED to INFERRED).
     """
 
     part: str
@@ -174,7 +176,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A rule that could not judge, and why."""
+    """A rule that could not judge, and the reason."""
 
     code: str
     reason: str

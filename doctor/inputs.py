@@ -1,7 +1,7 @@
-"""Opens the inputs that people name: files, folders, standard input, addresses.
+"""Opens the inputs on the command line: files, folders, standard input and URLs.
 
-In: the words of the command line. Out: `Input`s, and from each a stream of bytes. Their content is not
-interpreted here.
+`expand` turns the arguments of the command line into `Input`s, and `opened` returns a stream of bytes for
+each. This module does not interpret their content.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _BINARY = (
     r"|mov|mp3|wav|db"
     r"|sqlite3?|docx?|xlsx?|pptx?|ttf|woff2?)$"
 )
-"""Endings of files that are skipped in folders; other files are skipped if they contain no text."""
+"""Extensions of files that are skipped in folders. Other files are skipped only if they contain no text."""
 
 
 class Input(NamedTuple):
-    """One report. `listed`: whether it was found in a folder rather than named by the caller, so that it may
-    not be a report."""
+    """One input. `listed`: whether it was found in a folder. Such a file may not be a report; an input that
+    the caller gave is one."""
 
     name: str
     listed: bool = False
@@ -37,7 +37,8 @@ class Input(NamedTuple):
 
 
 def expand(words: Iterable[str], *, comments: bool = False) -> Iterator[Input]:
-    """Every report that the words name, in their order; the files of a folder are sorted by name.
+    """Yield every input that `words` refer to, in the order of the words. The files of a folder are sorted by
+    name.
 
     comments: also read the comments of an issue.
     """
@@ -62,13 +63,13 @@ def _files(folder: str) -> Iterator[str]:
 
 
 def opened(item: Input) -> IO[bytes]:
-    """The bytes of a report, which the caller reads once and closes; gzip is unpacked.
+    """A stream with the bytes of an input; gzip is unpacked. The caller reads the stream once and closes it.
 
-    Raises InputError, with the name and the reason, if it cannot be read.
+    Raises InputError, with the name and the reason, if the input cannot be read.
     """
     if item.name == STDIN:
         if sys.stdin is None:
-            raise InputError("standard input is closed", "name a file")
+            raise InputError("standard input is closed", "give a file instead")
         return sys.stdin.buffer
     if item.name.lower().startswith(_ADDRESS):
         from doctor.addresses import fetch
@@ -101,5 +102,5 @@ def _unreadable(name: str, error: OSError) -> InputError:
             near = difflib.get_close_matches(Path(name).name, [p.name for p in folder.iterdir()][:5000], 1)
             hint = f"did you mean `{folder / near[0]}`?" if near else ""
     elif isinstance(error, PermissionError):
-        hint = "its owner may let you read it, or pipe it in: sudo cat FILE | tfgpu-doctor explain"
+        hint = "ask its owner for permission, or pipe it in: sudo cat FILE | tfgpu-doctor explain"
     return InputError(f"cannot read `{name}`: {error.strerror or error}", hint)

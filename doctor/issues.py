@@ -1,12 +1,13 @@
-"""Writes one answer to an issue and keeps it up to date: the program of `action.yml`, and of a GitLab job.
+"""Writes one answer to an issue and keeps it up to date. `action.yml` runs this program, and so can a GitLab
+job.
 
     python -m doctor.issues        reads everything from environment variables (`Settings.of`)
 
-The issue comes from the event's file, never from a command line. The answer is the Markdown of `explain`, in
-which no text of the report can become a mention, a link or a reference. It is one comment with a hidden mark:
-it is updated when the issue is edited, and withdrawn if nothing is left to say. Sources: GitHub, "REST API
-endpoints for issue comments" and "Webhook events and payloads", issues; GitLab, "Notes API" and "Webhook
-events", issue events.
+The issue comes from the file of the event, never from a command line. The answer is the Markdown of
+`explain`, in which no text of the report can become a mention, a link or a reference. It is one comment with
+a hidden mark. The program updates the comment when the issue is edited, and deletes it if there is nothing to
+say any more. Sources: GitHub, "REST API endpoints for issue comments" and "Webhook events and payloads",
+issues; GitLab, "Notes API" and "Webhook events", issue events.
 """
 
 from __future__ import annotations
@@ -30,29 +31,29 @@ if TYPE_CHECKING:
 MARK = "<!-- tfgpu-doctor: "
 _MARKED = lazy.compile(r"<!-- tfgpu-doctor: (?P<code>[a-z0-9-]{1,60}) -->")
 EVENT_LIMIT = 8 << 20
-"""The most bytes of an event's file."""
+"""The largest size of an event's file, in bytes."""
 ANSWER_LIMIT = 16 << 20
-"""The most bytes of a server's answer."""
+"""The largest size of a server's answer, in bytes."""
 BODY_LIMIT = 256 << 10
-"""The most characters of an issue to read."""
+"""At most this many characters of an issue are read."""
 COMMENT_LIMIT = 60_000
-"""The most characters of a comment; GitHub accepts 65,536."""
+"""A comment has at most this many characters; GitHub accepts 65,536."""
 PAGES = 10
-"""The most pages, of a hundred comments each, to search for this program's own comment."""
+"""At most this many pages, of a hundred comments each, are searched for this program's own comment."""
 TIMEOUT = 20.0
 TRIES = 3
 LONGEST_WAIT = 30.0
-"""Longest wait, in seconds, when a server asks to retry later."""
+"""The longest wait, in seconds, when a server answers that the client should retry later."""
 ACTIONS = ("opened", "edited", "reopened", "labeled", "open", "update", "reopen")
-"""The actions on an issue that are answered, in GitHub's words and in GitLab's."""
+"""The actions on an issue to which this program responds, in the terms of GitHub and GitLab."""
 SILENT = ("healthy",)
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of the workflow. needs_label: only answer issues with this label; needs_text: only answer
-    issues with this text, such as a heading of a form. labels: the label of each finding code. undetermined:
-    also comment when no cause was found. login: the account that comments."""
+    """The settings of the workflow. needs_label: answer only issues with this label. needs_text: answer only
+    issues with this text, such as a heading of a form. labels: the label for each finding code. undetermined:
+    also comment if no cause was found. login: the account that writes the comments."""
 
     forge: str
     api: str
@@ -67,8 +68,8 @@ class Settings:
 
     @classmethod
     def of(cls, env: Mapping[str, str]) -> Settings:
-        """The settings from environment variables: the runner's own, and TFGPU_* of the action. Raises
-        UsageError."""
+        """The settings from the environment variables of the runner, and from TFGPU_* of the action. Raises
+        UsageError if a variable is missing or wrong."""
         gitlab = bool(env.get("GITLAB_CI"))
         event = env.get("TRIGGER_PAYLOAD" if gitlab else "GITHUB_EVENT_PATH", "")
         api = env.get(
@@ -78,7 +79,7 @@ class Settings:
         token = env.get("TFGPU_TOKEN", "")
         for value, name in (
             (event, "the event's file"),
-            (api, "the address of the API"),
+            (api, "the URL of the API"),
             (token or dry_run, "a token"),
         ):
             if not value:
@@ -105,7 +106,8 @@ def _yes(env: Mapping[str, str], name: str) -> bool:
 
 
 def _labels(text: str) -> Iterator[tuple[str, str]]:
-    """The labels by code, from lines of `code: label`. Raises UsageError for an unknown code."""
+    """Pairs of a finding code and its label, from lines of `code: label`. Raises UsageError for an unknown
+    code."""
     from doctor.rules import PLACES
 
     for row in text.splitlines():
@@ -131,8 +133,8 @@ class Issue:
 
     @classmethod
     def of(cls, event: Any) -> Issue | None:
-        """The issue of an event of GitHub's or GitLab's; None if it is about something else. Raises
-        InputError."""
+        """The issue of an event from GitHub or GitLab; None if the event is about something else. Raises
+        InputError if the event is not valid."""
         if not isinstance(event, dict):
             raise InputError("the event is not a JSON object")
         own = event.get("object_attributes")
@@ -156,7 +158,7 @@ class Issue:
         if action not in ACTIONS:
             return None
         if not isinstance(number, int) or not re.fullmatch(r"[\w.-]+/[\w.-]+|\d+", project):
-            raise InputError("the event names no issue of a project")
+            raise InputError("the event contains no issue of a project")
         text = f"{issue.get('title') or ''}\n\n{body or ''}"[:BODY_LIMIT]
         return cls(project, number, text, tuple(str(label) for label in labels if label), by_program)
 
@@ -183,8 +185,8 @@ class Tracker:
         self._base = base
 
     def own(self) -> tuple[int, str] | None:
-        """The number and text of this program's comment; None if there is none. A comment with its mark from
-        another account does not count."""
+        """The number and text of this program's comment; None if there is none. A comment from another
+        account does not count, even with the mark."""
         for page in range(1, PAGES + 1):
             comments = self._ask("GET", f"{self._list}?per_page=100&page={page}")
             for comment in comments if isinstance(comments, list) else ():
@@ -215,7 +217,7 @@ class Tracker:
         self._ask("DELETE", self._one.format(id=number))
 
     def label(self, add: str, remove: str) -> None:
-        """Add one label and remove another; "" for none."""
+        """Add the label `add` and remove the label `remove`; "" stands for no label."""
         if self.settings.forge == "gitlab":
             self._ask("PUT", self._base, {"add_labels": add, "remove_labels": remove})
             return
@@ -225,7 +227,7 @@ class Tracker:
             self._ask("DELETE", f"{self._base}/labels/{quote(remove, safe='')}", missing_is_fine=True)
 
     def _ask(self, method: str, path: str, data: Any = None, *, missing_is_fine: bool = False) -> Any:
-        """The server's answer. Raises UnableError."""
+        """Send a request, and return the server's answer. Raises UnableError if the request fails."""
         import requests
 
         problem = ""
@@ -268,17 +270,17 @@ class Tracker:
 
 
 def _content(answer: Any) -> bytes:
-    """The content of an answer, within limits of size and time."""
+    """The content of an answer, cut at the limits of size and time."""
     content, end = bytearray(), time.monotonic() + 3 * TIMEOUT
     for piece in answer.iter_content(65536):
         content += piece
         if len(content) > ANSWER_LIMIT or time.monotonic() > end:
-            return b"{"  # no JSON
+            return b"{"  # invalid JSON
     return bytes(content)
 
 
 def answer_to(issue: Issue, settings: Settings) -> tuple[str, str]:
-    """The code of the verdict and the comment; the comment is "" if there is nothing to say."""
+    """The code of the verdict, and the comment; "" if there is nothing to say."""
     from doctor import api
 
     wanted_by_label = not settings.needs_label or settings.needs_label in issue.labels
@@ -293,7 +295,7 @@ def answer_to(issue: Issue, settings: Settings) -> tuple[str, str]:
 
 
 def _shortened(report: Report) -> str:
-    """The report as a comment, cut to its first part if it is too long."""
+    """The report as a comment; only its first part if it is too long."""
     text = report.render("markdown")
     if len(text) <= COMMENT_LIMIT:
         return text
@@ -304,7 +306,7 @@ def _shortened(report: Report) -> str:
 
 
 def act(settings: Settings) -> str:
-    """Answer the event's issue. Returns a line that says what was done. Raises CommandError."""
+    """Answer the issue of the event. Returns a line that says what was done. Raises CommandError."""
     try:
         with open(settings.event, "rb") as file:
             data = file.read(EVENT_LIMIT + 1)
@@ -353,14 +355,14 @@ def _commented(tracker: Tracker, before: tuple[int, str] | None, comment: str) -
 
 
 def _show(comment: str) -> None:
-    """Print the comment into the log, so that none of its lines is a command to the runner."""
+    """Print the comment into the log. No line of it can become a command for the runner."""
     if comment:
         key = os.urandom(16).hex()
         print(f"::stop-commands::{key}\n{comment}\n::{key}::")
 
 
 def main() -> int:
-    """Run the program. Returns 0, or 2 or 3 with the same meaning as in all commands."""
+    """Run the program. Returns exit code 0, 2 or 3, with the same meanings as in the commands."""
     from doctor.printable import line, say
 
     try:

@@ -1,9 +1,9 @@
 """Regular expressions that are compiled, and modules that are imported, when they are first used.
 
-Compiling a pattern takes up to ten milliseconds, as long as Python takes to start, and most runs use few of
-them. At module level, `lazy.compile` replaces `re.compile`. Most runs also need few of the remedies, and
-importing all of them would take longer than the diagnosis: `lazy.module` stands for a module in its
-package, and `lazy.names` finds a package's names in its modules.
+Compiling a pattern takes up to ten milliseconds, as long as Python takes to start, and most runs use few
+patterns. At module level, `lazy.compile` replaces `re.compile`. Most runs also need few of the remedies, and
+importing all of them would take longer than the diagnosis. So `lazy.module` makes an object that stands for a
+module, and `lazy.names` finds the names of a package in its modules.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, AnyStr, cast
 
 
 class _Pattern:
-    """Compiles its pattern at the first use; each method is then looked up once."""
+    """A pattern that is compiled at the first use. Each method is looked up only once after that."""
 
     def __init__(self, pattern: Any, flags: int) -> None:
         self.pattern = pattern
@@ -32,12 +32,12 @@ class _Pattern:
 
 
 def compile(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:  # noqa: A001 (as in `re`)
-    """The pattern that `re.compile` would give. Raises re.error at its first use if it is invalid."""
+    """The pattern that `re.compile` would return. An invalid pattern raises re.error at its first use."""
     return cast("re.Pattern[AnyStr]", _Pattern(pattern, flags))
 
 
 class _Module:
-    """Stands for a module and imports it at the first use; each name is then looked up once."""
+    """Stands for a module, and imports it at the first use. Each name is looked up only once after that."""
 
     def __init__(self, name: str) -> None:
         self.__name__ = name
@@ -49,15 +49,17 @@ class _Module:
 
 
 def module(name: str) -> Any:
-    """An object that stands for the module of that full name. Raises ImportError at its first use if there is
-    none."""
+    """An object that stands for the module `name` (a full name). Its first use raises ImportError if there is
+    no such module."""
     return _Module(name)
 
 
 def names(package: str, places: Mapping[str, str]) -> Callable[[str], Any]:
-    """A package's `__getattr__`: imports the module that defines a name when the name is first used.
+    """A `__getattr__` function for a package. It imports the module that defines a name when the name is
+    first used.
 
-    places: for each name its module, relative to the package. The function raises AttributeError for others.
+    places: the module of each name, relative to the package. For other names, the function raises
+    AttributeError.
     """
 
     def find(name: str) -> Any:

@@ -1,12 +1,13 @@
 """tfgpu-doctor in a notebook: `%load_ext doctor.notebook`.
 
-%tfgpu this kernel: its interpreter, its environment variables, what TensorFlow printed in it %%tfgpu a cell:
-its exception, and what TensorFlow's C++ code printed %tfgpu auto from now on: an error of TensorFlow's is
-explained once, below the cell in which it occurred %tfgpu off no longer
+    %tfgpu       examine this kernel: its interpreter, environment variables, and TensorFlow's output
+    %%tfgpu      explain a cell: its exception, and what TensorFlow's C++ code printed
+    %tfgpu auto  from now on, explain each error of TensorFlow once, below the cell in which it occurred
+    %tfgpu off   stop doing so
 
-TensorFlow's C++ code writes to file descriptor 2, which a kernel may show, swallow, or send to the server's
-terminal. While a cell is watched, that descriptor is a pipe; everything is passed on at once to the original
-destination, and the descriptor is restored when the cell ends.
+TensorFlow's C++ code writes to file descriptor 2. A kernel may show this output, drop it, or send it to the
+server's terminal. While a cell is watched, the descriptor is a pipe. Everything is passed on at once to the
+original destination, and the descriptor is restored when the cell ends.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ COMPARED = (
     "TF_USE_LEGACY_KERAS",
     "TF_XLA_FLAGS",
 )
-"""Environment variables that may make TensorFlow work in a shell and not in a kernel."""
+"""Environment variables whose values may make TensorFlow work in a shell but not in a kernel."""
 OURS = (
     "tensorflow",
     "keras",
@@ -47,12 +48,12 @@ OURS = (
     "tensorflow_text",
     "tensorflow_addons",
 )
-"""Packages whose errors are explained."""
+"""The packages whose errors are explained."""
 SILENT = ("undetermined", "healthy", "benign-messages")
 
 
 class Watch:
-    """The state of one kernel: whether its cells are watched, what TensorFlow printed, and what was
+    """The state of one kernel: whether its cells are watched, what TensorFlow printed, and which errors were
     explained."""
 
     def __init__(self, shell: Any) -> None:
@@ -65,7 +66,7 @@ class Watch:
         self._asked: tuple[str, BaseException | None] | None = None
 
     def magic(self, line: str, cell: str | None = None) -> None:
-        """The magics %tfgpu and %%tfgpu."""
+        """Run the magic %tfgpu or %%tfgpu."""
         word = line.strip()
         if cell is not None:
             self._cell(cell)
@@ -78,8 +79,8 @@ class Watch:
             self.automatic = False
         else:
             print(
-                f"%tfgpu takes no argument, `auto` or `off`; not {word!r}. %%tfgpu in a cell's first line"
-                " explains that cell."
+                f"%tfgpu accepts no argument, `auto` or `off`, but not {word!r}. %%tfgpu in the first line of"
+                " a cell explains that cell."
             )
 
     def before_cell(self, *_: Any) -> None:
@@ -88,7 +89,8 @@ class Watch:
             self._capture = _begun()
 
     def after_cell(self, result: Any = None) -> None:
-        """Called when a cell has ended. An error of this tool never reaches the person who ran it."""
+        """Called when a cell has ended. An error of this tool does not disturb the person who ran the
+        cell."""
         if self._inside:
             return
         capture, self._capture = self._capture, None
@@ -136,12 +138,12 @@ class Watch:
         _show(report, notes)
 
     def _cell(self, cell: str) -> None:
-        """Run a cell and explain it below its own output. Its exception is raised unchanged."""
+        """Run a cell, and print the explanation below its output. Its exception is raised unchanged."""
         own = None if self._capture is not None else _begun()
         names = ("showtraceback", "showsyntaxerror")
         before = {name: vars(self.shell)[name] for name in names if name in vars(self.shell)}
         for name in names:
-            setattr(self.shell, name, lambda *_, **__: None)  # the outer cell shows it, once
+            setattr(self.shell, name, lambda *_, **__: None)  # only the outer cell shows the traceback
         self._inside, text = True, ""
         try:
             result = self.shell.run_cell(cell)
@@ -163,7 +165,7 @@ class Watch:
 
 
 def _begun() -> Captured | None:
-    """A running capture; None if descriptor 2 is closed or no descriptor is free."""
+    """A capture that has started; None if descriptor 2 is closed or no descriptor is free."""
     with contextlib.suppress(OSError):
         capture = Captured()
         capture.start()
@@ -172,8 +174,8 @@ def _begun() -> Captured | None:
 
 
 def is_ours(error: BaseException) -> bool:
-    """Whether an exception, or one that led to it, comes from TensorFlow or Keras: its class is theirs, its
-    traceback passes through their code, or they could not be imported."""
+    """Whether an exception, or an exception that caused it, comes from TensorFlow or Keras. It does if they
+    define its class, if its traceback passes through their code, or if they could not be imported."""
     from doctor.backports import removeprefix
 
     seen: set[int] = set()
@@ -193,15 +195,16 @@ def is_ours(error: BaseException) -> bool:
 
 
 def _of_tensorflow(text: str) -> bool:
-    """Whether lines are records of TensorFlow's C++ log: they have a C++ source file with a line number, or
-    its words about CUDA."""
+    """Whether the text contains records of TensorFlow's C++ log: a C++ source file with a line number, or its
+    words about CUDA."""
     return any(
         sign in text for sign in (".cc:", "StreamExecutor", "libcud", "TF-TRT", "cuda_dnn", "tensorflow/")
     )
 
 
 def explained(text: str, error: BaseException | None) -> tuple[Report | None, list[str]]:
-    """The report on what a cell printed and raised, and further notes. None if there is nothing to read."""
+    """The report on what a cell printed and raised, and further notes. The report is None if there is nothing
+    to read."""
     from doctor import api
 
     parts = [text] if text.strip() else []
@@ -209,14 +212,14 @@ def explained(text: str, error: BaseException | None) -> tuple[Report | None, li
         parts.append("".join(traceback.format_exception(type(error), error, error.__traceback__)))
     if not parts:
         return None, [
-            "TensorFlow printed nothing in this cell, and nothing was raised. `%tfgpu` examines the kernel."
+            "TensorFlow printed nothing in this cell, and raised no exception. `%tfgpu` examines the kernel."
         ]
     return api.explain("\n".join(parts), "this cell"), ["`%tfgpu` examines this kernel and its environment."]
 
 
 def differences() -> list[str]:
-    """The differences between this kernel's environment variables and a login shell's, and variables that
-    were set too late. The shell's start files are read, not run."""
+    """Notes about environment variables that differ between this kernel and a login shell, and about
+    variables that were set too late. The start files of the shell are read, not run."""
     notes = list(_set_too_late())
     shell = _login_shell()
     if shell is None:
@@ -248,7 +251,7 @@ def differences() -> list[str]:
 
 
 def _set_too_late() -> Iterator[str]:
-    """Whether LD_LIBRARY_PATH was set after this process started: the loader reads it only at the start
+    """A note if LD_LIBRARY_PATH was set after this process started: the loader reads it only at the start
     (ld.so(8))."""
     try:
         with open("/proc/self/environ", "rb") as file:
@@ -259,24 +262,24 @@ def _set_too_late() -> Iterator[str]:
     now = os.environ.get("LD_LIBRARY_PATH", "")
     if now != began.get("LD_LIBRARY_PATH", ""):
         yield (
-            f"LD_LIBRARY_PATH was set to {now!r} after this kernel had started: the loader reads it at the"
-            " start only. Put it under `env` in kernel.json, or start Jupyter with it."
+            f"LD_LIBRARY_PATH was set to {now!r} after this kernel had started, but the loader reads it"
+            " only at the start. Put it under `env` in kernel.json, or start Jupyter with it."
         )
 
 
 def _login_shell() -> Any:
-    """The variables of a login shell of the kernel's user; None if they are not known."""
+    """The variables that a login shell of the kernel's user would have; None if they are not known."""
     if not sys.platform.startswith("linux"):
         return None
     from doctor.probe import starts
     from doctor.probe.machine import Machine
 
     start = starts.base(Machine.here(), sys.prefix)
-    return start if start.kind == "login" else None  # in a container there is none
+    return start if start.kind == "login" else None  # a container has no login shell
 
 
 class Shown:
-    """A report as a notebook shows it: a page in a frame in which nothing can run, Markdown, or text."""
+    """A report for a notebook: an HTML page in a frame in which no script can run, Markdown, or text."""
 
     def __init__(self, report: Report | None, notes: list[str]) -> None:
         from doctor.redact import Redactor
@@ -310,7 +313,7 @@ def _show(report: Report | None, notes: list[str]) -> None:
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """`%load_ext doctor.notebook`."""
+    """Register the magics: what `%load_ext doctor.notebook` calls."""
     watch = Watch(shell)
     shell.register_magic_function(watch.magic, "line_cell", "tfgpu")
     shell.events.register("pre_run_cell", watch.before_cell)
@@ -319,7 +322,7 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def unload_ipython_extension(shell: Any) -> None:
-    """`%unload_ext doctor.notebook`: undo the loading."""
+    """Remove the magics: what `%unload_ext doctor.notebook` calls."""
     watch = shell.tfgpu_doctor
     shell.events.unregister("pre_run_cell", watch.before_cell)
     shell.events.unregister("post_run_cell", watch.after_cell)

@@ -1,7 +1,7 @@
-"""Makes text safe to show: nothing in it can control a terminal, reverse the direction of writing or be
-invisible.
+"""Makes text safe to show: afterwards, nothing in the text can control a terminal, reverse the direction of
+writing or be invisible.
 
-Strangers write reports, and file names may hold anything.
+Reports come from strangers, and file names may contain any character.
 """
 
 from __future__ import annotations
@@ -30,34 +30,35 @@ def _shown(text: str) -> str:
 
 
 def line(text: str) -> str:
-    """Safe text in one line; line ends become spaces."""
+    """The text, made safe and joined into one line: line ends become spaces."""
     if text.isprintable():
         return text
     return _shown(_LINE_ENDS.sub(" ", text)).strip()
 
 
 def block(text: str) -> str:
-    """Safe text of several lines; line ends become line feeds, and indentation stays."""
+    """The text, made safe, with its lines kept: line ends become line feeds, and indentation stays."""
     if text.isprintable():
         return text
     return "\n".join(_shown(part.replace("\t", "    ")) for part in _LINE_ENDS.sub("\n", text).split("\n"))
 
 
 def say(text: str, stream: TextIO | None = None, *, end: str = "\n", over: bool = False) -> None:
-    """Write a message to a stream (standard error), with each line made safe; errors of the stream are
-    ignored.
+    """Write a message to a stream (default: standard error). Each line is made safe, and errors of the stream
+    are ignored.
 
-    over: replace the terminal's current line.
+    over: replace the current line of the terminal.
     """
     stream = stream or sys.stderr
     if stream is None:
         return
-    with contextlib.suppress(OSError, ValueError):  # closed or full: the exit code says what matters
+    with contextlib.suppress(OSError, ValueError):  # closed or full: the exit code still tells the result
         print(("\r\x1b[K" if over else "") + block(text), end=end, file=stream, flush=True)
 
 
 def as_json(value: Any, *, ascii_only: bool = False, indent: int | None = None) -> str:
-    """JSON in which everything that is not printable is escaped, so that a terminal can show it."""
+    """The value as JSON in which unprintable characters are escaped, so that a terminal can show it
+    safely."""
     text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
     if text.isprintable():
         return text

@@ -1,10 +1,10 @@
-"""Controls the programs that this process started, with all their descendants, even those that leave the
+"""Controls the programs that this process started and all their descendants, even those that leave the
 process group or session.
 
-While such a program runs, the kernel gives orphans below this process to it (Linux, PR_SET_CHILD_SUBREAPER of
-prctl(2)). So a program cannot escape by a double fork and setsid: once its parent has ended, it is a child of
-this process, and is killed with everything that it started. On other systems only the process group is
-killed.
+While such a program runs, the kernel makes this process the parent of all orphans below it (Linux,
+PR_SET_CHILD_SUBREAPER of prctl(2)). So a program cannot escape by a double fork and setsid: once its parent
+has ended, it is a child of this process, and is killed with everything that it started. On other systems,
+only the process group is killed.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from collections.abc import Iterator
 from typing import Any
 
 PR_SET_CHILD_SUBREAPER = 36
-"""From linux/prctl.h."""
+"""The value of PR_SET_CHILD_SUBREAPER in linux/prctl.h."""
 PATIENCE = 1.0
-"""Seconds to wait for killed processes; one that hangs in the kernel is left behind."""
+"""Seconds to wait for killed processes. A process that hangs in the kernel for longer is left behind."""
 
 _lock = threading.Lock()
 _running: set[Any] = set()
-"""The programs that were started and not released yet."""
+"""The programs that were started and have not been released yet."""
 _stopped = False
 _adopting = False
 _strangers: frozenset[int] = frozenset()
@@ -33,14 +33,15 @@ _strangers: frozenset[int] = frozenset()
 
 
 def options() -> dict[str, Any]:
-    """The options of `subprocess.Popen` with which a program and its descendants can be controlled."""
+    """The options of `subprocess.Popen` that make it possible to control a program and its descendants."""
     return {"start_new_session": True} if os.name == "posix" else {}
 
 
 @contextlib.contextmanager
 def starting() -> Iterator[None]:
-    """Encloses the start of a program and the call of `hold`, so that no other orphan is mistaken for one of
-    this program. Ctrl-C between the two does not leave the program behind. Raises OSError after `stop`."""
+    """A context for the start of a program and the call of `hold`, so that no other orphan is mistaken for a
+    child of this program. Ctrl-C between the start and `hold` does not leave the program running. Raises
+    OSError after `stop`."""
     global _strangers, _adopting
     with _lock:
         if _stopped:
@@ -57,15 +58,15 @@ def starting() -> Iterator[None]:
 
 
 def _kill_unheld(began: float) -> None:
-    """Kill the children of this process that are not held, and that started in the last seconds: since
-    `began`, in seconds since the system's start."""
+    """Kill the children of this process that are not held and that started after `began`, a time in seconds
+    since the system's start."""
     if not sys.platform.startswith("linux"):
         return
     ours = {process.pid for process in _running}
     for pid in _children().get(os.getpid(), ()):
         if pid in ours or pid in _strangers or _began(pid) < began - 0.02:
-            continue  # the kernel counts in hundredths of a second
-        for end in (os.killpg, os.kill):  # it may not have made its session yet
+            continue  # 0.02, because the kernel counts in hundredths of a second
+        for end in (os.killpg, os.kill):  # it may not have created its session yet
             with contextlib.suppress(OSError):
                 end(pid, signal.SIGKILL)
         limit = time.monotonic() + PATIENCE
@@ -75,7 +76,8 @@ def _kill_unheld(began: float) -> None:
 
 
 def _began(pid: int) -> float:
-    """When a process started, in seconds since the system's start (proc(5), field 22 of /proc/PID/stat)."""
+    """The start time of a process, in seconds since the system's start (proc(5), field 22 of
+    /proc/PID/stat)."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             return int(file.read().rpartition(b")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")
@@ -84,7 +86,7 @@ def _began(pid: int) -> float:
 
 
 def hold(process: Any) -> None:
-    """Count a started `subprocess.Popen` as running; only within `starting`."""
+    """Register a started `subprocess.Popen` as running. Call this only inside `starting`."""
     _running.add(process)
 
 
@@ -102,13 +104,13 @@ def kill(process: Any) -> None:
 
 
 def held() -> tuple[Any, ...]:
-    """The programs that run, also those that another thread starts at this moment."""
+    """The programs that run, including those that another thread is just starting."""
     with _lock:
         return tuple(_running)
 
 
 def stop() -> None:
-    """Kill every program, and let no thread start another: this process ends."""
+    """Kill every program, and let no thread start another one, because this process is about to end."""
     global _stopped
     with _lock:
         _stopped = True
@@ -118,14 +120,14 @@ def stop() -> None:
 
 
 def resume() -> None:
-    """Allow programs again after `stop`, for another call in the same process."""
+    """Allow programs to start again after `stop`, for another call in the same process."""
     global _stopped
     _stopped = False
 
 
 def release(process: Any) -> None:
-    """Release a program that has ended or was killed; after the last one, kill everything that they left
-    behind."""
+    """Release a program that has ended or was killed. After the last one, kill every process that the
+    programs left behind."""
     global _adopting
     with _lock:
         if process not in _running:
@@ -137,7 +139,7 @@ def release(process: Any) -> None:
 
 
 def _adopt(*, on: bool) -> bool:
-    """Whether orphans below this process become its children, from now on."""
+    """Turn the adoption of orphans below this process on or off. Returns whether that succeeded."""
     if not sys.platform.startswith("linux"):
         return False
     try:
@@ -151,7 +153,8 @@ def _adopt(*, on: bool) -> bool:
 def _sweep(ended: int) -> None:
     """Kill the orphans that this process adopted, and everything below them, until none is left.
 
-    An orphan of a program is in another session, because `start_new_session` gave the program its own.
+    An orphan of a program is in another session, because `start_new_session` gave the program a session of
+    its own.
     """
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
@@ -194,6 +197,8 @@ def _children() -> dict[int, list[int]]:
         if name.isdigit():
             with contextlib.suppress(OSError, ValueError, IndexError):
                 with open(f"/proc/{name}/stat", "rb") as file:
-                    words = file.read().rpartition(b")")[2].split()  # the name before it may hold anything
+                    words = (
+                        file.read().rpartition(b")")[2].split()
+                    )  # the name before ")" may contain any character
                 found.setdefault(int(words[1]), []).append(int(name))
     return found

@@ -1,8 +1,8 @@
-"""Reads files that ship with the project, wherever its modules come from: a folder, or the single file of
-scripts/build_pyz.
+"""Reads files that ship with the project, whether its modules come from a folder or from the single file that
+scripts/build_pyz makes.
 
-The package's loader reads them (PEP 302, `get_data`), as in `importlib.resources`, which takes as long to
-import as a short report takes to read and has other names in Python 3.8.
+The loader of the package reads them (PEP 302, `get_data`), as it does for `importlib.resources`. That module
+takes as long to import as a short report takes to read, and has other names in Python 3.8.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Any
 
 
 def read(package: str, name: str) -> bytes:
-    """The content of a file in a package's folder or below it (`name` with slashes). Raises OSError if there
-    is none."""
+    """The content of a file in or below the folder of a package. `name` may contain slashes. Raises OSError
+    if there is no such file."""
     module: Any = import_module(package)
-    # no path of the file system:
+    # a key for the loader, not a path of the file system:
     path = os.path.join(os.path.dirname(module.__file__), *name.split("/"))  # noqa: PTH118, PTH120
     data: bytes = module.__spec__.loader.get_data(path)
     return data

@@ -1,4 +1,5 @@
-"""Restates the findings of a report of this tool that does not hold all facts: its codes, in its order."""
+"""Repeats the findings that a report of this tool states, in the same order, if the report does not contain
+all facts."""
 
 from __future__ import annotations
 
@@ -12,11 +13,11 @@ from doctor.values import replace
 
 
 def restated(findings: Sequence[Finding], facts: Facts) -> list[Finding]:
-    """The findings of the rules, if the facts state none themselves.
+    """The findings that the report states; if it states none, the findings of the rules.
 
-    Otherwise the stated findings, each in its rule's words if the listed facts suffice for it. Codes without
-    a rule are left out. So are other findings of the rules: they lack facts, and the report's own check did
-    not find them.
+    A stated finding gets the words of its rule if the facts in the report are enough for that rule. Stated
+    codes without a rule are left out. So are findings of the rules that the report does not state: they are
+    based on incomplete facts, and the `check` that wrote the report did not find them.
     """
     stated = [fact for fact in facts.of(RestatedFinding) if fact.code in PLACES]
     known = {finding.code: finding for finding in findings}
@@ -38,7 +39,7 @@ def restated(findings: Sequence[Finding], facts: Facts) -> list[Finding]:
             prescription=(
                 shell(
                     run("tfgpu-doctor", "check", "--format", "markdown"),
-                    "on the machine: makes a report that contains every fact",
+                    "run it on the machine: it makes a report that contains every fact",
                 ),
             ),
             confidence=fact.confidence,

@@ -1,9 +1,9 @@
-"""Command lines as data, and the one place where they become text for a shell.
+"""Represents command lines as data. Only this module turns them into text for a shell.
 
-A command is a list of arguments. An argument that is a plain `str` is data: it is always quoted, whatever it
-holds. Shell syntax (a variable, a pattern of file names, a redirection) is a `Literal`, which only a string
-constant in this program's source may fill. The rendering depends on the platform: `sh` for Linux, WSL and
-macOS; `windows` for a text that cmd and PowerShell read alike.
+A command is a list of arguments. An argument that is a plain `str` is data, and is always quoted, whatever it
+contains. Shell syntax (a variable, a file name pattern, a redirection) is a `Literal`, whose text must be a
+string constant in the source of this program. The rendering depends on the platform: `sh` for Linux, WSL and
+macOS; `windows` for a text that cmd and PowerShell read in the same way.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ class RefusedError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """Shell syntax from this program's source; never filled from a variable."""
+    """Shell syntax that is a constant in the source of this program, never the value of a variable."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A file or folder: a leading ~/ means the home folder, and a leading - does not make it an option."""
+    """A file or folder. A leading ~/ means the home folder, and a leading - does not start an option."""
 
     text: str
 
@@ -46,7 +46,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """One argument made of several parts."""
+    """One argument that consists of several parts."""
 
     parts: tuple[str | Literal | Path | Output, ...]
 
@@ -64,7 +64,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """Sets an environment variable for this shell and what it starts."""
+    """Sets an environment variable for the shell and the programs that it starts."""
 
     name: str
     value: Word
@@ -79,7 +79,7 @@ class Chain:
 
 
 Line = Union[Command, Export, Chain, Literal]
-"""The kinds of command lines."""
+"""The types of command lines."""
 
 
 def run(*argv: Word, **variables: Word) -> Command:
@@ -93,17 +93,17 @@ def sequence(*parts: Line) -> Chain:
 
 
 def piped(*parts: Line) -> Chain:
-    """Lines of a pipe; each reads the output of the line before it."""
+    """Lines that form a pipe: each reads the output of the line before it."""
     return Chain("|", parts)
 
 
 def argv(line: Line | None) -> tuple[Word, ...]:
-    """The arguments of a line that is one command; () for any other."""
+    """The arguments of a line that is a single command; () for any other line."""
     return line.argv if isinstance(line, Command) else ()
 
 
 def commands_of(line: Line | None) -> tuple[Command, ...]:
-    """Every command of a line, in order: those of a chain, and those whose output is an argument."""
+    """Every command of a line, in order, including those of a chain and those whose output is an argument."""
     if isinstance(line, Chain):
         return tuple(command for part in line.parts for command in commands_of(part))
     words = line.argv if isinstance(line, Command) else (line.value,) if isinstance(line, Export) else ()
@@ -115,22 +115,22 @@ def commands_of(line: Line | None) -> tuple[Command, ...]:
 def rendered(line: Line, platform: str) -> str:
     """The text of a line for the shell of a platform (linux, wsl, macos, windows).
 
-    Raises RefusedError if a value cannot be written safely there.
+    Raises RefusedError if a value cannot be written safely for that shell.
     """
     return windows(line) if platform == "windows" else sh(line)
 
 
 def one_line(text: str) -> str:
-    """Text without line ends, control and direction characters: each run of these and of spaces becomes one
-    space.
+    """The text without line ends, control characters and direction characters. Each run of these characters
+    and of spaces becomes one space.
 
-    Every comment line goes through here, so that none of its words becomes a command.
+    Every comment line passes through this function, so that no part of it becomes a command.
     """
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
 def comment(text: str, mark: str = "#") -> str:
-    """A comment line of a script, which nothing in the text can end. mark: # for sh, rem for cmd."""
+    """A comment line for a script. Nothing in the text can end the comment. mark: # for sh, rem for cmd."""
     return f"{mark} {one_line(text if mark == '#' else re.sub('[&|<>^]', ' ', text))}"
 
 
@@ -141,8 +141,8 @@ _SPECIAL_IN_QUOTES = lazy.compile(r'["$`\\!]')
 
 
 def sh(line: Line) -> str:
-    """The text for sh, bash, zsh and fish. Raises RefusedError for control characters, which terminals
-    obey."""
+    """The text of a line for sh, bash, zsh and fish. Raises RefusedError for control characters, because
+    terminals act on them."""
     if isinstance(line, Literal):
         return line.text
     if isinstance(line, Chain):
@@ -152,7 +152,7 @@ def sh(line: Line) -> str:
     program, *arguments = line.argv
     first = (
         f"'{program}'" if isinstance(program, str) and "=" in program else _sh_word(program)
-    )  # no assignment
+    )  # an = in the first word would make it an assignment
     return " ".join((*(f"{n}={_sh_word(v)}" for n, v in line.variables), first, *map(_sh_word, arguments)))
 
 
@@ -163,8 +163,8 @@ def _printable(text: str) -> str:
 
 
 def sh_argument(text: str) -> str:
-    """One argument: without quotes if that is safe, otherwise in quotes that keep every character. Raises
-    RefusedError."""
+    """The text as one argument for sh: without quotes if that is safe, otherwise in quotes that keep every
+    character. Raises RefusedError."""
     if _PLAIN.fullmatch(_printable(text)) and not text.startswith(("~", "=")):
         return text
     if ("'" in text or " " in text) and not _SPECIAL_IN_QUOTES.search(text):
@@ -173,8 +173,8 @@ def sh_argument(text: str) -> str:
 
 
 def _in_single_quotes(text: str) -> str:
-    """Text in single quotes, every character unchanged. A backslash before a quote or a backslash is outside
-    the quotes, because fish reads it as an escape inside."""
+    """The text in single quotes, with every character unchanged. A backslash before a quote or another
+    backslash stands outside the quotes, because fish treats it as an escape inside."""
     return "'" + re.sub(r"'|\\(?=['\\]|$)", lambda found: f"'\\{found[0]}'", text) + "'"
 
 
@@ -194,7 +194,7 @@ def _sh_word(word: Word) -> str:
 
 
 def _sh_part(part: str | Literal | Path | Output) -> str:
-    """A part of an argument in double quotes."""
+    """One part of an argument, for use inside double quotes."""
     if isinstance(part, Literal):
         return part.text
     if isinstance(part, Output):
@@ -212,15 +212,15 @@ def _sh_part(part: str | Literal | Path | Output) -> str:
 
 _PLAIN_ON_WINDOWS = lazy.compile(r"[\w.+:/\\=-]+", re.ASCII)
 _READ_IN_QUOTES = '"%$`\u201c\u201d\u201e'
-"""Characters with a meaning inside double quotes: % in cmd; $, ` and typographic quotation marks (which end a
-string) in PowerShell."""
+"""Characters that have a special meaning inside double quotes: % in cmd; $, ` and typographic quotation marks
+(which end a string) in PowerShell."""
 
 
 def windows(line: Line) -> str:
-    """A text that cmd and PowerShell read alike, or that PowerShell rejects as a whole.
+    """The text of a line that cmd and PowerShell read in the same way, or that PowerShell rejects as a whole.
 
-    Inside double quotes neither gives < > & | ^ ( ) a meaning. Raises RefusedError for a value that one of
-    them reads differently there, and for control characters.
+    Inside double quotes, < > & | ^ ( ) have no special meaning in either shell. Raises RefusedError for a
+    value that one of them reads differently there, and for control characters.
     """
     if isinstance(line, Literal):
         return line.text
@@ -233,7 +233,7 @@ def windows(line: Line) -> str:
 
 
 def batch_file(command: Command) -> str:
-    """The text for a batch file, which only cmd reads and whose writer doubles each percent sign.
+    """The text of a command for a batch file, which only cmd reads. The caller must double each percent sign.
 
     Raises RefusedError for quotation marks and control characters.
     """
@@ -261,7 +261,7 @@ def _windows_word(word: Word, refused: str = _READ_IN_QUOTES) -> str:
 
 
 def _bare(word: Word, refused: str) -> str:
-    """An argument without quotes. refused: the characters that it must not hold."""
+    """The text of an argument that has no quotes. refused: the characters that it must not contain."""
     if isinstance(word, Joined):
         return "".join(_bare(part, refused) for part in word.parts)
     if isinstance(word, Output):

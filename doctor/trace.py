@@ -1,8 +1,8 @@
-"""Records why a case got its verdict: for each code whether its rule looked, what it found, and what later
-stages did.
+"""Records why a case got its verdict: for each code, whether its rule ran, what the rule found, and what
+later stages did with the finding.
 
-In: facts and tables. Out: rows in the order of the decisions. It repeats the steps of `doctor.diagnose` and
-records each of them, so that a wrong verdict leads to the row that has to change.
+`trace` returns one row for each decision, in order. It repeats the steps of `doctor.diagnose` and records
+each of them, so that a developer can find the decision behind a wrong verdict.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 MERGED = "merged"
-"""The stage in which findings with the same cause become one."""
+"""The stage that merges findings with the same cause."""
 NOT_CONSIDERED = "not considered, because no fact that it needs was seen"
 
 
 class Row(NamedTuple):
-    """One decision. stage: rule, sign (for or against a cause) or rank. outcome: in words; for a sign its
-    weight (natural log odds) and name, for rank the likelihood from 0 to 1. lines: the places of its
+    """One decision. stage: rule, sign (evidence for or against a cause) or rank. outcome: a text; for a sign,
+    its weight (natural log odds) and name; for a rank, the likelihood from 0 to 1. lines: the places of the
     evidence."""
 
     stage: str
@@ -58,7 +58,7 @@ def trace(facts: Facts, tables: Tables) -> tuple[Row, ...]:
         if hypothesis.code == verdict.code:
             outcome += f", the verdict ({verdict.severity}, {verdict.confidence})"
             outcome += f" instead of the rules' first finding, {first}" if first != verdict.code else ""
-        outcome += "; something speaks against it" if hypothesis.against else ""
+        outcome += "; there is evidence against it" if hypothesis.against else ""
         rows.append(Row("rank", hypothesis.code, outcome))
     return tuple(rows)
 
@@ -88,8 +88,8 @@ def _of_rules(case: Case, stages: list[tuple[str, list[Finding]]]) -> Iterable[R
 
 
 def _became(finding: Finding, stages: list[tuple[str, list[Finding]]], judges: RuleSet) -> str:
-    """What later stages did with a rule's finding, as a continuation of its outcome; "" if they left it
-    unchanged."""
+    """What later stages did with a rule's finding, as text to append to the outcome; "" if they left the
+    finding unchanged."""
     confidence = finding.confidence
     for (_, before), (name, after) in zip(stages, stages[1:]):
         left = next((other for other in after if other.code == finding.code), None)

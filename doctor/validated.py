@@ -1,8 +1,8 @@
-"""Values from a report that may become part of a command: each function returns a value of a known form, or
-None.
+"""Validates values from a report that may become part of a command. Each function returns a value of a known
+form, or None.
 
-Anybody may have written a report. Its text reaches a command line only through one of these functions;
-everything else is only shown. Quoting happens where a command becomes text (`doctor.shell`).
+Anybody may have written a report. Its text reaches a command line only through one of these functions; all
+other text is only shown. Quoting happens where a command becomes text (`doctor.shell`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from doctor import lazy
 
 _NAME = lazy.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9])?", re.ASCII)
 _NORMAL = lazy.compile(r"(?:0|[1-9]\d{0,9})(?:\.(?:0|[1-9]\d{0,9})){0,5}", re.ASCII)
-"""Matches numbers and dots in normal form."""
+"""Matches version numbers of digits and dots in normal form."""
 _SONAME = lazy.compile(r"\w[\w.+-]{0,126}\.(?:so(?:\.\d{1,6}){0,4}|dll)", re.ASCII)
 _TAG = lazy.compile(r"\w[\w.-]{0,127}", re.ASCII)
 _GPU = lazy.compile(
@@ -24,9 +24,9 @@ _MINOR = lazy.compile(r"\d{1,4}\.\d{1,4}", re.ASCII)
 
 
 def version(text: str) -> str | None:
-    """A version by PEP 440, in its normal form."""
+    """A version as PEP 440 defines it, in normal form."""
     if _NORMAL.fullmatch(text):
-        return text  # without the import, which is slow
+        return text  # avoids the import below, which is slow
     from packaging.version import InvalidVersion, Version
 
     try:
@@ -36,12 +36,12 @@ def version(text: str) -> str | None:
 
 
 def distribution(text: str) -> str | None:
-    """A distribution's name by PEP 508."""
+    """The name of a distribution as PEP 508 defines it."""
     return text if _NAME.fullmatch(text) else None
 
 
 def specifiers(text: str) -> str | None:
-    """Version specifiers by PEP 440 (">=1.22,<2"), in their order; "" if there are none."""
+    """Version specifiers as PEP 440 defines them (">=1.22,<2"), in the given order; "" if there are none."""
     from packaging.specifiers import InvalidSpecifier, Specifier
 
     parts = [part.strip() for part in text.split(",") if part.strip()]
@@ -49,7 +49,7 @@ def specifiers(text: str) -> str | None:
         parsed = [Specifier(part) for part in parts[:20]]
     except InvalidSpecifier:
         return None
-    if any(p.operator == "===" and version(p.version) is None for p in parsed):  # that one takes any text
+    if any(p.operator == "===" and version(p.version) is None for p in parsed):  # === accepts any text
         return None
     return ",".join(map(str, parsed))
 
@@ -63,8 +63,8 @@ _REQUIREMENT = lazy.compile(
 
 
 def requirement(text: str) -> str | None:
-    """A requirement by PEP 508 without its marker: a name, extras and version specifiers, and never an
-    address, a path or an option of pip."""
+    """A requirement as PEP 508 defines it, without its marker: a name, extras and version specifiers, but
+    never a URL, a path or an option of pip."""
     match = _REQUIREMENT.fullmatch(text[:500])
     name = distribution(match["name"]) if match else None
     bounds = specifiers(match["specifier"].strip().strip("()")) if match else None
@@ -92,12 +92,12 @@ def image_tag(text: str) -> str | None:
 
 
 def gpu(text: str) -> str | None:
-    """A GPU as nvidia-smi takes it: a number, a UUID or a PCI address."""
+    """A GPU identifier that nvidia-smi accepts: a number, a UUID or a PCI address."""
     return text if _GPU.fullmatch(text) else None
 
 
 def cuda(text: str) -> str | None:
-    """A release of CUDA: two numbers."""
+    """A CUDA release: two numbers."""
     return text if _MINOR.fullmatch(text) else None
 
 
@@ -128,11 +128,11 @@ def _plain_path(text: str) -> bool:
 
 
 def library_of_environment(path: str) -> str | None:
-    """The path, if it names a library in a Python or conda environment; else None. Always None under /tmp and
-    the other folders that everybody may write to (judged by name)."""
+    """The path, if it is that of a library in a Python or conda environment; otherwise None. Always None
+    below /tmp and the other folders to which everybody may write (known by name)."""
     return path if _plain_path(path) and _OF_ENVIRONMENT.fullmatch(path) else None
 
 
 def library_folder(path: str) -> str | None:
-    """A folder in which CUDA's libraries are installed by NVIDIA, a distribution, pip or conda."""
+    """A folder into which NVIDIA, a distribution, pip or conda installs CUDA libraries."""
     return path if (_plain_path(path) or path[1:2] == ":") and _CUDA_FOLDER.fullmatch(path) else None

@@ -1,11 +1,11 @@
-"""Dataclasses that cost nothing until they are used, and properties that are computed once.
+"""Provides dataclasses that cost almost nothing until they are used, and properties that are computed once.
 
-`dataclasses.dataclass` compiles several methods for each class when it is defined, and is slow to import
-itself: together that takes longer than a short report takes to read. Here the methods are shared, and
-`__init__` is compiled when a class is first called. `dataclass`, `field` and `replace` work as in
-`dataclasses`, as far as the tool uses them. For type checkers, `dataclasses.replace`, `fields` and
-`is_dataclass`, and pickle, the classes are dataclasses; attributes that `__init__` does not take are not
-fields for them.
+`dataclasses.dataclass` compiles several methods for each class when the class is defined, and the module
+itself is slow to import. Together this takes longer than reading a short report. Here, all classes share the
+methods, and `__init__` is compiled when a class is used. `dataclass`, `field` and `replace` work as in
+`dataclasses`, as far as the tool uses them. Type checkers, `dataclasses.replace`, `fields` and
+`is_dataclass`, and pickle treat the classes as dataclasses; attributes that are not parameters of `__init__`
+are not fields for them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Dict, NoReturn, TypeVar
 T = TypeVar("T")
 _set = object.__setattr__
 USES = ("compare", "repr", "hash")
-"""The generated methods from which a field may be left out."""
+"""The generated methods that can leave out a field."""
 
 
 if TYPE_CHECKING or sys.version_info >= (3, 12):
@@ -25,7 +25,7 @@ if TYPE_CHECKING or sys.version_info >= (3, 12):
 else:
 
     class cached_property:  # noqa: N801 (as in the standard library)
-        """A property that is computed once for each object, as in Python 3.12, which takes no lock for it."""
+        """A property that is computed once for each object, without a lock, as in Python 3.12."""
 
         def __init__(self, make: Callable[[Any], Any]) -> None:
             self._make = make
@@ -42,7 +42,7 @@ else:
 
 
 class _Fields:
-    """`__dataclass_fields__` of a class, made when it is first used."""
+    """The attribute `__dataclass_fields__` of a class, created at its first use."""
 
     def __get__(self, instance: object, owner: type) -> dict[str, Any]:
         import dataclasses
@@ -75,7 +75,7 @@ def _described(owner: Any, name: str) -> Any:
 
 
 def _compiled(cls: Any) -> Callable[..., None]:
-    """The `__init__` of a class: its fields as parameters, with their defaults."""
+    """The compiled `__init__` of a class. Its parameters are the fields of the class, with their defaults."""
     names, defaults, factories = cls.__match_args__, cls.__value_defaults__, cls.__value_factories__
     parameters = "".join(
         f", {n}=_defaults[{n!r}]" if n in defaults else f", {n}=_set" if n in factories else f", {n}"
@@ -99,8 +99,9 @@ def _compiled(cls: Any) -> Callable[..., None]:
 
 
 def _first_init(self: Any, *args: Any, **named: Any) -> None:
-    """The `__init__` of a class until it is compiled, at the third call: of many classes a run makes two
-    objects at most. A call that plain assignment does not serve, a wrong one too, compiles it at once."""
+    """The `__init__` of a class until the real one is compiled, at the third call: for many classes, a run
+    makes at most two objects. A call that needs more than plain assignments, or that is wrong, compiles it at
+    once."""
     cls = type(self)
     names = cls.__match_args__
     values = {**cls.__value_defaults__, **dict(zip(names, args)), **named}
@@ -165,7 +166,8 @@ else:
     def dataclass(
         cls: type[T] | None = None, *, frozen: bool = False, slots: bool = False
     ) -> type[T] | Callable[[type[T]], type[T]]:
-        """A decorator for classes of fields, as in `dataclasses`; slots in every Python."""
+        """A decorator for classes with fields, as in `dataclasses`. It supports slots in every Python
+        version."""
 
         def made(cls: type[T]) -> type[T]:
             return _made(cls, frozen, slots)
@@ -177,7 +179,7 @@ else:
         return _Field(options)
 
     def replace(value: T, /, **changes: Any) -> T:
-        """A copy with other values in some fields. Raises TypeError for an unknown field."""
+        """A copy of `value` with other values in some fields. Raises TypeError for an unknown field."""
         given = {name: getattr(value, name) for name in value.__match_args__}
         given.update(changes)
         return type(value)(**given)
@@ -196,7 +198,7 @@ def fields_of(kind: type) -> dict[str, Any]:
 def _sort_in(
     name: str, value: Any, defaults: dict[str, Any], factories: dict[str, Any], left_out: dict[str, set[str]]
 ) -> None:
-    """Put a field's default, or the arguments of its `field`, into the class's tables."""
+    """Enter the default of a field, or the arguments of its `field`, into the tables of the class."""
     if not isinstance(value, _Field):
         defaults[name] = value
         return
@@ -216,7 +218,7 @@ def _sort_in(
 
 
 def _made(cls: type[T], frozen: bool, slots: bool) -> type[T]:
-    # of this class alone: where it has none, Python 3.8 and 3.9 would give those of its base
+    # the annotations of this class only: if it has none, Python 3.8 and 3.9 would return those of its base
     own = list(vars(cls).get("__annotations__", ()) if sys.version_info < (3, 10) else cls.__annotations__)
     space = {k: v for k, v in cls.__dict__.items() if k not in ("__dict__", "__weakref__")}
     inherited: tuple[str, ...] = ()

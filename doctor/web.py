@@ -1,9 +1,9 @@
 """Reads from servers that may be hostile: time, size and destination are limited.
 
-A session that `guarded` made never talks to a loopback, link-local or private address unless the user named
-an address of that kind; this is checked on the established connection, so neither a redirect nor a DNS name
-leads there. From https it follows no redirect to http. `Limit` ends everything that takes too long, including
-slow headers and bodies.
+A session from `guarded` never talks to a loopback, link-local or private address unless the user gave an
+address of that kind. The check uses the established connection, so neither a redirect nor a DNS name can get
+around it. From https, the session follows no redirect to http. `Limit` ends everything that takes too long,
+including slow headers and bodies.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ REDIRECTS = 10
 
 
 class RefusedError(Exception):
-    """A server requested something that is not allowed; the message names it."""
+    """A server requested something that is not allowed; the message says what."""
 
 
 def kind_of(address: str) -> str:
-    """The kind of an address: public, private, loopback or link-local; addresses of no host (0.0.0.0,
-    multicast) count as link-local."""
+    """The kind of an IP address: public, private, loopback or link-local. Addresses that belong to no host
+    (0.0.0.0, multicast) count as link-local."""
     ip = ipaddress.ip_address(address.partition("%")[0])
     mapped = getattr(ip, "ipv4_mapped", None) or getattr(ip, "sixtofour", None)
     if mapped is not None:
@@ -52,7 +52,7 @@ _ALLOWED = {
     "loopback": {"public", "private", "loopback"},
     "link-local": {"public", "link-local"},
 }
-"""The kinds of addresses to which a server may redirect, by the kind that the user named."""
+"""The kinds of addresses to which a server may redirect, by the kind of address that the user gave."""
 
 
 def _host(url: str) -> str:
@@ -63,7 +63,7 @@ def _host(url: str) -> str:
 
 
 def _kinds_of(host: str) -> set[str]:
-    """The kinds of addresses that a host has; empty if the host is unknown."""
+    """The kinds of the addresses of a host; empty if the host is unknown."""
     try:
         return {kind_of(str(found[4][0])) for found in socket.getaddrinfo(host, None)} if host else set()
     except (OSError, ValueError):
@@ -71,7 +71,7 @@ def _kinds_of(host: str) -> set[str]:
 
 
 class Guard:
-    """The allowed connections of one session, and its open sockets. `named`: addresses that a user named."""
+    """The allowed connections of one session, and its open sockets. `named`: addresses that the user gave."""
 
     def __init__(self, named: Iterable[str]) -> None:
         self.named = {_host(url) for url in named}
@@ -79,31 +79,31 @@ class Guard:
         self.sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
 
     def check(self, host: str, address: str) -> None:
-        """Raises RefusedError if the user's addresses do not allow a connection to `address`, to which `host`
-        was resolved."""
+        """Raise RefusedError if the user's addresses do not allow a connection to `address`, to which `host`
+        resolved."""
         kind = kind_of(address)
         if kind == "public" or host.strip("[]").lower() in self.named:
             return
         if self.kinds is None:
             self.kinds = set().union(*(_ALLOWED[kind] for name in self.named for kind in _kinds_of(name)))
         if kind not in self.kinds:
-            raise RefusedError(f"it redirects to {host}, a {kind} address that was not named")
+            raise RefusedError(f"it redirects to {host}, a {kind} address that you did not give")
 
     def cut(self) -> None:
-        """End every open connection."""
+        """Close every open connection."""
         for sock in list(self.sockets):
             with contextlib.suppress(OSError):
                 sock.shutdown(socket.SHUT_RDWR)
 
 
 def guarded(session: requests.Session, named: Iterable[str]) -> requests.Session:
-    """The session with a guard (in its attribute `guard`), and with its own settings."""
+    """The session, with a guard in its attribute `guard`."""
     guard = Guard(named)
     adapter = _adapter(guard)
     session.mount("http://", adapter)
     session.mount("https://", adapter)
     session.guard = guard  # type: ignore[attr-defined]
-    # `get` follows redirects itself, and reads no body of one:
+    # `get` follows redirects itself, and does not read the body of a redirect:
     session.get_redirect_target = lambda answer: None  # type: ignore[method-assign,assignment]
     return session
 
@@ -111,10 +111,10 @@ def guarded(session: requests.Session, named: Iterable[str]) -> requests.Session
 def get(
     session: requests.Session, url: str, headers: Mapping[str, str], timeout: tuple[float, float]
 ) -> requests.Response:
-    """The streamed answer of a guarded session, after at most REDIRECTS redirects; headers for one host are
+    """The streamed answer of a guarded session, after at most REDIRECTS redirects. Headers for one host are
     not sent to another.
 
-    Raises RefusedError, requests.RequestException.
+    Raises RefusedError and requests.RequestException.
     """
     sent = dict(headers)
     for _ in range(REDIRECTS + 1):
@@ -136,7 +136,8 @@ def get(
 
 
 def _adapter(guard: Guard) -> HTTPAdapter:
-    """An adapter whose connections the guard registers, and checks before anything is sent."""
+    """An adapter for a session. The guard registers each of its connections, and checks it before anything is
+    sent."""
 
     def classes(checked: bool) -> dict[str, type]:
         def opened(connection: Any, sock: Any) -> Any:
@@ -159,7 +160,7 @@ def _adapter(guard: Guard) -> HTTPAdapter:
 
             def connect(self) -> None:
                 super().connect()
-                if self.sock is not None:  # the encrypted one, which took the place of the other
+                if self.sock is not None:  # the encrypted socket, which replaced the plain one
                     guard.sockets.add(self.sock)
 
         class PlainPool(HTTPConnectionPool):
@@ -179,15 +180,15 @@ def _adapter(guard: Guard) -> HTTPAdapter:
             manager = super().proxy_manager_for(*args, **kwargs)
             manager.pool_classes_by_scheme = classes(
                 checked=False
-            )  # the proxy was named; what it may reach is its business
+            )  # the user configured the proxy, which decides what it reaches
             return manager
 
     return Adapter()
 
 
 class Limit:
-    """A time limit in seconds for everything that a session does inside the block; `passed` says whether it
-    is over."""
+    """A context with a time limit, in seconds, for everything that a session does in it. `passed` says
+    whether the time is over."""
 
     def __init__(self, session: requests.Session, seconds: float) -> None:
         self.seconds = seconds
@@ -204,7 +205,7 @@ class Limit:
         pause = self.seconds
         while not self._done.wait(pause):
             guard.cut()
-            pause = 0.2  # what connects again is cut again
+            pause = 0.2  # then close new connections too
 
     def __exit__(self, *_: object) -> None:
         self._done.set()
@@ -216,12 +217,12 @@ class Limit:
 
 
 def body(answer: requests.Response, largest: int) -> Iterator[bytes]:
-    """The content of a streamed answer in pieces, unpacked step by step. Raises RefusedError if it is larger
-    than `largest` bytes, or packed in an unknown way or repeatedly; requests.RequestException if the
-    connection breaks."""
+    """Yield the content of a streamed answer in pieces, decompressed step by step. Raises RefusedError if the
+    content is larger than `largest` bytes, or compressed in an unknown way or repeatedly;
+    requests.RequestException if the connection breaks."""
     encoding = answer.headers.get("Content-Encoding", "").strip().lower()
     if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
-        raise RefusedError(f"it is packed as `{encoding[:40]}`, which was not requested")
+        raise RefusedError(f"it is compressed with `{encoding[:40]}`, which was not requested")
     unpack = None if encoding in ("", "identity") else zlib.decompressobj(47 if "gzip" in encoding else 15)
     size = 0
     try:
@@ -236,7 +237,7 @@ def body(answer: requests.Response, largest: int) -> Iterator[bytes]:
                 if piece:
                     yield piece
     except zlib.error as error:
-        raise RefusedError(f"it cannot be unpacked: {error}") from error
+        raise RefusedError(f"it cannot be decompressed: {error}") from error
     except requests.RequestException:
         raise
     except Exception as error:

@@ -302,7 +302,7 @@ def test_token_goes_to_the_api_and_nowhere_else(server: str, monkeypatch: pytest
     [
         ("own/er/issues/2", "does not exist, or it is private", "GITHUB_TOKEN"),
         ("own/er/issues/3", "was deleted", ""),
-        ("own/er/issues/4", "no more requests from here until 03:04 UTC", "GITHUB_TOKEN"),
+        ("own/er/issues/4", "no more requests from this machine until 03:04 UTC", "GITHUB_TOKEN"),
         ("own/er/issues/5", "rejects the token", "GITHUB_TOKEN"),
         ("own/er/issues/6", "not JSON", ""),
         ("page", "web page", "raw text"),

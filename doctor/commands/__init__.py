@@ -1,1 +1,1 @@
-"""The commands of the tool, one module each: arguments in, exit code out."""
+"""The commands of the tool, one module each. A command gets its arguments and returns an exit code."""

@@ -1,4 +1,4 @@
-"""`tfgpu-doctor bench`: CPU against GPU over growing sizes, as a table and a plot."""
+"""`tfgpu-doctor bench`: CPU and GPU times for growing problem sizes, as a table and a plot."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ examples:
   tfgpu-doctor bench --gpu 1 --output bench.svg
   tfgpu-doctor bench --format json
 
-Steady times are the median of repeats after a warm-up; the first call, which loads libraries,
+Each time is the median of repeated calls after a warm-up. The first call, which loads libraries,
 compiles and tunes, is shown separately. "with transfer" includes copying the data from host memory
 to the GPU and back."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's options."""
+    """Add the options of `bench` to the parser."""
     parser.epilog = EPILOG
     parser.add_argument(
-        "--python", metavar="ENV", help="the environment whose TensorFlow (or NumPy) is measured"
+        "--python", metavar="ENV", help="measure the TensorFlow (or NumPy) of this environment"
     )
     parser.add_argument(
         "--gpu",
@@ -49,7 +49,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Measure and print. Raises UnableError if nothing can be measured, UsageError for a wrong call."""
+    """Measure, print the results and return exit code 0.
+
+    Raises UnableError if nothing can be measured, UsageError for wrong options.
+    """
     from doctor import charts
     from doctor.bench.run import bench
     from doctor.render.output import destination
@@ -64,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
         charts.may_write(args.output)
     interpreter = find_interpreter(args.python, ())
     if interpreter is None:
-        raise UnableError("no Python was found to measure with", "name one with --python")
+        raise UnableError("found no Python to measure with", "choose one with --python")
     build = find_tensorflow(interpreter)
     environment = dict(os.environ)
     if args.gpu is not None:
@@ -101,7 +104,8 @@ LINES = (("CPU", "CPU", False), ("GPU", "GPU", False), ("GPU with transfer", "GP
 
 
 def _chart(result: Bench, op: str) -> Chart:
-    """Time over size, both logarithmic: one line for the CPU and two for the GPU."""
+    """A chart of time against size for one operation: one line for the CPU and two for the GPU. Both axes are
+    logarithmic."""
     from doctor.bench.results import SIZES
     from doctor.charts import Chart, Line
 
@@ -114,7 +118,7 @@ def _chart(result: Bench, op: str) -> Chart:
 
 
 def _whole_chart(result: Bench) -> Chart:
-    """Time over the floating-point operations of one call, for both operations in one chart."""
+    """One chart for both operations: time against the floating-point operations of one call."""
     from doctor.bench.results import SIZES
     from doctor.charts import Chart, Line
 
@@ -132,7 +136,7 @@ def _whole_chart(result: Bench) -> Chart:
 def _points(
     result: Bench, op: str, device: str, transfer: bool, *, by_size: bool
 ) -> tuple[tuple[float, float], ...]:
-    """(size or 10^6 operations, ms) of one line."""
+    """The points of one line: (size, or 10^6 floating-point operations; time in ms)."""
     return tuple(
         (float(m.size) if by_size else m.flop / 1e6, 1000 * m.median)
         for m in result.measured

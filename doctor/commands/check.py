@@ -1,4 +1,4 @@
-"""`tfgpu-doctor check`: this machine, or the files of another, examined and diagnosed."""
+"""`tfgpu-doctor check`: examine and diagnose this machine, or the files of another one."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ EPILOG = """\
 examples:
   tfgpu-doctor check                        this machine and the Python in use
   tfgpu-doctor check --python ~/venv        another environment (a folder or an interpreter)
-  tfgpu-doctor check --deep                 start TensorFlow too, under limits, and use each GPU
-  tfgpu-doctor check --root /mnt/disk       the files of a container, a chroot, a disk; nothing is run
-  tfgpu-doctor check --save machine.json    save what was seen, without names and tokens
-  tfgpu-doctor check --from machine.json    diagnose what was saved, also elsewhere
-  tfgpu-doctor check --script > collect.sh  for a machine without Python 3.8; then explain its output"""
+  tfgpu-doctor check --deep                 also start TensorFlow, under limits, and use each GPU
+  tfgpu-doctor check --root /mnt/disk       the files of a container, a chroot or a disk; runs nothing there
+  tfgpu-doctor check --save machine.json    save what was found, without names and tokens
+  tfgpu-doctor check --from machine.json    diagnose a saved file, here or on another machine
+  tfgpu-doctor check --script > collect.sh  for a machine without Python 3.8; `explain` reads its output"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `check`."""
+    """Add the options of `check` to the parser."""
     parser.epilog = EPILOG
     parser.add_argument(
         "--python",
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ),
     )
     parser.add_argument(
-        "--root", metavar="DIR", help="read this folder instead of /; nothing in it is run or loaded"
+        "--root", metavar="DIR", help="read this folder instead of /; run and load nothing in it"
     )
     parser.add_argument(
         "--deep", action="store_true", help="also start TensorFlow in a separate process and use each GPU"
@@ -54,12 +54,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="show for each code whether its rule fired, what stopped it, or that it was not considered",
     )
-    parser.add_argument("--save", metavar="FILE", help="write what was seen to a file, redacted")
+    parser.add_argument("--save", metavar="FILE", help="write what was found to a file, redacted")
     parser.add_argument(
         "--script",
         action="store_true",
         help=(
-            "print a shell script that collects on another machine what `explain` needs, without this tool or"
+            "print a shell script that collects what `explain` needs on a machine without this tool or"
             " Python 3.8"
         ),
     )
@@ -72,10 +72,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Exit code 0; 1 if a finding is an error; 3 if none is, but a decisive part could not be examined.
+    """Check the machine and print the diagnosis.
 
-    Raises UsageError for options that exclude each other, InputError if a path or a record cannot be read,
-    UnableError if --save cannot write.
+    Returns exit code 0; 1 if a finding is an error; 3 if none is, but a decisive part could not be examined.
+    Raises UsageError for options that exclude each other, InputError if a path or a saved file cannot be
+    read, UnableError if --save cannot write.
     """
     if args.script:
         from doctor import resources
@@ -86,7 +87,8 @@ def run(args: argparse.Namespace) -> int:
         return 0
     import gc
 
-    gc.set_threshold(100_000, 20, 20)  # a short life: collecting often costs a twentieth and frees little
+    # a short process: frequent collection costs a twentieth of its time and frees little
+    gc.set_threshold(100_000, 20, 20)
     from doctor import api, render
     from doctor.commands.waiting import LOOKING, progress_notice
 
@@ -113,7 +115,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _save(facts: Facts, path: str) -> None:
-    """Save the facts, redacted."""
+    """Save the redacted facts in a file."""
     import datetime
 
     from doctor import __version__

@@ -1,4 +1,4 @@
-"""`tfgpu-doctor code`: the page of a finding code, or the list of all."""
+"""`tfgpu-doctor code`: print the page of a finding code, or list all codes."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from doctor.printable import as_json
 EPILOG = """\
 examples:
   tfgpu-doctor code                 all codes
-  tfgpu-doctor code cudnn-init-oom  the page of one"""
+  tfgpu-doctor code cudnn-init-oom  the page of one code"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of the command."""
+    """Add the options of `code` to the parser."""
     parser.epilog = EPILOG
     parser.add_argument("code", nargs="?", help="a finding code, such as cudnn-init-oom")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the page of a code, or the list of all. Raises UsageError for a code that does not exist."""
+    """Print the page of a code, or list all codes. Raises UsageError for a code that does not exist."""
     from doctor.render.fold import columns_of, fold
     from doctor.render.output import destination
     from doctor.rules import PLACES, all_rules, rule_of
@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
         near = difflib.get_close_matches(args.code, PLACES, 3)
         raise UsageError(
             f"there is no finding code `{args.code}`",
-            f"did you mean {', '.join(near)}?" if near else "`tfgpu-doctor code` lists them",
+            f"did you mean {', '.join(near)}?" if near else "`tfgpu-doctor code` lists all codes",
         )
     with destination(args.output) as out:
         if args.code is None:

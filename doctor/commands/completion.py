@@ -1,6 +1,6 @@
-"""`tfgpu-doctor completion`: completion for shells, and the manual page.
+"""`tfgpu-doctor completion`: print the completion file of a shell, or the manual page.
 
-The files are made from the commands' own options by `python scripts/shell_files.py`.
+`python scripts/shell_files.py` makes these files from the options of the commands.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of the command."""
+    """Add the options of `completion` to the parser."""
     parser.epilog = EPILOG
     parser.add_argument("shell", choices=FILES, help="the shell, or man for the manual page")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the file."""
+    """Print the file for the chosen shell, or the manual page."""
     from doctor.render.output import destination
     from doctor.resources import text
 

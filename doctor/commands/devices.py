@@ -1,4 +1,4 @@
-"""`tfgpu-doctor devices`: the GPUs, who uses them, and what a CUDA_VISIBLE_DEVICES value does."""
+"""`tfgpu-doctor devices`: list the GPUs and who uses them, and explain a CUDA_VISIBLE_DEVICES value."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ASSUMED = 4
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's options."""
+    """Add the options of `devices` to the parser."""
     parser.epilog = EPILOG
     parser.add_argument(
         "--visible", metavar="VALUE", help="a value of CUDA_VISIBLE_DEVICES to explain (--visible=-1)"
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the answer. Raises UnableError if there is no GPU and no value to explain."""
+    """Print the GPUs and the explanation. Raises UnableError if there is no GPU and no value to explain."""
     from doctor.devices.look import Seen, driver_shows, look
     from doctor.devices.visibility import Device, enumeration, interpret, is_certain, unseparated
     from doctor.render.output import destination
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("devices supports only --format text and json")
     if args.visible is not None and (words := unseparated(args.visible)):
         raise UsageError(
-            f"CUDA separates the entries by commas: of {args.visible!r} it would read `{words[0]}` alone",
+            f"CUDA separates the entries at commas: in {args.visible!r} it would read only `{words[0]}`",
             f"tfgpu-doctor devices --visible {','.join(words)}",
         )
     value = args.visible if args.visible is not None else os.environ.get("CUDA_VISIBLE_DEVICES")
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     if not seen.devices:
         if args.visible is None and args.count is None:
             raise UnableError(
-                f"no NVIDIA GPU answers here ({seen.problem})",
+                f"no NVIDIA GPU responds on this machine ({seen.problem})",
                 "`tfgpu-doctor check` says why; --visible VALUE --count N explains a value for N GPUs",
             )
         assumed = ASSUMED if args.count is None else args.count
@@ -86,7 +86,7 @@ def _document(
     said: tuple[str, ...] | None,
     assumed: int,
 ) -> dict[str, Any]:
-    """The answer as plain data."""
+    """The answer as plain data, for --format json and for the text."""
     from doctor import __version__
 
     numbers = {device.index: place for place, device in enumerate(visibility.shown)}
@@ -113,7 +113,7 @@ def _document(
     notes = []
     if assumed:
         notes.append(
-            f"No NVIDIA GPU answers here ({seen.problem}): explained for {assumed} GPUs of the same model."
+            f"No NVIDIA GPU responds here ({seen.problem}): explained for {assumed} GPUs of the same model."
         )
     if not certain:
         notes.append(

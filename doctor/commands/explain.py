@@ -1,4 +1,4 @@
-"""`tfgpu-doctor explain`: pasted reports in, a diagnosis of each out."""
+"""`tfgpu-doctor explain`: diagnose each of the given reports (logs, issues, tool output)."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ EPILOG = """\
 examples:
   tfgpu-doctor explain train.log         a log, traceback, issue, notebook, pip or nvidia-smi output
   python train.py 2>&1 | tfgpu-doctor explain -
-  tfgpu-doctor explain logs/ more/*.txt  every text in a folder; --format json: one line for each
+  tfgpu-doctor explain logs/ more/*.txt  all text files in a folder; --format json: one line each
   tfgpu-doctor explain https://github.com/OWNER/REPO/issues/1234 --comments
-  tfgpu-doctor explain logs/ --summary   which causes, and how often
+  tfgpu-doctor explain logs/ --summary   how often each cause occurs
 
 Files may be of any size: above one megabyte, only the lines that can matter are read.
 Requests to GitHub use the token in GITHUB_TOKEN or GH_TOKEN if one is set."""
 
 MANY = 32
-"""From this number of reports on, all cores are used."""
+"""More reports than this are read on all cores."""
 ALONE = 0.25
-"""For this many seconds the first reports are read by this process alone, which compiles the patterns that
-most reports need."""
+"""Seconds for which only this process reads reports, the first ones. It thus compiles the patterns that most
+reports need, before other processes start."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of the command."""
+    """Add the options of `explain` to the parser."""
     parser.epilog = EPILOG
     parser.add_argument(
         "inputs",
         nargs="*",
         metavar="FILE",
-        help="file, folder, address (http, https), or - for standard input",
+        help="file, folder, URL (http, https), or - for standard input",
     )
     parser.add_argument(
         "--trace",
@@ -48,12 +48,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--summary", action="store_true", help="one table of causes over all reports")
     parser.add_argument(
-        "--comments", action="store_true", help="with an issue's address: read its comments, too"
+        "--comments", action="store_true", help="with the URL of an issue: also read its comments"
     )
 
 
 class Answer(NamedTuple):
-    """The result of one input: an answer with its verdict, or why there is none."""
+    """The result for one input: an answer with its verdict, or the reason why there is none."""
 
     name: str
     text: str = ""
@@ -67,15 +67,16 @@ class Answer(NamedTuple):
 
 
 def run(args: argparse.Namespace) -> int:
-    """Diagnose each input: 0, 1 if a finding is an error, 2 if an input could not be read.
+    """Diagnose each input and print the answers.
 
-    Raises UnableError if --output cannot be written.
+    Returns exit code 0; 1 if a finding is an error; 2 if an input could not be read. Raises UnableError if
+    --output cannot be written.
     """
     import gc
 
     gc.set_threshold(
         100_000, 20, 20
-    )  # a short life, or many alike: collecting often costs a tenth and frees little
+    )  # a short process, or similar reports: frequent collection costs a tenth of the time, frees little
     from doctor import render
     from doctor.inputs import expand
     from doctor.render.output import destination
@@ -85,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
     summary = Summary() if args.summary else None
     failed = read = defects = 0
     worst = 0
-    if len(inputs) == 1 and summary is None:  # nothing is to be written where the only input fails
+    if len(inputs) == 1 and summary is None:  # if the only input fails, write nothing
         only = (
             _explained(inputs[0], render.Options.of(args, sys.stdout), _progress(args))
             if not args.output
@@ -129,7 +130,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _complain(answer: Answer, args: argparse.Namespace) -> None:
-    """One line on standard error for an input that could not be read."""
+    """Print one line on standard error for an input that could not be read, and a hint if there is one."""
     from doctor.printable import line, say
 
     say(f"tfgpu-doctor: {line(answer.error)}")
@@ -146,7 +147,7 @@ def _progress(args: argparse.Namespace) -> Progress:
 def _explained(
     item: Input, options: Options, progress: Progress | None = None, *, brief: bool = False
 ) -> Answer:
-    """The answer to one input; brief: only its verdict."""
+    """The answer to one input; with `brief`, only its verdict."""
     from doctor import api
     from doctor.errors import CommandError
     from doctor.inputs import opened
@@ -165,7 +166,7 @@ def _explained(
                 item.name, failed=True, error=str(error), hint=_hint(str(error.__cause__))
             )  # fmt: skip
         return Answer(item.name, failed=True, error=str(error), hint=error.hint)
-    except (OSError, EOFError) as error:  # a folder's file that went away, a damaged archive
+    except (OSError, EOFError) as error:  # a file that has disappeared from its folder, a damaged archive
         reason = getattr(error, "strerror", None) or str(error)
         return Answer(item.name, failed=True, error=f"cannot read `{item.name}`: {reason}")
     finally:
@@ -178,14 +179,14 @@ def _explained(
 
 def _hint(reason: str) -> str:
     return (
-        "was anything printed? 2>&1 catches what goes to standard error"
+        "did the program print anything? 2>&1 also captures standard error"
         if reason == "empty"
         else "name a text file"
     )
 
 
 def _invite(item: Input, options: Options) -> None:
-    """Explain what to do when the tool waits for typed input."""
+    """If the tool waits for typed input, print what the user has to do."""
     if item.name == "-" and sys.stdin is not None and sys.stdin.isatty() and not options.quiet:
         from doctor.printable import say
 
@@ -198,7 +199,7 @@ def _invite(item: Input, options: Options) -> None:
 def _answers(
     inputs: Sequence[Input], options: Options, brief: bool, args: argparse.Namespace
 ) -> Iterator[Answer]:
-    """The answers in the order of the inputs; all cores are used if there are many."""
+    """Yield the answers in the order of the inputs. Many inputs are read on all cores."""
     import os
 
     cores = os.cpu_count() or 1
@@ -220,10 +221,10 @@ def _answers(
 
 
 def _on_all_cores(work: Callable[[Input], Answer], inputs: Sequence[Input], cores: int) -> Iterator[Answer]:
-    """The result of `work` for each input, in their order.
+    """Yield the result of `work` for each input, in the order of the inputs.
 
-    The first inputs are read here, before other processes start, so that what they all need is loaded and
-    compiled once.
+    This process reads the first inputs before it starts the others, so that whatever all of them need is
+    loaded and compiled only once.
     """
     import gc
     from time import monotonic
@@ -239,7 +240,7 @@ def _on_all_cores(work: Callable[[Input], Answer], inputs: Sequence[Input], core
     rest = inputs[here:]
     if not rest:
         return
-    gc.freeze()  # none of this is ever garbage
+    gc.freeze()  # objects that exist now live to the end: no need to examine them again
     with pooled().Pool(cores, _quiet) as pool:
         yield from pool.imap(work, rest, chunksize=max(1, min(128, len(rest) // (cores * 4))))
 
@@ -252,7 +253,7 @@ def _quiet() -> None:
 
 
 def _safely(item: Input, options: Options, brief: bool, progress: Progress | None = None) -> Answer:
-    """The answer to one of many inputs: an internal error while reading one does not stop the others."""
+    """The answer to one of many inputs. An internal error becomes a failed answer, and the others go on."""
     import os
 
     try:

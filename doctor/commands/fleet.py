@@ -1,4 +1,4 @@
-"""`tfgpu-doctor fleet`: many nodes, which of them differ, and what to do."""
+"""`tfgpu-doctor fleet`: check many nodes, and say which of them differ and what to do."""
 
 from __future__ import annotations
 
@@ -17,44 +17,50 @@ if TYPE_CHECKING:
 
 EPILOG = """\
 examples:
-  tfgpu-doctor fleet read reports/          compare reports collected in other ways (check --format json)
-  tfgpu-doctor fleet --ssh n1,n2,n3         run check on each with ssh; --ssh @hosts.txt reads a file
-  tfgpu-doctor fleet --slurm -p gpu         a step on each node of a partition; or --slurm n[1-8]
+  tfgpu-doctor fleet read reports/          compare reports that you collected (check --format json)
+  tfgpu-doctor fleet --ssh n1,n2,n3         run `check` on each host; --ssh @hosts.txt reads a file
+  tfgpu-doctor fleet --slurm -p gpu         run a step on each node of a partition; or --slurm n[1-8]
   tfgpu-doctor fleet --slurm --distributed  in a job: do its nodes agree for distributed training?
-  tfgpu-doctor fleet --ray                  a task on each node of the running Ray cluster
+  tfgpu-doctor fleet --ray                  run a task on each node of the running Ray cluster
   tfgpu-doctor fleet --manifest kubernetes --image IMAGE --nodes 8 > fleet.yaml  for `kubectl apply`
   tfgpu-doctor fleet --ssh @hosts.txt --format json --output today.json --since yesterday.json"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `fleet`."""
+    """Add the options of `fleet` to the parser."""
     parser.epilog = EPILOG
     parser.add_argument(
         "words", nargs="*", metavar="read PATH", help="compare reports: files, folders, - for standard input"
     )
-    parser.add_argument("--since", metavar="FILE", help="what changed since an earlier run, from its JSON")
-    engines = parser.add_argument_group("what runs `check` on the nodes")
-    engines.add_argument(
-        "--ssh", metavar="HOSTS", help="ssh to these hosts: HOST,USER@HOST, or @FILE with one per line"
+    parser.add_argument(
+        "--since", metavar="FILE", help="show what changed since an earlier run, whose JSON this is"
     )
+    engines = parser.add_argument_group("how to run `check` on the nodes")
     engines.add_argument(
-        "--ssh-config", metavar="FILE", help="ssh -F: a configuration file other than the user's"
+        "--ssh",
+        metavar="HOSTS",
+        help="use ssh to reach these hosts: HOST,USER@HOST, or @FILE with one per line",
     )
+    engines.add_argument("--ssh-config", metavar="FILE", help="use this ssh configuration file (ssh -F)")
     engines.add_argument(
         "--slurm",
         nargs="?",
         const="",
         metavar="NODELIST",
-        help="one Slurm step per node (default: the nodes of this job, otherwise all)",
+        help="run one Slurm step per node (default: the nodes of this job; outside a job, all nodes)",
     )
-    engines.add_argument("-p", "--partition", help="Slurm's partition")
-    engines.add_argument("-A", "--account", help="Slurm's account")
-    engines.add_argument("--gres", help="Slurm's generic resources of a step (default: all GPUs of the node)")
+    engines.add_argument("-p", "--partition", help="the Slurm partition")
+    engines.add_argument("-A", "--account", help="the Slurm account")
     engines.add_argument(
-        "--ray", nargs="?", const="auto", metavar="ADDRESS", help="a task on each node of a Ray cluster"
+        "--gres", help="Slurm generic resources for each step (default: all GPUs of the node)"
     )
     engines.add_argument(
-        "--manifest", choices=("kubernetes",), help="print a manifest with which the cluster runs the check"
+        "--ray", nargs="?", const="auto", metavar="ADDRESS", help="run a task on each node of a Ray cluster"
+    )
+    engines.add_argument(
+        "--manifest",
+        choices=("kubernetes",),
+        help="print a manifest; apply it, and the cluster runs the check",
     )
     nodes = parser.add_argument_group("on the nodes")
     nodes.add_argument(
@@ -64,7 +70,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--timeout", type=SECONDS, default=60, metavar="S", help="time limit for each node, in seconds (60)"
     )
     nodes.add_argument(
-        "--jobs", type=whole(1, 1000), default=32, metavar="N", help="nodes asked at the same time (32)"
+        "--jobs",
+        type=whole(1, 1000),
+        default=32,
+        metavar="N",
+        help="number of nodes to check at the same time (32)",
     )
     nodes.add_argument(
         "--distributed",
@@ -72,11 +82,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="also check whether the nodes agree on what MultiWorkerMirroredStrategy needs",
     )
     pods = parser.add_argument_group("options of --manifest kubernetes")
+    pods.add_argument("--image", help="the container image for the job: the one that you train with")
     pods.add_argument(
-        "--image", help="the container image in which the job runs: the one that you train with"
-    )
-    pods.add_argument(
-        "--nodes", type=whole(1, 5000), metavar="N", help="an indexed Job on N nodes (default: a DaemonSet)"
+        "--nodes",
+        type=whole(1, 5000),
+        metavar="N",
+        help="make an indexed Job for N nodes (default: a DaemonSet)",
     )
     pods.add_argument(
         "--gpus",
@@ -99,10 +110,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Exit code 0; 1 if a node has an error; 3 if one could not be asked or examined.
+    """Check or compare the nodes and print the result.
 
-    Raises UsageError for a wrong call, InputError if a file cannot be read, UnableError if ssh, Slurm, Ray or
-    the cluster is not available, and KeyboardInterrupt, after printing the answer, if the user interrupted.
+    Returns exit code 0; 1 if a node has an error; 3 if a node could not be reached or examined. Raises
+    UsageError for wrong options, InputError if a file cannot be read, UnableError if ssh, Slurm, Ray or the
+    cluster is not available, and KeyboardInterrupt, after printing the answer, if the user interrupted.
     """
     chosen = [name for name in ("ssh", "slurm", "ray", "manifest") if getattr(args, name) is not None]
     chosen += ["read"] if args.words else []
@@ -111,8 +123,8 @@ def run(args: argparse.Namespace) -> int:
             " and ".join(f"--{name}" if name != "read" else "`fleet read`" for name in chosen[:2])
             + " exclude each other"
             if chosen
-            else "no nodes and no reports are named",
-            "`fleet read PATH`, --ssh HOSTS, --slurm, --ray or --manifest kubernetes",
+            else "neither nodes nor reports were given",
+            "use `fleet read PATH`, --ssh HOSTS, --slurm, --ray or --manifest kubernetes",
         )
     if args.distributed and chosen != ["slurm"]:
         raise UsageError(
@@ -121,7 +133,7 @@ def run(args: argparse.Namespace) -> int:
     if args.distributed and not os.environ.get("SLURM_JOB_ID"):
         raise UsageError(
             "--distributed needs a Slurm job, and this shell is not in one",
-            "salloc -N 2 --gres=gpu:1, or a line in the job's script",
+            "start one with salloc -N 2 --gres=gpu:1, or put the command into a job script",
         )
     if chosen == ["manifest"]:
         return _manifest(args)
@@ -154,7 +166,7 @@ def _read(args: argparse.Namespace, *, keep: bool) -> list[Answer]:
 
     if args.words[0] != "read" or len(args.words) < 2:
         raise UsageError(
-            f"there is no `fleet {args.words[0]}`" if args.words[0] != "read" else "no reports are named",
+            f"there is no `fleet {args.words[0]}`" if args.words[0] != "read" else "no reports were given",
             "fleet read PATH ...",
         )
     progress = Progress("reports", quiet=args.quiet)
@@ -183,12 +195,12 @@ def _emit(result: Result, args: argparse.Namespace) -> int:
     if result.interrupted:
         raise KeyboardInterrupt
     code = result.exit_code
-    # --exit-zero hides errors of nodes, never that one could not be asked
+    # --exit-zero hides the errors of nodes, but not that a node could not be reached
     return UnableError.exit_code if code == 1 and args.exit_zero and result.comparison.incomplete else code
 
 
 def _ask(args: argparse.Namespace, engine: str) -> tuple[list[Reply], bool]:
-    """Ask the nodes of an engine. Returns their reports, and whether the user interrupted."""
+    """Run the check on all nodes with `engine`. Returns the replies, and whether the user interrupted."""
     from doctor.fleet import asking, slurm, ssh
     from doctor.render.progress import Progress
 
@@ -209,7 +221,7 @@ def _ask(args: argparse.Namespace, engine: str) -> tuple[list[Reply], bool]:
             found = slurm.nodes(asked, args.python, order.timeout, os.environ)
             stack.enter_context(slurm.cleaned(found))
             nodes, silent, why = found.asked, found.silent, slurm.why
-            if args.distributed:  # all at the same time, since they are to reach each other
+            if args.distributed:  # all at the same time, because they have to reach each other
                 from doctor.fleet.distributed import SECONDS, peers
 
                 names = [node.name for node in nodes]

@@ -1,4 +1,4 @@
-"""`tfgpu-doctor install`: install the plan in a new environment, prove that it works, undo it if it fails."""
+"""`tfgpu-doctor install`: install a plan in a new environment, test it, and remove it if the test fails."""
 
 from __future__ import annotations
 
@@ -22,44 +22,48 @@ if TYPE_CHECKING:
 
 EPILOG = """\
 examples:
-  tfgpu-doctor install                            the first plan of `plan`, in ./tf-gpu; asks before it begins
+  tfgpu-doctor install                            the first plan of `plan`, in ./tf-gpu; asks first
   tfgpu-doctor install --tensorflow latest --yes  the newest release, without asking
   tfgpu-doctor install --dry-run > install.sh     a script that does the same
   tfgpu-doctor install --env ~/envs/tf --memory-growth  in another folder, and with memory growth on
 
-Nothing is run as an administrator, and the system's Python is not touched.
-After a failure or Ctrl-C, everything that was made is removed."""
+The command runs nothing as an administrator, and does not touch the system's Python.
+After a failure or Ctrl-C, it removes everything that it made."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of the command."""
+    """Add the options of `install` to the parser."""
     parser.epilog = EPILOG
     request_arguments(parser)
     own = parser.add_argument_group("the installation")
     own.add_argument("--env", metavar="DIR", default="tf-gpu", help="the new environment's folder (./tf-gpu)")
     own.add_argument("--yes", "-y", action="store_true", help="do not ask")
-    own.add_argument(
-        "--dry-run", action="store_true", help="print a script that does the same, and do nothing"
-    )
+    own.add_argument("--dry-run", action="store_true", help="only print a script that does the same")
     own.add_argument(
         "--replace",
         action="store_true",
-        help="replace the environment in the folder, once the new one is made",
+        help="replace the environment that is in the folder, once the new one is ready",
     )
     own.add_argument("--keep", action="store_true", help="keep the environment even if something fails")
     own.add_argument(
-        "--memory-growth", action="store_true", help="make TensorFlow take GPU memory as it needs it"
+        "--memory-growth", action="store_true", help="make TensorFlow allocate GPU memory only as it needs it"
     )
     own.add_argument(
-        "--installer", choices=("auto", "pip", "uv"), default="auto", help="auto: uv if it is on PATH"
+        "--installer",
+        choices=("auto", "pip", "uv"),
+        default="auto",
+        help="auto: uv if it is on PATH, otherwise pip",
     )
     own.add_argument("--no-proof", action="store_true", help="do not start TensorFlow in the new environment")
     own.add_argument("--log", metavar="FILE", help="the log of every step (default: beside the environment)")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Exit code 0 if it is installed; 1 if the request cannot work here. Raises UnableError (3), UsageError
-    (2)."""
+    """Install the first plan that this command can carry out.
+
+    Returns exit code 0 after the installation; 1 if the request cannot work here. Raises UnableError (exit
+    code 3) and UsageError (2).
+    """
     from doctor.install.job import make_job
     from doctor.install.target import look
 
@@ -88,18 +92,19 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _chosen(outcome: Outcome, args: argparse.Namespace) -> Plan | None:
-    """The first plan that can be carried out here, if it fulfils the request; only the driver may be
-    missing."""
+    """The first plan that this command can carry out here, or None if that plan does not fulfil the request.
+    Only the driver may be missing."""
     from doctor.install.job import ROUTES
 
     if args.os or args.driver or args.gpu or args.machine:
-        # a described machine: its plan is installed here only where the platform is the same
+        # a plan for a described machine: install it here only if both have the same platform
         import platform
 
         system = {"Linux": "linux", "Windows": "windows", "Darwin": "macos"}.get(platform.system(), "")
         if outcome.context.kind not in (system, "wsl" if system == "linux" else system):
             raise UsageError(
-                "the described machine has another platform than this one", "run install there, or use plan"
+                "the described machine has a different platform from this one",
+                "run install there, or use plan",
             )
     for plan in outcome.plans:
         if plan.route not in ROUTES or (plan.route == "cpu") is not outcome.context.for_cpu:
@@ -119,29 +124,30 @@ def _refused(outcome: Outcome, args: argparse.Namespace) -> int:
     if outcome.works and not outcome.context.for_cpu:
         raise UnableError(
             f"the plan uses {outcome.plans[0].route}, and install supports only pip and uv",
-            "its commands are above; --cpu installs the CPU plan",
+            "run its commands, listed above, or install the CPU plan with --cpu",
         )
     say("Nothing was installed: the request cannot work here, but the plans above can.")
     return 1
 
 
 def _room(job: Job) -> None:
-    """Raise UnableError if there is not enough disk space, or the folder cannot be written."""
+    """Raise UnableError if there is not enough disk space, or if the folder is not writable."""
     from doctor.install.space import cache_folder, nearest_folder, shortage
 
     folder = nearest_folder(job.env)
     if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise UnableError(f"{folder} cannot be written", "choose another folder with --env")
+        raise UnableError(f"{folder} is not writable", "choose another folder with --env")
     missing = shortage(job.plan, job.env, temporary_folder(), cache_folder())
     if missing:
         raise UnableError(
             missing,
-            "free some space (pip cache purge, for one), or choose another disk with --env and TMPDIR",
+            "free some space (for example, pip cache purge), or choose another disk with --env and TMPDIR",
         )
 
 
 def _announce(job: Job, outcome: Outcome, args: argparse.Namespace) -> None:
-    """Print every command before any is run; on standard error, so that --format json stays clean."""
+    """Print all commands on standard error, before the first one runs. Standard output stays free for
+    JSON."""
     from doctor.install.space import needed_mib
 
     if args.quiet and args.yes:
@@ -156,7 +162,7 @@ def _announce(job: Job, outcome: Outcome, args: argparse.Namespace) -> None:
         say(f"{finding.severity}: {finding.title} [{finding.code}]")
     if args.replace and os.path.lexists(job.env):
         say(
-            f"When the new environment is ready, the one that is in {job.env} now is removed, with"
+            f"When the new environment is ready, the current one in {job.env} is removed, with"
             " everything in its folder."
         )
     for action in job.actions:
@@ -179,7 +185,7 @@ def _agreed(args: argparse.Namespace) -> bool:
     if not sys.stdin.isatty():
         raise UsageError(
             "there is no terminal to ask for confirmation",
-            "--yes installs without asking, --dry-run shows the script",
+            "use --yes to install without confirmation, or --dry-run to print the script",
         )
     say("Go ahead? [y/N] ", end="")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
@@ -192,14 +198,14 @@ def _carry_out(job: Job, args: argparse.Namespace) -> int:
     try:
         log = Log(Path(args.log)) if args.log else Log.beside(job.env)
     except OSError as problem:
-        raise UnableError(f"cannot write the log: {problem}", "name one with --log") from problem
+        raise UnableError(f"cannot write the log: {problem}", "choose another file with --log") from problem
     proofs: list[Proof] = []
 
     def accept() -> None:
         if args.no_proof:
             return
         if not args.quiet:
-            say("Proving it: starting TensorFlow there ...")
+            say("Testing the new environment: starting TensorFlow there ...")
         proof = prove(job.env, gpu=job.plan.route != "cpu")
         proofs.append(proof)
         for sentence in proof.sentences:
@@ -207,7 +213,7 @@ def _carry_out(job: Job, args: argparse.Namespace) -> int:
         if proof.kind == "broken" and not args.keep:
             raise UnableError(
                 f"the new environment failed the check and was removed: {'; '.join(proof.sentences)}",
-                f"--keep keeps it; the log is {log.path}",
+                f"use --keep to keep such an environment; the log is {log.path}",
             )
 
     try:
@@ -219,8 +225,8 @@ def _carry_out(job: Job, args: argparse.Namespace) -> int:
 
 
 def _summary(job: Job, proof: Proof | None, written: list[str], log: Log, args: argparse.Namespace) -> int:
-    """Print what was done, and what was proved or left unproved."""
-    sentences = list(proof.sentences) if proof else ["installed; not proved (--no-proof)"]
+    """Print what was done, and what the test proved."""
+    sentences = list(proof.sentences) if proof else ["installed; not tested (--no-proof)"]
     activate = f"{job.env}\\Scripts\\activate" if os.name == "nt" else f". {job.env}/bin/activate"
     document: dict[str, Any] = {
         "schema": 1,

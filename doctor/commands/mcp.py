@@ -1,5 +1,5 @@
-"""`tfgpu-doctor mcp`: the same answers to an AI assistant, as a Model Context Protocol server on standard
-input and output."""
+"""`tfgpu-doctor mcp`: answer an AI assistant, as a Model Context Protocol (MCP) server on standard input and
+output."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from doctor.printable import say
 FORMATS = ("text",)
 EPILOG = """\
 examples:
-  tfgpu-doctor mcp                                    the command, in an assistant's configuration
-  uvx --from /path/to/clone[mcp] tfgpu-doctor mcp     the same without installing it
+  tfgpu-doctor mcp                                    the command for an assistant's configuration
+  uvx --from /path/to/clone[mcp] tfgpu-doctor mcp     the same, without an installation
 
 The assistant starts the command itself."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of the command."""
+    """Add the options of `mcp` to the parser."""
     parser.epilog = EPILOG
     parser.add_argument(
         "--python", metavar="PATH", help="the interpreter or environment that check_machine examines"
@@ -27,7 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serve until standard input ends. Raises UnableError if the SDK is missing."""
+    """Serve until standard input ends. Raises UnableError if the MCP SDK is missing, UsageError for
+    --output."""
     if args.output:
         raise UsageError("mcp writes only to standard output")
     try:
@@ -39,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
             "in a clone of this tool, with Python 3.10 or later: pip install '.[mcp]'",
         ) from error
     if sys.stdin is None:
-        raise UnableError("standard input is closed: there is nobody to answer")
+        raise UnableError("standard input is closed, so no assistant can send requests")
     if sys.stdin.isatty():
         say("tfgpu-doctor mcp waits for an assistant on standard input; Ctrl-C ends it.")
     server(args.python).run("stdio")

@@ -1,4 +1,4 @@
-"""Numbers among a command's arguments."""
+"""Types for numeric command-line arguments."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 
 def whole(low: int, high: int, what: str = "number") -> Callable[[str], int]:
-    """A type for argparse: a whole number from `low` to `high`. It raises argparse.ArgumentTypeError for
-    another text."""
+    """A type for argparse that accepts a whole number from `low` to `high`. It raises
+    argparse.ArgumentTypeError for any other text."""
 
     def read(text: str) -> int:
         if not text.isdecimal() or len(text) > 18 or not low <= int(text) <= high:
@@ -19,4 +19,4 @@ def whole(low: int, high: int, what: str = "number") -> Callable[[str], int]:
 
 
 SECONDS = whole(1, 86400, "number of seconds")
-"""A time limit: a second to a day."""
+"""The argparse type of a time limit: from one second to one day."""

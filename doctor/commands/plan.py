@@ -1,5 +1,5 @@
-"""`tfgpu-doctor plan`: which TensorFlow, Python, CUDA, cuDNN and driver work together, before anything is
-installed."""
+"""`tfgpu-doctor plan`: find out before an installation which TensorFlow, Python, CUDA, cuDNN and driver work
+together."""
 
 from __future__ import annotations
 
@@ -19,41 +19,43 @@ if TYPE_CHECKING:
 
 EPILOG = """\
 examples:
-  tfgpu-doctor plan                              the newest TensorFlow that needs the fewest changes
+  tfgpu-doctor plan                              the newest of the TensorFlows that need the fewest changes
   tfgpu-doctor plan --tensorflow 2.15            this machine, that release
   tfgpu-doctor plan --os "Ubuntu 24.04" --gpu "GTX 1080"  another machine, described
-  tfgpu-doctor plan --machine check.json         another machine: the JSON of `check` there
+  tfgpu-doctor plan --machine check.json         another machine: the JSON that `check` printed there
   tfgpu-doctor plan --cpu                        for the CPU, without CUDA
   tfgpu-doctor plan --cuda 11.2 --cudnn 8.1      with this CUDA and cuDNN
   tfgpu-doctor plan -r requirements.txt --check  a gate for CI: one line and an exit code
-  tfgpu-doctor plan Dockerfile uv.lock --check --format sarif  for code scanning; or github
+  tfgpu-doctor plan Dockerfile uv.lock --check --format sarif  for code scanning (or --format github)
   tfgpu-doctor plan Dockerfile --fix --diff      the lines that fix it; --fix --yes writes them"""
 
 FORMATS = ("text", "json", "markdown", "html", "sarif", "github")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of the command."""
+    """Add the options of `plan` to the parser."""
     parser.epilog = EPILOG
     parser.add_argument("files", nargs="*", metavar="FILE", help="the same as -r FILE")
     request_arguments(parser)
     parser.add_argument(
         "--check",
         action="store_true",
-        help="a line for each file and an exit code, for CI: 0 ok, 1 an error, 3 could not examine",
+        help="for CI: print one line for each file; exit code 0 ok, 1 an error, 3 could not examine",
     )
     parser.add_argument(
         "--skip-without-tensorflow",
         action="store_true",
         help="with --check: skip files that do not request TensorFlow",
     )
-    parser.add_argument("--fix", action="store_true", help="correct the lines of the files; shows the diff")
+    parser.add_argument(
+        "--fix", action="store_true", help="correct the files: show the diff; with --yes, write them"
+    )
     parser.add_argument("--diff", action="store_true", help="with --fix: print only the diff; write nothing")
     parser.add_argument("--yes", action="store_true", help="with --fix: write the files")
     parser.add_argument(
         "--resolve",
         action="store_true",
-        help="with -r: let pip or uv resolve the file in dry-run too (uses the network)",
+        help="with -r: also let pip or uv resolve the file in a dry run (uses the network)",
     )
 
 
@@ -64,11 +66,13 @@ def request_arguments(parser: argparse.ArgumentParser) -> None:
         "--tensorflow", metavar="SPEC", default="", help="2.15, '>=2.16,<2.19', latest (default: the best)"
     )
     request.add_argument(
-        "--python", metavar="X.Y", help="the Python to plan for; a plan that needs another one says so"
+        "--python",
+        metavar="X.Y",
+        help="the Python version to plan for; a plan that needs another one says so",
     )
     request.add_argument("--cuda", metavar="V", help="the installed CUDA, which the plan has to use")
     request.add_argument("--cudnn", metavar="V", help="the installed cuDNN, which the plan has to use")
-    request.add_argument("--cpu", action="store_true", help="for the CPU, without CUDA")
+    request.add_argument("--cpu", action="store_true", help="plan for the CPU, without CUDA")
     request.add_argument(
         "-r",
         "--requirements",
@@ -76,8 +80,8 @@ def request_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         help=(
             "requirements.txt, pyproject.toml, Pipfile, environment.yml, pixi.toml, a lock file of uv,"
-            " Poetry, conda-lock or pixi, a Dockerfile or a compose file: a finding for each line that cannot"
-            " work or cannot be examined"
+            " Poetry, conda-lock or pixi, a Dockerfile or a compose file; the answer has a finding for each"
+            " line that cannot work or cannot be examined"
         ),
     )
     machine = parser.add_argument_group(
@@ -92,15 +96,15 @@ def request_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     machine.add_argument(
         "--gpu", metavar="NAME", action="append",
-        help="name, PCI id or compute capability; several: with commas, or repeated; none: for the CPU",
+        help="name, PCI id or compute capability; separate several with commas or repeat --gpu; `none`: CPU",
     )  # fmt: skip
     machine.add_argument("--driver", metavar="V", help="version of its NVIDIA driver")
-    machine.add_argument("--machine", metavar="FILE", help="the JSON of `check` on that machine")
+    machine.add_argument("--machine", metavar="FILE", help="the JSON that `check` printed on that machine")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Exit code 0; 1 if the request cannot work on the machine as it is; 3 if a file could not be examined.
-    Raises UsageError and InputError."""
+    """Print the plans. Returns exit code 0; 1 if the request cannot work on the machine as it is; 3 if a file
+    could not be examined. Raises UsageError and InputError."""
     args.requirements = [*(args.requirements or ()), *args.files]
     if (args.resolve or args.fix) and not args.requirements:
         option = "--resolve" if args.resolve else "--fix"
@@ -142,8 +146,8 @@ def _gate(args: argparse.Namespace) -> int:
 
 
 def _fix(args: argparse.Namespace) -> int:
-    """Show the fixes as a diff; with --yes, write them. Standard error says why each line changes and what no
-    fix removes. The exit code describes the files on the disk after that."""
+    """Show the fixes as a diff; with --yes, write them. Standard error says why each line changes and which
+    findings have no fix. The exit code describes the files as they are on the disk afterwards."""
     from doctor.files import cannot_write, write_whole
     from doctor.plan.gate import cured, left_over
     from doctor.printable import block, say
@@ -167,7 +171,7 @@ def _fix(args: argparse.Namespace) -> int:
             say("There is nothing to fix.")
     if not args.yes:
         if changes and not args.quiet and not args.diff:
-            say("Nothing was written: --yes writes it.")
+            say("Nothing was written. Use --yes to write the fixes.")
         return found.exit_code
     for change in changes:
         try:

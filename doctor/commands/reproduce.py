@@ -1,4 +1,4 @@
-"""`tfgpu-doctor reproduce`: make a failure happen on purpose, then show which settings fix it."""
+"""`tfgpu-doctor reproduce`: cause a failure on purpose, then show which settings fix it."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ examples:
   tfgpu-doctor reproduce cudnn-init-oom --backend native  cuDNN alone, without TensorFlow
   tfgpu-doctor reproduce cudnn-init-oom --output memory.svg the plot of free memory as a picture
 
-It fills the GPU's memory for some seconds at a time, and frees all of it. It does not affect other
-processes, and refuses a GPU that others use. Exit code 0: the failure occurred and was fixed; 3: it
+The command fills the GPU's memory for some seconds at a time, and frees all of it. It does not affect
+other processes, and refuses a GPU that they use. Exit code 0: the failure occurred and was fixed; 3: it
 did not occur, or could not be tried."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's options."""
+    """Add the options of `reproduce` to the parser."""
     parser.epilog = EPILOG
     parser.add_argument("failure", choices=("cudnn-init-oom",), help="which failure")
     parser.add_argument(
         "--backend",
         choices=("tensorflow", "native"),
         default="tensorflow",
-        help="what shows the failure (tensorflow)",
+        help="the software that has to fail (tensorflow)",
     )
     parser.add_argument("--simulate", action="store_true", help="use a simulated GPU, with real TensorFlow")
     parser.add_argument(
         "--gpu", metavar="N", help="the GPU, by nvidia-smi's number (0); with --simulate a card's name"
     )
-    parser.add_argument("--python", metavar="ENV", help="the environment whose TensorFlow or cuDNN is used")
+    parser.add_argument("--python", metavar="ENV", help="use the TensorFlow or cuDNN of this environment")
     parser.add_argument("--force", action="store_true", help="run even if other processes use the GPU")
     parser.add_argument(
         "--limit", type=SECONDS, default=180, metavar="SECONDS", help="time limit for each attempt (180)"
@@ -50,7 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Reproduce and print. Raises UnableError if it cannot be done here, UsageError for a wrong call."""
+    """Reproduce the failure and print the result. Raises UnableError if the attempt is not possible here,
+    UsageError for wrong options."""
     from doctor import charts
     from doctor.render.output import destination
     from doctor.reproduce.run import reproduce, surroundings
@@ -105,9 +106,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _beforehand(args: argparse.Namespace) -> str:
-    """A sentence about what will be done."""
+    """The sentences that say, before the attempts, what the command will do."""
     what = "A separate process fills the GPU's memory" + (
-        "; cuDNN creates its handle with ample memory, with none, and again."
+        "; cuDNN creates its handle with ample memory, with none, and with ample memory again."
         if args.backend == "native"
         else "; TensorFlow runs a convolution there with five settings, one process each."
     )

@@ -1,4 +1,4 @@
-"""`tfgpu-doctor serve`: the page on this machine, which also shows the check of this machine."""
+"""`tfgpu-doctor serve`: serve the web page from this machine; it also shows the check of this machine."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from doctor.errors import UnableError, UsageError
 
 EPILOG = """\
 examples:
-  tfgpu-doctor serve              prints the address, and opens it if there is a screen
-  tfgpu-doctor serve --port 8080  on this port; then, from elsewhere: ssh -L 8080:127.0.0.1:8080 HOST
+  tfgpu-doctor serve              print the address, and open it if there is a screen
+  tfgpu-doctor serve --port 8080  use this port; then, from elsewhere: ssh -L 8080:127.0.0.1:8080 HOST
 
-Only programs on this machine that know the address can reach it. It ends with Ctrl-C."""
+Only programs on this machine that know the address can reach the page. Ctrl-C ends the command."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of the command."""
+    """Add the options of `serve` to the parser."""
     parser.epilog = EPILOG
     parser.add_argument(
         "--port", type=int, default=0, metavar="N", help="the port to listen on (default: any free one)"
     )
-    parser.add_argument("--no-browser", action="store_true", help="print the address only")
+    parser.add_argument("--no-browser", action="store_true", help="only print the address")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -45,13 +45,13 @@ def run(args: argparse.Namespace) -> int:
 
                 webbrowser.open(server.address)
             server.serve_forever()
-        except KeyboardInterrupt:  # how it ends
+        except KeyboardInterrupt:  # the normal end
             return 0
     return 0
 
 
 def _has_screen() -> bool:
-    """Whether a browser would open in its own window, rather than in this terminal."""
+    """Whether a browser would open in a window of its own, and not in this terminal."""
     return sys.platform in ("win32", "darwin") or bool(
         os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     )

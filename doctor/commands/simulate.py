@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from doctor.simulate.machine import SimulatedGpu
     from doctor.simulate.scenario import Scenario
 
-_WIDEST = 120  # characters of a line of text that people still read with ease
+_WIDEST = 120  # the longest line, in characters, that is easy to read
 _EXAMPLES = """\
 examples:
   tfgpu-doctor simulate -- python train.py
@@ -27,12 +27,12 @@ examples:
   tfgpu-doctor simulate --fault cudnn-out-of-memory -- python train.py
   tfgpu-doctor simulate --held 7000 -- tfgpu-doctor check
   tfgpu-doctor simulate --gpu A100 --mig 3g.20gb,1g.5gb -- python train.py
-  tfgpu-doctor simulate  a shell
+  tfgpu-doctor simulate  start a shell
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's options."""
+    """Add the options of `simulate` to the parser."""
     parser.epilog = _EXAMPLES
     add = parser.add_argument
     add(
@@ -42,16 +42,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="a GPU by name, PCI id or compute capability; may be repeated",
     )
-    add("--count", type=int, metavar="N", help="how many such GPUs")
+    add("--count", type=int, metavar="N", help="the number of such GPUs")
     add(
         "--memory",
         action="append",
         type=int,
         default=[],
         metavar="MIB",
-        help="its memory in MiB, instead of the card's own",
+        help="the GPU's memory in MiB (default: that of the real card)",
     )
-    add("--driver", metavar="V", help="the driver's version (550.54.14, or the first that supports the GPU)")
+    add(
+        "--driver",
+        metavar="V",
+        help="the driver's version (default: 550.54.14, or the first that supports the GPU)",
+    )
     add(
         "--fault",
         action="append",
@@ -73,38 +77,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="PROFILES",
         help=(
-            "divide the GPU: 3g.20gb,1g.5gb; `empty`: MIG mode without instances; `off` (for each GPU its"
-            " own, or one for all)"
+            "divide the GPU: 3g.20gb,1g.5gb; `empty`: MIG mode without instances; `off`: no MIG mode (repeat"
+            " --mig for each GPU, or give one for all)"
         ),
     )
     add(
         "--python",
         metavar="ENV",
-        help="the environment whose TensorFlow will run: its folder or its interpreter",
+        help="run the TensorFlow of this environment: a folder or an interpreter",
     )
     add(
         "--trace",
         metavar="FILE",
-        help="write every call of the simulated libraries into a file: process, function, status",
+        help="write each call to a simulated library into this file: process, function, status",
     )
-    add("--list-faults", action="store_true", help="show the faults")
+    add("--list-faults", action="store_true", help="list the faults that can be simulated")
     add(
         "--about",
         action="store_true",
-        help="what is real, what is simulated, and what a simulation cannot show",
+        help="say what is real, what is simulated, and what a simulation cannot show",
     )
     add(
         "command",
         nargs=argparse.REMAINDER,
         metavar="-- COMMAND",
-        help="the command and its arguments; without one, a shell",
+        help="the command and its arguments (default: a shell)",
     )
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the command on the simulated GPU. Returns the command's exit code (128 + N if signal N ended it).
 
-    Raises CallError if the call is wrong, SimulationError if it cannot be simulated here, UnableError if
+    Raises CallError for wrong options, SimulationError if the simulation is not possible here, UnableError if
     --output cannot be written.
     """
     if args.about or args.list_faults:
@@ -120,7 +124,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _filled(text: str, width: int | None) -> str:
-    """The text in lines of at most this width (None: unchanged); paragraphs and list items stay separate."""
+    """The text, wrapped to `width` columns (None: unchanged). Paragraphs and list items stay separate."""
     import re
     import textwrap
 
@@ -137,8 +141,8 @@ def _filled(text: str, width: int | None) -> str:
 
 
 def _faults(form: str, width: int | None) -> str:
-    """Print the faults that can be simulated, as JSON or as a table; width: of the terminal, None if there is
-    none."""
+    """The faults that can be simulated, as JSON or as a table. `width` is that of the terminal, or None if
+    there is no terminal."""
     from doctor.simulate.faults import FAULTS
 
     if form == "json":
@@ -225,7 +229,7 @@ def _simulate(args: argparse.Namespace, command: list[str]) -> int:
 
 
 def _base_environment(python: str | None) -> dict[str, str]:
-    """This process's environment, with the chosen Python environment's commands first."""
+    """The variables of this process, with the commands of the chosen Python environment first on PATH."""
     base = dict(os.environ)
     if python is not None:
         from doctor.simulate.libraries import find_interpreter
@@ -278,11 +282,11 @@ def _run(command: list[str], environment: dict[str, str], forward: list[subproce
 
 @contextmanager
 def _deferred_signals() -> Iterator[list[subprocess.Popen[bytes]]]:
-    """While the block runs, pass a signal that would end this process on to the command; this process ends
-    with it.
+    """A context that passes on to the command the signals that would end this process. This process then ends
+    when the command ends.
 
-    Ctrl-C reaches the command anyway, because it goes to the whole foreground group; here it must only not
-    end this process.
+    Ctrl-C reaches the command in any case, because the terminal sends it to the whole foreground group. This
+    process therefore only ignores it.
     """
     children: list[subprocess.Popen[bytes]] = []
 

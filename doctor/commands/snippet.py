@@ -1,4 +1,4 @@
-"""`tfgpu-doctor snippet`: configuration code for a TensorFlow version."""
+"""`tfgpu-doctor snippet`: print configuration code for a TensorFlow version."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 EPILOG = """\
 examples:
-  tfgpu-doctor snippet                           the list
+  tfgpu-doctor snippet                           the list of snippets
   tfgpu-doctor snippet memory-growth
   tfgpu-doctor snippet memory-limit --gpus 0,1 --memory 2048 --tensorflow 2.15
   tfgpu-doctor snippet virtual-gpus --count 2 --memory 1024
   tfgpu-doctor snippet memory-limit --memory 40%
-  tfgpu-doctor snippet cpu-only -q > use_cpu.py  the code alone"""
+  tfgpu-doctor snippet cpu-only -q > use_cpu.py  only the code"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's options."""
+    """Add the options of `snippet` to the parser."""
     parser.epilog = EPILOG
-    parser.add_argument("name", nargs="?", help="the name of a snippet; without it, the list of all")
+    parser.add_argument("name", nargs="?", help="the name of a snippet (default: list all)")
     parser.add_argument(
         "--gpus", type=_gpus, metavar="0,1", help="the GPUs, by TensorFlow's numbers; `none` for no GPU"
     )
@@ -37,14 +37,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--count", type=whole(1, 64), default=2, metavar="N", help="the number of logical GPUs (2)"
     )
     parser.add_argument(
-        "--tensorflow", metavar="V", help="for this release (default: that of the environment in use)"
+        "--tensorflow",
+        metavar="V",
+        help="write code for this release (default: that of the environment in use)",
     )
     parser.add_argument("--python", metavar="ENV", help="the environment to read the release from")
     parser.add_argument(
         "--workers", metavar="HOST:PORT,...", default="", help="multi-worker: all workers, in order"
     )
     parser.add_argument(
-        "--index", type=int, default=0, metavar="N", help="multi-worker: this machine's place (0)"
+        "--index",
+        type=int,
+        default=0,
+        metavar="N",
+        help="multi-worker: this machine's position in the list (0)",
     )
 
 
@@ -69,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
         near = difflib.get_close_matches(args.name, SNIPPETS, 3)
         raise UsageError(
             f"there is no snippet `{args.name}`",
-            f"did you mean {', '.join(near)}?" if near else "`tfgpu-doctor snippet` lists them",
+            f"did you mean {', '.join(near)}?" if near else "`tfgpu-doctor snippet` lists all snippets",
         )
     options, origin = _requested(args)
     snippet = SNIPPETS[args.name](options)
@@ -104,7 +110,7 @@ def _requested(args: argparse.Namespace) -> tuple[Options, str]:
 
 
 def _known(version: str, *, quiet: bool) -> None:
-    """Say that the tables do not hold a release, if they do not, and what the code is for."""
+    """If the tables do not contain a release, say so, and say which releases the code is for."""
     import re
 
     from doctor.plan.version_request import VersionRequest, check
@@ -138,8 +144,8 @@ def _memory(text: str | None) -> tuple[int | None, float | None]:
 
 
 def installed(python: str | None) -> tuple[str | None, str]:
-    """The version of TensorFlow in the environment in use, read from its files, and where it is, in words;
-    without TensorFlow None, and a note that says so.
+    """The version of TensorFlow in the environment in use, read from its files, and a text that says where it
+    is. Without TensorFlow, the version is None and the text says so.
 
     Raises InputError if `python` is not an environment.
     """
@@ -193,7 +199,7 @@ def _json(snippet: Snippet, options: Options, origin: str) -> str:
 
 
 def _text(snippet: Snippet, options: Options, origin: str, args: argparse.Namespace) -> str:
-    """The answer as code that can be pasted whole: everything else is in comments."""
+    """The answer as code that can be pasted as it is: all explanations are comments."""
     import textwrap
 
     from doctor.remedies import code

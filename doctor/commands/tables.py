@@ -1,5 +1,5 @@
-"""`tfgpu-doctor tables`: look-ups in the compatibility tables, with the source of each row; refresh and
-verify them."""
+"""`tfgpu-doctor tables`: look up rows of the compatibility tables, with their sources; refresh and verify the
+tables."""
 
 from __future__ import annotations
 
@@ -16,53 +16,54 @@ EPILOG = """\
 examples:
   tfgpu-doctor tables tensorflow 2.15.1      what this release was built for and needs
   tfgpu-doctor tables tensorflow 1.14 --package tensorflow-gpu
-  tfgpu-doctor tables driver 535.183.01      the highest CUDA that it offers, and the GPUs that it supports
+  tfgpu-doctor tables driver 535.183.01      the highest CUDA and the GPUs that it supports
   tfgpu-doctor tables cuda 12.5              a toolkit's drivers and libraries; 12: its releases
   tfgpu-doctor tables cudnn 9.10             a cuDNN release's CUDA majors and compute capabilities
   tfgpu-doctor tables gpu RTX 3080           by name, PCI id (10de:2206) or compute capability (8.6)
   tfgpu-doctor tables library libcudnn.so.8  what a library belongs to, and which releases open it
   tfgpu-doctor tables trap                   known traps
   tfgpu-doctor tables refresh [--undo]       read new releases into your own data folder
-  tfgpu-doctor tables verify 2.15.1 2.21.0   read these releases again and compare with the table"""
+  tfgpu-doctor tables verify 2.15.1 2.21.0   read these releases again and compare them with the table"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `tables`."""
+    """Add the options of `tables` to the parser."""
     parser.epilog = EPILOG
     parser.add_argument(
         "table",
         choices=(*TABLES, *ACTIONS),
         metavar="TABLE",
-        help=f"the table to read ({', '.join(TABLES)}), or {', '.join(ACTIONS)}",
+        help=f"the table to read ({', '.join(TABLES)}), or an action ({', '.join(ACTIONS)})",
     )
     parser.add_argument("key", nargs="*", help="a version, a name, a PCI id ...; for verify: releases")
     parser.add_argument(
-        "--package", metavar="NAME", help="tensorflow: this distribution (default: tensorflow)"
+        "--package", metavar="NAME", help="for tensorflow: the distribution (default: tensorflow)"
     )
     parser.add_argument(
         "--platform",
         choices=(*PLATFORMS, "linux", "windows", "wsl"),
         metavar="NAME",
-        help=f"tensorflow: {', '.join(PLATFORMS)}; driver: linux, windows or wsl (default: Linux on x86-64)",
+        help=f"tensorflow: {', '.join(PLATFORMS)}; driver: linux, windows, wsl (default: Linux x86-64)",
     )
     parser.add_argument(
-        "--undo", action="store_true", help="refresh: go back to the tables that ship with the tool"
+        "--undo", action="store_true", help="for refresh: go back to the tables that the tool ships"
     )
     parser.add_argument(
         "--full",
         action="store_true",
         help=(
-            "refresh, verify: the wheels' libraries too (about 0.5 GB a GPU release); Linux on x86-64 only,"
-            " because the library is loaded to see what it opens"
+            "for refresh and verify: also read the libraries of the wheels (about 0.5 GB for a GPU release);"
+            " only on Linux on x86-64, because the tool loads the library to see what it opens"
         ),
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Exit code 0; 1 if verify finds a difference or refresh finds rows that break a rule.
+    """Print the rows, or run the action. Returns exit code 0; 1 if verify finds a difference or refresh finds
+    rows that break a rule.
 
-    Raises UsageError for a row that does not exist (with the nearest ones) and for a format that does not
-    fit, UnableError if the package index cannot be read or --output cannot be written.
+    Raises UsageError for a row that does not exist (its hint lists the nearest ones) and for an unsupported
+    format, UnableError if the package index cannot be read or --output cannot be written.
     """
     if args.format not in FORMATS:
         raise UsageError(f"tables does not support --format {args.format}", f"choose {', '.join(FORMATS)}")

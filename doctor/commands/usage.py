@@ -12,10 +12,11 @@ from doctor.render.width import width_of
 
 
 class Formatter(argparse.HelpFormatter):
-    """Formats help in the width of the terminal; examples stay in lines of their own, and words whole.
+    """Formats help texts for the width of the terminal. Each example keeps its own line, and words stay
+    whole.
 
-    argparse makes a formatter for each option and would load `shutil` to find the width; this class gets the
-    width passed in, which makes the start faster.
+    argparse makes a formatter for each option and would load `shutil` to find the width. This class gets the
+    width as an argument, which makes the start faster.
     """
 
     def __init__(self, prog: str, **options: Any) -> None:
@@ -39,8 +40,8 @@ class Formatter(argparse.HelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose help and errors, which quote what was typed, cannot send control sequences to a
-    terminal."""
+    """A parser whose help and error messages cannot send control sequences to a terminal, although they quote
+    what the user typed."""
 
     def _print_message(self, message: str, file: Any = None) -> None:
         super()._print_message(block(message), file)

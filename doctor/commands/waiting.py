@@ -1,4 +1,4 @@
-"""A notice on the terminal when something takes longer than a second."""
+"""A notice on the terminal if an operation takes longer than a second."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ LOOKING = "Looking at the machine: its driver or its Python takes a while to ans
 
 @contextlib.contextmanager
 def progress_notice(text: str, args: argparse.Namespace) -> Iterator[threading.Timer]:
-    """After a second, print what the tool waits for on standard error, if that is a terminal and --quiet was
-    not given.
+    """A context that prints `text` on standard error if it lasts longer than a second. It prints nothing if
+    standard error is not a terminal, or with --quiet.
 
     Yields the timer, which the caller may cancel earlier."""
 

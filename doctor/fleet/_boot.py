@@ -1,7 +1,8 @@
 # ruff: noqa
 # mypy: ignore-errors
-# The program of a node (Python 3.8 or later). It comes over standard input (`f`) with the tool's modules
-# behind it, runs from memory, and leaves nothing: first a line of JSON, then so many bytes of a zip archive.
+# The program that runs on a node (Python 3.8 or later). It arrives on standard input (`f`), followed by a
+# line of JSON and a zip archive of the tool's modules (the JSON has its size). It runs from memory and leaves
+# no files.
 import importlib.abc
 import importlib.util
 import io
@@ -16,7 +17,7 @@ import zipfile
 ORDER = json.loads(f.readline())
 ARCHIVE = zipfile.ZipFile(io.BytesIO(f.read(ORDER["size"])))
 NAMES = set(ARCHIVE.namelist())
-BASE = os.sep + "sent by tfgpu-doctor" + os.sep  # absolute, and no folder
+BASE = os.sep + "sent by tfgpu-doctor" + os.sep  # an absolute path that is no folder
 LOCK = threading.Lock()
 
 
@@ -27,7 +28,7 @@ class Modules(importlib.abc.MetaPathFinder, importlib.abc.SourceLoader):
         self.name = name
 
     def find_spec(self, name, path=None, target=None):
-        stem = name.replace(".", "/")  # as in the archive
+        stem = name.replace(".", "/")  # names in the archive have slashes
         for file, inside in ((stem + "/__init__.py", [BASE + stem]), (stem + ".py", None)):
             if file in NAMES:
                 return importlib.util.spec_from_file_location(
@@ -60,7 +61,7 @@ def end(wait):
 
 
 def watch():
-    """End the process when standard input closes, because then nobody waits for the answer."""
+    """End the process when standard input closes, because nobody waits for the answer any more."""
     while os.read(0, 4096):
         pass
     end(5)
@@ -72,7 +73,7 @@ def limit():
 
 
 sys.meta_path.insert(0, Modules())
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have left it ignored
+signal.signal(signal.SIGINT, signal.default_int_handler)  # the shell may have set SIGINT to be ignored
 threading.Thread(target=limit, daemon=True).start()
 if ORDER["watch"]:
     threading.Thread(target=watch, daemon=True).start()

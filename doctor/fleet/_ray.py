@@ -1,7 +1,8 @@
 # ruff: noqa
 # mypy: ignore-errors
-# Run by the user's own Python, in which ray is installed (Python 3.8 or later), after
-# doctor/subprocesses/_guard.py. Its answers: nodes, then one for each node that was asked, or failed.
+# The user's own Python, in which ray is installed (Python 3.8 or later), runs this after
+# doctor/subprocesses/_guard.py. It prints the nodes, then one answer for each node that was asked, or a
+# failure.
 import base64
 import logging
 import zlib
@@ -10,14 +11,14 @@ MOST = 700_000
 
 
 def on_node(payload, script, limit):
-    """Run the check in a worker on the node. The function is sent as a whole, so the node needs none of
-    tfgpu-doctor's modules."""
+    """Run the check in a worker on the node. Ray sends the whole function, so the node needs no module of
+    tfgpu-doctor."""
     import os
     import signal
     import subprocess
 
     env = dict(os.environ)
-    # a worker without a GPU of its own gets an empty value from Ray; what the node has is in Ray's daemon
+    # Ray sets an empty value for a worker without a GPU of its own; Ray's daemon has the value of the node
     try:
         with open("/proc/%d/environ" % os.getppid(), "rb") as file:
             there = dict(row.split(b"=", 1) for row in file.read().split(b"\0") if b"=" in row)

@@ -1,7 +1,7 @@
-"""The answer of one node: the report of its `check`, or why there is none.
+"""The answer of one node: the report of its `check`, or the reason why there is none.
 
-A report comes from another machine, so only its form is trusted: a known schema, codes of known rules, values
-that are text. Its commands are never repeated; the steps are derived here (`doctor.fleet.cures`).
+A report comes from another machine. It is accepted only with a known schema, codes of known rules, and values
+that are text. Its commands are never shown; the steps are derived on this machine (`doctor.fleet.cures`).
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ class Answer:
     """The answer of one node.
 
     status: answered, unreachable, timed-out or failed. reason: why there is no report, "" if there is one.
-    verdict: the code of the first finding. codes: the codes of severity error or warning. error: whether one
-    of them is an error. unexamined: decisive parts that could not be examined there. values: the values to
-    compare. packed: the whole report, compressed (`report` unpacks it); b"" if it was not kept.
+    verdict: the code of the first finding. codes: the codes of findings of severity error or warning. error:
+    whether a finding has severity error. unexamined: decisive parts that could not be examined on the node.
+    values: the values to compare. packed: the whole report, compressed (`report` unpacks it); b"" if not
+    kept.
     """
 
     name: str
@@ -60,7 +61,7 @@ class Answer:
 
 
 def unanswered(name: str, status: str, reason: str) -> Answer:
-    """The answer for a node without a report. reason: in words, reduced to one line."""
+    """The answer for a node without a report. reason: a text, which is reduced to one line."""
     return Answer(name[:LONGEST_NAME], status, " ".join(reason.split())[:400] or "the reason is not known")
 
 
@@ -83,7 +84,7 @@ def parsed(text: bytes) -> dict[str, Any]:
 
 def answered(name: str, document: dict[str, Any], *, keep: bool = True) -> Answer:
     """The answer of a node that sent a report. keep: whether to keep the whole report. Raises NotReportError
-    if it has another form."""
+    if the document is not a valid report."""
     findings = document.get("findings")
     if not isinstance(findings, list) or not findings:
         raise NotReportError("it has no findings")

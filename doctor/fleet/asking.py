@@ -1,4 +1,5 @@
-"""Asks nodes at the same time, each with a time limit: runs a program for each and reads its output."""
+"""Runs `check` on many nodes at the same time. It starts one local program for each node, reads the program's
+output, and applies a time limit to each."""
 
 from __future__ import annotations
 
@@ -14,18 +15,18 @@ from doctor.probe.running import Ran, end_children, run_program
 from doctor.values import dataclass
 
 LATE = 124
-"""The exit status of a node's program that ended itself at its time limit (`_boot.py`)."""
+"""The exit status of a node's program that ended itself when its time limit passed (`_boot.py`)."""
 
 
 def _patience(timeout: float) -> float:
-    """The seconds that this machine waits after the time limit of a node's program before it kills that
-    program."""
+    """The seconds after which this machine kills the local program for a node. timeout: the time limit of the
+    program on the node, which is shorter."""
     return timeout + min(15.0, 2 + timeout / 2)
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A node to ask. argv: the program that runs the shell line of `doctor.fleet.sent` there."""
+    """A node to ask. argv: the local command that runs the shell line of `doctor.fleet.sent` on the node."""
 
     name: str
     argv: tuple[str, ...]
@@ -33,7 +34,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A node's report. more: what `doctor.fleet.peers` printed there; None if it was not run."""
+    """A node's answer. more: what `doctor.fleet.peers` printed on the node; None if it did not run."""
 
     answer: Answer
     more: dict[str, Any] | None = None
@@ -41,8 +42,8 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What every node is asked to do. argv: the arguments of `check`. timeout: seconds per node. jobs: how
-    many nodes to ask at a time. peers: see `sent`."""
+    """The work for every node. argv: the arguments of `check`. timeout: seconds per node. jobs: the number of
+    nodes to ask at the same time. peers: see `sent`."""
 
     argv: tuple[str, ...]
     timeout: float
@@ -56,11 +57,11 @@ def ask(
     why: Callable[[Ran], tuple[str, str] | None],
     tell: Callable[[int], None],
 ) -> tuple[list[Reply], bool]:
-    """Ask all nodes. Returns their reports in the same order, and whether the user interrupted.
+    """Ask all nodes. Returns their replies in the same order, and whether the user interrupted.
 
-    why: gives status and reason if the program that reaches a node failed; None if it is not at fault. tell:
-    called with 1 after each node. On Ctrl-C nodes without an answer are marked as failed, and no program is
-    left behind.
+    why: a function that returns status and reason if the program that reaches a node failed, None if that
+    program is not at fault. tell: called with 1 after each node. On Ctrl-C, nodes without an answer are
+    marked as failed, and no program is left running.
     """
     replies: dict[str, Reply] = {}
 
@@ -105,7 +106,7 @@ def _asked(node: Asked, order: Order, why: Callable[[Ran], tuple[str, str] | Non
 def understood(
     name: str, ran: Ran, mark: str, timeout: float, why: Callable[[Ran], tuple[str, str] | None]
 ) -> Reply:
-    """The reply in the output of a node's program; mark: the line that separates the parts of the output."""
+    """The reply in the output of a node's program. mark: the line that separates the parts of the output."""
     parts = ran.out.split(f"{mark}\n")
     if len(parts) >= 3 and ran.status != LATE:
         return _understood(name, parts, ran)
@@ -113,8 +114,8 @@ def understood(
 
 
 def _understood(name: str, parts: Sequence[str], ran: Ran) -> Reply:
-    """The reply in the parts of a node's output: parts[1] is the report, parts[2] (optional) what the node
-    found out about its peers. The reply is a failure if the report cannot be parsed."""
+    """The reply in the parts of a node's output: parts[1] is the report, parts[2] (optional) the result of
+    the node's tests of its peers. The reply is a failure if the report cannot be parsed."""
     try:
         answer = answered(name, parsed(parts[1].encode()))
     except NotReportError as error:
@@ -131,13 +132,13 @@ def _understood(name: str, parts: Sequence[str], ran: Ran) -> Reply:
 
 
 def _silence(ran: Ran, timeout: float, why: Callable[[Ran], tuple[str, str] | None]) -> tuple[str, str]:
-    """The status of a node that gave no answer, and the reason."""
+    """The status of a node without an answer, and the reason."""
     if ran.failure:
         return "failed", ran.failure
     if ran.timed_out or ran.status == LATE:
         return "timed-out", f"it did not answer within {timeout:.0f} s"
     if ran.status == NO_PYTHON:
-        return "failed", f"there is no Python 3.{least()} or later on its PATH (--python may name one)"
+        return "failed", f"there is no Python 3.{least()} or later on its PATH (choose one with --python)"
     return why(ran) or (
         "failed",
         _last(ran.err) or _last(ran.out) or f"the program there ended with status {ran.status}",
@@ -145,5 +146,5 @@ def _silence(ran: Ran, timeout: float, why: Callable[[Ran], tuple[str, str] | No
 
 
 def _last(text: str) -> str:
-    """The last line that is not empty."""
+    """The last line of the text that is not empty."""
     return next((row.strip() for row in reversed(text.splitlines()) if row.strip()), "")

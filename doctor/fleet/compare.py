@@ -1,5 +1,5 @@
-"""Compares nodes: groups equal ones, and lists each fact in which they differ. Cost grows with nodes times
-facts."""
+"""Compares nodes: groups equal ones, and lists each fact in which they differ. The run time grows with the
+number of nodes times the number of facts."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Nodes that are equal in their findings and in every fact whose difference matters.
+    """Nodes that have the same findings and agree in every fact whose difference matters.
 
-    facts: the values that all of them share. members: their answers, in the order of the nodes.
+    facts: the values that all these nodes share. members: their answers, in the order of the nodes.
     """
 
     members: tuple[Answer, ...]
@@ -46,19 +46,19 @@ class Group:
 
     @property
     def verdict(self) -> str:
-        """The code of the verdict that all of them share."""
+        """The code of the verdict, which is the same for all nodes of the group."""
         return self.members[0].verdict
 
     @property
     def error(self) -> bool:
-        """Whether they have an error."""
+        """Whether the nodes of the group have an error."""
         return self.members[0].error
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The comparison of all nodes: the groups of those that answered, the largest first; the differences,
-    those that matter first."""
+    """The comparison of all nodes: groups of the nodes that answered, the largest first, and the differences,
+    with those that matter first."""
 
     answers: tuple[Answer, ...]
     groups: tuple[Group, ...]
@@ -66,7 +66,7 @@ class Comparison:
 
     @property
     def silent(self) -> tuple[Answer, ...]:
-        """The nodes that could not be asked."""
+        """The answers of the nodes that could not be asked."""
         return tuple(answer for answer in self.answers if answer.status != "answered")
 
     @property
@@ -78,12 +78,12 @@ class Comparison:
 
     @property
     def incomplete(self) -> bool:
-        """Whether a node could not be asked, or a decisive part of it could not be examined."""
+        """Whether a node could not be asked, or a decisive part of a node could not be examined."""
         return any(answer.status != "answered" or answer.unexamined for answer in self.answers)
 
 
 def compared(answers: Sequence[Answer]) -> Comparison:
-    """Compare nodes, whose names must all differ."""
+    """Compare the answers of nodes. No two nodes may have the same name."""
     there = [answer for answer in answers if answer.status == "answered"]
     names: dict[str, None] = {}
     for answer in there:
@@ -103,8 +103,8 @@ def _difference(name: str, there: Sequence[Answer]) -> Difference | None:
     most = max(counts, key=lambda value: (counts[value], sound[value]))
     others = {a.name: a.values.facts.get(name) for a in asked if a.values.facts.get(name) != most}
     one_each = {a.values.facts.get(name): a for a in reversed(asked)}
-    # what a part that does not fit, or another verdict, says of one node counts for the difference: no node
-    # is left out
+    # one node with a part that does not fit, or with another verdict, decides whether the difference matters,
+    # so no node is left out
     matters, why = judged(name, one_each[most], (a for a in asked if a.values.facts.get(name) != most))
     return Difference(name, most, others, matters, why)
 
@@ -119,7 +119,7 @@ def _groups(there: Sequence[Answer], deciding: Sequence[str]) -> tuple[Group, ..
 
 
 def _common(members: Sequence[Answer]) -> dict[str, str]:
-    """The values that all of them share."""
+    """The values that all these nodes share."""
     left = dict(members[0].values.facts)
     for member in members[1:]:
         facts = member.values.facts

@@ -1,4 +1,4 @@
-"""The steps for a group of nodes, derived here from the facts of one of them and never copied from a
+"""Derives the steps for a group of nodes from the facts of one of its nodes. It never copies steps from a
 report."""
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from doctor.findings import Finding
 
 MOST = 50
-"""How many groups get steps; a person acts on the first ones."""
+"""At most this many groups get steps, because a person acts on the first ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cure:
-    """The verdict of a group with its steps. finding: None if it cannot be derived; note: the reason."""
+    """The finding behind a group's verdict, with its steps. finding: None if it cannot be derived; `note`
+    then says why."""
 
     finding: Finding | None
     note: str = ""
@@ -30,15 +31,19 @@ def cure(group: Group) -> Cure:
     """The finding behind a group's verdict. Raises DefectError if a rule fails."""
     report = next((report for member in group.members if (report := member.report) is not None), None)
     if report is None:
-        return Cure(None, "`tfgpu-doctor explain FILE` with the report of one of them says what to do")
+        return Cure(
+            None, "run `tfgpu-doctor explain FILE` with the report of one of these nodes to see what to do"
+        )
     try:
         found = diagnose(from_record(report.get("record")), Tables.bundled())
     except NotRecordError:
-        return Cure(None, "their reports do not contain the facts, so the steps cannot be derived here")
+        return Cure(
+            None, "the reports of these nodes do not contain the facts, so the steps cannot be derived here"
+        )
     if found.verdict.code != group.verdict:
         return Cure(
             None,
-            f"the facts in the report give the verdict {found.verdict.code}: the report comes from another"
-            " version, or was changed",
+            f"the facts in the report lead to the verdict {found.verdict.code}: the report comes from"
+            " another version, or was changed",
         )
     return Cure(found.verdict)

@@ -1,5 +1,5 @@
-"""Whether the nodes of a job agree on what MultiWorkerMirroredStrategy needs: each question with every node's
-value.
+"""Checks whether the nodes of a job agree on what MultiWorkerMirroredStrategy needs: several questions, each
+answered with the values of the nodes.
 
 Sources: TensorFlow's guide "Multi-worker training with Keras" (TF_CONFIG, one worker a node) and its
 CollectiveAllReduceStrategy, which counts the devices of one worker for all; NCCL's "Environment Variables".
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from doctor.fleet.asking import Reply
 
 SECONDS = 25.0
-"""How many seconds all nodes have to start and to reach each other."""
-_LOWEST, _HIGHEST = 20_000, 32_000  # below what systems give to outgoing connections
+"""The seconds in which all nodes have to start and reach each other."""
+_LOWEST, _HIGHEST = 20_000, 32_000  # below the ports that systems use for outgoing connections
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """One question over all nodes. question: what has to agree. agrees: None if unknown. why: the reason, a
-    sentence. nodes: each node's value, if it helps. do: what to do, "" if nothing."""
+    """The answer to one question about all nodes. question: what has to agree. agrees: None if unknown. why:
+    the reason, a sentence. nodes: each node's value, if that helps. do: what to do, "" if nothing."""
 
     question: str
     agrees: bool | None
@@ -36,7 +36,8 @@ class Agreement:
 
 
 def peers(names: Sequence[str]) -> Callable[[str], dict[str, Any]]:
-    """The data that each node receives about the others (`doctor.fleet.peers`), by its name."""
+    """A function from a node's name to the data that this node receives about the others
+    (`doctor.fleet.peers`)."""
     token = secrets.token_hex(16)
     span = max(1, _HIGHEST - _LOWEST - len(names))
     first = _LOWEST + secrets.randbelow(span)
@@ -45,7 +46,7 @@ def peers(names: Sequence[str]) -> Callable[[str], dict[str, Any]]:
 
 
 def agreements(replies: Sequence[Reply]) -> tuple[Agreement, ...]:
-    """The answers to all questions over the nodes of a job."""
+    """The answers to all questions about the nodes of a job."""
     there = [one for one in replies if one.answer.status == "answered"]
     silent = [one.answer.name for one in replies if one.answer.status != "answered"]
     if silent or not there:
@@ -71,7 +72,7 @@ def _all(replies: Sequence[Reply]) -> Iterator[Agreement]:
         replies,
         "gpus",
         "the same GPUs",
-        "the strategy expects as many devices in each worker as in its own",
+        "each worker assumes that all workers have as many devices as itself",
         "request the same GPUs on each node",
     )
     yield _nccl(replies)
@@ -146,7 +147,7 @@ def _settings(replies: Sequence[Reply]) -> Agreement:
     names = sorted(
         {name for one in replies for name in one.answer.values.facts if name.startswith("env.NCCL_")}
     )
-    question = "the same settings of NCCL"
+    question = "the same NCCL settings"
     differ = [name for name in names if len(set(_values(replies, name).values())) > 1]
     if differ:
         return Agreement(
@@ -189,15 +190,15 @@ def _reached(replies: Sequence[Reply]) -> Agreement:
             False,
             "some connections fail",
             said,
-            "names, routes and firewalls between the nodes: check them, or ask the cluster's administrator",
+            "check names, routes and firewalls between the nodes, or ask the cluster's administrator",
         )
     return Agreement(
-        question, True, "all connections worked" if len(replies) > 1 else "there is one node only", {}
+        question, True, "all connections worked" if len(replies) > 1 else "there is only one node", {}
     )
 
 
 def _interfaces(replies: Sequence[Reply]) -> Agreement:
-    question = "the interfaces that NCCL_SOCKET_IFNAME names exist"
+    question = "the interfaces in NCCL_SOCKET_IFNAME exist"
     missing = {}
     wanted = False
     for one in replies:
@@ -217,14 +218,14 @@ def _interfaces(replies: Sequence[Reply]) -> Agreement:
         return Agreement(
             question,
             False,
-            "NCCL_SOCKET_IFNAME names an interface that a node does not have",
+            "NCCL_SOCKET_IFNAME contains an interface that a node does not have",
             missing,
-            "name an interface that all nodes have, or unset the variable",
+            "set it to an interface that all nodes have, or unset the variable",
         )
     return Agreement(
         question,
         True,
-        "NCCL_SOCKET_IFNAME exists on each node" if wanted else "NCCL chooses its interfaces itself",
+        "the interfaces exist on each node" if wanted else "NCCL chooses its interfaces itself",
         {},
     )
 
@@ -291,11 +292,11 @@ def _tf_config(replies: Sequence[Reply]) -> Agreement:
         if _short(cluster[k][i]) != _short(name)
     }
     addresses = {_address(host) for host in _hosts(cluster)}
-    if outside and not all(addresses):  # names that are addresses cannot be compared with names
+    if outside and not all(addresses):  # IP addresses cannot be compared with host names
         return Agreement(
             question,
             False,
-            "a node's own entry names another node",
+            "the entry for a node's own task contains another node",
             outside,
             "list the nodes in the order of their tasks",
         )
@@ -304,7 +305,7 @@ def _tf_config(replies: Sequence[Reply]) -> Agreement:
         return Agreement(
             question,
             False,
-            f"it names nodes that are not in this job: {', '.join(more[:5])}",
+            f"it contains nodes that are not in this job: {', '.join(more[:5])}",
             {},
             "make the list from this job's nodes",
         )
@@ -312,7 +313,7 @@ def _tf_config(replies: Sequence[Reply]) -> Agreement:
 
 
 def _parsed(text: str) -> tuple[dict[str, list[str]], str, int]:
-    """Cluster, kind and index of the task. Raises ValueError."""
+    """The cluster, and the kind and index of the task, in a TF_CONFIG. Raises ValueError."""
     document = json.loads(text)
     cluster, task = (
         (document.get("cluster"), document.get("task")) if isinstance(document, dict) else (None, None)
@@ -342,7 +343,7 @@ def _hosts(cluster: dict[str, list[str]]) -> list[str]:
 
 
 def _short(host: str) -> str:
-    """A host's name without port and domain; an address unchanged."""
+    """A host without its port, and a host name also without its domain."""
     name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
     return name if _address(host) else name.partition(".")[0]
 

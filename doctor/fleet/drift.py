@@ -1,5 +1,5 @@
-"""The changes since an earlier run: nodes that came and went, different verdicts, different values of the
-compared facts."""
+"""Lists the changes since an earlier run: nodes that are new or missing, and nodes with another verdict or
+other values of the compared facts."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """what: status, verdict or the name of a fact. before, now: its value in the earlier run and in this one;
-    None: not known."""
+    """One change. what: status, verdict or the name of a fact. before, now: its value in the earlier run and
+    in this one; None if not known."""
 
     what: str
     before: str | None
@@ -25,8 +25,8 @@ class Change:
 
 
 def changes(before: Sequence[Answer], now: Sequence[Answer]) -> tuple[Change, ...]:
-    """All changes, equal ones of several nodes together; those of most nodes first, status and verdict before
-    facts."""
+    """All changes. Nodes with the same change share one entry. Changes of many nodes come first, and status
+    and verdict before facts."""
     found: dict[tuple[str, str | None, str | None], list[str]] = {}
     then = {answer.name: answer for answer in before}
     for answer in now:

@@ -1,9 +1,10 @@
-"""Makes a manifest with which a Kubernetes cluster checks its nodes: a Job or DaemonSet for `kubectl apply`
-that contains the tool.
+"""Makes a Kubernetes manifest for `kubectl apply`: a Job or DaemonSet that checks the nodes of the cluster,
+and the tool itself.
 
-The tool travels in ConfigMaps, so nothing is fetched and the image is the user's own, unchanged. Sources:
-Kubernetes API reference (batch/v1 Job, apps/v1 DaemonSet, v1 ConfigMap); "a ConfigMap cannot exceed 1 MiB",
-and `kubectl apply` keeps a copy of each object in its annotations, which may have 256 KiB in all.
+The manifest holds the tool in ConfigMaps, so the pods download nothing and use the user's own image
+unchanged. Sources: Kubernetes API reference (batch/v1 Job, apps/v1 DaemonSet, v1 ConfigMap); "a ConfigMap
+cannot exceed 1 MiB", and `kubectl apply` keeps a copy of each object in its annotations, which may have 256
+KiB in all.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from doctor.values import dataclass
 
 NAME = "tfgpu-doctor-fleet"
 PART = 180_000
-"""Bytes in one ConfigMap: less than 256 KiB with base64 and the object around it."""
+"""Bytes of the tool in one ConfigMap. The object stays below 256 KiB after base64 encoding."""
 _FOLDER = "/tfgpu-doctor"
 _LABELS = {"app.kubernetes.io/name": NAME}
 _IMAGE = lazy.compile(r"[a-z0-9][\w./:@-]{0,500}", re.ASCII)
@@ -39,7 +40,7 @@ _TOLERATION = lazy.compile(
 @dataclass(frozen=True, slots=True)
 class Options:
     """The options of the manifest. nodes: the number of nodes; None for every node (a DaemonSet). selector,
-    tolerations: as typed."""
+    tolerations: the texts from the command line."""
 
     image: str
     nodes: int | None = None
@@ -52,8 +53,8 @@ class Options:
 
 
 def manifest(options: Options) -> Iterator[str]:
-    """The objects as YAML, with comments on how to use them. Raises UsageError for a value that Kubernetes
-    would refuse."""
+    """The objects as YAML, with comments that say how to use them. Raises UsageError for a value that
+    Kubernetes would refuse."""
     tool = _tool(options)
     objects = [*tool, _runner(options, tool)]
     where = f" -n {options.namespace}" if options.namespace else ""
@@ -83,7 +84,7 @@ def _metadata(options: Options, name: str) -> dict[str, Any]:
 
 
 def _tool(options: Options) -> list[dict[str, Any]]:
-    """The ConfigMaps with the program that each pod runs."""
+    """The ConfigMaps that hold the program for each pod."""
     argv = ["check", "--format", "json", *(["--python", options.python] if options.python else [])]
     whole = payload(argv, limit=float(options.timeout), watch=False)
     parts = [whole[at : at + PART] for at in range(0, len(whole), PART)]
@@ -99,8 +100,8 @@ def _tool(options: Options) -> list[dict[str, Any]]:
 
 
 def _runner(options: Options, tool: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The Job, or the DaemonSet. A DaemonSet's pods stay after the check, because they would be started
-    again."""
+    """The Job, or the DaemonSet. The pods of a DaemonSet keep running after the check, because Kubernetes
+    would start them again."""
     template = {"metadata": {"labels": dict(_LABELS)}, "spec": _pod(options, tool)}
     if options.nodes is None:
         return {
@@ -166,7 +167,7 @@ def _pod(options: Options, tool: Sequence[dict[str, Any]]) -> dict[str, Any]:
         term = {
             "labelSelector": {"matchLabels": dict(_LABELS)},
             "topologyKey": "kubernetes.io/hostname",
-        }  # one pod a node
+        }  # one pod per node
         pod["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     return pod
 
@@ -195,7 +196,7 @@ def _tolerations(words: Sequence[str]) -> list[dict[str, str]]:
 
 
 def _yaml(value: Any, indent: str = "") -> Iterator[str]:
-    """The YAML lines of objects and lists; strings are written as in JSON, which is valid YAML."""
+    """The YAML lines of objects and lists. Strings are written as in JSON, which is valid YAML."""
     for key, item in value.items():
         if isinstance(item, dict) and item:
             yield f"{indent}{key}:"

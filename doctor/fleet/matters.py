@@ -1,8 +1,8 @@
-"""Which differences between nodes matter to TensorFlow, and why.
+"""Decides which differences between nodes matter to TensorFlow, and why.
 
-A difference matters always or never, or under a condition: the tables say that one of its values does not fit
-(`part`), the nodes also differ in what it can change (`leads_to`), or a library opens on some nodes only
-(`opens`).
+A difference matters always, never, or under a condition. Possible conditions: the tables say that one of its
+values does not fit (`part`), the nodes also differ in a fact that this one can change (`leads_to`), or a
+library opens only on some nodes (`opens`).
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """The rule by which a difference in one fact is judged.
+    """The rule that judges a difference in one fact.
 
     matters, why: the judgement if nothing else decides. part: the part of a report's compatibility whose
-    `fits` decides. leads_to: prefixes of the facts that this one can change. opens: the value of the fact is
-    the path of a library, or the reason why no file opens. needs: the name of another fact; on a node without
-    that fact, this one does not matter.
+    `fits` decides. leads_to: prefixes of the facts that this one can change. opens: whether the value of the
+    fact is the path of a library, or the reason why no file opens. needs: the name of another fact; on a node
+    without that fact, this one does not matter.
     """
 
     matters: bool
@@ -49,7 +49,7 @@ KINDS: Mapping[str, Kind] = {
         needs="tensorflow",
     ),
     "keras": Kind(
-        True, "models and saved files of one release of Keras need not work in another", needs="tensorflow"
+        True, "models and files saved with one release of Keras may not work in another", needs="tensorflow"
     ),
     "python": Kind(False, _FITS, part="python"),
     "cuda": Kind(False, _FITS, part="cuda", needs="tensorflow"),
@@ -60,18 +60,18 @@ KINDS: Mapping[str, Kind] = {
         needs="tensorflow",
     ),
     "driver": Kind(False, _FITS, part="driver"),
-    "driver_cuda": Kind(False, "it follows from the driver, which is compared separately"),
+    "driver_cuda": Kind(False, "the driver determines it, and is compared separately"),
     "gpus": Kind(
         True,
-        "the nodes have, or show, different GPUs: their number, memory or speed differs for a job",
+        "the nodes have, or show, different GPUs: a job gets a different number, memory or speed of GPUs",
         part="gpu",
     ),
     "mig": Kind(
-        True, "programs use a divided GPU through its instances: TensorFlow uses one of them in a process"
+        True, "programs use a divided GPU through its instances, and a TensorFlow process uses one instance"
     ),
     "missing_libraries": Kind(
         False,
-        "if it fails and TensorFlow needs the library, the verdict of the node says so",
+        "if a library fails to open and TensorFlow needs it, the verdict of the node says so",
         leads_to=("verdict",),
         needs="tensorflow",
     ),
@@ -82,26 +82,27 @@ KINDS: Mapping[str, Kind] = {
     "processor": Kind(
         True, "wheels are made for one kind of processor; PyPI's wheels for Linux on Arm have no CUDA"
     ),
-    "platform": Kind(True, "which TensorFlow uses a GPU depends on the platform"),
+    "platform": Kind(True, "the platform decides which TensorFlow can use a GPU"),
     "os": Kind(
         False, "TensorFlow's wheels need a C library, which is compared separately", leads_to=("verdict",)
     ),
     "glibc": Kind(
         False,
-        "the installed TensorFlow runs with it; a C library that is too old is a finding",
+        "the installed TensorFlow runs with this C library; one that is too old is a finding",
         leads_to=("verdict",),
     ),
     "kernel": Kind(
-        False, "no release of TensorFlow requires a certain kernel; the driver's module is judged separately"
+        False,
+        "no release of TensorFlow requires a certain kernel; the driver's kernel module is judged separately",
     ),
     "environment": Kind(
-        False, "what the environment changes is compared separately", leads_to=("gpus", *_LIBRARIES)
+        False, "the effects of the environment are compared separately", leads_to=("gpus", *_LIBRARIES)
     ),
     "python_path": Kind(
         False, "the path differs, but the compared packages have the same releases", leads_to=_PACKAGES
     ),
     "env.LD_LIBRARY_PATH": Kind(False, "it does not change which libraries open", leads_to=_LIBRARIES),
-    "env.LD_PRELOAD": Kind(True, "the libraries that it names are loaded before everything else"),
+    "env.LD_PRELOAD": Kind(True, "the loader loads the libraries in it before all others"),
     "env.CUDA_VISIBLE_DEVICES": Kind(True, "it decides which GPUs a program sees, and in which order"),
     "env.NVIDIA_VISIBLE_DEVICES": Kind(True, "it decides which GPUs a container gets"),
     "env.CUDA_DEVICE_ORDER": Kind(True, "it decides which GPU is number 0"),
@@ -109,7 +110,7 @@ KINDS: Mapping[str, Kind] = {
     "env.XLA_FLAGS": Kind(True, "they change how XLA compiles"),
     "env.TF_CONFIG": Kind(False, "each node of a cluster has its own; `--distributed` compares them"),
 }
-"""The kinds by the name of the fact; FAMILIES has the other names by their beginning."""
+"""The rules by the name of the fact. FAMILIES has the rules for other names, by the beginning of the name."""
 FAMILIES: tuple[tuple[str, Kind], ...] = (
     ("env.TF_", Kind(True, "it changes how TensorFlow behaves")),
     (
@@ -130,17 +131,17 @@ FAMILIES: tuple[tuple[str, Kind], ...] = (
             needs="tensorflow",
         ),
     ),
-    ("package.", Kind(True, "TensorFlow is used with a different release of it there", needs="tensorflow")),
+    ("package.", Kind(True, "TensorFlow uses a different release of this package there", needs="tensorflow")),
 )
 UNKNOWN = Kind(
     False,
-    "it is not known to matter; if a node has an error, its verdict says so",
+    "this fact is not known to matter; if a node has an error, its verdict says so",
     leads_to=("verdict",),
 )
 
 
 def kind_of(fact: str) -> Kind:
-    """The rule by which a difference in this fact is judged."""
+    """The rule that judges a difference in this fact."""
     if fact in KINDS:
         return KINDS[fact]
     return next((kind for beginning, kind in FAMILIES if fact.startswith(beginning)), UNKNOWN)
@@ -172,11 +173,11 @@ def judged(fact: str, with_most: Answer, others: Iterable[Answer]) -> Judgement:
         }
         if len(opens) > 1 and len({node.codes for node in several}) > 1:
             return Judgement(
-                True, "this library opens on some nodes only, and the findings of the nodes differ"
+                True, "this library opens only on some nodes, and the findings of the nodes differ"
             )
         if len(opens) > 1:
             return Judgement(
-                False, "this library opens on some nodes only, and the findings of the nodes are the same"
+                False, "this library opens only on some nodes, and the findings of the nodes are the same"
             )
         if any(fact not in node.values.facts for node in several):
             return Judgement(False, "on the nodes without this library, no program loaded it")
@@ -192,7 +193,7 @@ def judged(fact: str, with_most: Answer, others: Iterable[Answer]) -> Judgement:
 
 
 def _by_fit(fact: str, kind: Kind, several: list[Answer]) -> Judgement | None:
-    """The judgement by the tables; None if they say that all values fit, or do not decide."""
+    """The judgement by the tables; None if all values fit according to them, or if they do not decide."""
     there = [node for node in several if fact in node.values.facts]
     fits = [node.values.fits.get(kind.part) for node in there]
     for node, fit in zip(there, fits):
@@ -207,7 +208,7 @@ def _by_fit(fact: str, kind: Kind, several: list[Answer]) -> Judgement | None:
 
 
 def grouped_by(fact: str, node: Answer) -> str | None:
-    """The value of a fact by which nodes are grouped; for facts that the tables judge, only whether it
+    """The value by which a fact groups nodes. For a fact that the tables judge, this is only whether the fact
     fits."""
     kind = kind_of(fact)
     fit = node.values.fits.get(kind.part)

@@ -1,9 +1,8 @@
-"""Runs on each node of a distributed job (Python 3.8 or later): tests connections from and to the other
-nodes.
+"""Tests the connections between the nodes of a distributed job; runs on each of them (Python 3.8 or later).
 
-A node listens on its own port and connects to every other node again and again until a deadline, because they
-do not all start at the same time. It sends its name and this run's token, so that no other program is
-mistaken for a peer.
+A node listens on its own port and connects to every other node again and again until a deadline, because the
+nodes do not all start at the same time. It sends its name and the token of this run, so that it cannot
+mistake another program for a peer.
 """
 
 from __future__ import annotations
@@ -76,13 +75,13 @@ def _answer(connection: socket.socket, name: str, token: str, seen: set[str]) ->
 
 
 def _greet(peer: str, port: int, name: str, token: str) -> dict[str, str]:
-    """Connect to a peer. Raises OSError if it is not reached, or another program answers."""
+    """Connect to a peer. Raises OSError if the peer cannot be reached, or if another program answers."""
     with socket.create_connection((peer, port), timeout=PATIENCE) as connection:
         connection.sendall(f"{token} {name}\n".encode())
         words = _line(connection).split()
         if words != [token, peer]:
             who = words[1] if len(words) == 2 and words[0] == token else "another program"
-            raise OSError(f"its name leads to {connection.getpeername()[0]}, where {who} answers")
+            raise OSError(f"its name resolves to {connection.getpeername()[0]}, where {who} answers")
         return {"address": connection.getpeername()[0], "from": connection.getsockname()[0]}
 
 

@@ -1,7 +1,7 @@
-"""Asks nodes through Ray: a task pinned to each node of a running cluster.
+"""Runs `check` on nodes through Ray: as a task that is pinned to each node of a running cluster.
 
-Ray requires that a client has its cluster's Ray and Python, so the client runs in the user's Python, not in
-this one.
+Ray requires that a client has the same Ray and Python as the cluster, so the client runs in the user's
+Python, not in this one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from doctor.probe.running import Ran, run_program
 from doctor.subprocesses import Child, ChildError, program
 
 START = 60.0
-"""Seconds in which the cluster must be reached."""
+"""Time limit, in seconds, to reach the cluster."""
 OUTPUT = 1 << 30
 """The most bytes of all answers together, compressed."""
 _HAS_RAY = "import importlib.util, sys; sys.exit(importlib.util.find_spec('ray') is None)"
@@ -41,10 +41,11 @@ def ask(
     total: Callable[[int], None],
     tell: Callable[[int], None],
 ) -> tuple[list[Reply], bool]:
-    """Ask every node of the cluster. Returns their reports, and whether the user interrupted.
+    """Ask every node of the cluster. Returns their replies, and whether the user interrupted.
 
-    address: Ray's ("auto": the cluster of this machine). total: called with the number of nodes to ask. tell:
-    as in `doctor.fleet.asking.ask`. Raises UnableError if there is no Ray or no cluster.
+    address: the address of the Ray cluster ("auto": the cluster of this machine). total: called with the
+    number of nodes to ask. tell: as in `doctor.fleet.asking.ask`. Raises UnableError if there is no Ray or no
+    cluster.
     """
     own = _interpreter(env)
     mark = f"tfgpu-doctor {secrets.token_hex(16)}"
@@ -95,7 +96,7 @@ def _nodes(child: Child) -> list[dict[str, Any]]:
             if answer.get("stage") == "failed":
                 raise UnableError(
                     f"no Ray cluster could be reached: {answer.get('error')}",
-                    "--ray ADDRESS names one: HOST:6379, or ray://HOST:10001",
+                    "choose one with --ray ADDRESS: HOST:6379, or ray://HOST:10001",
                 )
             if answer.get("stage") == "nodes":
                 return [
@@ -104,7 +105,9 @@ def _nodes(child: Child) -> list[dict[str, Any]]:
                     if node["alive"] or "EXPECTED" not in node["death"].upper().replace("UNEXPECTED", "")
                 ]
     except ChildError as error:
-        raise UnableError(f"no Ray cluster could be reached: {error}", "--ray ADDRESS names one") from error
+        raise UnableError(
+            f"no Ray cluster could be reached: {error}", "choose one with --ray ADDRESS"
+        ) from error
     raise UnableError(
         f"no Ray cluster could be reached: Ray's client {child.how_it_ended()}",
         "check that `ray status` works here",
@@ -112,8 +115,8 @@ def _nodes(child: Child) -> list[dict[str, Any]]:
 
 
 def _named(nodes: list[dict[str, Any]]) -> dict[str, str]:
-    """A name for each node: the one that it was started with, otherwise the host's; its address if several
-    share a name."""
+    """A name for each node: the name that it was started with, otherwise that of its host. If several nodes
+    share a name, their addresses replace it."""
     names = {
         node["id"]: (
             node["name"] if node["name"] not in ("", node["address"]) else node["host"] or node["address"]
@@ -142,13 +145,13 @@ def _reply(name: str, answer: dict[str, Any], mark: str, timeout: float) -> Repl
 
 
 def _interpreter(env: Mapping[str, str]) -> str:
-    """A Python that has ray: this one, that of the environment in use, or that on PATH. Raises
+    """The path of a Python that has ray: this one, that of the environment in use, or that on PATH. Raises
     UnableError."""
     for candidate in _candidates(env):
         if run_program([candidate, "-c", _HAS_RAY], 30, env).status == 0:
             return candidate
     raise UnableError(
-        "no Python here has ray",
+        "no Python was found that has the package ray",
         "activate the Python environment of the cluster's Ray, or, in a clone of this tool: pip install"
         " '.[ray]'",
     )

@@ -1,7 +1,7 @@
-"""Reads reports that were collected in another way: files and folders, with one or many reports in each.
+"""Reads reports that the user collected: files and folders, with one or many reports in each.
 
-A file may be one report as JSON, one report per line, or a log with such lines, as `kubectl logs --prefix`
-prints them. A node's name is the report's `node`, otherwise the file's name.
+A file may contain one report as JSON, one report per line, or a log with such lines, as `kubectl logs
+--prefix` prints it. A node's name is the report's `node`, otherwise the name of the file.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from doctor.inputs import STDIN, Input, expand, opened
 
 _ENDING = lazy.compile(r"(?:\.(?:json|jsonl|ndjson|txt|log|out|gz)){1,3}$", re.IGNORECASE)
 _PREFIX = lazy.compile(rb"\[pod/(?P<pod>[A-Za-z0-9.-]{1,253})/[A-Za-z0-9.-]{1,63}\] ")
-"""Matches what `kubectl logs --prefix` puts before each line."""
+"""Matches the prefix that `kubectl logs --prefix` puts before each line."""
 _KEY = ("tensorflow", "driver", "gpus", "cuda", "cudnn", "python", "missing_libraries")
 
 
 def read(words: Sequence[str], *, keep: bool, tell: Callable[[int], None] | None = None) -> list[Answer]:
-    """The answer of every node in these files and folders, in their order.
+    """The answer of every node in these files and folders, in the given order.
 
     keep: keep every report; otherwise only the first of each kind. tell: called with 1 for each file. A file
-    without a report counts as a failed node. Raises InputError if a named file cannot be read, and if there
+    without a report counts as a failed node. Raises InputError if one of `words` cannot be read, and if there
     is nothing to read.
     """
     items = list(expand(words))
     if any(item.name.lower().startswith(("http://", "https://")) for item in items):
-        raise InputError("`fleet read` takes files and folders, not addresses", "fetch the reports first")
+        raise InputError("`fleet read` accepts files and folders, not URLs", "download the reports first")
     names = _names([item.name for item in items])
     found: list[Answer] = []
     kinds: set[object] = set()
@@ -45,13 +45,13 @@ def read(words: Sequence[str], *, keep: bool, tell: Callable[[int], None] | None
             tell(1)
     if not found:
         raise InputError(
-            "there is no report to read", "name files that contain the output of `check --format json`"
+            "there is no report to read", "give files that contain the output of `check --format json`"
         )
     return found
 
 
 def _renamed(answer: Answer, taken: dict[str, int]) -> Answer:
-    """Rename a further report of the same node, so that every name differs."""
+    """The answer, renamed if an earlier one has the same name, so that all names differ."""
     from doctor.values import replace
 
     number = taken[answer.name]
@@ -63,13 +63,13 @@ def _renamed(answer: Answer, taken: dict[str, int]) -> Answer:
 
 
 def _names(paths: Sequence[str]) -> list[str]:
-    """A node's name for each file: the file's name without its ending; if several are equal, the folders that
-    differ."""
+    """A node name for each file: the file name without its extension. If several of these are equal, the part
+    of the path that differs."""
     own = [_ENDING.sub("", PurePath(path).name) or path for path in paths]
     if len(set(own)) == len(own):
         return own
     parts = [[*PurePath(path).parts[:-1], name] for path, name in zip(paths, own)]
-    first, last = min(parts), max(parts)  # what all begin with is what these two begin with
+    first, last = min(parts), max(parts)  # all paths share the beginning that these two share
     start = _shared(first, last)
     turned = [part[::-1] for part in parts]
     end = _shared(min(turned), max(turned))
@@ -96,7 +96,7 @@ def _of_file(item: Input, name: str, *, keep: bool, kinds: set[object]) -> Itera
         return
     try:
         yield from _of_stream(stream, "standard input" if name == STDIN else name, keep=keep, kinds=kinds)
-    except (OSError, EOFError) as error:  # what gzip finds, too
+    except (OSError, EOFError) as error:  # gzip raises both
         yield unanswered(name, "failed", f"its file cannot be read: {error}")
     finally:
         if item.name != STDIN:
@@ -104,7 +104,7 @@ def _of_file(item: Input, name: str, *, keep: bool, kinds: set[object]) -> Itera
 
 
 def _of_stream(stream: IO[bytes], name: str, *, keep: bool, kinds: set[object]) -> Iterator[Answer]:
-    """Every report in a file. A line that begins with { may be the first of a report over several lines."""
+    """Yield every report in a file. A line that begins with { may be the first line of a longer report."""
     count, first, why = 0, "", ""
     pods: dict[str, str] = {}
     for number, line in enumerate(_lines(stream), 1):
@@ -126,7 +126,7 @@ def _of_stream(stream: IO[bytes], name: str, *, keep: bool, kinds: set[object]) 
             yield answer
         except NotReportError as error:
             why = why or str(error)
-            if count and not pod and b'"tfgpu-doctor"' in body:  # the others must not hide it
+            if count and not pod and b'"tfgpu-doctor"' in body:  # report it although other lines are valid
                 yield unanswered(f"{name}:{number}", "failed", f"this line is not a report: {error}")
     for pod, words in pods.items():
         yield unanswered(pod, "failed", f"its pod printed no report; it begins with: {words}")
@@ -146,13 +146,13 @@ def _closed(line: bytes) -> bool:
 
 
 def _lines(stream: IO[bytes]) -> Iterator[bytes]:
-    """The lines of a stream; of a line longer than LARGEST only the first part, which is then refused."""
+    """Yield the lines of a stream. A line longer than LARGEST is cut; the caller then refuses it."""
     while True:
         line = stream.readline(LARGEST + 1)
         if not line:
             return
         yield line
-        while len(line) > LARGEST and not line.endswith(b"\n"):  # the rest of it is passed over
+        while len(line) > LARGEST and not line.endswith(b"\n"):  # skip the rest of the line
             line = stream.readline(LARGEST + 1)
             if not line:
                 return
@@ -164,8 +164,8 @@ def _name(document: dict[str, Any]) -> str:
 
 
 def _answer(name: str, document: dict[str, Any], *, keep: bool, kinds: set[object]) -> Answer:
-    """The answer of a report, with the whole report if all are kept or if it is the first of its kind,
-    because the steps are derived from it."""
+    """The answer that a report contains. It keeps the whole report if `keep` is set, or if the report is the
+    first of its kind, because the steps are derived from that one."""
     answer = answered(name, document, keep=keep)
     if keep:
         return answer
@@ -180,8 +180,8 @@ def _answer(name: str, document: dict[str, Any], *, keep: bool, kinds: set[objec
 def earlier(path: str, tell: Callable[[int], None] | None = None) -> list[Answer]:
     """The nodes of an earlier run, from its JSON. Raises InputError if the file is something else.
 
-    The file is read line by line, as `fleet` writes one node per line; as a whole if a program has
-    reformatted it.
+    The file is read line by line, because `fleet` writes one node per line. If a program has reformatted the
+    file, it is read as a whole.
     """
     with opened(Input(path)) as stream:
         head = stream.readline(LARGEST)
@@ -205,7 +205,7 @@ def _json(text: bytes, path: str) -> Any:
         return json.loads(text.decode("utf-8", "replace"))
     except (ValueError, RecursionError) as error:
         raise InputError(
-            f"cannot read `{path}`: it is not JSON", "--since takes the JSON of an earlier `fleet`"
+            f"cannot read `{path}`: it is not JSON", "--since needs the JSON of an earlier `fleet`"
         ) from error
 
 
@@ -215,7 +215,7 @@ def _whole(path: str, text: bytes) -> Iterable[Any]:
     if not isinstance(nodes, list):
         raise InputError(
             f"cannot read `{path}`: it is not the JSON of `fleet`",
-            "--since takes the JSON of an earlier `fleet`",
+            "--since needs the JSON of an earlier `fleet`",
         )
     return nodes
 
@@ -225,7 +225,7 @@ def _nodes(entries: Iterable[Any], path: str) -> list[Answer]:
     for entry in entries:
         name = entry.get("name") if isinstance(entry, dict) else None
         if not isinstance(name, str):
-            raise InputError(f"cannot read `{path}`: a node in it has no name")
+            raise InputError(f"cannot read `{path}`: it contains a node without a name")
         if entry.get("status") == "answered" and isinstance(entry.get("report"), dict):
             try:
                 found.append(answered(name, entry["report"], keep=False))

@@ -1,9 +1,9 @@
-"""Makes the program that is sent to a node: a shell line that finds a Python, and over standard input the
+"""Makes what is sent to a node: a shell line that finds a Python, and, for that Python's standard input, the
 tool itself, which runs from memory.
 
-A node needs a POSIX shell and Python 3.8 or later; later if the `packaging` installed here requires it
-(`least`). The single-file tool contains one for 3.8. Nothing is written on the node. It is the same for ssh,
-Slurm, Ray and a pod.
+A node needs a POSIX shell and Python 3.8 or later, or a later Python if the package `packaging` installed
+here requires it (`least`). The single-file tool contains a `packaging` for 3.8. Nothing is written on the
+node. ssh, Slurm, Ray and pods all use this program.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LEFT_OUT = (
     "doctor/logs/prose/weights.bin",
     "compat_tables/licenses/",
 )
-"""Parts that `check` never uses, and that are not sent."""
+"""Parts of the tool that are not sent, because `check` never uses them."""
 _PACKAGES = ("doctor", "compat_tables", "packaging")
 _PYTHONS = (
     "python3",
@@ -51,10 +51,10 @@ _OLD = (1980, 1, 1, 0, 0, 0)
 
 
 def script(python: str | None) -> str:
-    """A line for sh that starts the program on standard input in the first suitable Python.
+    """A line for sh that finds the first suitable Python and runs the program from standard input in it.
 
-    python: --python, an interpreter or an environment's folder; it runs the tool if no other Python can.
-    Raises UsageError if a shell line cannot contain it.
+    python: the value of --python, an interpreter or an environment's folder; this Python runs the tool if no
+    other can. Raises UsageError if a shell line cannot contain the value.
     """
     try:
         own = [sh_argument(python), sh_argument(f"{python.rstrip('/')}/bin/python")] if python else []
@@ -71,15 +71,15 @@ def script(python: str | None) -> str:
 
 @lru_cache(maxsize=1)
 def least() -> int:
-    """The lowest Python 3.x that runs the program: that of this project, or of the `packaging` that is sent
-    with it."""
+    """The minor version of the lowest Python 3 that runs the program: the minimum of this project, or of the
+    `packaging` that is sent with it."""
     from importlib import metadata
 
     try:
         asked = re.search(
             r">=\s*3\.(\d{1,2})", (metadata.metadata("packaging").get_all("Requires-Python") or [""])[0]
         )
-    except metadata.PackageNotFoundError:  # the one file, which is made for it
+    except metadata.PackageNotFoundError:  # the single-file tool, which supports the lowest version
         asked = None
     return max(8, int(asked[1])) if asked else 8
 
@@ -92,10 +92,10 @@ def payload(
     watch: bool = True,
     peers: dict[str, Any] | None = None,
 ) -> bytes:
-    """The bytes for the standard input of that line.
+    """The bytes for the standard input of the shell line that `script` returns.
 
     argv: the arguments of the command to run there. mark: a line that is printed before and after each
-    answer. limit: seconds after which the program ends itself. watch: it also ends when standard input
+    answer. limit: seconds after which the program ends itself. watch: end it also when standard input
     closes. peers: the order for `doctor.fleet.peers`, if that should run too.
     """
     boot = resources.read("doctor.fleet", "_boot.py")
@@ -106,7 +106,7 @@ def payload(
 
 @lru_cache(maxsize=1)
 def archive() -> bytes:
-    """The modules and tables that `check` needs, as a zip archive; the same sources give the same bytes.
+    """The modules and tables that `check` needs, as a zip archive. The same sources produce the same bytes.
 
     Raises DefectError if a part is missing.
     """
@@ -133,7 +133,7 @@ def _members() -> Iterator[tuple[str, bytes]]:
                 name = f"{package}/{path.relative_to(folder).as_posix()}"
                 if path.is_file() and _wanted(name):
                     yield name, path.read_bytes()
-        else:  # the one file: its loader is a zipimporter
+        else:  # the single-file tool: its loader is a zipimporter
             with zipfile.ZipFile(module.__spec__.loader.archive) as own:
                 for name in own.namelist():
                     if name.startswith(f"{package}/") and _wanted(name):

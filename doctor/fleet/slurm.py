@@ -1,8 +1,8 @@
-"""Asks nodes through Slurm: one step for each, because one dead node would end a step over several. It needs
-no root.
+"""Runs `check` on nodes through Slurm, without root. Each node gets its own step, because one dead node would
+end a step that covers several nodes.
 
-Outside a job, each node gets a small job of its own that starts at once or not at all. Inside a job, its own
-nodes are asked, beside the steps that run there.
+Outside a job, each node gets a small job of its own that starts at once or not at all. Inside a job, the
+steps run on the nodes of that job, beside its other steps.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from doctor.probe.running import Ran, run_program
 from doctor.values import dataclass
 
 LIMIT = 60.0
-"""Seconds that Slurm's own commands may take."""
+"""Time limit, in seconds, for Slurm's own commands."""
 _WORD = lazy.compile(r"[\w][\w.,:=/*@+-]{0,200}", re.ASCII)
 _NODELIST = lazy.compile(r"[\w][\w.,\[\]-]{0,20000}", re.ASCII)
 _UP = {
@@ -50,7 +50,7 @@ _REASONS = (
             r" )?(?:busy|unavailable)|timed out waiting"
         ),
         (
-            "no step could start at once: its GPUs, CPUs or memory are in use (--gres gpu:1 asks for one GPU"
+            "no step could start at once: its GPUs, CPUs or memory are in use (--gres gpu:1 requests one GPU"
             " only)"
         ),
     ),
@@ -59,7 +59,7 @@ _REASONS = (
             r"Unable to contact|Communication connection failure|launch.{0,80}failed|Socket timed out|Node"
             r" failure|node fail|Zero Bytes"
         ),
-        "Slurm does not reach it: {0}",
+        "Slurm cannot reach the node: {0}",
     ),
     (
         (
@@ -89,8 +89,8 @@ class Options:
 
 
 class Nodes(NamedTuple):
-    """The nodes that can be asked, and those that cannot, in Slurm's order. name: of the jobs; "" if the
-    steps belong to the present job."""
+    """The nodes that can be asked, and those that cannot, in Slurm's order. name: the name of the jobs; "" if
+    the steps belong to the current job."""
 
     asked: list[Asked]
     silent: list[Answer]
@@ -98,16 +98,16 @@ class Nodes(NamedTuple):
 
 
 def nodes(options: Options, python: str | None, timeout: float, env: Mapping[str, str]) -> Nodes:
-    """The requested nodes. Raises UnableError if Slurm is not installed or does not answer, UsageError if it
-    knows no such nodes."""
+    """The requested nodes. Raises UnableError if Slurm is not installed or does not answer, UsageError if
+    Slurm does not know the nodes."""
     srun = shutil.which("srun")
     if srun is None or shutil.which("sinfo") is None:
-        raise UnableError("Slurm's commands are not on PATH", "run it on a login node, or in a job")
+        raise UnableError("Slurm's commands are not on PATH", "run this command on a login node, or in a job")
     own = bool(env.get("SLURM_JOB_ID"))
     if own and (options.partition or options.account):
         raise UsageError(
-            "inside a job only the job's own nodes are asked, so --partition and --account have no effect",
-            "run it outside of the job",
+            "inside a job, only the job's own nodes are checked, so --partition and --account have no effect",
+            "run this command outside of the job",
         )
     listed = options.nodelist or (env.get("SLURM_JOB_NODELIST", "") if own else "")
     rows = _states(listed, options.partition)
@@ -135,7 +135,7 @@ def nodes(options: Options, python: str | None, timeout: float, env: Mapping[str
 
 def _states(nodelist: str, partition: str | None) -> dict[str, tuple[str, str, str]]:
     """The state, generic resources and reason of each node."""
-    words = ["sinfo", "-h", "-N", "-o", "%N|%T|%G|%E"]  # the reason is anybody's text, and last
+    words = ["sinfo", "-h", "-N", "-o", "%N|%T|%G|%E"]  # the reason comes last, because it is free text
     words += ["-n", nodelist] if nodelist else []
     words += ["-p", partition] if partition else []
     ran = run_program(words, LIMIT, os.environ)
@@ -155,7 +155,7 @@ def _states(nodelist: str, partition: str | None) -> dict[str, tuple[str, str, s
 def _step(
     srun: str, node: str, gres: str, options: Options, name: str, python: str | None, timeout: float
 ) -> tuple[str, ...]:
-    """The step that asks a node. name: of the new job, "" inside a job."""
+    """The command that asks a node with a Slurm step. name: the name of the new job, "" inside a job."""
     words = [
         srun,
         f"--nodelist={node}",
@@ -169,15 +169,17 @@ def _step(
         words += [f"--partition={options.partition}"] if options.partition else []
         words += [f"--account={options.account}"] if options.account else []
         gpus = sum(int(count) for count in _GPUS.findall(gres))
-        wanted = options.gres or (f"gpu:{gpus}" if gpus else "")  # without them its cgroup would show no GPU
+        wanted = options.gres or (
+            f"gpu:{gpus}" if gpus else ""
+        )  # a step without GPUs sees none in its cgroup
     else:
         words.append("--overlap")
-        wanted = options.gres or ""  # a step gets those of its job
+        wanted = options.gres or ""  # a step gets the resources of its job
     return (*words, *([f"--gres={wanted}"] if wanted else []), "/bin/sh", "-c", script(python))
 
 
 def why(ran: Ran) -> tuple[str, str] | None:
-    """The status and reason if Slurm failed; None if the program on the node did."""
+    """The status and reason if Slurm failed; None if the program on the node failed."""
     rows = [row.strip()[:300] for row in ran.err.splitlines() if row.startswith("srun:")]
     if not rows:
         return None
@@ -191,7 +193,8 @@ def why(ran: Ran) -> tuple[str, str] | None:
 
 @contextmanager
 def cleaned(found: Nodes) -> Iterator[None]:
-    """While the block runs, jobs may be started; when it ends, none of them is left, whatever happened."""
+    """A context in which jobs may be started. When it ends, for whatever reason, it cancels those that are
+    left."""
     try:
         yield
     finally:

@@ -1,8 +1,8 @@
-"""Asks nodes through ssh: the system's own OpenSSH client with the user's configuration (names, jump hosts,
-keys, agents).
+"""Runs `check` on nodes through ssh: the system's own OpenSSH client with the user's configuration (names,
+jump hosts, keys, agents).
 
-ssh never asks for a password or for the acceptance of a host key: if the user's own `ssh NODE` would ask,
-that is the reason for no answer.
+ssh does not prompt for a password or for the acceptance of a host key here. If `ssh NODE` would prompt, the
+node gets no answer, and the prompt is the reason.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _OPTIONS = (
     "-x",
     "-a",
     "-o",
-    "BatchMode=yes",  # no questions: of many nodes at a time nobody could answer them
-    # whatever the configuration says: an unknown key is a result, not a risk
+    "BatchMode=yes",  # no prompts: nobody could answer those of many nodes at once
+    # regardless of the configuration: an unknown host key is a result, and is not accepted
     "-o",
     "StrictHostKeyChecking=yes",
     "-o",
@@ -45,10 +45,13 @@ _OPTIONS = (
 _REASONS = (
     (
         r"Host key verification failed|host key is known|REMOTE HOST IDENTIFICATION",
-        "its host key is unknown or has changed: run `ssh {0}` once, and compare the key",
+        "its host key is unknown or has changed: run `ssh {0}` once, and verify the key",
     ),
     (r"Permission denied|Too many authentication failures", "it accepts none of your keys: {1}"),
-    (r"Could not resolve|Name or service not known|Temporary failure in name", "its name is not known: {1}"),
+    (
+        r"Could not resolve|Name or service not known|Temporary failure in name",
+        "its name cannot be resolved: {1}",
+    ),
     (r"Connection refused", "it refuses connections: {1}"),
     (r"timed out|Timeout, server", "it cannot be reached: {1}"),
     (
@@ -59,8 +62,8 @@ _REASONS = (
 
 
 def hosts(text: str) -> list[str]:
-    """The hosts of `--ssh`: HOST,HOST or @FILE with one per line. Raises UsageError for anything but a host,
-    InputError if the file cannot be read."""
+    """The hosts in the value of `--ssh`: HOST,HOST or @FILE with one per line. Raises UsageError for an entry
+    that is not a host, InputError if the file cannot be read."""
     if text.startswith("@"):
         with opened(Input(text[1:])) as stream:
             words = [
@@ -74,21 +77,22 @@ def hosts(text: str) -> list[str]:
         if word.startswith("-") or not _HOST.fullmatch(word):
             raise UsageError(
                 f"`{word[:80]}` is not a host",
-                "--ssh HOST,USER@HOST or ssh://HOST:PORT; --ssh @FILE has one per line",
+                "use --ssh HOST,USER@HOST or ssh://HOST:PORT, or --ssh @FILE with one per line",
             )
     if not found:
-        raise InputError("it names no host", "--ssh @FILE reads one host per line")
+        raise InputError("the list contains no host", "--ssh @FILE reads one host per line")
     if len(found) > MOST:
         raise UsageError(f"these are {len(found)} hosts", f"at most {MOST}")
     return found
 
 
 def nodes(names: list[str], python: str | None, timeout: float, config: str | None) -> list[Asked]:
-    """For each host, the command that asks it. Raises UnableError if there is no ssh client."""
+    """The nodes to ask, each with the ssh command that runs the check there. Raises UnableError if there is
+    no ssh client."""
     client = shutil.which("ssh")
     if client is None:
         raise UnableError("there is no ssh client on PATH", "install OpenSSH's client")
-    # the login shell there may be any: it reads one word in quotes, and gives way to sh
+    # any shell may be the login shell there: it reads one quoted word, and `exec` replaces it by sh
     command = f"exec /bin/sh -c {sh_argument(script(python))}"
     own = ("-F", config) if config else ()
     limit = ("-o", f"ConnectTimeout={max(1, min(30, int(timeout)))}")
@@ -96,7 +100,7 @@ def nodes(names: list[str], python: str | None, timeout: float, config: str | No
 
 
 def why(ran: Ran) -> tuple[str, str] | None:
-    """The status and reason if ssh itself failed, which it shows by exit status 255; else None."""
+    """The status and reason if ssh itself failed, which exit status 255 shows; otherwise None."""
     if ran.status != 255:
         return None
     rows = [row.strip() for row in ran.err.splitlines() if row.strip()]

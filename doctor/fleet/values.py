@@ -1,7 +1,7 @@
-"""Extracts the parts of a report that are compared between nodes: a name and a value as text for each fact.
+"""Extracts from a report what is compared between nodes: a name and a text value for each fact.
 
 Names are the fact keys of the JSON, and `mig`, `kernel`, `glibc`, `processor`, `python_path`, `env.NAME`,
-`library.SONAME` (the file that the loader opens) and `package.NAME` (its version).
+`library.SONAME` (the file that the loader opens) and `package.NAME` (the version of the package).
 """
 
 from __future__ import annotations
@@ -12,31 +12,31 @@ from typing import Any, NamedTuple
 
 NOT_OPEN = "does not open"
 NOT_SEARCHED = "on the disk, but the loader does not search there"
-"""Replaces the file of a library that the loader does not find."""
+"""The value for a library that the loader does not find; it replaces the path of the file."""
 LONGEST = 400
 MOST = 2000
-"""The most facts of one node that are compared."""
+"""At most this many facts of one node are compared."""
 
 LIBRARY_FACTS = ("LibraryLoaded", "LibraryFile", "LibraryNotLoaded")
 
 
 class Fit(NamedTuple):
-    """The tables' answer about one part of a node: whether it fits (None: not known), and what it needs."""
+    """What the tables say about one part of a node: whether it fits (None: not known), and what is needed."""
 
     fits: bool | None
     needs: str
 
 
 class Values(NamedTuple):
-    """facts: the values by name. fits: the tables' answers by part (gpu, driver, cuda, cudnn, python,
-    platform)."""
+    """The values of one node. facts: the values by name. fits: what the tables say, by part (gpu, driver,
+    cuda, cudnn, python, platform)."""
 
     facts: dict[str, str]
     fits: dict[str, Fit]
 
 
 def values_of(document: dict[str, Any]) -> Values:
-    """The values of one report; anything that does not have the schema's form is left out."""
+    """The values of one report. Anything that does not match the schema is left out."""
     found: dict[str, str] = {}
     for key, entry in _dict(document.get("facts")).items():
         value = _dict(entry).get("value")
@@ -54,24 +54,24 @@ def values_of(document: dict[str, Any]) -> Values:
         name, state = _dict(part).get("part"), _dict(part).get("fits")
         if isinstance(name, str) and (state is None or isinstance(state, bool)):
             needs = _text(_dict(part).get("needs"))
-            if name not in fits or state is False:  # of several GPUs the one that does not fit
+            if name not in fits or state is False:  # of several GPUs, keep one that does not fit
                 fits[intern(name[:40])] = Fit(state, needs)
     return Values({intern(name): intern(value) for name, value in list(found.items())[:MOST]}, fits)
 
 
 def _of_record(facts: Any, found: dict[str, str]) -> None:
-    """The values that only a report's record of single facts holds."""
+    """Add to `found` the values that are only in a report's record of single facts."""
     mig = []
     libraries: dict[
         str, tuple[int, str]
-    ] = {}  # of several statements about one library the most certain counts
+    ] = {}  # of several statements about one library, use the most certain one
     for fact in _list(facts):
         fact = _dict(fact)
         kind = fact.get("fact")
         if kind == "Package" and fact.get("name") not in (
             found.get("tensorflow_package"),
             "keras",
-        ):  # facts of their own
+        ):  # these versions have facts of their own
             found[f"package.{_text(fact.get('name'))}"] = _text(
                 fact.get("version") or "of an unknown version"
             )

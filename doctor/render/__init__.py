@@ -1,4 +1,4 @@
-"""Diagnoses for people and programs: text, JSON, Markdown, HTML."""
+"""Prints diagnoses for people and programs, as text, JSON, Markdown or HTML."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Options", "around", "emit", "rendered"]
 
 
 def emit(diagnoses: Iterable[Diagnosis], args: argparse.Namespace) -> int:
-    """Print diagnoses in the requested format; returns 1 if one contains an error, otherwise 0.
+    """Print diagnoses in the requested format. Returns 1 if a diagnosis contains an error, otherwise 0.
 
     Reads from `args`: format, output, color, verbose, quiet. Raises UnableError if --output cannot be
     written.
@@ -38,8 +38,8 @@ def emit(diagnoses: Iterable[Diagnosis], args: argparse.Namespace) -> int:
 
 
 def rendered(diagnosis: Diagnosis, options: Options) -> str:
-    """One diagnosis as text in one format, ending with a newline. Secrets are always redacted; names too,
-    except in the text format at a terminal or in a pipe (Options.shared)."""
+    """One diagnosis in the requested format, with a newline at the end. Secrets are always redacted. Names
+    are redacted too, except in the text format at a terminal or in a pipe (Options.shared)."""
     from doctor.render.sharing import shared
     from doctor.tables import Tables
 
@@ -75,14 +75,15 @@ def rendered(diagnosis: Diagnosis, options: Options) -> str:
 
 
 LEGEND = (
-    "  (sign: a weight, added to the natural logarithm of the cause's odds, so +0.69 doubles the odds and"
-    " -0.69 halves them; likelihood: from 0 to 1, all causes together 1)"
+    "  (the weight of a sign is added to the natural logarithm of the cause's odds: +0.69 doubles the odds,"
+    " -0.69 halves them; likelihoods are between 0 and 1, and add up to 1 over all causes)"
 )
 """The units of the trace."""
 
 
 def _traced(diagnosis: Diagnosis, tables: Tables) -> str:
-    """How the verdict came about, one row per line; rules without any fact to read share the last line."""
+    """The trace of the verdict, with one step per line. Rules without any fact to read share the last
+    line."""
     from doctor.printable import line
     from doctor.trace import NOT_CONSIDERED, trace
 

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 
 
 def console_for(out: TextIO, color: str, width: int) -> Console:
-    """A console over a stream; `color` is --color's value. In a pipe or file it has the columns that COLUMNS
-    states, or at least `width`, so that tables are not truncated."""
+    """A rich console that writes to a stream. `color` is the value of --color. For a pipe or a file, it is as
+    wide as COLUMNS says, or at least `width` columns, so that tables are not truncated."""
     from rich.console import Console
 
     forced = {"always": True, "never": False}.get(color)
@@ -28,7 +28,7 @@ def console_for(out: TextIO, color: str, width: int) -> Console:
 
 
 def safe(text: str) -> str:
-    """Text for a console, safe to show and without rich's markup."""
+    """The text without control sequences and with rich's markup escaped, safe to print on a console."""
     from rich.markup import escape
 
     from doctor.printable import block

@@ -1,5 +1,5 @@
-"""The content of every answer for people, whatever its format: facts with labels, noise, what could not be
-examined."""
+"""The content of the answers for people, independent of the format: labelled facts, harmless lines, and what
+could not be examined."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ LABELS = {
 
 SYSTEMS = {"linux": "Linux", "windows": "Windows", "wsl": "WSL", "macos": "macOS"}
 QUOTED = 90
-"""The most characters of a harmless line that is quoted."""
+"""A quoted harmless line is cut after this many characters."""
 SURENESS = {"certain": "certain", "likely": "likely", "possible": "possible, not proven"}
 
 
 class KnownFact(NamedTuple):
-    """One fact for people: its label, its value, and the places where it was seen."""
+    """One fact for people: its label, its value, and the places that state it."""
 
     key: str
     label: str
@@ -48,8 +48,9 @@ class KnownFact(NamedTuple):
 
 
 class Harmless(NamedTuple):
-    """Harmless lines that alarm people: their meaning, and their places: line numbers of the text that was
-    read; the first line itself if it was a program's output, which the reader does not have."""
+    """Harmless lines that alarm people: their meaning and their places. The places are line numbers of the
+    text that was read. For a program's output, which the reader does not have, they are the first line
+    itself."""
 
     meaning: str
     sources: tuple[Source, ...]
@@ -57,7 +58,7 @@ class Harmless(NamedTuple):
 
 
 def known_facts(diagnosis: Diagnosis, tables: Tables) -> list[KnownFact]:
-    """The facts of the JSON in words, in the same order."""
+    """The facts of the JSON document in words, in the same order."""
     from doctor.case import Case
     from doctor.render.document import facts_document
 
@@ -102,7 +103,7 @@ PARTS = {
 
 
 def goes_together(diagnosis: Diagnosis) -> list[tuple[str, str, str, str]]:
-    """The table "What goes together": (part, has, needs, fits) for the known parts."""
+    """The rows of the table "What goes together": (part, has, needs, fits) for each known part."""
     fits = {True: "yes", False: "no", None: "not known"}
     return [
         (
@@ -117,7 +118,7 @@ def goes_together(diagnosis: Diagnosis) -> list[tuple[str, str, str, str]]:
 
 
 def remains(diagnosis: Diagnosis) -> list[str]:
-    """The other possible causes, each in a line with the command that checks it."""
+    """One line for each other possible cause, with the command that checks it."""
     return [
         f"{other.code} ({round(100 * other.likelihood)} %): `{other.test}`"
         + (f" shows it: {other.shows}" if other.shows else "")
@@ -126,8 +127,8 @@ def remains(diagnosis: Diagnosis) -> list[str]:
 
 
 def harmless(diagnosis: Diagnosis) -> list[Harmless]:
-    """The harmless lines by meaning, in the order in which they were seen, without lines that prove a
-    finding."""
+    """The harmless lines, grouped by meaning, in the order of the report. Lines that prove a finding are left
+    out."""
     telling = {s for f in diagnosis.findings if f.code != "benign-messages" for s in f.evidence}
     groups: dict[str, list[Source]] = {}
     for noise in diagnosis.facts.of(Noise):
@@ -157,7 +158,8 @@ def not_there(facts: Facts) -> list[Absent]:
 
 
 def place(source: Source) -> str:
-    """`file:line` as editors and terminals understand it; only the name if there are no lines."""
+    """The place as `file:line`, which editors and terminals understand; only the name without a line
+    number."""
     from doctor.printable import line
 
     if source.where == "-":
@@ -182,7 +184,8 @@ def message(text: str) -> str:
 
 
 def line_list(sources: Iterable[Source], limit: int = 8) -> str:
-    """ "lines 3, 5 and 9" of one report; the rest is counted."""
+    """The lines of one report in words: "lines 3, 5 and 9". After `limit` lines, only their number is
+    given."""
     numbers = sorted({source.line for source in sources if source.line is not None})
     if not numbers:
         return ""
@@ -195,7 +198,7 @@ def line_list(sources: Iterable[Source], limit: int = 8) -> str:
 
 
 def conditions(step: Step) -> str:
-    """The conditions of a step: the platform, an administrator."""
+    """The conditions of a step in words: its platform, and whether it needs an administrator."""
     parts = []
     if step.platform:
         parts.append(f"on {SYSTEMS.get(step.platform, step.platform)}")
@@ -205,8 +208,7 @@ def conditions(step: Step) -> str:
 
 
 def sentence(text: str) -> str:
-    """The text with a capital letter at its beginning; unchanged if it begins with a name, such as that of a
-    file."""
+    """The text with a capital first letter; unchanged if it begins with a name, for example a file name."""
     first = text.split(" ", 1)[0]
     return text[:1].upper() + text[1:] if first.rstrip(",:;").isalpha() and first.islower() else text
 

@@ -1,4 +1,4 @@
-"""A diagnosis as plain data: JSON prints it, and the other formats take their values from it.
+"""A diagnosis as plain data. The JSON format prints this data, and the other formats use its values.
 
 The keys are stable (schema 1, doctor/render/schema.json).
 """
@@ -17,7 +17,7 @@ from doctor.tables import Tables
 
 
 def evidence(sources: Iterable[Source]) -> list[dict[str, Any]]:
-    """Sources in the form of the schema."""
+    """Sources as the schema defines them."""
     return [{"source": s.where, "line": s.line, "text": s.text} for s in sources]
 
 
@@ -86,7 +86,7 @@ def facts_document(case: Case) -> dict[str, Any]:
 
 
 def _other_makers(case: Case) -> list[OtherGpu]:
-    """The GPUs of AMD and Apple, each once, if no NVIDIA GPU is known."""
+    """The GPUs of AMD and Apple without duplicates; none if an NVIDIA GPU is known."""
     named = {
         other.name.casefold(): other
         for other in reversed(case.facts.of(OtherGpu))
@@ -100,7 +100,7 @@ def _other_makers(case: Case) -> list[OtherGpu]:
 
 
 def _blamed(name: str, culprit: str | None) -> str:
-    """The file that could not be loaded: the dependency, if the loader blames one."""
+    """The file that could not be loaded: the dependency that the loader blames, otherwise the file itself."""
     return culprit if culprit and (".so" in culprit or culprit.lower().endswith(".dll")) else name
 
 
@@ -132,7 +132,7 @@ def finding_document(finding: Finding) -> dict[str, Any]:
 
 
 def part_document(part: Part) -> dict[str, Any]:
-    """One part of a case compared with what the build needs, as plain data."""
+    """The comparison of one part of a case with what the TensorFlow build needs, as plain data."""
     return {
         "part": part.part,
         "have": part.have,

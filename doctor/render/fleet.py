@@ -1,7 +1,7 @@
-"""A fleet for people and programs: text for a terminal, Markdown, HTML, JSON.
+"""Prints the result of `fleet` for people and programs: as text for a terminal, Markdown, HTML or JSON.
 
-Reports contain no names of users and no home folders (`check --format json` has redacted them); the names of
-nodes stay, because they are the answer.
+Reports contain no names of users and no home folders, because `check --format json` has redacted them. The
+names of nodes stay, because they are the answer.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from doctor.render.options import Options
 
 SHOWN = 12
-"""How many values, reasons or changes of each kind are shown without --verbose."""
+"""Without --verbose, at most this many values, reasons or changes of each kind are shown."""
 FEW = 6
-"""How many differences are shown with a group."""
+"""At most this many differences are shown for a group."""
 NAMES = 300
-"""How many characters of nodes' names are shown in one place without --verbose."""
+"""Without --verbose, a list of node names is cut after this many characters."""
 
 
 def rendered(result: Result, options: Options) -> Iterator[str]:
-    """The answer in parts, in one of the formats."""
+    """Yield the answer in parts, in the requested format."""
     if options.format == "json":
         return document(result)
     hide = Redactor.of(os.environ) if options.shared or options.format != "text" else without_doors
@@ -47,18 +47,18 @@ def rendered(result: Result, options: Options) -> Iterator[str]:
     return _text(sections, options)
 
 
-# --- what every format for people says
+# --- the content of the formats for people
 
 
 class _Line(NamedTuple):
-    """kind: text, nodes, command or note."""
+    """One line of a section. kind: text, nodes, command or note."""
 
     kind: str
     text: str
 
 
 class _Section(NamedTuple):
-    """tone: error, warning, good or unknown."""
+    """A heading with lines. tone: error, warning, good or unknown."""
 
     heading: str
     tone: str
@@ -74,7 +74,7 @@ def _sections(result: Result, hide: Callable[[str], str], *, verbose: bool) -> l
     summary = f"{total} node{'s' if total != 1 else ''}: {words}; {errors} with an error"
     tone = "error" if errors else "unknown" if comparison.incomplete else "good"
     early = (
-        [_Line("note", "Interrupted: nodes that had not answered are listed as failed.")]
+        [_Line("note", "Interrupted: nodes without an answer are listed as failed.")]
         if result.interrupted
         else []
     )
@@ -156,7 +156,7 @@ def _agreement(result: Result) -> Iterator[_Section]:
 def _silent(comparison: Comparison, hide: Callable[[str], str], *, verbose: bool) -> list[_Section]:
     reasons: dict[tuple[str, str], list[str]] = {}
     for answer in comparison.silent:
-        reason = hide(answer.reason).replace(answer.name, "NODE")  # the same reason of many nodes is one
+        reason = hide(answer.reason).replace(answer.name, "NODE")  # nodes with the same reason share a row
         reasons.setdefault((answer.status, reason), []).append(answer.name)
     if not reasons:
         return []

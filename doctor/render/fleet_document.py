@@ -18,9 +18,12 @@ if TYPE_CHECKING:
 
 
 class Result(NamedTuple):
-    """The result of a run of `fleet`. changes: since an earlier run, None if not requested. agreement: on
-    what a distributed job needs, None if not requested. interrupted: whether it ended before all nodes had
-    answered."""
+    """The result of a run of `fleet`.
+
+    changes: those since an earlier run, None if not requested. agreement: whether the nodes agree on what a
+    distributed job needs, None if not requested. interrupted: whether the run ended before all nodes
+    answered.
+    """
 
     comparison: Comparison
     changes: tuple[Change, ...] | None = None
@@ -29,7 +32,7 @@ class Result(NamedTuple):
 
     @property
     def exit_code(self) -> int:
-        """As `Comparison.exit_code`; also 1 if a distributed job cannot work."""
+        """The exit code: that of the comparison, or 1 if a distributed job cannot work."""
         if any(one.agrees is False for one in self.agreement or ()):
             return 1
         return self.comparison.exit_code
@@ -39,7 +42,8 @@ class Result(NamedTuple):
 
 
 def document(result: Result) -> Iterator[str]:
-    """The JSON of schema 1, with one node per line, so that large ones can be written and read in parts."""
+    """Yield the JSON of schema 1 in parts. Each node has a line of its own, so that a program can write and
+    read a large document line by line."""
     from doctor.tables import Tables
 
     hide = Redactor.of(os.environ)
@@ -66,7 +70,7 @@ def document(result: Result) -> Iterator[str]:
         ]
     after = "".join(
         f', "{key}": {as_json(value)}' for key, value in rest.items()
-    )  # what may fail comes before any output
+    )  # evaluated before the first output, because it may fail
     yield f'{{"schema": 1, "tool": {as_json(tool)}, "nodes": [\n'
     for number, answer in enumerate(comparison.answers):
         entry = {
@@ -80,7 +84,7 @@ def document(result: Result) -> Iterator[str]:
 
 
 class _Row(NamedTuple):
-    """A difference with the keys of the JSON."""
+    """A difference; the fields are the keys of the JSON."""
 
     fact: str
     most: str | None

@@ -1,4 +1,4 @@
-"""Fits lines of text into a terminal: help, lists, tables. Nothing is cut, and no word is broken."""
+"""Fits help texts, lists and tables into the width of a terminal. It cuts no text and breaks no word."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from doctor import lazy
 from doctor.render.width import width_of
 
 COLUMN = 24
-"""The fewest columns in which the last cell of a row stays beside the others."""
+"""The last cell of a row stays beside the others if it has at least this many columns."""
 _GAP = lazy.compile(r"(?<=\S) {2,}(?=\S)")
 
 
 def columns_of(stream: TextIO | None) -> int:
-    """The columns of a terminal, or those that COLUMNS states; 0 for a pipe or a file, whose lines stay
-    whole."""
+    """The number of columns of a terminal, or the value of COLUMNS; 0 for a pipe or a file, whose lines are
+    not folded."""
     if not os.environ.get("COLUMNS", "").isdigit() and not (stream is not None and stream.isatty()):
         return 0
     return width_of(stream)
 
 
 def fold(text: str, width: int, *, paragraphs: bool = False) -> str:
-    """The text with each line that is too long broken between words. width: 0 for no limit.
+    """The text with lines longer than `width` columns broken between words. width: 0 for no limit.
 
-    The last cell of a row continues under its beginning, or below the row if little room is left beside it.
-    paragraphs: lines at the left edge that follow each other are one paragraph, and are filled anew.
+    The last cell of a row continues under its beginning, or below the row if little room is left there.
+    paragraphs: treat consecutive lines at the left edge as one paragraph, and fill it again.
     """
     if not width:
         return text
@@ -37,7 +37,7 @@ def fold(text: str, width: int, *, paragraphs: bool = False) -> str:
 
 
 def _joined(lines: list[str]) -> list[str]:
-    """The lines, with those of a paragraph as one."""
+    """The lines, with the lines of each paragraph joined into one."""
     found: list[str] = []
     inside = False
     for line in lines:
@@ -51,7 +51,7 @@ def _joined(lines: list[str]) -> list[str]:
 
 
 def _folded(line: str, width: int) -> list[str]:
-    """The rows of a line."""
+    """The rows into which one line is folded."""
     if len(line) <= width:
         return [line]
     lead = len(line) - len(line.lstrip())
@@ -69,7 +69,7 @@ def _folded(line: str, width: int) -> list[str]:
 
 
 def _words(lead: str, hang: str, text: str, width: int) -> list[str]:
-    """Rows of whole words; the first begins with `lead`, the others with `hang`."""
+    """The words of `text` in rows. The first row begins with `lead`, the others with `hang`."""
     rows: list[str] = []
     row, empty = lead, True
     for word, gap in re.findall(r"(\S+)(\s*)", text):

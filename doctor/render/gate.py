@@ -1,5 +1,5 @@
-"""The answers of `plan --check` about files: one line each, JSON, SARIF for code scanning, and GitHub's
-annotations.
+"""The answers of `plan --check` about files, as text (one line for each file), JSON, SARIF for code scanning,
+or GitHub annotations.
 
 Sources: SARIF 2.1.0 (OASIS); GitHub, "Workflow commands for GitHub Actions" and "SARIF support for code
 scanning".
@@ -30,8 +30,8 @@ _COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 
 
 def rendered(gate: Gate, form: str, *, shared: bool = True) -> str:
-    """The answer in one of FORMATS; every other form is text. shared: redact the text; the other formats are
-    always redacted."""
+    """The answer in the format `form`; if FORMATS does not have it, as text. shared: redact the text. The
+    other formats are always redacted."""
     if form == "json":
         return as_json(Redactor.of(os.environ).tree(document(gate))) + "\n"
     if form == "sarif":
@@ -43,7 +43,7 @@ def rendered(gate: Gate, form: str, *, shared: bool = True) -> str:
 
 
 def summaries(gate: Gate) -> list[str]:
-    """A line for each file, with its name if there are several."""
+    """One line for each file; it begins with the file's name if there are several files."""
     return [
         line(f"{judged.name}: {_summary(judged, gate)}" if len(gate.files) > 1 else _summary(judged, gate))
         for judged in gate.files
@@ -71,21 +71,21 @@ def document(gate: Gate) -> dict[str, Any]:
 
 
 def _places(finding: Finding, judged: Judged) -> list[Source]:
-    """The lines of the file, and of those that it includes, in the evidence of a finding."""
+    """The evidence of a finding that is in the judged file or in a file that it includes."""
     return [source for source in finding.evidence if source.line and source.where in judged.files]
 
 
 def _marked(finding: Finding, gate: Gate) -> bool:
-    """Whether a review marks a finding: True for all except the one that a file does not request
-    TensorFlow."""
+    """Whether a code review marks a finding. Only the finding that a file does not request TensorFlow gets no
+    mark."""
     return finding.code != "tf-not-installed" or not (gate.passes_over or len(gate.files) > 1)
 
 
 def workflow_commands(gate: Gate) -> list[str]:
-    """GitHub's workflow commands, and the lines of the text form in between.
+    """GitHub's workflow commands, followed by the summary lines of the text format.
 
-    Nothing in a file can become a command: values escape the characters that end them, and no other line
-    starts with two colons or contains the older form's `##[`.
+    Nothing in a file can become a command: characters that end a value are escaped in it, and no other line
+    starts with two colons or contains `##[`, the start of a command in the older syntax.
     """
     rows: list[str] = []
     for judged in gate.files:
@@ -107,18 +107,18 @@ def workflow_commands(gate: Gate) -> list[str]:
 
 
 def _data(text: str) -> str:
-    """The message of a workflow command."""
+    """The text, escaped as the message of a workflow command."""
     safe = "\n".join(line(part) for part in text.splitlines())
     return safe.replace("##[", "## [").replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _value(text: str) -> str:
-    """The value of a property of a workflow command."""
+    """The text, escaped as the value of a property of a workflow command."""
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
 def sarif(gate: Gate) -> dict[str, Any]:
-    """A SARIF 2.1.0 log with one run, without the address of its schema."""
+    """A SARIF 2.1.0 log with one run, without the URL of the SARIF schema."""
     from doctor.rules import PLACES, rule_of
 
     found = [
@@ -209,8 +209,8 @@ def _location(place: Source) -> dict[str, Any]:
 
 
 def _relative(name: str) -> str:
-    """A file's path relative to the current folder, so that a code review can link it; a file elsewhere keeps
-    its absolute path."""
+    """A file's path relative to the current folder, so that a code review can link to the file. A file
+    outside the current folder keeps its absolute path."""
     path = Path(name)
     if path.is_absolute():
         try:
@@ -221,6 +221,6 @@ def _relative(name: str) -> str:
 
 
 def _uri(name: str) -> str:
-    """A file as a relative reference or an address."""
+    """A file name as a relative reference or a URI."""
     path = _relative(name)
     return quote(path) if not Path(path).is_absolute() else Path(path).as_uri()

@@ -1,6 +1,7 @@
-"""A diagnosis as one self-contained HTML page: no network, no script, dark and light, readable on a phone.
+"""A diagnosis as one self-contained HTML page. It uses no network and no script, has a dark and a light
+theme, and is readable on a phone.
 
-Every text is escaped; the diagnosis must be safe to share.
+This module escapes every text. It redacts nothing: pass it a diagnosis that is safe to share.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ TAIL = f"""<footer class="dim"><small>Made by tfgpu-doctor {__version__}</small>
 
 
 def show(diagnosis: Diagnosis, tables: Tables) -> str:
-    """One diagnosis as an article; HEAD and TAIL make a page of one or several."""
+    """One diagnosis as an HTML article. HEAD, one or several articles, and TAIL make a page."""
     return _Page(diagnosis, tables).article()
 
 

@@ -1,8 +1,8 @@
-"""A diagnosis as Markdown for an issue: a reply to a report, or what a maintainer wants to know about a
-machine.
+"""A diagnosis as Markdown for an issue: a reply to a report, or a description of a machine for the
+maintainer.
 
 Nothing from the input can become Markdown, a mention, a link or HTML: quotations are in fences longer than
-any run of backticks in them, and prose is escaped. This module removes no names or secrets: pass it a
+any run of backticks in them, and prose is escaped. This module does not remove names or secrets: pass it a
 redacted diagnosis (doctor.render.sharing.shared).
 """
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 _SPECIAL = lazy.compile(r"([\\`*_\[\]<>|~$&^])")
 _LINKED = lazy.compile(r"@\w|://|www\.|#\d|\bGH-\d|mailto:", re.IGNORECASE)
-"""Matches what GitHub and GitLab turn into links and mentions even if it is escaped; never inside a code
-span."""
+"""Matches text that GitHub and GitLab turn into a link or a mention even if it is escaped. They do not do so
+inside a code span."""
 _FIRST = lazy.compile(r"^\s*(\d{0,9})([.)#+=:-])")
-"""Matches what makes a list, a heading or a rule at the beginning of a line."""
+"""Matches text that starts a list, a heading or a rule at the beginning of a line."""
 QUOTED = 6
 LONGEST = 300
 
@@ -39,7 +39,7 @@ LEADS = {
 
 
 def escaped(text: str) -> str:
-    """Prose, escaped so that it shows unchanged."""
+    """The text, escaped so that rendered Markdown shows it unchanged."""
     words = []
     for word in line(text).split(" "):
         if _LINKED.search(word):
@@ -50,7 +50,7 @@ def escaped(text: str) -> str:
 
 
 def fence(rows: Iterable[str], language: str = "text") -> list[str]:
-    """A code block that its content cannot close."""
+    """The lines of a code block whose fence the content cannot close."""
     rows = list(rows)
     longest = max((len(run) for row in rows for run in re.findall(r"`+", row)), default=0)
     ticks = "`" * max(3, longest + 1)
@@ -58,7 +58,7 @@ def fence(rows: Iterable[str], language: str = "text") -> list[str]:
 
 
 def show(diagnosis: Diagnosis, tables: Tables) -> str:
-    """The whole text: a reply to a report, or a report about a machine."""
+    """The whole Markdown text: a reply to a report, or a report about a machine."""
     page = _Page(diagnosis, tables)
     rows = page.machine() if diagnosis.facts.kind == "machine" else page.reply()
     if diagnosis.facts.has("simulated-gpu"):
@@ -85,7 +85,7 @@ class _Page:
     # --- the two kinds of page
 
     def reply(self) -> list[str]:
-        """The reply for the thread of a report: verdict, evidence and steps; the rest is folded."""
+        """The reply to a report, for its thread: verdict, evidence and steps, with the rest folded."""
         verdict, *others = self.diagnosis.findings
         rows = [self._headline(verdict), "", *self._finding(verdict)]
         for other in others:
@@ -97,7 +97,7 @@ class _Page:
         return rows + (details("What was read from the report", fence(facts)) if facts else [])
 
     def machine(self) -> list[str]:
-        """The page for a new issue: under the verdict, unfolded, what was seen on the machine."""
+        """The page for a new issue: the verdict, and below it, unfolded, what was seen on the machine."""
         verdict, *others = self.diagnosis.findings
         rows = [self._headline(verdict), "", escaped(verdict.explanation), ""]
         if self.diagnosis.facts.of(OwnReport):
@@ -114,7 +114,7 @@ class _Page:
             for a in content.not_there(self.diagnosis.facts)
         ]
         if absent:
-            rows += details("What was looked for and is not there", fence(absent))
+            rows += details("What was searched for and is absent", fence(absent))
         rows += self._compatibility()
         rows += details(f"Verdict in full: {verdict.code}", self._finding(verdict))
         for other in others:
@@ -128,7 +128,7 @@ class _Page:
     # --- their parts
 
     def _record(self) -> list[str]:
-        """Every fact as a block of letters, redacted like the page."""
+        """All facts, redacted like the page and packed into a block of letters."""
         from doctor.probe.record import packed, to_record  # the probes are not loaded for a report
 
         record = to_record(self.diagnosis.facts, __version__, date.today().isoformat())
@@ -187,7 +187,7 @@ class _Page:
         return [f"{lead}{said}{f' ({asks})' if asks else ''}:", "", *(indent + row for row in code), ""]
 
     def _wanted(self, verdict: Finding) -> list[str]:
-        """What would make the answer more certain, if it is not."""
+        """The request for more information, if the answer is not certain."""
         if verdict.code in ("healthy", "benign-messages") or (
             verdict.confidence == "certain" and verdict.code != "undetermined"
         ):
@@ -211,9 +211,7 @@ class _Page:
         if not count:
             return []
         rows = [f"- {escaped(group.places)}: {escaped(group.meaning)}" for group in groups]
-        return details(
-            f"{count} line{'s' if count != 1 else ''} of it {'are' if count != 1 else 'is'} noise", rows
-        )
+        return details(f"{count} of its lines {'are' if count != 1 else 'is'} noise", rows)
 
     def _compatibility(self) -> list[str]:
         together = content.goes_together(self.diagnosis)

@@ -1,4 +1,4 @@
-"""The options of an answer's form, as plain values (they are sent to other processes)."""
+"""The options for the form of an answer, as plain values, because they are sent to other processes."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """format: text, json, markdown or html. width: columns of prose. symbols: the encoding has more than
-    ASCII.
+    """The options for the form of an answer.
+
+    format: text, json, markdown or html. width: columns for prose. symbols: whether the encoding has more
+    than ASCII.
 
     shared: redact text, because it goes to a file (the other formats are always redacted). trace: show the
     decisions that led to the verdict. node: the name of the machine in `fleet`, "" for none.
@@ -63,5 +65,5 @@ def is_file(stream: TextIO) -> bool:
 
     try:
         return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
-    except (OSError, ValueError, AttributeError):  # a stream of text in memory, a closed one
+    except (OSError, ValueError, AttributeError):  # a text stream in memory, or a closed stream
         return False

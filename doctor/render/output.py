@@ -1,4 +1,4 @@
-"""Where an answer goes: standard output, or a file that is written completely or not at all."""
+"""The destination of an answer: standard output, or a file that is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from doctor.files import cannot_write, replacing
 
 @contextmanager
 def destination(path: str | None) -> Iterator[TextIO]:
-    """A stream to write to; a file gets its name only when it is complete.
+    """A context with a stream to write to. A file gets its final name only when it is complete.
 
     Raises UnableError if the file cannot be written.
     """
@@ -34,8 +34,8 @@ def destination(path: str | None) -> Iterator[TextIO]:
             stream.flush()
             stream.detach()
     except OSError as error:
-        # an error without a name comes from a stream: ours where it names the disk, else a pipe that broke
-        # meanwhile
+        # an error without a file name comes from a stream: from this file if the error is one of the disk,
+        # otherwise from a pipe that broke in the meantime
         if error.filename is None and not _of_the_disk(error):
             raise
         raise cannot_write(path, error) from error

@@ -1,4 +1,4 @@
-"""Plans for people and programs: JSON, text, Markdown."""
+"""Prints plans for people and programs, as JSON, text or Markdown."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ def _plan_document(plan: Plan) -> dict[str, Any]:
 
 
 def shared_document(outcome: Outcome) -> dict[str, Any]:
-    """The JSON, without names and places of users."""
+    """The JSON of the outcome, without user names and the users' paths."""
     tree: dict[str, Any] = Redactor.of(os.environ).tree(document(outcome))
     return tree
 
 
 def hidden(words: str, shared: bool) -> str:
-    """A text without secrets; if it will be shared, also without names and places of users."""
+    """A text without secrets; if it will be shared, also without user names and the users' paths."""
     return Redactor.of(os.environ)(words) if shared else without_doors(words)
 
 
@@ -84,7 +84,7 @@ def rendered(
     verbose: bool = False,
     shared: bool = True,
 ) -> str:
-    """The plans as text, json, markdown or html. shared: redact the text; the other forms are always
+    """The plans as text, json, markdown or html. shared: redact the text. The other formats are always
     redacted."""
     if form == "json":
         return as_json(shared_document(outcome)) + "\n"
@@ -120,8 +120,9 @@ def gate_line(outcome: Outcome) -> str:
 
 
 def cures(finding: Finding, outcome: Outcome, *, shown: bool = True) -> list[str]:
-    """What a person does against a finding, without commands: the steps by hand, or the plan whose steps cure
-    it, because those by hand alone would be a part of them. shown: whether the plans are shown, too."""
+    """What a person has to do about a finding, without commands: the manual steps. If some steps are
+    commands, a reference to the plan that contains all of them. shown: whether the answer also shows the
+    plans."""
     by_hand = [step for step in finding.prescription if step.kind == "manual"]
     if len(by_hand) < len(finding.prescription):
         for number, plan in enumerate(outcome.plans, 1):
@@ -132,7 +133,7 @@ def cures(finding: Finding, outcome: Outcome, *, shown: bool = True) -> list[str
 
 
 def _first(findings: Sequence[Finding]) -> str:
-    """The first finding with its line, and how many more there are."""
+    """The first finding with its line, and the number of the others."""
     first = findings[0]
     where = f" ({first.evidence[0]})" if first.evidence[0].line else ""
     return f"{first.code}: {first.title}{where}" + (
@@ -141,7 +142,8 @@ def _first(findings: Sequence[Finding]) -> str:
 
 
 def text(outcome: Outcome, *, width: int = 80, colour: bool = False, verbose: bool = False) -> str:
-    """The plans for a terminal. verbose: show the commands of every plan, and the rows behind each reason."""
+    """The plans for a terminal. verbose: show the commands of each plan, and the table rows for each
+    reason."""
     paint = _Paint(colour)
     lines: list[str] = []
     for finding in outcome.findings:
@@ -204,7 +206,8 @@ def _plan_text(
 
 
 def _size(plan: Plan) -> str:
-    """The size of the download and on disk; "" for images and conda's CUDA, whose sizes no table has."""
+    """The size of the download, and the size on the disk; "" for images and conda's CUDA, because no table
+    has their sizes."""
     if plan.candidate.image or plan.candidate.nvidia or plan.candidate.recipe:
         return ""
     disk, wheels = needed_mib(plan)
@@ -212,7 +215,7 @@ def _size(plan: Plan) -> str:
 
 
 def _commands(steps: Sequence[Step], width: int, paint: _Paint) -> list[str]:
-    """The steps for pasting: everything except commands is a comment, on each of its lines."""
+    """The steps in a form that can be pasted: each line is a command or a comment."""
     lines = []
     for step in steps:
         by_hand = "" if step.kind == "shell" else f"by hand: {step.text}{': ' if step.why else ''}"
@@ -246,8 +249,8 @@ def markdown(outcome: Outcome) -> str:
 
 
 def _wrapped(words: str, width: int, indent: str, further: str | None = None) -> list[str]:
-    """A text wrapped into lines of at most this width. further: the start of each line after the first, by
-    default two columns more than the first."""
+    """A text wrapped into lines of at most this width. further: the indent of each line after the first; by
+    default, two columns more than the first."""
     return textwrap.wrap(
         block(words), max(40, width), initial_indent=indent,
         subsequent_indent=" " * (len(indent) + 2) if further is None else further,
@@ -256,7 +259,7 @@ def _wrapped(words: str, width: int, indent: str, further: str | None = None) ->
 
 
 class _Paint:
-    """The text in a colour, or unchanged."""
+    """A function that colours a text, or leaves it unchanged if colours are off."""
 
     def __init__(self, on: bool) -> None:
         self.on = on

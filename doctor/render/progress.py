@@ -1,4 +1,5 @@
-"""Progress of a long task: one line on standard error, on a terminal only, after the first second."""
+"""Shows the progress of a long task as one line on standard error. It does so only on a terminal, and only
+after the first second."""
 
 from __future__ import annotations
 
@@ -7,7 +8,8 @@ import time
 
 
 class Progress:
-    """A count that is shown at most ten times a second. `scale` divides it for showing, `unit` names it."""
+    """A count, shown at most ten times a second. The line shows the count divided by `scale`, and its
+    `unit`."""
 
     def __init__(self, unit: str, total: int | None = None, *, quiet: bool = False, scale: int = 1) -> None:
         self.unit, self.total, self.scale = unit, total, scale
@@ -21,7 +23,7 @@ class Progress:
         self.total = total
 
     def __call__(self, more: int = 1) -> None:
-        """Add to what is done."""
+        """Add to the count of what is done."""
         self.done += more
         if self.silent:
             return

@@ -1,7 +1,7 @@
-"""Makes a diagnosis safe to share: its texts without names, home folders, addresses and secrets.
+"""Makes a diagnosis safe to share: removes names, home folders, addresses and secrets from its texts.
 
-It serves every format: renderers get a diagnosis that is safe to share and redact nothing themselves. The
-machine's own user, host and home folder come from the environment, those of a report from its text.
+All formats use this module: a renderer gets a diagnosis that is safe to share, and redacts nothing itself.
+The user, host and home folder of this machine come from the environment, those of a report from its text.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from doctor.findings import Diagnosis, Finding, Step
 
 _QUOTED_HOME = lazy.compile(r"(['\"])~/(?=[^'\"\n]{0,400}\1)")
-"""Matches a quoted home folder. A shell does not expand a tilde between quotes, so the quote must begin after
-it."""
+"""Matches a quoted home folder. A shell does not expand a tilde inside quotes, so the opening quote must come
+after the tilde."""
 
 
 def shared(diagnosis: Diagnosis, *, names: bool = True) -> Diagnosis:

@@ -1,4 +1,4 @@
-"""Many reports in one table: which causes, and how often."""
+"""Summarizes many reports in one table: which causes occur, and how often."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Row(NamedTuple):
 
 
 class Summary:
-    """Counts verdicts as they come."""
+    """Counts the verdicts of reports, one by one."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
@@ -46,7 +46,7 @@ class Summary:
         return sum(self.counts.values())
 
     def rows(self) -> list[Row]:
-        """The causes, the most frequent first."""
+        """The causes, with the most frequent first."""
         ordered = sorted(self.counts.items(), key=lambda item: (-item[1], item[0]))
         return [Row(code, *self.about[code], count, tuple(self.reports[code])) for code, count in ordered]
 
@@ -74,7 +74,7 @@ class Summary:
 
 
 def show(summary: Summary, options: Options) -> str:
-    """Print the table in the requested format."""
+    """The table in the requested format."""
     if options.format == "json":
         from doctor.printable import as_json
 
@@ -108,7 +108,7 @@ def _share(row: Row, summary: Summary) -> str:
 
 
 def _table(summary: Summary, head: str, options: Options) -> str:
-    """The table for a terminal; with titles only if they fit."""
+    """The table for a terminal. It has the titles of the causes only if they fit."""
     from doctor.printable import line
 
     rows = summary.rows()

@@ -1,4 +1,4 @@
-"""Symbols and colour: what a terminal and its encoding can show."""
+"""Decides which symbols and colours to use: those that the terminal and its encoding can show."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import TextIO
 
 SYMBOLS = {"error": "✗", "warning": "!", "info": "i", "good": "✓", "unknown": "?", "dot": "·", "cut": "…"}
 PLAIN = {"error": "x", "warning": "!", "info": "i", "good": "+", "unknown": "?", "dot": "-", "cut": "..."}
-"""The symbols for terminals whose encoding lacks the others."""
+"""The symbols for terminals whose encoding has only ASCII."""
 
 
 def wants_colour(stream: TextIO, choice: str) -> bool:
-    """Whether to write colours: --color decides, then NO_COLOR, FORCE_COLOR, then whether the terminal can
-    show them."""
+    """Whether to write colours. --color decides; without it NO_COLOR, then FORCE_COLOR, then whether the
+    terminal can show colours."""
     if choice in ("always", "never"):
         return choice == "always"
     if os.environ.get("NO_COLOR"):
@@ -21,7 +21,7 @@ def wants_colour(stream: TextIO, choice: str) -> bool:
         return True
     if not stream.isatty() or os.environ.get("TERM") in ("dumb", "unknown"):
         return False
-    if os.name == "nt":  # a console that shows escapes as they are
+    if os.name == "nt":  # this console may print escape sequences as text
         from rich.console import detect_legacy_windows
 
         return not detect_legacy_windows()
@@ -29,7 +29,7 @@ def wants_colour(stream: TextIO, choice: str) -> bool:
 
 
 def has_symbols(encoding: str | None) -> bool:
-    """Whether an encoding can write the symbols (a Windows console's legacy code page cannot)."""
+    """Whether an encoding contains the symbols (the legacy code page of a Windows console does not)."""
     try:
         "".join(SYMBOLS.values()).encode(encoding or "ascii")
     except (UnicodeEncodeError, LookupError):

@@ -1,7 +1,7 @@
 """A diagnosis for a person at a terminal: the verdict first, then its proof and the steps.
 
-Prose is wrapped to the terminal; commands, code and `file:line` never are, and code begins at the left edge,
-so that it can be copied and pasted. Colour only repeats what words and symbols say.
+Prose is wrapped to the width of the terminal. Commands, code and `file:line` are not wrapped, and code begins
+at the left edge, so that it can be copied. Colour only repeats what words and symbols say.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ if TYPE_CHECKING:
 
 EVIDENCE_SHOWN = 4
 EVIDENCE_ROWS = 4
-"""The most rows of one quoted line; --verbose shows all."""
+"""A quoted line is cut after this many rows; --verbose shows all of it."""
 PLACES_SHOWN = 20
-"""The most places to show of one fact, because a training log says the same thing thousands of times."""
+"""At most this many places are shown for one fact, because a training log may repeat a line thousands of
+times."""
 FITS = {
     "yes": ("good", "fits"),
     "no": ("error", "does not fit"),
     "after a compilation": ("warning", "fits after a compilation"),
 }
-"""The symbol and the words for each answer in the table of what goes together."""
+"""The symbol and the words for each value of `fits` in the table "What goes together"."""
 STYLES = {
     "error": "bold red",
     "warning": "bold yellow",
@@ -51,11 +52,11 @@ CODES = {
     "magenta": "35",
     "cyan": "36",
 }
-"""The words of a style as parameters of SGR (ECMA-48)."""
+"""The SGR parameter (ECMA-48) for each word of a style."""
 
 
 def show(diagnosis: Diagnosis, tables: Tables, options: Options) -> str:
-    """One diagnosis as text of the width, colours and symbols that the options name."""
+    """One diagnosis as text, with the width, colours and symbols that the options request."""
     page = Page(options)
     page.print(diagnosis, tables)
     return page.text()
@@ -82,11 +83,11 @@ class Page:
         self.blank = True
 
     def text(self) -> str:
-        """What was printed."""
+        """The text that was printed on the page."""
         return "".join(f"{row}\n" for row in self.rows)
 
     def print(self, diagnosis: Diagnosis, tables: Tables) -> None:
-        """Print the whole page."""
+        """Print the whole diagnosis on the page."""
         verdict, *others = diagnosis.findings
         self._verdict(verdict, content.subject(diagnosis.facts))
         if others:
@@ -282,8 +283,8 @@ class Page:
     def _prose(
         self, lead: str, text: str, *, style: str = "", rows: int = 0, hang: str | None = None
     ) -> None:
-        """Print wrapped text after a lead, with later rows under its beginning; cut after `rows` rows, unless
-        0."""
+        """Print wrapped text after a lead. Later rows begin under the text. `rows` is the most rows to print
+        (0: no limit)."""
         indent = " " * len(lead) if hang is None else hang
         width = max(12, self.width - max(len(lead), len(indent)))
         wrapped = wrap(text, width, rows, self.symbols["cut"])
@@ -291,14 +292,14 @@ class Page:
             self._verbatim(((lead if i == 0 else indent) + row).rstrip(), style=style)
 
     def _verbatim(self, text: str, style: str = "") -> None:
-        """Print one line, neither wrapped nor cut."""
+        """Print one line without wrapping or cutting it."""
         self.blank = not text
         if text and style and self.colour:
             text = f"\x1b[{';'.join(CODES[word] for word in style.split())}m{text}\x1b[0m"
         self.rows.append(text)
 
     def _code(self, text: str) -> None:
-        """Print something to paste, at the left edge, between blank lines."""
+        """Print code that can be pasted: at the left edge, between blank lines."""
         self._gap()
         for row in block(text).rstrip().split("\n"):
             self._verbatim(row, style="bold cyan")

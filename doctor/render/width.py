@@ -6,7 +6,7 @@ import os
 from typing import TextIO
 
 WIDEST = 100
-"""The most columns of prose, however wide the terminal."""
+"""The most columns for prose, even on a wider terminal."""
 NARROWEST = 20
 
 

@@ -1,4 +1,4 @@
-"""Wraps prose as rich does, whose import takes longer than the rest of a short page."""
+"""Wraps prose as rich does, without importing rich: the import takes longer than the rest of a short page."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import re
 
 
 def wrap(text: str, width: int, rows: int = 0, cut: str = "...") -> list[str]:
-    """Rows of at most `width` columns, broken between words; a word that is longer than a row is broken
-    inside.
+    """The text as rows of at most `width` columns, broken between words. A word that is longer than a row is
+    broken too.
 
-    rows: the most rows; the rest is left out, and the last row then ends with `cut` (0: no limit).
+    rows: the most rows (0: no limit). If the text needs more, the last row ends with `cut`.
     """
     found = [row.rstrip() for row in (_narrow if _one_column(text) else _wide)(text, width)]
     if rows and len(found) > rows:
@@ -19,7 +19,7 @@ def wrap(text: str, width: int, rows: int = 0, cut: str = "...") -> list[str]:
 
 
 def _one_column(text: str) -> bool:
-    """Whether each character takes one column, as do all characters before the combining ones."""
+    """Whether no character takes two or zero columns: all come before Unicode's combining characters."""
     return max(text, default="") < "\u0300"
 
 

@@ -78,7 +78,7 @@ def test_nodes_of_a_job_that_do_not_agree(cluster: Cluster) -> None:
     assert code == 1
     assert said["the same TensorFlow"]["nodes"] == {"n1": "2.15.0", "n2": "2.16.1"}
     assert "claim to be worker 0" in said["TF_CONFIG fits the nodes of the job"]["why"]
-    assert set(said["the interfaces that NCCL_SOCKET_IFNAME names exist"]["nodes"]) == {"n1", "n2"}
+    assert set(said["the interfaces in NCCL_SOCKET_IFNAME exist"]["nodes"]) == {"n1", "n2"}
 
 
 def test_it_is_refused_outside_of_a_job() -> None:

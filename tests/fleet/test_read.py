@@ -327,7 +327,7 @@ def test_a_verdict_that_the_facts_do_not_bear_out_gets_no_cure(
     document["findings"][0].update(code="driver-missing", severity="error")
     (tmp_path / "n1.json").write_text(json.dumps(document))
     out = " ".join(fleet("read", str(tmp_path)).stdout.split())
-    assert "the facts in the report give the verdict healthy" in out
+    assert "the facts in the report lead to the verdict healthy" in out
 
 
 def test_what_changed_since_the_last_run(fleet: Fleet, reports: dict[str, str], tmp_path: Path) -> None:

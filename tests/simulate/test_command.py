@@ -46,7 +46,7 @@ def test_where_no_temporary_file_can_be_written_it_says_how_to_name_a_folder():
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr.splitlines() == [
         "tfgpu-doctor: no writable folder for temporary files was found",
-        "hint: TMPDIR=FOLDER names one",
+        "hint: choose one with TMPDIR=FOLDER",
     ]
 
 
