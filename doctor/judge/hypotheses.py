@@ -121,7 +121,7 @@ def _sentences(case: Case) -> dict[str, float]:
     sentence of the report is of that kind."""
     found: dict[str, float] = {}
     for sentence in case.facts.of(SentenceKind):
-        if sentence.probability > 0.5 and sentence.kind in ("asks", "symptom", "cause", "works"):
+        if sentence.probability > 0.5 and sentence.kind not in ("states", "other"):
             found[sentence.kind] = max(found.get(sentence.kind, 0.0), sentence.probability)
     return found
 

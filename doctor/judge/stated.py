@@ -202,8 +202,8 @@ def only_states(sentence: str) -> bool:
     return len(more) <= len(words) // 6
 
 
-SURE = 0.65
-"""A sentence is of a kind (symptom, cause, works) if the model's probability is higher than this."""
+SURE = 0.45
+"""A sentence is of a kind (crash, cause, works) if the model's probability is higher than this."""
 
 _NO = lazy.compile(
     r"n't\b|\b(?:not?|none|never|nothing|without|cannot|only|cpu|kein\w*|nicht|nie|ohne|nur|ne|pas"
@@ -225,7 +225,8 @@ def asked(case: Case) -> Sequence[SentenceKind]:
     said = (k for k in kinds if k.probability > SURE)
     trouble = (
         k for k in said
-        if k.kind in ("symptom", "cause") or (k.kind == "works" and _NO.search(k.source.text))
+        if k.kind not in ("asks", "states", "works", "other")
+        or (k.kind == "works" and _NO.search(k.source.text))
     )  # fmt: skip
     if observed(case) or next(trouble, None) is not None:
         return []

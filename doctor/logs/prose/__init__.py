@@ -11,7 +11,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from doctor import lazy
-from doctor.facts import EVIDENCE_LIMIT, Fact, Likelihood, Prose, SentenceKind, Source
+from doctor.facts import EVIDENCE_LIMIT, Fact, Likelihood, Prose, SentenceKind, Source, Symptom
 
 if TYPE_CHECKING:
     from doctor.logs.text import Text
@@ -32,6 +32,18 @@ DENSITY = 1.7
 scripts/training/kinds.jsonl have 62 letters on average in Latin script, and 36 characters in these."""
 MOST = 6
 """The most causes that are kept of one report."""
+OBSERVATIONS = {
+    "no device": "no-gpu-said",
+    "import": "import-fails-said",
+    "installation": "install-fails-said",
+    "crash": "crash-said",
+    "slow": "slow-start-said",
+    "works": "works-said",
+    "elsewhere": "works-elsewhere",
+}
+"""Kinds of sentences, and the symptom that each states."""
+SURE = 0.8
+"""From this probability on, a sentence states such a symptom."""
 LEAST = 0.02
 """Probability below which a cause is not kept."""
 
@@ -63,4 +75,6 @@ def read_prose(text: Text, printed: Collection[int] = ()) -> list[Fact]:
     for sentence, (kind, probability) in zip(said, reading.kinds):
         source = Source(text.name, sentence.line, sentence.text[:EVIDENCE_LIMIT])
         found.append(SentenceKind(source, kind, round(probability, 3)))
+        if kind in OBSERVATIONS and probability > SURE:
+            found.append(Symptom(source, OBSERVATIONS[kind]))
     return found

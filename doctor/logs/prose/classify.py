@@ -139,8 +139,7 @@ def unpacked(data: bytes) -> Model:
 
 @lru_cache(maxsize=1)
 def kinds() -> Model:
-    """The model of what a sentence is: "asks" (whether versions fit, what to install), "symptom", "cause",
-    "states" (an environment), "works" or "other"."""
+    """The model of what a sentence is: see `SentenceKind`."""
     return unpacked(resources.read("doctor.logs.prose", "kinds.bin"))
 
 
@@ -181,11 +180,8 @@ def read_sentences(said: Sequence[str], model: Model | None = None) -> Reading:
 
 
 def _kind(found: dict[int, int]) -> tuple[str, float]:
-    """What a sentence is, by its counted n-grams. The buckets of `kinds` divide those of the other model."""
+    """What a sentence is, by its counted n-grams."""
     model = kinds()
-    fewer: dict[int, int] = {}
-    for bucket, n in found.items():
-        fewer[bucket % model.buckets] = fewer.get(bucket % model.buckets, 0) + n
-    values = model.of_grams(fewer)
+    values = model.of_grams(found)
     best = max(range(len(values)), key=values.__getitem__)
     return model.codes[best], values[best]

@@ -26,7 +26,7 @@ from doctor.facts import (
 )
 from doctor.logs.signatures.signature import Signature, glued, sig, spoken, words
 from doctor.logs.signatures.versions.cuda import plausible_cuda
-from doctor.logs.signatures.versions.spelling import DRIVER, DRIVERS, works_there
+from doctor.logs.signatures.versions.spelling import DRIVER, DRIVERS
 from doctor.logs.signatures.versions.stated import bare_release, both_absent, field, module, package
 
 _BEFORE = r"(?:[^\W\d_]{3,10} (?:[^\W\d_]{2,3} )?)?"
@@ -54,9 +54,6 @@ _LISTED = (
     r"tensorflow(?:-gpu|-cpu|-intel|-macos)?|numpy|protobuf|keras|tf-keras|h5py"
     r"|nvidia-(?:cuda-)?[a-z]{2,12}-cu1[123]"
 )
-
-_BY_ANOTHER = lazy.compile(r" (?:by|with|in|from|under) (?:py)?torch\b| (?:by|with|in) (?:jax|mxnet)\b", re.I)
-"""Matches what follows "the GPU is detected" if another framework detects it."""
 
 
 SIGNATURES: tuple[Signature, ...] = (
@@ -276,15 +273,6 @@ SIGNATURES: tuple[Signature, ...] = (
         "pip cannot find it",
     ),
     spoken(
-        "import-fails-said",
-        words("import"),
-        r"\bimport(?:ing)?(?: of)?(?: tensorflow)?(?: as tf)?[`'\"]?(?:"
-        r" statement)?\b[^\n.]{0,16}\b(?:fails?|failed|raises?|throws?|errors?|crash\w*|dies|ends in|->)"
-        r"|\b(?:can ?not|can't|unable to|not able to)(?: even)? import\b|\b(?:dies|fails|crashes|breaks)"
-        r" (?:on|at|during|with) (?:the )?import\b",
-        "importing TensorFlow raises an error",
-    ),
-    spoken(
         "no-gpu-said",
         words("gpu|card|graphics|cpu|list|empty array"),
         r"\bno gpus?\b[^\n.]{0,24}\b(?:shows?|listed|found|detected|visible|available|seen)\b"
@@ -296,37 +284,5 @@ SIGNATURES: tuple[Signature, ...] = (
         r" (?:the )?cpu\b|\bgpu list is empty\b|\bempty (?:gpu |device )?list\b|\bempty"
         r" (?:array|list)\b|\blist\b[^\n.]{0,24} (?:is|stays|remains) empty\b|\bonly (?:the )?cpu\b",
         "No GPU shows up in TensorFlow.",
-    ),
-    spoken(
-        "works-said",
-        words("works|runs|no problem|gpu is found|gpu is used|gpu is detected"),
-        r"\b(?:training|everything|it|all|gpu)\b[^\n.]{0,24}\b(?:works|runs) (?:fine|well|as expected|on the"
-        r" gpu)\b|\bno problems? so far\b|\bgpu is (?:found|used|detected)\b"
-        r"|\btraining works\b|^\W{0,4}works\b",
-        "The GPU is found and training works.",
-        lambda m, s: None if _BY_ANOTHER.match(m.string, m.end()) else Symptom(s, "works-said"),
-    ),
-    spoken(
-        "works-elsewhere",
-        words("gpu|card|grafikkarte|显卡|detected|found|is there|'s there"),
-        r"\b(?:finds?|found|detects?|detected|sees?|saw|shows?|lists?|recogni[sz]e[sd]?)\b(?: \w{1,12}){0,2}"
-        r" (?:gpus?|cards?|grafikkarte)\b|\b(?:it's|it is|gpu is) (?:there|detected|found)(?: again)?\b",
-        "the same environment finds the GPU in a terminal",
-        lambda m, s: Symptom(s, "works-elsewhere") if works_there(m.string, m.start(), m.end()) else None,
-    ),
-    spoken(
-        "crash-said",
-        words("crash|dies|abort|exits|segfault"),
-        r"\b(?:crash(?:es|ed)?|dies|aborts?|exits|segfaults?)\b[^\n.]{0,40}\b(?:first|conv\w*|step|fit"
-        r"|train\w*|layer|batch|predict\w*)\b|\b(?:first|fit|batch|train\w*)\b[^\n.]{0,30}\b(?:crash(?:es)?"
-        r"|dies|aborts?)\b",
-        "it crashes at the first convolution",
-    ),
-    spoken(
-        "slow-start-said",
-        words("first|start-up|startup"),
-        r"\b(?:slow|takes?|minutes|ages|hangs?)\b[^\n.]{0,60}\bfirst (?:start|time|run|call|step|use)|\bfirst"
-        r" (?:start|run|call|step|time|model\.\w+|use)\b[^\n.]{0,60}\b(?:minutes|slow|ages|forever|hangs?)\b",
-        "the first start takes ten minutes",
     ),
 )
