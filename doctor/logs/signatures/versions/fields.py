@@ -9,8 +9,6 @@ cuda/11.2`, `name = "tensorflow"` of a lock file. Out: versions as a form states
 
 from __future__ import annotations
 
-import re
-
 from doctor import lazy
 from doctor.facts import (
     FORM,
