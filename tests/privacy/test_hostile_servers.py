@@ -195,13 +195,13 @@ def test_an_address_has_a_limit_of_size_packed_or_not(how: str, server: str) -> 
 
 
 def test_what_is_packed_twice_is_refused(server: str) -> None:
-    with pytest.raises(InputError, match="packed as"):
+    with pytest.raises(InputError, match="compressed with"):
         addresses.fetch(f"{server}/nested/x")
 
 
 @pytest.mark.parametrize("how", ["endless", "bomb", "nested"])
 def test_an_index_page_has_a_limit_of_size(how: str, server: str) -> None:
-    with pytest.raises(RemoteError, match=r"larger than|packed as"):
+    with pytest.raises(RemoteError, match=r"larger than|compressed with"):
         remote(server).get(f"{server}/{how}/x", {})
 
 

@@ -9,6 +9,8 @@ cuda/11.2`, `name = "tensorflow"` of a lock file. Out: versions as a form states
 
 from __future__ import annotations
 
+import re
+
 from doctor import lazy
 from doctor.facts import (
     FORM,
@@ -52,6 +54,9 @@ _LISTED = (
     r"tensorflow(?:-gpu|-cpu|-intel|-macos)?|numpy|protobuf|keras|tf-keras|h5py"
     r"|nvidia-(?:cuda-)?[a-z]{2,12}-cu1[123]"
 )
+
+_BY_ANOTHER = lazy.compile(r" (?:by|with|in|from|under) (?:py)?torch\b| (?:by|with|in) (?:jax|mxnet)\b", re.I)
+"""Matches what follows "the GPU is detected" if another framework detects it."""
 
 
 SIGNATURES: tuple[Signature, ...] = (
@@ -282,5 +287,14 @@ SIGNATURES: tuple[Signature, ...] = (
         r" (?:the )?cpu\b|\bgpu list is empty\b|\bempty (?:gpu |device )?list\b|\bempty"
         r" (?:array|list)\b|\blist\b[^\n.]{0,24} (?:is|stays|remains) empty\b|\bonly (?:the )?cpu\b",
         "No GPU shows up in TensorFlow.",
+    ),
+    spoken(
+        "works-said",
+        words("works|runs|no problem|gpu is found|gpu is used|gpu is detected"),
+        r"\b(?:training|everything|it|all|gpu)\b[^\n.]{0,24}\b(?:works|runs) (?:fine|well|as expected|on the"
+        r" gpu)\b|\bno problems? so far\b|\bgpu is (?:found|used|detected)\b"
+        r"|\btraining works\b|^\W{0,4}works\b",
+        "The GPU is found and training works.",
+        lambda m, s: None if _BY_ANOTHER.match(m.string, m.end()) else Symptom(s, "works-said"),
     ),
 )
