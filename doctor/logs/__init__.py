@@ -1,4 +1,4 @@
-"""Reading pasted text: bytes in, facts out."""
+"""Reads pasted text: turns the bytes of a report into facts."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ __all__ = ["NotText", "Text", "facts_of", "read", "read_stream"]
 
 OURS = "tfgpu-doctor"
 LARGE = 1 << 20
-"""The largest report, in bytes, that is read whole; of a larger one, only the lines that can matter are read.
+"""The largest report, in bytes, that is read whole. In a larger report, only the lines that can matter are
+read.
 """
 SHORT = 1 << 16
-"""Bytes to read first: allocating LARGE takes longer than reading most reports."""
+"""The number of bytes to read first: allocating LARGE bytes takes longer than reading most reports."""
 
 
 def facts_of(text: Text) -> Facts:
@@ -38,7 +39,7 @@ def facts_of(text: Text) -> Facts:
     facts = parse(text, catalogue(), printed)
     known = [*ours, *collected, *facts]
     if _written(text, printed):
-        # imported here: without a person's words the patterns for sentences are not needed
+        # imported here, because only a person's sentences need the patterns for sentences
         from doctor.logs.changed import after_changes
         from doctor.logs.mentioned import read_mentioned
         from doctor.logs.prose import read_prose
@@ -50,8 +51,8 @@ def facts_of(text: Text) -> Facts:
 
 
 def _written(text: Text, printed: Collection[int]) -> bool:
-    """Whether a person may have written a line of a text. printed: the numbers of lines that a program
-    printed."""
+    """Whether a person may have written at least one line of a text. printed: the numbers of the lines that a
+    program printed."""
     from doctor.logs.windows import PRINTED
 
     return any(n not in printed and line.strip() and not PRINTED.match(line) for n, line in text.lines())
@@ -79,8 +80,8 @@ def read(data: bytes, name: str = "-") -> Facts:
 def read_stream(
     stream: IO[bytes], name: str = "-", progress: Progress | None = None, *, processes: bool = False
 ) -> Facts:
-    """All facts in a report of any size, in constant memory. progress: called with the number of bytes read
-    since its last call, if the report is large. processes: whether several processes may read a large file.
+    """All facts in a report of any size, read in constant memory. progress: for a large report, called with
+    the number of bytes read since its last call. processes: whether several processes may read a large file.
 
     Raises NotText for binary or empty input.
     """

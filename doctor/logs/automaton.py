@@ -1,4 +1,4 @@
-"""Aho and Corasick's automaton in plain Python, used if the compiled one of pyahocorasick is not installed.
+"""The Aho-Corasick automaton in plain Python, used if the compiled one of pyahocorasick is not installed.
 
 Efficient string matching: an aid to bibliographic search (Communications of the ACM 18, 1975). The time of a
 search depends only on the length of the text and the number of matches.
@@ -16,15 +16,15 @@ class Automaton:
 
     def __init__(self) -> None:
         self._next: list[dict[str, int]] = [{}]
-        """For each state the next states by letter; the first state is the start."""
+        """For each state, the next states by letter. The first state is the start."""
         self._known: list[tuple[Any, ...]] = [()]
-        """For each state the values of the words that end there."""
+        """For each state, the values of the words that end there."""
         self._shorter: list[int] = [0]
-        """For each state the state of its longest proper suffix that is also a prefix of a word (the failure
-        link)."""
+        """For each state, its failure link: the state of the longest proper suffix that is also a prefix of a
+        word."""
 
     def add_word(self, word: str, value: Any) -> None:
-        """Add a word to the search; a match gives its value."""
+        """Add a word to the search. A match of the word yields `value`."""
         state = 0
         for letter in word:
             after = self._next[state].get(letter)
@@ -36,7 +36,7 @@ class Automaton:
         self._known[state] += (value,)
 
     def make_automaton(self) -> None:
-        """Finish the automaton after all words were added."""
+        """Complete the automaton. Call this after all words were added."""
         shorter = self._shorter = [0] * len(self._next)
         waiting = deque(self._next[0].values())
         while waiting:
@@ -50,7 +50,7 @@ class Automaton:
                 waiting.append(after)
 
     def iter(self, text: str, start: int, end: int) -> Iterator[tuple[int, Any]]:
-        """(offset of the last letter, value) of every word between two offsets, in the order of their
+        """Yield (offset of the last letter, value) for every word between two offsets, ordered by their
         ends."""
         following, known, shorter = self._next, self._known, self._shorter
         state = 0

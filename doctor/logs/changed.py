@@ -1,8 +1,9 @@
-"""Versions in a person's sentence: the newer one counts where somebody changed from one to another.
+"""Decides which version in a sentence is the current one, if a person changed from one version to another.
 
-In: the facts of a report, with the numbers of the lines that people wrote. Out: the same facts. "The driver
-went from 470.103 to 510.47" states 510.47: the first version becomes that of an earlier run, and the second
-takes its place. The version of another machine counts only if nothing else is stated.
+For the facts of a report and the numbers of the lines that people wrote, `after_changes` yields the same
+facts, but with current versions. In "The driver went from 470.103 to 510.47", the fact gets 510.47, and the
+first version becomes that of an earlier run. The version of another machine counts only if nothing else is
+stated.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ _CHANGE = lazy.compile(
     r"|升级|升級|更新|降级|换成|アップ|更新|変更|업데이트|업그레이드|변경|ترقية|تحديث|حدثت|رقيت",
     re.IGNORECASE,
 )
-"""Matches words for the change of a version, in the languages of the examples."""
+"""Matches words that express a change of version, in the languages of the examples."""
 _TO = lazy.compile(
     r"[\w.+-]{0,8}(?:\s?\([^()\n]{0,30}\))?\W{0,4}"
     r"(?:\b(?:to|auf|zu|à|vers|a|al|para|naar|till|do|na|на|до)\b|->|→|⇒|=>|到|至|升级到|升級到|から|에서"
@@ -50,7 +51,7 @@ _TO = lazy.compile(
     r"[^\n\d.,;]{0,24}?(?P<version>\d{1,3}(?:\.\d{1,4}){0,3}(?:[-.]?(?:rc|post)\d{0,3})?)(?![\w.]\d)",
     re.IGNORECASE,
 )
-"""Matches what follows the version that was left, up to the new one."""
+"""Matches the text between the old version and the new one."""
 _RELEASE = lazy.compile(r"[12]\.\d{1,2}(?:\.\d{1,2})?")
 _CLAUSE = lazy.compile(r"[.!?;。！？；](?:\s|$)|[。！？；，,]")
 _OTHER = lazy.compile(
@@ -61,7 +62,8 @@ _ARROW = lazy.compile("->|→|⇒|=>")
 
 
 def after_changes(facts: Sequence[Fact], said: Collection[int]) -> Iterator[Fact]:
-    """The facts, with the newer version for one that somebody left. said: numbers of lines of sentences."""
+    """Yield the facts, with a version that somebody left replaced by the new one. said: the numbers of the
+    lines with sentences."""
     for fact in facts:
         if isinstance(fact, VERSIONS) and fact.rank in (FORM, PROSE) and fact.source.line in said:
             yield from _present(fact, fact.source.text)
@@ -87,7 +89,7 @@ def _present(fact: Version, line: str) -> Iterator[Fact]:
 
 
 def _plausible(fact: Version, newer: str, left: str) -> bool:
-    """Whether a version can be one of the product whose version somebody left."""
+    """Whether `newer` can be a version of the same product as the version that somebody left."""
     if newer.count(".") < min(left.count("."), 1):
         return False
     if isinstance(fact, TensorFlowVersion):
@@ -100,7 +102,8 @@ def _plausible(fact: Version, newer: str, left: str) -> bool:
 
 
 def _later_release(line: str, start: int) -> re.Match[str] | None:
-    """A release to which somebody changed later in a line, in a clause that names no other product."""
+    """The match of a release to which somebody changed, later in the line and in a clause about no other
+    product."""
     for change in _CHANGE.finditer(line, start):
         newer = _TO.match(line, change.end())
         clause = _CLAUSE.split(line[: change.start()])[-1] + (newer[0] if newer is not None else "")

@@ -1,4 +1,4 @@
-"""Reads inputs that are too large to read whole: with all cores for a file on disk, with one for a stream."""
+"""Reads inputs that are too large to read whole: a file on disk with all cores, a stream with one core."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
 SAMPLE = 1 << 20
-"""Bytes from which the encoding is detected, and in which an end of line is searched for."""
+"""The number of bytes from which the encoding is detected, and in which an end of line is searched for."""
 SHARE = 32 << 20
-"""The least bytes of a file that one process scans at once."""
+"""The smallest number of bytes of a file that one process scans at once."""
 
 Progress: TypeAlias = "Callable[[int], None]"
 
@@ -29,7 +29,7 @@ def read_large(
     head: bytes, stream: IO[bytes], name: str, progress: Progress | None = None, *, processes: bool = False
 ) -> Text:
     """The lines that can matter in a stream whose beginning was already read. progress: called with the
-    number of bytes read since its last call. processes: whether several processes may read a large file.
+    number of bytes read since the last call. processes: whether several processes may read a large file.
 
     Raises NotText for binary data.
     """
@@ -63,8 +63,8 @@ def _transcoded(source: Iterable[bytes], encoding: str) -> Iterator[bytes]:
 
 
 def _lines(kept: Iterable[scan.Kept]) -> Iterator[tuple[int, str]]:
-    """Cleaned lines with their numbers; an empty line replaces skipped lines, so that their neighbours do not
-    join."""
+    """Yield cleaned lines with their numbers. An empty line replaces skipped lines, so that the lines around
+    them are not read as one."""
     before = 0
     for number, raw in kept:
         if before and number > before + 1:
@@ -81,8 +81,8 @@ def _lines(kept: Iterable[scan.Kept]) -> Iterator[tuple[int, str]]:
 
 
 def _size_on_disk(stream: IO[bytes]) -> int:
-    """Bytes of a regular file that others can open by its name, 0 for anything else (a pipe, an unpacked
-    archive)."""
+    """The size, in bytes, of a regular file that other processes can open by its name; 0 for anything else (a
+    pipe, a decompressed archive)."""
     import io
     import stat
 
@@ -97,17 +97,18 @@ def _size_on_disk(stream: IO[bytes]) -> int:
 
 
 def _may_fork() -> bool:
-    """Whether this process may start children; a worker of a pool may not."""
+    """Whether this process may start child processes; a worker of a pool may not."""
     import multiprocessing
 
     return not multiprocessing.current_process().daemon
 
 
 def pooled() -> Any:
-    """How to start worker processes: by fork if possible, so that they inherit all compiled patterns."""
+    """The multiprocessing context for worker processes: fork if possible, so that they inherit all compiled
+    patterns."""
     import multiprocessing
 
-    forks = sys.platform.startswith("linux")  # elsewhere system libraries do not survive it
+    forks = sys.platform.startswith("linux")  # on other systems, system libraries do not survive a fork
     return multiprocessing.get_context("fork" if forks else None)
 
 
@@ -134,14 +135,15 @@ def _all_cores(stream: IO[bytes], size: int, progress: Progress | None) -> scan.
 
 
 def _quiet() -> None:
-    """Leave Ctrl-C to the parent, which ends its children."""
+    """Ignore Ctrl-C in a worker; the parent handles it and ends its children."""
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 class Span(NamedTuple):
-    """A range of bytes of a file. within: it begins inside a line, whose preceding bytes belong to it too."""
+    """A range of bytes of a file. within: the range begins inside a line, so the bytes before it belong to
+    that line too."""
 
     start: int
     end: int
@@ -156,7 +158,8 @@ def _part(path: str, span: Span) -> scan.Scanned:
 
 
 def _spans(stream: IO[bytes], size: int, share: int) -> Iterator[Span]:
-    """Spans of the file at line boundaries; lines of more than SAMPLE bytes are cut."""
+    """Yield spans of the file that begin and end at line boundaries. Lines of more than SAMPLE bytes are
+    cut."""
     start = 0
     within = False
     while start < size:

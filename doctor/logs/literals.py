@@ -1,6 +1,7 @@
-"""Finds many literals in a text in one pass (the automaton of Aho and Corasick).
+"""Finds many literals in a text in one pass (with the Aho-Corasick automaton).
 
-In: words, once; then texts of any length. Out: offsets, in time linear in the length of the text.
+A `Literals` object is made once from the words, and then finds their offsets in texts of any length, in a
+time that is linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -10,25 +11,27 @@ from typing import TYPE_CHECKING
 
 try:
     from ahocorasick import Automaton
-except ImportError:  # it is compiled, and not for every machine
+except ImportError:  # a compiled package, which some machines do not have
     from doctor.logs.automaton import Automaton
 
 if TYPE_CHECKING:
     from typing import TypeAlias
 
 Hit: TypeAlias = "tuple[int, tuple[int, int]]"
-"""A match: the offset of the word's last letter, the word's number, and its length up to that letter."""
+"""A match: the offset of the word's last letter, the word's number, and the number of letters before the
+last."""
 
 SHORT = 1_500
-"""Up to this many characters, each word is searched separately: building the automaton takes longer."""
+"""In a text of at most this many characters, each word is searched separately, because building the automaton
+takes longer."""
 CALL = 150
-"""The fixed cost of one such search, expressed in characters."""
+"""The fixed cost of one separate search, expressed in characters."""
 
 
 class Literals:
-    """A search for many words at once; a word's number is its position.
+    """A search for many words at once. The number of a word is its position.
 
-    numbers: the numbers to use instead, if the words are a part of the words of another search.
+    numbers: other numbers for the words, if they are a subset of the words of another search.
     """
 
     def __init__(self, words: Iterable[str], numbers: Sequence[int] | None = None) -> None:
@@ -36,10 +39,10 @@ class Literals:
         self._numbers = numbers
         self._automaton: Automaton | None = None
         self._left = 2 * SHORT
-        """How many more characters of short texts are searched word by word."""
+        """The number of characters of short texts that will still be searched word by word."""
 
     def hits(self, text: str, start: int = 0, end: int | None = None) -> Iterator[Hit]:
-        """Every occurrence between two offsets, in the order of their ends."""
+        """Yield every occurrence of a word between two offsets, ordered by their ends."""
         if not self.words:
             return iter(())
         end = len(text) if end is None else end

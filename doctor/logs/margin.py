@@ -1,9 +1,9 @@
 """Undoes the wrapping of a text by an editor, a mail program or a terminal.
 
-In: a `Text`. Out: the same with each wrapped line whole, by the number of the line in which it begins. A text
-was wrapped if no line of several words passes the margin, and some lines end because the next word had no
-room. If only a part of a text was wrapped, the margin is not seen; records of a log are then joined by
-doctor.logs.text.unwrap.
+`rejoined` joins the parts of each wrapped line; the joined line has the number of its first part. A text was
+wrapped if no line of several words passes the margin, and if some lines end because the next word did not
+fit. If only a part of a text was wrapped, this does not find the margin; doctor.logs.text.unwrap then joins
+the records of a log.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 NARROWEST, WIDEST = 40, 140
 """The smallest and largest margins, in characters."""
 SEVERAL = 3
-"""The number of lines that must end at a margin of an unusual width."""
+"""At least this many lines must end at a margin of an unusual width."""
 MOST_LINES = 20_000
-"""The most lines of a text to examine; a longer text is not a letter."""
+"""The most lines of a text to examine. A longer text is not a letter."""
 _OWN_LINE = lazy.compile(
     r"\s*(?:$|[|+│┃╭╰├└]|[-*•] |\d{1,3}[.)] |#{1,6} |[-=#*~_]{3}|```|~~~|<|Traceback |File \"|>>>|\.\.\. |\$"
     r" |\[\[|\^|at \w"
@@ -30,20 +30,21 @@ _OWN_LINE = lazy.compile(
     r" \d|\w{1,40}(?:\.\w{1,40}){0,6}(?:Error|Exception|Warning): "
     r"|[A-Z][\w /()-]{1,40}: |[\w.-]{1,40}=|[\w.-]{2,40} {2,}\S)"
 )
-"""Matches the start of a line that was not wrapped: of a table, a list, a traceback, a form or a log."""
+"""Matches the start of a line that never continues the previous one: of a table, list, traceback, form or
+log."""
 _ALWAYS_OWN = lazy.compile(r"(?:INFO|WARNING|ERROR|DEBUG)[: ]|Traceback \(|  File \"")
 _BEFORE_CODE = lazy.compile(
     r"\", line \d{1,7}, in"
     r" \S{1,160}\s{0,9}$|^\s{0,80}(?:for|if|while|with|def|class|try|else|elif)\b[^\n]{0,160}:$"
 )
-"""A frame of a traceback, or the head of a block: the next line is code."""
+"""Matches a frame of a traceback, or the head of a block: the next line is code."""
 _DIGITS = lazy.compile(r"\d{1,24}")
 
 Line: TypeAlias = "tuple[int, str]"
 
 
 def rejoined(text: Text) -> Text:
-    """The text without the line ends that a margin made; unchanged if no margin is found."""
+    """The text without the line ends that wrapping inserted; unchanged if no margin is found."""
     lines = list(text.lines())
     if len(lines) < 2 or len(lines) > MOST_LINES:
         return text
@@ -53,7 +54,7 @@ def rejoined(text: Text) -> Text:
     full = [
         i
         for i in range(len(lines) - 1)
-        if lines[i + 1][0] <= lines[i][0] + 1  # of a long log, lines between may be left out
+        if lines[i + 1][0] <= lines[i][0] + 1  # lines of a long log may be left out
         and _full(lines[i][1], lines[i + 1][1], margin)
     ]
     exact = [i for i in full if len(lines[i][1]) == margin]
@@ -65,16 +66,16 @@ def rejoined(text: Text) -> Text:
 
 
 def _full(line: str, following: str, margin: int) -> bool:
-    """Whether the first word of the next line did not fit into this one."""
+    """Whether `line` is full: the first word of the following line did not fit into it."""
     words = following.split(maxsplit=1)
     return bool(words) and bool(line.strip()) and len(line) + 1 + len(words[0]) > margin
 
 
 def _rests(lines: Sequence[str], full: Sequence[int], cut: bool) -> list[int]:
-    """The full lines that the next line may continue. cut: both are parts of a line cut at a column."""
+    """The full lines that the next line may continue. cut: the text was cut at a fixed column."""
     found: list[int] = []
     of_record = -1
-    """The previous full line, if a record began in it or before it."""
+    """The previous full line, if a record began in that line or before it."""
     for i in full:
         line, following = lines[i], lines[i + 1]
         shape = _shape(following)
@@ -101,13 +102,13 @@ def _rests(lines: Sequence[str], full: Sequence[int], cut: bool) -> list[int]:
 
 
 def _shape(line: str) -> str:
-    """The start of a line without its numbers: lines of a list or table begin alike."""
+    """The start of a line without its numbers. Lines of one list or table have the same start."""
     return _DIGITS.sub("0", line[:24])[:10]
 
 
 def _seen(lines: Sequence[str], full: int, joins: Sequence[int], cut: bool) -> bool:
-    """Whether the lines that end at a margin end inside a sentence. If many end there, most must; if few do,
-    all must, at a usual width."""
+    """Whether the lines that end at a margin end inside a sentence. If many lines end at the margin, most
+    must; if few do, all must, and the width must be a usual one."""
     within = [_within(lines[i], lines[i + 1], cut) for i in joins]
     if len(joins) >= SEVERAL:
         return 5 * sum(may for may, _ in within) >= 3 * full
@@ -117,12 +118,14 @@ def _seen(lines: Sequence[str], full: int, joins: Sequence[int], cut: bool) -> b
         return True
     least = max(len(lines[i]) for i in joins)
     most = min(len(lines[i]) + len(lines[i + 1].split(maxsplit=1)[0]) for i in joins)
-    alone = len(joins) == 1 and RECORD.match(lines[joins[0]], 0, 200)  # a program's next output may follow it
+    alone = len(joins) == 1 and RECORD.match(
+        lines[joins[0]], 0, 200
+    )  # other output of the program may follow
     return not alone and any(least <= width <= most for width in WIDTHS)
 
 
 def _within(line: str, following: str, cut: bool) -> tuple[bool, bool]:
-    """Whether a sentence or record may continue in the next line, and whether it certainly does."""
+    """Whether a sentence or record may continue in the following line, and whether it certainly does."""
     last, first = line.rstrip()[-1:], following.lstrip()[:1]
     may = last not in ".!?;:。！？：" or first.islower()
     if cut:
@@ -134,7 +137,7 @@ def _within(line: str, following: str, cut: bool) -> tuple[bool, bool]:
 
 
 def _joined(text: Text, lines: Sequence[Line], joins: set[int], by: str) -> Text:
-    """The text with these lines joined to the next ones; each part keeps its own line number."""
+    """The text with these lines joined to the lines after them. Each part keeps its own line number."""
     parts: list[str] = []
     starts: list[int] = []
     at = size = 0

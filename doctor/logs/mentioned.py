@@ -1,10 +1,10 @@
-"""Versions and cards that people mention, read by a small grammar over a lexicon.
+"""Reads the versions and cards that people mention, with a small grammar and a lexicon.
 
-In: the lines of a report that no program printed. Out: facts of those kinds that nothing else in the report
-states. A version belongs to the nearest product in its clause, before it ("tf gpu 1.4.1") or after it ("the
-396 driver"); one without a product ("since 2.1.0") is taken for the only thing that it can be: a driver by
-its form, or a release of TensorFlow by its number. A version that somebody needs, lacks or has elsewhere is
-not read.
+`read_mentioned` reads the lines of a report that no program printed. It returns facts only of the kinds that
+nothing else in the report states. A version belongs to the nearest product in its clause, before the version
+("tf gpu 1.4.1") or after it ("the 396 driver"). A version without a product ("since 2.1.0") belongs to the
+only product that fits: its form shows a driver, or its number a release of TensorFlow. A version that
+somebody needs, lacks or has on another machine is not read.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ if TYPE_CHECKING:
     from doctor.logs.text import Text
 
 LINES = 400
-"""The most lines that are read, from the first one on."""
+"""At most this many lines are read, from the first one on."""
 LONGEST = 600
-"""The most characters of a line that are read."""
+"""At most this many characters of a line are read."""
 CROWD = 16
-"""The most versions of a line that are read; a line with more of them is a list."""
+"""At most this many versions are read from a line. A line with more versions is a list."""
 _TOKEN = lazy.compile(
     r"(?P<version>(?<![A-Za-z]\.)\d{1,9}(?:\.\d{1,9}){0,4}(?:\.x)?"
     r"(?:[-.]?(?:rc|alpha|beta|dev|post)[-.]?\d{1,9})?(?![A-Za-z\d]))"
@@ -112,24 +112,24 @@ _LINK = frozenset(
 )
 """Words that may stand between a product and its version."""
 _BEFORE_BARE = frozenset(["in", "on", "with", "since", "using"])
-"""Words after which a release of TensorFlow may stand without its name."""
+"""Words after which a TensorFlow release may appear without the name TensorFlow."""
 _UNIT = lazy.compile(
     r"\s?(?:%|[x×*]\b|[gmk]i?b\b|[gm]hz\b|m?s\b|sec|min|hours?\b|h\b|days?\b|steps?\b|epochs?\b|images?\b"
     r"|times\b|fps\b|seconds?\b|bits?\b|years?\b|weeks?\b)",
     re.IGNORECASE,
 )
 _DRIVER = lazy.compile(r"[1-9]\d\d\.\d{2,3}(?:\.\d{2})?")
-"""Matches the form of a driver's version, which nothing else in such a report has."""
+"""Matches the form of a driver version, which no other version in such a report has."""
 _THREE_PARTS = lazy.compile(r"\d+\.\d+\.\d+")
 _BOUND = lazy.compile(r"[<>≥≤~^]=?\s?$")
 _MUST = lazy.compile(
     r"必须|需要|要求|\b(?:must|should|needs?|has to|have to|require[ds]?|please|try)\b", re.IGNORECASE
 )
-"""Words before a version that is wanted or recommended."""
+"""Matches words before a version that somebody needs or recommends."""
 BEFORE = 40
-"""Characters before a product in which such a word counts."""
+"""Such a word counts if it is within this many characters before a product."""
 _OFFERED = lazy.compile(r"nvidia-?smi\b|driver version|__cuda", re.IGNORECASE)
-"""Words beside which a CUDA version is the one that the driver offers."""
+"""Matches words that show that a CUDA version near them is the one that the driver supports."""
 _SPAN = lazy.compile(r"(?s:.*)")
 _SUBJECT = lazy.compile(r"tensor[-_ ]?flow|\btf\b|keras", re.IGNORECASE)
 _CARD = lazy.compile(
@@ -137,7 +137,7 @@ _CARD = lazy.compile(
     r"(?: ?(?:ti|super)|s)(?![a-z])|(?<![\w.])H20(?![\w.])|(?<![\w-])T[46]00\b|\bV-100\b",
     re.IGNORECASE | re.ASCII,
 )
-"""Matches a card's number and what follows it, which together name nothing else."""
+"""Matches a card's number with its suffix; together, they can only mean a card."""
 _NUMBERS = "10[5-8]0|16[56]0|20[678]0|30[5-9]0|40[6-9]0|50[6-9]0"
 _NUMBER = lazy.compile(
     r"(?:^|[,，;、(:：]|\b(?:single|an?|one|my|the|on)|[用是张块片卡有买的在上换为])\s?"
@@ -145,7 +145,7 @@ _NUMBER = lazy.compile(
     rf"|(?<![\w.:-])(?P<chinese>{_NUMBERS})(?=\s?[的显]?(?:显?卡|机器|服务器))",
     re.IGNORECASE | re.MULTILINE,
 )
-"""Matches a card's number alone: as an item of a list, or beside the Chinese words for a card or its use."""
+"""Matches only a card's number: as an item of a list, or beside the Chinese words for a card or its use."""
 
 _KIND = (
     r"(?:an? |any |my own )?(?:(?:nvidia|dedicated|discrete|cuda|cuda[- ](?:capable|enabled)|physical) ){0,2}"
@@ -172,7 +172,7 @@ dlerror if you do not have a GPU"."""
 
 
 def read_mentioned(text: Text, printed: Collection[int], facts: Sequence[Fact]) -> list[Fact]:
-    """Facts of the kinds that `facts` lacks. printed: numbers of lines that a program printed."""
+    """Facts of the kinds that `facts` lacks. printed: the numbers of the lines that a program printed."""
     kinds = {CudnnVersion if type(fact) is CudnnMismatch else type(fact) for fact in facts}
     every = {TensorFlowVersion, CudaVersion, CudnnVersion, DriverVersion, Gpu, PythonVersion, Package}
     wanted = every - kinds
@@ -247,8 +247,8 @@ def _versions(line: str, source: Source) -> Iterator[Fact]:
 
 
 def _product(tokens: Sequence[re.Match[str]], place: int) -> tuple[str, int]:
-    """The product of a version ("" for none, "other" for one that no fact describes) and where its name
-    begins."""
+    """The product of a version ("" for none, "other" for a product without a fact type), and the offset of
+    its name."""
     start = tokens[place].start()
     after = tokens[place + 1] if place + 1 < len(tokens) else None
     if after is not None and after.lastgroup == "word" and _OF_DRIVER.fullmatch(after[0].lower()):
@@ -274,7 +274,7 @@ def _product(tokens: Sequence[re.Match[str]], place: int) -> tuple[str, int]:
 
 
 def _fact(product: str, version: str, source: Source) -> Fact | None:
-    """The fact that a version of a product states; None if the product has no such version."""
+    """The fact for a version of a product; None if the product has no such version."""
     numbers = [int(part) for part in re.findall(r"\d{1,9}", version)]
     major, minor = numbers[0], numbers[1] if len(numbers) > 1 else 0
     if product in ("", "driver") and _DRIVER.fullmatch(version) and 170 <= major <= 999:

@@ -1,10 +1,10 @@
-"""Reads reports of this tool itself by their structure: facts and codes, never sentences.
+"""Reads reports of this tool by their structure: facts and codes, never sentences.
 
-`check` ends its Markdown with a block that holds every fact (doctor.probe.record), and its JSON holds the
-same as `record`. Both are judged again, so a report gets the machine's verdict. In a report for the
-terminal, or with a missing or damaged block, only the codes and the listed facts are read; `doctor.restated`
-restates these. Anyone may have changed a pasted report, so only facts of known types and codes of known
-rules count; the steps are always derived again.
+The Markdown of `check` ends with a block that contains every fact (doctor.probe.record), and its JSON
+contains the same facts as `record`. The facts are judged again, so a report gets the verdict of the machine.
+From a terminal report, or if the block is missing or damaged, only the codes and the listed facts are read;
+`doctor.restated` then repeats the findings. Anyone may have changed a pasted report, so only facts of known
+types and codes of known rules count, and the steps are always derived again.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ _LABELS = (
     "Environment variables",
     "GPUs that TensorFlow registered",
 )
-"""The labels of doctor.render.content.LABELS; a test compares both."""
+"""The same labels as in doctor.render.content.LABELS; a test compares both."""
 _VERSION = lazy.compile(r"\d[\w.+-]{0,40}")
 _GPU = lazy.compile(
     r"(?P<name>[^(),][^(),]{0,80}?)(?: \((?:compute capability (?P<capability>\d+\.\d))?(?:,"
@@ -117,7 +117,7 @@ def _own(facts: Facts, name: str, form: str) -> Facts:
 
 
 def _around(text: str, name: str) -> Iterator[Fact]:
-    """A note that the text around a Markdown report is ignored."""
+    """Yield a note if there is text around a Markdown report, which is not read."""
     first = _HEADLINE.search(text)
     last = text.find(f"<sub>{TOOL} ")
     before = text[: first.start()] if first else ""
@@ -149,7 +149,7 @@ def _of_json(text: str, name: str) -> Facts | None:
         return None
 
 
-# --- what a simulation says among a program's lines --------------------------------------------------
+# --- the lines of `simulate` in a program's output ----------------------------------------------------
 
 _BANNER = lazy.compile(
     rf"{TOOL} simulate: (?:a simulation(?:, there is no such| without a real) GPU|the simulation is over"
@@ -159,8 +159,8 @@ _BANNER = lazy.compile(
 
 
 def without_own_lines(text: Text) -> tuple[Text, list[Fact]]:
-    """The text without `simulate`'s own lines, and a fact if it comes from a simulation. The cards and
-    versions in these lines are a user's choice, not evidence."""
+    """The text without the lines of `simulate`, and a fact if the text comes from a simulation. The cards and
+    versions in these lines are the user's choice, not evidence."""
     lines, facts = [], []
     for number, line in text.lines():
         banner = _BANNER.search(line)
@@ -191,13 +191,13 @@ def _by_structure(text: str, name: str) -> Facts | None:
         facts += _facts(label, value, Source(name, line, f"{label}: {value}"[:400]))
     package = values.get("TensorFlow package")
     facts = [replace(f, package=package) if isinstance(f, TensorFlowVersion) else f for f in facts]
-    more = f"`{TOOL} check --format markdown` makes a report that holds every fact"
+    more = f"`{TOOL} check --format markdown` makes a report that contains every fact"
     facts.append(Unreadable(Source(name), "what the report does not list", more))
     return Facts(tuple(facts), "machine", _called(name))
 
 
 def _findings(text: str, name: str) -> Iterator[RestatedFinding]:
-    """The codes of a report, the verdict first."""
+    """Yield the findings that a report states, the verdict first."""
     verdict = _VERDICT.search(text)
     if verdict is not None:
         matches = [verdict, *_ALSO.finditer(text, verdict.end())]
@@ -216,7 +216,7 @@ def _findings(text: str, name: str) -> Iterator[RestatedFinding]:
 
 
 def _labelled(rows: str) -> Iterator[tuple[str, str]]:
-    """The facts of the list, each with its label; a row without a label continues the previous row."""
+    """Yield the listed facts as (label, value). A row without a label continues the previous row."""
     label, value = "", ""
     for row in rows.split("\n"):
         words = row.strip()

@@ -1,4 +1,4 @@
-"""Text and signatures in, facts out."""
+"""Finds facts in a text with signatures."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ from doctor.logs.text import Text, unwrap
 from doctor.logs.windows import Lines, Window, Words
 
 _WORD = lazy.compile(r"(?<![а-яё[\]-])[а-яё](?=[а-яё])")
-"""Matches the first letter of a Cyrillic word in a pattern, outside a character class."""
+"""Matches the first letter of a Cyrillic word in a pattern, except in a character class."""
 
 
 _REPEAT = lazy.compile(
     r"(\\[dws]| |\))?(?:([*+])|\{(\d+),\})|\\.|\[\^?\]?(?:\\.|[^\]\\]){0,400}\]", re.DOTALL
 )
-"""Matches a repeat without a limit, with its item if that is short; skips other escapes and classes."""
+"""Matches a repeat without an upper limit, together with the repeated item if that is short; skips other
+escapes and classes."""
 _SHORT = {"\\d": 24, "\\w": 60, "\\s": 80, " ": 80, ")": 16}
 MOST = 200
-"""The limit for each kind of repeat without one, so that matching stays linear in the text."""
+"""The limit for each kind of unlimited repeat, so that matching stays linear in the length of the text."""
 
 
 def bounded(pattern: str) -> str:
-    """A pattern in which `*` and `+` have a limit: 24 digits, 60 letters, 80 spaces, 16 groups, 200 of a
-    class."""
+    """The pattern with limits for `*` and `+`: 24 digits, 60 letters, 80 spaces, 16 groups, 200 characters of
+    a class."""
     return _REPEAT.sub(_limited, pattern)
 
 
@@ -43,19 +44,22 @@ def _limited(found: re.Match[str]) -> str:
 
 @lru_cache(maxsize=None)
 def _compiled(pattern: str) -> re.Pattern[str]:
-    if not pattern.isascii():  # case is ignored for ASCII only, but a Cyrillic word may begin a sentence
+    if (
+        not pattern.isascii()
+    ):  # only ASCII letters match in either case, but a Cyrillic word may begin a sentence
         pattern = _WORD.sub(lambda m: f"[{m[0]}{m[0].upper()}]", pattern)
     return re.compile(bounded(pattern), re.IGNORECASE | re.MULTILINE | re.ASCII)
 
 
 BEGINNING = 12
-"""The most characters before a message in its line: a mark, a number, the name of an error class."""
+"""The most characters before a message in its line, such as a mark, a number or the name of an error
+class."""
 ENDING = 80
-"""The most characters after it; with more, a person may have continued the line."""
+"""The most characters after the message; if there are more, a person may have continued the line."""
 
 
 class _Index:
-    """Finds the signatures whose words a text holds."""
+    """Finds the signatures whose words occur in a text."""
 
     def __init__(self, signatures: Sequence[Signature]) -> None:
         self.signatures = signatures
@@ -64,16 +68,16 @@ class _Index:
         self.words = Words(Literals(index.words), logged)
         self.near = list(map(frozenset, index.near))
         self.serves: defaultdict[int, int] = defaultdict(int)
-        """The sets of near words that contain a word, one bit for each set."""
+        """For each word, the sets of near words that contain it, with one bit for each set."""
         for place, several in enumerate(index.near):
             for number in several:
                 self.serves[number] |= 1 << place
         self.needs = [sum(1 << place for place in needs) for needs in index.needs]
 
     def hits(self, text: str, lower: str) -> Iterator[tuple[Signature, list[Window]]]:
-        """The signatures with a literal in the text, in their order, with the windows to search.
+        """Yield the signatures with a literal in the text, in order, each with the windows to search.
 
-        lower: the same text in lower-case letters.
+        lower: the same text in lower case.
         """
         lines = Lines(text, lower, self.words)
         index = self.index
@@ -102,7 +106,7 @@ _index: _Index | None = None
 
 
 def _index_of(signatures: Sequence[Signature]) -> _Index:
-    """The index of the catalogue, built once."""
+    """The index of these signatures; that of the catalogue is built only once."""
     global _index
     if _index is None or _index.signatures is not signatures:
         _index = _Index(signatures)
@@ -110,7 +114,8 @@ def _index_of(signatures: Sequence[Signature]) -> _Index:
 
 
 def quote(text: str, start: int, end: int) -> str:
-    """The line of a match as evidence: stripped; a long one is cut around the match, and "…" shows where."""
+    """The line of a match, stripped, as evidence. A long line is cut around the match, and "…" marks the
+    cuts."""
     first = text.rfind("\n", 0, start) + 1
     last = text.find("\n", start)
     last = len(text) if last < 0 else last
@@ -122,15 +127,15 @@ def quote(text: str, start: int, end: int) -> str:
 
 
 _QUOTES = str.maketrans("‘’“”´＇：（）\u00a0\u3000", "''\"\"'':()  ")
-"""Typographic characters of word processors and input methods, mapped one to one to those that programs
-print."""
+"""Maps typographic characters of word processors and input methods, one to one, to the characters that
+programs print."""
 
 
 def _search(text: Text, signatures: Sequence[Signature], printed: set[int]) -> list[tuple[int, Fact]]:
-    """The facts of a text with their places, in the order of these; see `parse` for `printed`."""
+    """The facts of a text as (place, fact), ordered by place. For `printed`, see `parse`."""
     body = text.text if text.text.isascii() else text.text.translate(_QUOTES)
     lower = body.lower()
-    if len(lower) != len(body):  # a few letters have another length in lower case, but offsets must agree
+    if len(lower) != len(body):  # offsets must agree, but a few letters change their length in lower case
         lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in body)
     found: list[tuple[int, Fact]] = []
     for signature, windows in _index_of(signatures).hits(body, lower):
@@ -140,7 +145,7 @@ def _search(text: Text, signatures: Sequence[Signature], printed: set[int]) -> l
 
 
 CROWD = 40
-"""Occurrences of one signature that are read on one line; a line with more of them tells nothing new."""
+"""At most this many occurrences of one signature are read on one line. More of them add nothing."""
 
 
 def _take(
@@ -151,7 +156,7 @@ def _take(
     windows: Sequence[Window],
     printed: set[int],
 ) -> None:
-    """Add what one signature says: every occurrence once, although windows may overlap."""
+    """Add the facts of one signature. Each occurrence counts once, although windows may overlap."""
     finditer = _compiled(signature.pattern).finditer
     at, once = signature.at, signature.once
     seen: set[int] = set()
@@ -186,7 +191,7 @@ def _take(
 
 
 def _printed(signature: Signature, body: str, match: re.Match[str], start: int) -> bool:
-    """Whether a program printed the line at an offset: the message begins the line or is most of it."""
+    """Whether a program printed the line of a match: the message begins the line or is most of it."""
     if signature.unlogged:
         return False
     end = body.find("\n", match.end())
@@ -198,13 +203,13 @@ def _printed(signature: Signature, body: str, match: re.Match[str], start: int) 
 
 
 def _key(fact: Fact) -> tuple[object, ...]:
-    """A key that is equal for facts with the same statement, independent of their place."""
+    """A key that is equal for facts that state the same, wherever they occur."""
     return (type(fact), *(getattr(fact, name) for name in fact.__slots__ if name != "source"))
 
 
 def parse(text: Text, signatures: Sequence[Signature], printed: set[int] | None = None) -> list[Fact]:
-    """All facts in a text, in the order of their lines. printed: receives the numbers of the lines that a
-    program printed. A fact from the unwrapped text is added only if the original lines do not state it."""
+    """All facts in a text, in the order of their lines. The numbers of the lines that a program printed are
+    added to `printed`. A fact from the unwrapped text is added only if the original lines do not state it."""
     printed = set() if printed is None else printed
     facts = [fact for _, fact in _search(text, signatures, printed)]
     wrapped = unwrap(text)

@@ -1,6 +1,5 @@
-"""Removes the prefixes that log collectors and quoting programs put before each line. In: decoded text. Out:
-the same lines without prefixes. A prefix would break up messages of several lines and make a person's text
-look like a program's."""
+"""Removes the prefixes that log collectors and quoting programs put before each line of a text. A prefix
+would break up messages of several lines, and make a person's text look like a program's output."""
 
 from __future__ import annotations
 
@@ -12,9 +11,10 @@ from doctor import lazy
 HEAD = 2_000
 """The most characters of a prefix that marks every line."""
 LAYERS = 3
-"""The most programs that may each have added a prefix."""
+"""At most this many prefixes, each from another program, are removed from a line."""
 ALL = 0.9
-"""From this share of lines on, a prefix counts as one of all lines, because some programs split lines."""
+"""If at least this share of the lines has a prefix, it counts as a prefix of all lines, because some programs
+split lines."""
 
 _COLOUR = r"(?:\x1b\[[\d;]{0,12}m)?"
 _PASSED_ON = lazy.compile(
@@ -28,25 +28,25 @@ _PASSED_ON = lazy.compile(
     r"(?:python[\d.]{0,5}|dockerd?|podman|conmon|[0-9a-f]{12}|bash|sh|env)\[\d{1,8}\]: )",
     re.MULTILINE,
 )
-"""Container runtimes (Kubernetes' CRI), GitHub's runners, mpirun, docker compose, kubectl --prefix, Ray,
-torchrun, and the
-system's journal of what a service prints."""
+"""Matches the prefixes of container runtimes (Kubernetes' CRI), GitHub's runners, mpirun, docker compose,
+kubectl --prefix, Ray, torchrun, and the system's journal for the output of a service."""
 _BEFORE_EVERY = (lazy.compile(r"^\d{1,4}: ", re.MULTILINE), lazy.compile(r"^ {0,6}\d{1,6}\t", re.MULTILINE))
-"""srun --label and cat -n: such a prefix may be part of the text unless every line has it."""
+"""Matches the prefixes of srun --label and cat -n. Such a prefix may be part of the text unless every line
+has it."""
 _QUOTED = lazy.compile(r">{1,2}(?!>) ?(?:>(?!>) ?)?")
-"""Quotation marks of Markdown and mails; not the three of a Python prompt."""
+"""Matches the quotation marks (>) of Markdown and mails, but not the three of a Python prompt."""
 _WROTE = lazy.compile(
     r"(?:on|am|le|el|em|il|op) .{6,120}(?:wrote|schrieb.{0,60}|a écrit|escribió|escreveu|ha"
     r" scritto|schreef.{0,60}) ?:\s*$",
     re.IGNORECASE,
 )
-"""The line with which mail programs introduce a quotation."""
+"""Matches the line with which mail programs introduce a quotation."""
 RUN = 3
-"""The least consecutive lines that count as a quotation."""
+"""At least this many consecutive lines count as a quotation."""
 
 
 def peeled(text: str) -> str:
-    """The text with the same number of lines, without their prefixes."""
+    """The text without the prefixes of its lines. The number of lines stays the same."""
     if text.startswith(">") or "\n>" in text:
         text = _unquoted(text)
     for _ in range(LAYERS):
@@ -65,7 +65,7 @@ def peeled(text: str) -> str:
 
 
 def _unquoted(text: str) -> str:
-    """The text in which lines that are quoted together stand without their marks."""
+    """The text without the quotation marks of lines that are quoted together."""
     lines = text.split("\n")
     begin = 0
     while begin < len(lines):

@@ -1,7 +1,6 @@
-"""Turns bytes into text: detects the encoding, and unpacks a notebook.
+"""Turns the bytes of a report into a `Text`: detects the encoding, and extracts the texts of a notebook.
 
-In: bytes as they were read. Out: `Text` with the line numbers of the input. Raises NotText for input that
-contains no text at all.
+A `Text` has the line numbers of the input. NotText is raised for input that contains no text.
 """
 
 from __future__ import annotations
@@ -38,14 +37,15 @@ _MAGIC = (
     b"MZ\x90",
 )
 _CONTROL = bytes((*range(7), *range(14, 27), *range(28, 32)))
-"""Control characters that no text holds; bells, backspaces and escapes occur in programs' output."""
+"""Control characters that no text contains. Bells, backspaces and escapes are not among them, because
+programs print them."""
 
 
 def encoding_of(data: bytes, *, whole: bool = True) -> str:
-    """The name of a text's encoding, from its beginning (or all of it: `whole`).
+    """The name of a text's encoding. `data` is the whole text (`whole`) or its beginning.
 
-    A byte-order mark decides, then UTF-16 without one, UTF-8, and the code pages in which Windows writes
-    Japanese, Korean, Chinese of both scripts and western languages. PowerShell's `>` writes UTF-16 with a
+    A byte-order mark decides. Without one, the choice is between UTF-16, UTF-8, and the Windows code pages
+    for Japanese, Korean, Chinese (both scripts) and western languages. PowerShell's `>` writes UTF-16 with a
     mark. Raises NotText for binary data.
     """
     if data.startswith((b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")):
@@ -69,14 +69,16 @@ def encoding_of(data: bytes, *, whole: bool = True) -> str:
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as error:
-        if error.start >= len(data) - 4 or (not whole and error.start >= len(data) - 8):  # cut in a letter
+        if error.start >= len(data) - 4 or (
+            not whole and error.start >= len(data) - 8
+        ):  # ends within a letter
             return "utf-8"
     else:
         return "utf-8"
     if control > max(8, len(sample) // 50):
         raise NotText("binary data, no text")
     high = sum(1 for byte in sample if byte >= 0x80)
-    # Japanese text always holds syllabic characters
+    # Japanese text always contains syllabic characters
     if _letters(sample, "cp932", "\u3040", "\u30ff") * 5 >= high:
         return "cp932"
     frequent = sorted((_frequent(sample, encoding), encoding) for encoding in _FREQUENT)
@@ -93,11 +95,12 @@ _FREQUENT = {
     "gbk": "的一是不了在有我这个到们没错误显卡内存驱动无法安装时中出用请为会可以",
     "cp950": "的一是不了在有我這個到們沒錯誤顯卡記憶體驅動無法安裝時中出用請為會可以",
 }
-"""The most frequent letters of Korean and Chinese; the wrong code page gives rare letters instead."""
+"""The most frequent letters of Korean and Chinese. With the wrong code page, rare letters appear instead."""
 
 
 def _frequent(sample: bytes, encoding: str) -> float:
-    """The share of the non-ASCII letters that are frequent in this code page's language."""
+    """The share of those letters, among the non-ASCII letters of a sample decoded with this code page, that
+    are frequent in the language of the code page."""
     high = [letter for letter in sample.decode(encoding, "ignore") if letter > "\u2fff"]
     return sum(letter in _FREQUENT[encoding] for letter in high) / len(high) if high else 0.0
 
@@ -112,8 +115,8 @@ def decode(data: bytes) -> str:
 
 
 def _notebook(text: str) -> Iterator[tuple[int, str]] | None:
-    """The cells and outputs of a Jupyter notebook, with the lines of the JSON that holds them; None for other
-    text."""
+    """The lines of the cells and outputs of a Jupyter notebook, with their line numbers in the JSON; None for
+    other text."""
     head = text[:4000].lstrip()
     if not head.startswith("{") or '"cells"' not in text:
         return None
@@ -142,7 +145,8 @@ def _cells(text: str, cells: list[object]) -> Iterator[tuple[int, str]]:
 
 
 def _places(text: str) -> dict[str, list[int]]:
-    """The lines of a JSON document in which each line of one of its strings stands, ascending."""
+    """For each line of the strings in a JSON document, the numbers of the document's lines that contain it,
+    ascending."""
     decode = json.JSONDecoder().raw_decode
     found: dict[str, list[int]] = {}
     for number, line in enumerate(text.split("\n"), 1):
@@ -156,7 +160,7 @@ def _places(text: str) -> dict[str, list[int]]:
 
 
 def _strings(cells: list[object]) -> Iterator[str]:
-    """Sources and outputs of notebook cells, in order."""
+    """Yield the sources and outputs of notebook cells, in order."""
     for cell in cells:
         if not isinstance(cell, dict):
             continue
@@ -175,7 +179,7 @@ def _strings(cells: list[object]) -> Iterator[str]:
 
 
 _LITERAL = lazy.compile(r"""b?(?:'[^'\\\n]*(?:\\.[^'\\\n]*)*'|"[^"\\\n]*(?:\\.[^"\\\n]*)*")""")
-"""A whole text as one string of Python or JSON."""
+"""Matches a whole text that is one string of Python or JSON."""
 _ESCAPED = lazy.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))")
 _NAMED = {"n": "\n", "r": "\r", "t": "\t", "b": " ", "f": " ", "0": ""}
 
@@ -198,12 +202,12 @@ def _character(escape: re.Match[str]) -> str:
 
 
 MOSTLY = 2 / 3
-"""From this share on, the texts among a JSON document's values are its content."""
+"""If texts make up at least this share of a JSON document's values, they are its content."""
 
 
 def texts_of(text: str, name: str) -> Text | None:
-    """The texts in a JSON document, such as an issue's title and body; None if it contains more than
-    texts."""
+    """The texts in a JSON document, such as the title and body of an issue; None if the document contains
+    more than texts."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):
@@ -230,8 +234,8 @@ def texts_of(text: str, name: str) -> Text | None:
 
 
 def _within(text: str, name: str) -> Text:
-    """A text from one string. It has its own line numbers, because all of its lines may be in one line of the
-    input."""
+    """A `Text` made from one string. It has its own line numbers, because all its lines may be in one line of
+    the input."""
     text = peeled(text.replace("\r\n", "\n"))
     inner = name if name == "-" else f"{name} (its text)"
     return rejoined(Text.of(inner, split(text), text.count("\n") + 1))
@@ -246,11 +250,11 @@ def _joined(value: object, by: str = "") -> str:
 
 
 def read(data: bytes, name: str) -> Text:
-    """Bytes of one report as `Text`. Raises NotText for binary or empty input."""
+    """The bytes of one report as a `Text`. Raises NotText for binary or empty input."""
     if not data.strip():
         raise NotText("empty")
     text = decode(data).replace("\r\n", "\n")
-    if "\n" not in text:  # an old Mac; elsewhere a lone carriage return belongs to a progress bar
+    if "\n" not in text:  # from an old Mac; otherwise a carriage return alone belongs to a progress bar
         text = text.replace("\r", "\n")
     total = text.count("\n") + (not text.endswith("\n"))
     if not text.isascii() and not unicodedata.is_normalized("NFC", text):  # macOS decomposes accented letters

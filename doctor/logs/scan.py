@@ -2,11 +2,11 @@
 
 Most lines of a log differ only in numbers. The shape of a line is its text in lower case without digits. Its
 outline also lacks the letters a to f, which occur in hexadecimal numbers. Lines whose outline is known to add
-nothing are skipped. Every other shape in a block is searched once for the literals of all signatures. If it
-contains one, the first few lines of that shape are kept with their neighbours. The beginning and the end of
-the text are kept whole.
+nothing are skipped. Every other shape in a block is searched once for the literals of all signatures. If a
+shape contains a literal, the first few lines of that shape are kept with their neighbours. The beginning and
+the end of the text are kept whole.
 
-In: a stream of bytes. Out: (line number, line) pairs and the number of lines.
+`scan_stream` reads a stream of bytes, and returns (line number, line) pairs and the number of lines.
 """
 
 from __future__ import annotations
@@ -26,28 +26,30 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
 CHUNK = 1 << 17
-"""Bytes per block: a block fits into a processor's cache."""
+"""The size of a block in bytes. A block fits into the cache of a processor."""
 KEPT_WHOLE = 1 << 16
-"""Bytes of the beginning and of the end that are kept whole."""
+"""The number of bytes at the beginning and at the end that are kept whole."""
 PER_SHAPE = 3
-"""The most lines of one shape that are kept."""
+"""At most this many lines of one shape are kept."""
 PER_LITERAL = 60
 BEFORE, AFTER = 2, 6
-"""Neighbouring lines that are kept beside a line that matters; messages of several lines need them."""
+"""The number of neighbouring lines that are kept on each side of a line that matters. Messages of several
+lines need them."""
 LONG = 4096
 """A longer line is searched in overlapping pieces of this many bytes."""
 OVERLAP = 300
 KNOWN_SHAPES = 100_000
 MOST_KEPT = 1 << 20
-"""The most bytes that are kept between the beginning and the end."""
+"""At most this many bytes are kept between the beginning and the end."""
 SHORTEST = 4
-"""The least letters of a literal that counts alone; "t4" or "|" occur in every log and count only near other
-lines."""
+"""A literal with at least this many letters counts by itself. Shorter ones, such as "t4" or "|", occur in
+every log and count only near other lines."""
 
 _DIGITS = b"0123456789"
 _HEXADECIMAL = b"abcdefABCDEF"
 _TO_LOWER = bytes(10 if b in (8, 13) else b + 32 if 65 <= b <= 90 else b for b in range(256))
-"""Lower case; carriage returns and the backspaces of progress bars end a line here."""
+"""A translation table to lower case. Carriage returns and the backspaces of progress bars become line
+ends."""
 _NEEDS_CLEANING = lazy.compile(rb"[\x00-\x07\x0b\x0c\x0e-\x1f&\x7f-\xff]")
 
 Kept: TypeAlias = "tuple[int, bytes]"
@@ -57,7 +59,7 @@ class Scanned(NamedTuple):
     """The lines of a block that can matter, with their numbers (a number may occur more than once), and the
     number of line ends.
 
-    open: a line without an end follows.
+    open: whether a line without an end follows.
     """
 
     kept: list[Kept]
@@ -74,7 +76,8 @@ class Scanned(NamedTuple):
 
 
 def triggers() -> list[bytes]:
-    """The literals of all signatures without digits, and without those that would match every line."""
+    """The literals of all signatures with their digits removed. Literals that would match every line are left
+    out."""
     from doctor.logs.signatures import catalogue
 
     shapes = {_outline(literal) for signature in catalogue() for literal in signature.literals}
@@ -90,7 +93,7 @@ def _counts(shape: str) -> bool:
 
 
 class _Triggers:
-    """The search: the triggers, and the words that some triggers need beside them."""
+    """A search for the triggers, and for the words that some triggers need near them."""
 
     def __init__(self) -> None:
         from doctor.logs.signatures import catalogue
@@ -116,8 +119,8 @@ class _Triggers:
         }
 
     def leading(self, found: set[int]) -> set[int]:
-        """The triggers, among the words found in one shape, whose needed words are found there, too. Words
-        and triggers are given by number."""
+        """The triggers among the words found in one shape, without those whose needed words were not found
+        there. Words and triggers are given by number."""
         return {
             number
             for number in found
@@ -133,17 +136,17 @@ def _triggers() -> _Triggers:
 
 
 def _letters(data: bytes) -> str:
-    """Bytes as letters, one for one."""
+    """The bytes as a text with one letter for each byte."""
     return data.decode("latin-1")
 
 
 def prepare() -> None:
-    """Prepare shared data before the pool's processes start."""
+    """Prepare the shared data before the processes of a pool start."""
     _triggers()
 
 
 class Shapes:
-    """The shapes of lines seen so far, and how many lines of each were kept.
+    """The shapes of the lines seen so far, and the number of lines kept for each.
 
     A shape is a line in lower case without its digits, so lines that differ only in numbers share one.
     """
@@ -154,7 +157,8 @@ class Shapes:
         self.literals: dict[int, int] = {}
 
     def telling(self, shapes: Iterable[bytes]) -> set[bytes]:
-        """The shapes whose lines are kept: they hold a literal, and few similar lines were kept so far."""
+        """The shapes whose lines to keep: those that contain a literal, and of which few lines were kept so
+        far."""
         several = list(shapes)
         texts = [_cleaned(shape) if _NEEDS_CLEANING.search(shape) else shape for shape in several]
         ends = list(accumulate(len(text) + 1 for text in texts))
@@ -179,7 +183,7 @@ class Shapes:
         return True
 
     def learn(self, outlines: set[bytes]) -> None:
-        """Skip these outlines from now on: their lines add nothing."""
+        """Skip lines with these outlines from now on, because they add nothing."""
         if len(self.known) > KNOWN_SHAPES:
             self.known.clear()
         self.known |= {outline for outline in outlines if len(outline) <= 512}
@@ -201,14 +205,14 @@ def _shape(line: bytes) -> bytes:
 
 
 def scan(blocks: Iterable[bytes], *, head: bool = True) -> Scanned:
-    """Scans a text block by block. head: the first block is the text's beginning and is kept."""
+    """Scan a text block by block. head: the first block is the beginning of the text, and is kept whole."""
     shapes = Shapes()
     kept: list[Kept] = []
     size = 0
     number = 1  # the number of the line in which the block begins
     rest = b""
     first = KEPT_WHOLE if head else 0
-    cut = False  # the line at the beginning of the block began in an earlier one
+    cut = False  # whether the first line of the block began in an earlier block
     for block in blocks:
         data = rest + block
         end = data.rfind(b"\n") + 1
@@ -217,7 +221,7 @@ def scan(blocks: Iterable[bytes], *, head: bool = True) -> Scanned:
             continue
         if end:
             whole, rest = data[:end], data[end:]
-        else:  # a line longer than the block; its rest follows
+        else:  # a line that is longer than the block: the next block has its rest
             whole, rest = data, data[-OVERLAP:]
         if first > 0:
             found: Iterable[Kept] = _numbered(whole, number)
@@ -246,7 +250,7 @@ def _numbered(data: bytes, number: int) -> Iterator[Kept]:
 
 
 class Piece(NamedTuple):
-    """A part of a long line, and the line's place in its block."""
+    """A part of a long line, and the position of the line in its block."""
 
     line: int
     raw: bytes
@@ -255,7 +259,8 @@ class Piece(NamedTuple):
 def _look(data: bytes, number: int, shapes: Shapes) -> list[Kept]:
     """The lines of a block to keep: those of a new shape that can matter, and their neighbours.
 
-    number: of the block's first line. shapes: the shapes seen so far; it learns those of this block.
+    number: the number of the block's first line. shapes: the shapes seen so far; those of this block are
+    added.
     """
     outlines = data.translate(_TO_LOWER, _DIGITS + _HEXADECIMAL).split(b"\n")
     new = set(outlines) - shapes.known
@@ -272,7 +277,7 @@ def _look(data: bytes, number: int, shapes: Shapes) -> list[Kept]:
 
 
 def _pieces(data: bytes) -> dict[bytes, Piece]:
-    """The parts of a block's long lines by shape, each with the overlap at its ends."""
+    """The parts of a block's long lines, by shape. Parts overlap at their ends."""
     found: dict[bytes, Piece] = {}
     for i, line in enumerate(data.split(b"\n")):
         if len(line) > LONG:
@@ -284,7 +289,8 @@ def _pieces(data: bytes) -> dict[bytes, Piece]:
 
 
 def _kept(data: bytes, number: int, telling: set[bytes], pieces: dict[bytes, Piece]) -> list[Kept]:
-    """The lines with one of these shapes and their neighbours; of long lines only the matching pieces."""
+    """The lines with one of these shapes, and their neighbours. Of long lines, only the matching pieces are
+    kept."""
     raw = data.split(b"\n")
     left = dict.fromkeys(telling, PER_SHAPE)
     wanted: dict[int, list[bytes]] = {}
@@ -312,7 +318,7 @@ def _kept(data: bytes, number: int, telling: set[bytes], pieces: dict[bytes, Pie
 def blocks(
     stream: IO[bytes], progress: Callable[[int], None] | None = None, limit: int | None = None
 ) -> Iterator[bytes]:
-    """The bytes of a stream, at most `limit`."""
+    """Yield the blocks of a stream, up to `limit` bytes."""
     left = limit
     while left is None or left > 0:
         block = stream.read(CHUNK if left is None else min(CHUNK, left))
@@ -326,8 +332,8 @@ def blocks(
 
 
 def with_tail(source: Iterable[bytes], tail: list[bytes]) -> Iterator[bytes]:
-    """Yields the blocks of `source` unchanged. At the end `tail` holds the last blocks: KEPT_WHOLE bytes or
-    more, or everything if there is less."""
+    """Yield the blocks of `source` unchanged. At the end, `tail` contains the last blocks: KEPT_WHOLE bytes
+    or more, or everything if there is less."""
     size = 0
     for block in source:
         tail.append(block)
@@ -338,14 +344,15 @@ def with_tail(source: Iterable[bytes], tail: list[bytes]) -> Iterator[bytes]:
 
 
 def scan_stream(source: Iterable[bytes]) -> Scanned:
-    """A whole text: its beginning, its end, and the lines between that can matter."""
+    """Scan a whole text. Returns its beginning, its end, and the lines between them that can matter."""
     tail: list[bytes] = []
     result = scan(with_tail(source, tail))
     return result._replace(kept=joined(result.kept, b"".join(tail), result.lines))
 
 
 def joined(kept: list[Kept], tail: bytes, lines: int) -> list[Kept]:
-    """The kept lines, followed by every line of the text's end but the first, which may be incomplete."""
+    """The kept lines, followed by the lines of the text's end, without the first one, which may be
+    incomplete."""
     tail = tail[-KEPT_WHOLE:]
     at = tail.find(b"\n") + 1
     tail = tail[at:]

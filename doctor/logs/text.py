@@ -1,8 +1,8 @@
-"""A report as searchable text: cleaned lines that know their place in the input.
+"""A report as searchable text: cleaned lines with their line numbers in the input.
 
-In: decoded text. Out: `Text`, one string joined from cleaned lines, and the number of the input line for
-every offset. One input line may become several cleaned lines (JSON with escaped line ends, progress bars with
-carriage returns), and several input lines may become one (text wrapped by a terminal).
+A `Text` is made from decoded text. It contains one string, joined from the cleaned lines, and the number of
+the input line for every offset. One input line may become several cleaned lines (JSON with escaped line ends,
+progress bars with carriage returns), and several input lines may become one (text wrapped by a terminal).
 """
 
 from __future__ import annotations
@@ -20,19 +20,20 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
 LINE_LIMIT = 20_000
-"""The most characters of one cleaned line; longer input lines are cut into pieces that overlap by OVERLAP."""
+"""The most characters of one cleaned line. Longer input lines are cut into pieces that overlap by OVERLAP
+characters."""
 OVERLAP = 500
 STRING = 160
-"""Up to this number of characters, a line is never a whole text in one string."""
+"""A line of at most this many characters is never a whole text in one string."""
 PIECES = 12
 """The most lines over which one record may be wrapped."""
 
 _ANSI = lazy.compile(r"\x1b(?:\[[0-?]{0,32}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,512}(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _SPACES = lazy.compile(r"[\n\r\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 _ELEMENT = lazy.compile(r'\s*"(.*)\\n",?\s*')
-"""A line of text as an element of JSON, in a pasted part of a notebook."""
+"""Matches a line of text as an element of a JSON list, from a pasted part of a notebook."""
 _DOCKER = '{"log":"', '\\n","stream":"'
-"""Matches what surrounds a line in Docker's own log files."""
+"""Matches the JSON around a line in Docker's own log files."""
 _ESCAPE = lazy.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
 _ENDS = ('\\n",', '\\n"')
 _ENTITY = lazy.compile(r"&(?:#\d{1,6}|#x[0-9a-fA-F]{1,5}|[a-zA-Z]{2,8});")
@@ -42,7 +43,8 @@ _ENTITY = lazy.compile(r"&(?:#\d{1,6}|#x[0-9a-fA-F]{1,5}|[a-zA-Z]{2,8});")
 class Text:
     """Cleaned text with line numbers.
 
-    name: the input's name. text: the cleaned lines, joined by line feeds. total: input lines.
+    name: the name of the input. text: the cleaned lines, joined by line feeds. total: the number of input
+    lines.
     """
 
     name: str
@@ -53,7 +55,7 @@ class Text:
 
     @classmethod
     def plain(cls, name: str, text: str, total: int) -> Text | None:
-        """A Text made without cleaning, if nothing in it needs any (most texts); None otherwise."""
+        """A `Text` made without cleaning, if no line needs it, as in most texts; otherwise None."""
         if "&" in text or "\\n" in text or not _shown(text.replace("\n", "")):
             return None
         sizes = list(map(len, text.split("\n")))
@@ -71,12 +73,13 @@ class Text:
         return cls(name, "\n".join(parts), total, starts, [number for number, _ in several])
 
     def number(self, offset: int) -> int | None:
-        """The 1-based input line in which this offset of `text` stands; None in an empty text."""
+        """The number, from 1, of the input line that contains this offset of `text`; None in an empty
+        text."""
         return self._numbers[bisect_right(self._starts, offset) - 1] if self._starts else None
 
     def lines(self) -> Iterator[tuple[int, str]]:
-        """(input line number, cleaned line) for every cleaned line; a joined line has the number at which it
-        begins."""
+        """Yield (input line number, cleaned line) for every cleaned line. A joined line has the number of its
+        first part."""
         lines = self.text.split("\n") if self._numbers else []
         if len(lines) == len(self._numbers):
             return zip(self._numbers, lines)
@@ -93,8 +96,8 @@ def _unescaped(entity: re.Match[str]) -> str:
 
 
 def clean(line: str) -> str:
-    """One line without terminal escapes, control and direction characters, and HTML entities; every kind of
-    space becomes a plain one."""
+    """The line without terminal escapes, control characters and direction characters. HTML entities are
+    decoded, and every kind of space becomes a plain space."""
     if "\x1b" in line:
         line = _ANSI.sub("", line)
     if "&" in line:
@@ -111,13 +114,13 @@ _ASCII = bytes(range(0x20, 0x7F)) + b"\t"
 
 def _shown(line: str) -> bool:
     """Whether a line holds only printable characters and tabs."""
-    if line.isascii():  # a table is quicker than asking for each letter
+    if line.isascii():  # a table is faster than a test of each letter
         return not line.encode().translate(None, _ASCII)
     return line.isprintable() or ("\t" in line and line.replace("\t", "").isprintable())
 
 
 def split(text: str) -> Iterator[tuple[int, str]]:
-    """(number, cleaned line) for every line of decoded text, with the numbers that an editor shows."""
+    """Yield (number, cleaned line) for every line of decoded text, with the numbers that an editor shows."""
     for number, line in enumerate(text.split("\n"), 1):
         if line.endswith(_ENDS) or line.startswith(_DOCKER[0]):
             line = _element(line)
@@ -127,7 +130,7 @@ def split(text: str) -> Iterator[tuple[int, str]]:
             and ("\\n" not in line or len(line) <= STRING)
             and _shown(line)
         ):
-            yield number, line  # as most lines are: nothing to do
+            yield number, line  # most lines need no cleaning
             continue
         pieces = [piece for piece in line.split("\r") if piece] if "\r" in line else [line]
         for piece in pieces or [""]:
@@ -135,7 +138,7 @@ def split(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _element(line: str) -> str:
-    """The text of a line that is an element of JSON; any other line unchanged."""
+    """The text of a line that is an element of a JSON list; any other line unchanged."""
     before, after = _DOCKER
     if line.startswith(before) and after in line:
         inside = line[len(before) :].partition(after)[0]
@@ -153,8 +156,8 @@ def _character(escape: re.Match[str]) -> str:
 
 
 def _unescape(line: str) -> Iterator[str]:
-    """The lines in one line: a JSON or repr string that contains a whole text is cut at each "\\n", and a
-    part longer than LINE_LIMIT into overlapping pieces."""
+    """Yield the lines in one line. A JSON or repr string that contains a whole text is cut at each "\\n", and
+    a part longer than LINE_LIMIT is cut into overlapping pieces."""
     if len(line) > STRING and (line.count("\\n") > 2 or ("\\n" in line and '": "' in line)):
         cut = line.replace("\\\\n", "\n").replace("\\r\\n", "\n").replace("\\n", "\n")
         parts = cut.replace("\\t", " ").replace('\\"', '"').split("\n")
@@ -178,31 +181,32 @@ _BREAK = lazy.compile(r"^\s*(?:$|```|Traceback|File \"|>>>|[-*#|+=]{3}|\[\[|INFO
 
 _PREFIX = lazy.compile(r"\d\d:\d\d:\d\d(?:\.\d{1,9})?: [IWEF]\s*$")
 _FILE = lazy.compile(r"\s*(?:\./)?(?:tensorflow|external|xla)/\S+\.(?:cc|h|inc):\d+\]")
-"""Match the time and severity of a record at the end of a line, and the file name with which the next line
-then begins: the record was wrapped between words."""
+"""These two match the time and severity of a record at the end of a line, and the file name at the beginning
+of the next line: the record was wrapped between words."""
 
 LEAST = 50
-"""The least characters of a line that may be full."""
+"""A line with fewer characters is never full."""
 FULL = 85
-"""From this percentage of the terminal's width on, a line is full, because some programs indent what they
-wrap."""
+"""A line is full if it takes at least this percentage of the terminal's width, because some programs indent
+wrapped lines."""
 NEIGHBOURS = 8
-"""How many records before and after one show how wide the terminal was."""
+"""The number of records before and after a record that show how wide the terminal was."""
 WIDTHS = (72, 78, 79, 80, 100, 120, 132)
 """The default widths of terminals and editors."""
 ALIKE, SEVERAL = 12, 3
-"""SEVERAL lines that end within ALIKE characters of each other show the margin at which all were wrapped."""
+"""If SEVERAL lines end within ALIKE characters of each other, this is the margin at which all lines were
+wrapped."""
 
 Lines: TypeAlias = "list[tuple[int, str]]"
 
 
 def unwrap(text: Text, limit: int = 400) -> Text | None:
-    """The log records of a text whose lines were wrapped, joined; None if nothing looks wrapped.
+    """A text of the wrapped log records, with the lines of each joined; None if nothing looks wrapped.
 
-    A record of TensorFlow is one line. A line after it without a prefix may be its wrapped rest: then the
-    line was as full as the records around it, the next word did not fit, and something shows that the line
-    ended at a margin. The joined text is only used to find what the single lines do not show. At most `limit`
-    records are joined.
+    A record of TensorFlow is one line. A line after it without a prefix may be its wrapped rest. It is if the
+    first line was as full as the records around it, the next word did not fit, and something shows that the
+    line ended at a margin. The joined text is only used to find facts that the single lines do not show. At
+    most `limit` records are joined.
     """
     lines = list(text.lines())
     records = [
@@ -233,8 +237,8 @@ def unwrap(text: Text, limit: int = 400) -> Text | None:
 
 
 def _wrapped(pieces: Lines, ends: list[int]) -> bool:
-    """Whether there is a margin: the line breaks off within a sentence, it is a usual width of terminals, or
-    other lines end there too.
+    """Whether a record was wrapped at a margin: its line ends within a sentence, or at a usual width of
+    terminals, or where other lines end too.
 
     ends: the lengths of all lines that may have been wrapped, ascending.
     """
@@ -251,7 +255,7 @@ def _wrapped(pieces: Lines, ends: list[int]) -> bool:
 
 
 def _joined(text: Text, broken: list[Lines]) -> Text | None:
-    """The records as one text; each piece keeps the number of its own line."""
+    """The records as one text. Each piece keeps its own line number."""
     joined: list[str] = []
     starts: list[int] = []
     numbers: list[int] = []
@@ -271,7 +275,7 @@ def _joined(text: Text, broken: list[Lines]) -> Text | None:
 
 
 def _pieces(lines: Lines, width: int) -> Lines:
-    """The lines of one record: the first, and each that follows a full one."""
+    """The lines of one record: the first line, and each line after a full line."""
     pieces = lines[:1]
     for number, line in lines[1:]:
         place, before = pieces[-1]

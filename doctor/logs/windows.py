@@ -1,6 +1,6 @@
-"""The parts of a text on which a pattern is tried: the lines with its words, cut to a bounded length. In: a
-text, and the words of a catalogue. Out: windows, pairs of offsets; always few and short, so that no input can
-make a pattern slow."""
+"""Finds the parts of a text (windows) on which to try a pattern: the lines with its words, cut to a bounded
+length. A window is a pair of offsets. Windows are always few and short, so that no input can make a pattern
+slow."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
 WINDOW = 1_500
-"""The most characters around a literal that a pattern sees."""
+"""A pattern is tried on at most this many characters around a literal."""
 HITS = 300
-"""The most occurrences of one literal that are read; more add nothing."""
+"""At most this many occurrences of one literal are read. More of them add nothing."""
 
 RECORD = 500
-"""The most characters of a line that counts as a record; a longer one may be a whole report that lost its
+"""The most characters of a line that counts as a record. A longer line may be a whole report that lost its
 line ends."""
 _RECORD = r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[^ \n]{0,12} \[?[IWEF]\]?[: ]"
 PRINTED = lazy.compile(
-    rf"{_RECORD}"  # as most begin
+    rf"{_RECORD}"  # the beginning of most records
     r"|[ \t>|]*(?:\d{1,6}[:|.)\]]?[ \t]+)?"
     rf"(?:\[?{_RECORD}"
     r"|[IWEF]\d{4} \d\d:\d\d:\d\d|[IWEF] (?:(?:\./)?(?:tensorflow|external)|[cC]:)[/\\]|File \"[^\"\n]+\","
@@ -34,16 +34,16 @@ PRINTED = lazy.compile(
     r"|To enable the following instructions: )"
 )
 """Matches the beginning of a record of a log (the prefixes of TensorFlow 0.12 to 2.21, with or without a
-time; the second line of what core/platform/cpu_feature_guard.cc prints at each start), and a frame of a
-traceback."""
+time; the second line of the message that core/platform/cpu_feature_guard.cc prints at each start), and a
+frame of a traceback."""
 
 Window: TypeAlias = "tuple[int, int]"
-"""The offsets between which a pattern is searched."""
+"""The two offsets between which a pattern is searched."""
 
 
 class Words(NamedTuple):
-    """The words to search for: in a whole text, and in those of its lines that are records of a log or
-    frames."""
+    """The words to search for: in a whole text, and in its lines that are records of a log or frames of a
+    traceback."""
 
     everywhere: Literals
     logged: Literals
@@ -51,26 +51,26 @@ class Words(NamedTuple):
 
 
 class Lines:
-    """The lines of a text, and the words in each.
+    """The lines of a text, and the words in each line.
 
-    lower: the same text in lower-case letters. A word contains no line feed.
+    lower: the same text in lower case. A word contains no line feed.
     """
 
     def __init__(self, text: str, lower: str, words: Words) -> None:
         self.text = text
         self.starts = list(accumulate([len(line) + 1 for line in text.split("\n")], initial=0))
-        """The offset of each line, and the offset at which one more would begin."""
+        """The offset of each line, followed by the offset at which another line would begin."""
         self.lines: defaultdict[int, list[int]] = defaultdict(list)
-        """The lines of at most WINDOW characters that hold a word."""
+        """For each word, the lines of at most WINDOW characters that contain it."""
         self.places: defaultdict[int, list[int]] = defaultdict(list)
-        """The places of a word in longer lines."""
+        """For each word, its places in longer lines."""
         self._present: dict[int, set[int]] = {}
         self._records: set[int] = set()
-        """The lines that a program printed with its own mark."""
+        """The lines that are certainly a program's: records and frames."""
         self._sort(chain.from_iterable(self._hits(lower, words)))
 
     def _hits(self, lower: str, words: Words) -> Iterator[Iterable[Hit]]:
-        """The hits in each run of lines that are all records, or all not."""
+        """Yield the hits in each run of lines. A run consists only of records, or only of other lines."""
         text, starts = self.text, self.starts
         matches, records = PRINTED.match, self._records
         begin, within = 0, False
@@ -112,10 +112,10 @@ class Lines:
     def windows(
         self, words: Sequence[int], near: Sequence[frozenset[int]], lines: int, unlogged: bool
     ) -> list[Window]:
-        """The windows of `lines` lines before and after each place of these words that hold a word of each
-        set of `near`.
+        """The windows around the places of these words, with `lines` lines before and after. A window must
+        contain a word of each set in `near`.
 
-        words: some of those in the text. unlogged: skip records and frames.
+        words: some of the words in the text. unlogged: skip records and frames.
         """
         short = self._lines_of(words)
         if unlogged and self._records:
@@ -133,7 +133,7 @@ class Lines:
         return found
 
     def _lines_of(self, words: Sequence[int]) -> list[int]:
-        """The short lines with a word, at most HITS for each word."""
+        """The short lines that contain one of these words, at most HITS for each word."""
         if len(words) == 1:
             return self.lines.get(words[0], [])[:HITS]
         return sorted({line for number in words for line in self.lines.get(number, ())[:HITS]})
@@ -145,7 +145,7 @@ class Lines:
         return any(not several.isdisjoint(self._present[at]) for at in around if at in self._present)
 
     def _window(self, line: int, lines: int) -> Window:
-        """A short line and its neighbours."""
+        """The window of a short line and its neighbours."""
         starts = self.starts
         first, after = max(0, line - lines + 1), min(len(starts) - 1, line + lines)
         fits = starts[after] - 1 - starts[first] <= WINDOW * lines
@@ -153,8 +153,8 @@ class Lines:
 
 
 def _windows(text: str, places: list[int], lines: int) -> list[Window]:
-    """The windows around the places of a word, at most HITS; a place inside the previous window needs
-    none."""
+    """The windows around the places of a word, at most HITS. A place inside the previous window needs no
+    window of its own."""
     found: list[Window] = []
     after = which = 0
     for _ in range(HITS):
@@ -173,7 +173,8 @@ def _windows(text: str, places: list[int], lines: int) -> list[Window]:
 
 
 def _window(text: str, at: int, lines: int) -> Window:
-    """The part of `text` with `lines` lines before and after offset `at`, cut to WINDOW characters a line."""
+    """The part of `text` around the offset `at`, with `lines` lines before and after, cut to WINDOW
+    characters per line."""
     if lines == 1:
         start = text.rfind("\n", max(0, at - WINDOW), at)
         end = text.find("\n", at + 1, at + WINDOW)

@@ -1,8 +1,8 @@
-"""The compatibility tables as values: the only reader of `compat_tables`.
+"""Reads the compatibility tables and returns their rows as values. Only this package reads `compat_tables`.
 
-Nothing is read before it is needed, and a look-up in the largest table parses only the rows it returns. A
-copy that `tfgpu-doctor tables refresh` wrote into the user's data folder is used if it is intact and not
-older.
+A file is read only when it is needed, and a look-up in the largest table parses only the rows that it
+returns. A copy of a table that `tfgpu-doctor tables refresh` wrote into the user's data folder is used if it
+is intact and not older than the bundled table.
 """
 
 from __future__ import annotations

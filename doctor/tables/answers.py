@@ -1,4 +1,4 @@
-"""Answers of `tables`: one object or many rows, as JSON, text or Markdown."""
+"""The answers of the command `tables`: one object or many rows, as JSON, text or Markdown."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from doctor.values import dataclass
 
 
 class NoSuchRowError(LookupError):
-    """The row does not exist; the text names the nearest ones."""
+    """The row does not exist; the message lists the nearest rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The answer: `objects` for JSON (one per line), `title` and `pairs` or `columns` for people; `pairs` are
-    computed only when needed."""
+    """The answer to a look-up: `objects` for JSON (one per line), `title` and `pairs` or `columns` for
+    people. `pairs` are computed only when needed."""
 
     objects: Sequence[Mapping[str, Any]]
     title: str = ""
@@ -35,20 +35,20 @@ class Found:
 
 
 def listing(rows: Iterable[Row], columns: Sequence[str]) -> Found:
-    """The answer with these columns of many rows."""
+    """The answer that lists many rows with these columns."""
     return Found([row.data for row in rows], columns=columns, single=False)
 
 
 def cited(*rows: Row | None) -> str:
-    """The documents and sections in the sources of rows, each once (a row separates several sources by
-    semicolons)."""
+    """The documents and sections in the sources of rows, without duplicates. A row separates several sources
+    by semicolons."""
     return "; ".join(
         dict.fromkeys(part for row in rows if row is not None for part in row.source.split("; "))
     )
 
 
 def said(value: Any) -> str:
-    """A value as text: None as "not known", a list with commas."""
+    """A value as text: "not known" for None, a list separated by commas."""
     if value is None:
         return "not known"
     if isinstance(value, bool):
@@ -59,7 +59,7 @@ def said(value: Any) -> str:
 
 
 def pairs_as(title: str, pairs: Sequence[tuple[str, str]], form: str) -> str:
-    """One row as names and values: a line each, or a Markdown table."""
+    """One row as names and values: one line for each, or a Markdown table."""
     if form == "markdown":
         head = [f"### {title}", "", "| | |", "|---|---|"]
         return "\n".join([*head, *(f"| {name} | {_escaped(value)} |" for name, value in pairs)])
@@ -68,7 +68,7 @@ def pairs_as(title: str, pairs: Sequence[tuple[str, str]], form: str) -> str:
 
 
 def rows_as(columns: Sequence[str], rows: Sequence[Mapping[str, Any]], form: str) -> str:
-    """Many rows: columns of text, or a Markdown table."""
+    """Many rows as columns of text, or as a Markdown table."""
     cells = [[_cell(row.get(column)) for column in columns] for row in rows]
     if form == "markdown":
         head = [f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]

@@ -16,9 +16,9 @@ _PCI_ID = lazy.compile(r"(?:0x)?10de[:\s]", re.IGNORECASE)
 
 @remembered
 def only_with_arm(store: Store, name: str | None, capability: str | None) -> Mapping[str, Any] | None:
-    """The row of arm_gpus.json for a GPU, by its compute capability or a word in its name.
+    """The row of arm_gpus.json for a GPU, found by its compute capability or by a word in its name.
 
-    None if it also exists in machines with other CPUs, or is unknown.
+    None if the GPU also exists in machines with other CPUs, or is unknown.
     """
     rows = find(store, name) if name is not None and _PCI_ID.match(name) else ()
     words = {word for called in (name or "", *(row.name for row in rows)) for word in key(called).split()}
@@ -33,7 +33,8 @@ def only_with_arm(store: Store, name: str | None, capability: str | None) -> Map
 def nvidia_builds(
     store: Store, platform: str, kind: str, capabilities: tuple[str, ...]
 ) -> tuple[Mapping[str, Any], ...]:
-    """NVIDIA's builds for a platform, a kind of machine (sbsa, jetson) and its GPUs, in the table's order."""
+    """NVIDIA's TensorFlow builds for a platform, a kind of machine (sbsa, jetson) and its GPUs, in the order
+    of the table."""
     return tuple(
         row
         for row in store.all("nvidia_builds")

@@ -1,5 +1,5 @@
-"""Drivers, CUDA toolkits, PTX and architectures: converts rows of the files to values, and chooses one by a
-few rules."""
+"""Converts the rows about drivers, CUDA toolkits, PTX and architectures to values, and chooses the row for a
+given version."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from doctor.tables.versions import dotted
 
 
 def family(platform: str) -> str:
-    """The driver's platform: "linux" or "windows". WSL2 runs on the Windows driver."""
+    """The platform of the driver: "linux" or "windows". WSL2 uses the Windows driver."""
     return "windows" if platform.startswith(("win", "wsl")) else "linux"
 
 
@@ -39,8 +39,8 @@ def _toolkit(raw: Mapping[str, Any]) -> Toolkit:
 
 @remembered
 def toolkit(store: Store, cuda: str) -> Toolkit | None:
-    """The row of a toolkit ("12.5", "12.5.1", "12.5 Update 1"); the first release of the minor if no update
-    is named or known."""
+    """The row of a toolkit ("12.5", "12.5.1", "12.5 Update 1"). If the update is not given or not known, the
+    row of the first release of that minor version."""
     text = removeprefix(removeprefix(cuda.strip(), "cuda-"), "CUDA ")
     update = None
     if "u" in text.lower():
@@ -79,7 +79,9 @@ def driver_floor(store: Store, cuda: str, platform: str) -> DriverFloor | None:
     found = toolkit(store, cuda)
     if number[0] >= 11 or found is None:
         return None
-    row = [release for release in toolkits(store) if release.cuda == found.cuda][-1]  # its last update
+    row = [release for release in toolkits(store) if release.cuda == found.cuda][
+        -1
+    ]  # the last update of the toolkit
     driver = row.windows if side == "windows" else row.linux
     if driver is None:
         return None
@@ -99,7 +101,8 @@ def _branch(raw: Mapping[str, Any]) -> DriverBranch:
 
 @remembered
 def branch(store: Store, driver: str, platform: str) -> DriverBranch | None:
-    """The branch of a driver, from its first number; None if it is older or newer than all rows."""
+    """The branch of a driver, found by its first number; None if the driver is older or newer than all
+    rows."""
     try:
         number = dotted(driver)[0]
     except ValueError:
@@ -112,7 +115,7 @@ def branch(store: Store, driver: str, platform: str) -> DriverBranch | None:
         if first is not None and dotted(first)[0] <= number:
             found = row
     if found is rows[-1] and number >= dotted(rows[-1].branch)[0] + 5:
-        return None  # NVIDIA numbers its branches in steps of five: this one came after the table was made
+        return None  # NVIDIA numbers branches in steps of five: this branch is newer than the table
     return found
 
 

@@ -1,4 +1,4 @@
-"""Finding a GPU by the name that people, nvidia-smi or a cloud give it, by PCI id, or by compute
+"""Finds a GPU by the name that people, nvidia-smi or a cloud use for it, by PCI id, or by compute
 capability."""
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _BRANDS = frozenset(
         "vga",
     )
 )
-# what a board is called besides its model: form factor, memory, cooling, revision
+# the words in a board's name besides its model: form factor, memory, cooling, revision
 _TRIM = lazy.compile(
     r"\b(?:mig \S+|rev a|rev|with max q design|max q|design|with|laptop|notebook|mobile|"
     r"\d+(?:\.\d+)?(?:gb|g)|\d{1,2}[qcab]|hbm\w*|gddr\w*|sxm\d?|pcie?|fhhl|dgxs|nvl|oam|"
@@ -34,7 +34,7 @@ _TRIM = lazy.compile(
 )
 _GLUED = lazy.compile(r"^(gtx|rtx|gts|gt|mx|titan)(\d.*)$")
 _GTX = lazy.compile(r"\bgtx(?= (?:20[5-8]|[3-9]0[5-9])0\b)")
-"""Matches GTX before a number whose cards are all called RTX: people write GTX there but mean RTX."""
+"""Matches GTX before a model number that exists only as RTX: people who write GTX there mean RTX."""
 _TAIL = lazy.compile(r"^(\d{3,4})(ti|super|tisuper)$")
 
 
@@ -62,7 +62,7 @@ def find(store: Store, asked: str) -> tuple[GpuRow, ...]:
 
 @remembered
 def capability(store: Store, asked: str) -> str | None:
-    """The one capability that all rows of this name share, or None."""
+    """The capability that all rows of this name share; None if they differ or there are none."""
     direct = _as_capability(asked.strip())
     if direct is not None:
         return direct
@@ -71,7 +71,7 @@ def capability(store: Store, asked: str) -> str | None:
 
 
 def _of_beginning(store: Store, asked: str) -> set[str | None]:
-    """The capabilities of all names with this beginning, because nvidia-smi cuts long names ("GeForce GTX
+    """The capabilities of all GPUs whose names have this beginning. nvidia-smi cuts long names ("GeForce GTX
     108...")."""
     begun = key(asked.rstrip(". "))
     if len(begun) < 6 or not any(c.isdigit() for c in begun):
@@ -104,7 +104,7 @@ def key(name: str) -> str:
 
 
 def trimmed(name: str) -> str:
-    """The key without form factor, memory size and the like: "tesla v100-sxm2-16gb" is "v100"."""
+    """The key without form factor, memory size and similar words: "tesla v100-sxm2-16gb" is "v100"."""
     return " ".join(_TRIM.sub(" ", key(name)).split())
 
 
@@ -115,7 +115,7 @@ def _by_name(store: Store, asked: str) -> list[Mapping[str, Any]]:
     wanted, short = key(asked), trimmed(asked)
     if not short:
         return []
-    # the longest word is nearly always the model number; only rows that hold it are looked at closely
+    # the longest word is nearly always the model number; only rows that contain it are compared in full
     model = max(short.split(), key=lambda word: (any(c.isdigit() for c in word), len(word)))
     rows = [raw for raw in _rows(store) if any(model in name.lower() for name in _names(raw))]
     exact = [raw for raw in rows if wanted in map(key, _names(raw))]
@@ -148,7 +148,7 @@ def _as_pci_id(text: str) -> str | None:
         return f"10de:{match.group(1)}"
     match = re.fullmatch(
         r"0x([0-9a-f]{4})10de", text.lower()
-    )  # nvidia-smi's pci.device_id: device before vendor
+    )  # pci.device_id of nvidia-smi has the device before the vendor
     return f"10de:{match.group(1)}" if match else None
 
 

@@ -1,7 +1,7 @@
-"""The releases of the package index, and the reader of one of them.
+"""Lists the releases in the package index, and reads the rows of chosen releases.
 
-Its functions import `doctor.tables.reading` when they are called, because that needs requests and packaging,
-which no look-up needs.
+The functions import `doctor.tables.reading` only when they are called, because it needs requests and
+packaging, which no look-up needs.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 PACKAGES = ("tensorflow", "tensorflow-gpu")
 
 Key: TypeAlias = "tuple[str, str, str]"
-"""Package, version and platform of a row."""
+"""The package, version and platform of a row."""
 
 
 class Index:
-    """The releases that the package index offers, and the reader of one of them."""
+    """The package index: lists its releases, and reads the rows of chosen releases."""
 
     def __init__(self) -> None:
         from doctor.tables.reading import registry, remote
@@ -34,7 +34,7 @@ class Index:
         )
 
     def groups(self, packages: Iterable[str]) -> dict[Key, Any]:
-        """Every release of the packages by package, version and platform, in the table's order."""
+        """Every release of the packages by package, version and platform, in the order of the table."""
         from doctor.tables.reading import registry, releases
 
         return {
@@ -46,7 +46,7 @@ class Index:
         }
 
     def wheels(self, projects: Iterable[str]) -> list[tuple[str, Any]]:
-        """For each project one Linux x86_64 wheel per release, as (project, file)."""
+        """One Linux x86_64 wheel for each release of each project, as (project, file)."""
         from concurrent.futures import ThreadPoolExecutor
 
         from doctor.tables.reading import nvidia, registry
@@ -63,7 +63,8 @@ class Index:
             return [(name, file) for name, files in zip(names, pool.map(listed, names)) for file in files]
 
     def rows(self, groups: Mapping[Key, Any], title: str, full: bool = False) -> dict[Key, dict[str, Any]]:
-        """The rows of these releases from their metadata, and with `full` also from their libraries."""
+        """The rows of these releases, read from their metadata and, with `full`, also from their
+        libraries."""
         from concurrent.futures import ThreadPoolExecutor
 
         from doctor.tables.reading.progress import Progress
@@ -96,7 +97,7 @@ class Index:
         return build_row(group, texts, binary, glibc)
 
     def _glibc(self, group: Any, texts: Any, seen: Any) -> dict[str, str]:
-        """The glibc that the wheel of each Python needs."""
+        """The glibc that the wheel for each Python needs, by Python version."""
         from doctor.tables.reading.binaries import glibc_of_other_python
         from doctor.tables.reading.wheeltexts import read_texts
 
@@ -110,11 +111,11 @@ class Index:
 
 
 def key_of(row: Mapping[str, Any]) -> Key:
-    """Package, version and platform of a row of the table."""
+    """The package, version and platform of a row of the table."""
     return row["package"], row["version"], row["platform"]
 
 
 def place(key: Key) -> tuple[Any, ...]:
-    """A sort key that puts a row at its place in the table."""
+    """A sort key for the order of rows in the table."""
     package, version, platform = key
     return package, order(version), (*PLATFORMS, "any").index(platform)

@@ -1,4 +1,5 @@
-"""The rules that every row of the TensorFlow table must satisfy before it is used, bundled or refreshed."""
+"""Checks the rules that every row of the TensorFlow table must satisfy before it is used, whether the row is
+bundled or refreshed."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ _SHA256 = lazy.compile(r"[0-9a-f]{64}")
 
 
 def problems(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """The faults in the rows, one line each; empty if there are none."""
+    """The faults in the rows, as one line for each; empty if there are none."""
     found: list[str] = []
     seen: set[tuple[str, str, str]] = set()
     for row in rows:
@@ -47,7 +48,7 @@ def _of_row(row: Mapping[str, Any]) -> Iterable[str]:
     if not _SHA256.fullmatch(source["sha256"]):
         yield "its source has no sha256"
     if row["version"] not in source["file"]:
-        yield f"its source {source['file']!r} is not of this version"
+        yield f"its source {source['file']!r} does not belong to this version"
     for python in row["pythons"]:
         if not re.fullmatch(r"\d\.\d+", python):
             yield f"{python!r} is not a Python version"
@@ -88,7 +89,7 @@ def _of_capabilities(row: Mapping[str, Any]) -> Iterable[str]:
             yield f"{key} is not in order"
     isa = kernels.get("ptx_isa")
     if isa is not None and set(isa) != set(kernels["ptx"]):
-        yield "ptx and ptx_isa name different targets"
+        yield "ptx and ptx_isa have different targets"
 
 
 def _of_libraries(row: Mapping[str, Any]) -> Iterable[str]:

@@ -1,5 +1,5 @@
-"""Libraries, the wheels that hold them, cuDNN and the traps: converts rows of the files to values, and
-chooses one by a few rules."""
+"""Converts the rows about libraries, the wheels that contain them, cuDNN and the traps to values, and chooses
+the row for a given name or version."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from doctor.tables.versions import dotted
 
 
 def cudnns(store: Store) -> tuple[Cudnn, ...]:
-    """Every cuDNN release, oldest first; one row for each wheel that was read."""
+    """Every cuDNN release, oldest first, with one row for each wheel that was read."""
     return store.made("cudnn", _cudnn)
 
 
 @remembered
 def cudnn(store: Store, version: str, cuda_major: str | None = None) -> Cudnn | None:
-    """The row of a cuDNN release; for a shorter version ("9", "8.9") the newest row that starts with it."""
+    """The row of a cuDNN release. For a shorter version ("9", "8.9"), the newest release that starts with
+    it."""
     try:
         wanted = tuple(int(p) for p in removeprefix(version.strip(), "v").split("."))
     except ValueError:
@@ -61,8 +62,8 @@ def _wheel(raw: Mapping[str, Any]) -> NvidiaWheel:
 
 @remembered
 def frameworks(store: Store, package: str | None = None) -> tuple[Framework, ...]:
-    """The releases in the tables of GPU frameworks other than TensorFlow, oldest first; only those of
-    `package` if it is given."""
+    """The releases of GPU frameworks other than TensorFlow, oldest first; only those of `package` if it is
+    given."""
     rows = store.made("frameworks", _framework)
     return rows if package is None else tuple(row for row in rows if row.package == package)
 

@@ -1,4 +1,4 @@
-"""Answers `tables TABLE KEY`."""
+"""Answers the look-ups of `tfgpu-doctor tables TABLE KEY`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from doctor.tables.tables import Tables
 
 
 def look_up(tables: Tables, table: str, key: str, package: str | None, platform: str | None) -> Found:
-    """One look-up. Raises NoSuchRowError if the key is in no row, ValueError for an unknown table."""
+    """The answer to one look-up. Raises NoSuchRowError if no row has the key, ValueError for an unknown
+    table."""
     if table == "tensorflow":
         return _tensorflow(tables, key, package, platform)
     if table == "driver":
@@ -90,7 +91,7 @@ def _release_pairs(tables: Tables, row: Any) -> list[tuple[str, str]]:
     pairs += [("trap", f"{trap.title} ({trap.name})") for trap in _traps_about(tables, row)]
     evidence = data.get("evidence") or {}
     pairs += [("read from", row.source), *((f"  {name}", text) for name, text in evidence.items())]
-    # a value that cannot exist on this platform or release is left out, not shown as "not known"
+    # leave out a value that cannot exist on this platform or for this release, instead of "not known"
     linux = row.platform.startswith("linux")
     moot = {"MSVC runtime" if linux else "glibc"} | (
         set() if "and-cuda" in row.extras else {"not found in pip's folders"}
@@ -120,6 +121,6 @@ def _no_release(tables: Tables, version: str, package: str | None, platform: str
         return f"{name} {version} has no wheel for {platform}; it has wheels for {', '.join(elsewhere)}"
     if not known:
         packages = sorted({row.package for row in tables.releases(None)})
-        return f"the tables hold no release of {name} for {platform}; they hold {', '.join(packages)}"
+        return f"the tables have no release of {name} for {platform}; they have {', '.join(packages)}"
     near = nearest(version, known)
     return f"there is no {name} {version} for {platform}; the nearest releases are {', '.join(near)}"

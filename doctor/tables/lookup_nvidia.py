@@ -1,4 +1,5 @@
-"""Look-ups in NVIDIA's tables: drivers, toolkits, cuDNN, GPUs, libraries, traps."""
+"""Answers look-ups in the tables about NVIDIA's products: drivers, toolkits, cuDNN, GPUs, libraries; and
+traps."""
 
 from __future__ import annotations
 
@@ -13,8 +14,8 @@ from doctor.tables.versions import dotted, minor
 
 
 def driver(tables: Tables, version: str, platform: str) -> Found:
-    """The page of a driver: its branch, the CUDA and the GPUs that it supports; without a version the list of
-    branches.
+    """The page of a driver: its branch, and the CUDA and the GPUs that it supports. Without a version, the
+    list of branches.
 
     Raises NoSuchRowError.
     """
@@ -49,7 +50,7 @@ def driver(tables: Tables, version: str, platform: str) -> Found:
     }
     pairs = [
         ("branch", f"R{row.branch}"),
-        ("highest CUDA that it offers", row.cuda),
+        ("highest CUDA that it supports", row.cuda),
         ("runs CUDA runtimes of", majors or f"up to {row.cuda}"),
         ("supports GPUs of compute capability", entry["compute_capabilities"]),
         ("source", cited(row, *(f for f in floors if f.cuda in majors))),
@@ -58,8 +59,8 @@ def driver(tables: Tables, version: str, platform: str) -> Found:
 
 
 def cuda(tables: Tables, version: str) -> Found:
-    """The page of a CUDA toolkit: drivers, GPUs, libraries and the TensorFlow builds for it; without a
-    version, or with a major version alone, the list.
+    """The page of a CUDA toolkit: its drivers, GPUs and libraries, and the TensorFlow builds for it. Without
+    a version, or with only a major version, the list of toolkits.
 
     Raises NoSuchRowError.
     """
@@ -114,7 +115,7 @@ def cuda(tables: Tables, version: str) -> Found:
 
 
 def _builds(tables: Tables, key: str, number: str) -> list[Mapping[str, Any]]:
-    """The raw rows of the GPU builds with this CUDA (first two numbers) or cuDNN (first number)."""
+    """The raw rows of the GPU builds for this CUDA (first two numbers) or cuDNN (first number)."""
     of = minor if key == "cuda" else (lambda version: version.split(".")[0])
     return [
         raw
@@ -128,7 +129,7 @@ def _named(rows: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def _grouped(rows: Iterable[Mapping[str, Any]]) -> str:
-    """The builds for people: the versions of each package and platform."""
+    """The builds as text: the versions, grouped by package and platform."""
     groups: dict[tuple[str, str], list[str]] = {}
     for raw in rows:
         groups.setdefault((raw["package"], raw["platform"]), []).append(raw["version"])
@@ -139,7 +140,8 @@ def _grouped(rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def cudnn(tables: Tables, version: str) -> Found:
-    """The page of a cuDNN release; without a version, or with one that several releases begin with, the list.
+    """The page of a cuDNN release. Without a version, or if several releases begin with the version, the list
+    of releases.
 
     Raises NoSuchRowError.
     """
@@ -177,7 +179,7 @@ def cudnn(tables: Tables, version: str) -> Found:
 
 
 def _cudnns(rows: Iterable[Cudnn], *, merged: bool) -> Found:
-    """Rows of cuDNN releases. merged: one for all CUDA majors that do not differ otherwise."""
+    """The list of cuDNN releases. merged: join rows that differ only in their CUDA major."""
     if not merged:
         return listing(rows, ("version", "cuda", "lowest", "capabilities", "source"))
     table: dict[tuple[Any, ...], dict[str, Any]] = {}
@@ -196,7 +198,8 @@ def _cudnns(rows: Iterable[Cudnn], *, merged: bool) -> Found:
 
 
 def _no_cudnn(tables: Tables, version: str) -> str:
-    """What is known of a cuDNN release without a row: its neighbours, and the TensorFlow compiled with it."""
+    """The message for a cuDNN release without a row: its nearest releases, and the TensorFlow compiled with
+    it."""
     rows = tables.cudnns()
     near = [
         f"{name} (CUDA {', '.join(dict.fromkeys(c for r in rows if r.version == name for c in r.cuda))};"
@@ -209,7 +212,7 @@ def _no_cudnn(tables: Tables, version: str) -> str:
 
 
 def gpu(tables: Tables, name: str) -> Found:
-    """The page of a GPU by name, PCI id or capability; without a name the list.
+    """The page of a GPU, found by name, PCI id or compute capability. Without a name, the list of GPUs.
 
     Raises NoSuchRowError.
     """
@@ -258,7 +261,7 @@ def gpu(tables: Tables, name: str) -> Found:
 
 
 def library(tables: Tables, name: str, platform: str | None) -> Found:
-    """The page of a library by SONAME or DLL name; without a name the list.
+    """The page of a library, found by SONAME or DLL name. Without a name, the list of libraries.
 
     Raises NoSuchRowError.
     """
@@ -267,7 +270,7 @@ def library(tables: Tables, name: str, platform: str | None) -> Found:
     row = tables.library(name)
     opened = tables.build_opening(name, platform if platform and "-" in platform else None)
     if row is None and not opened:
-        raise NoSuchRowError(f"no library called {name!r} is in the tables; tables library lists them")
+        raise NoSuchRowError(f"no library called {name!r} is in the tables; `tables library` lists all")
     best, every = tables.pip_library(name), tables.pip_libraries(name)
     packages = {
         p.package: {"package": p.package, "folder": p.folder, "first": p.first, "last": p.last} for p in every
@@ -294,7 +297,7 @@ def _span(first: str | None, last: str | None) -> str:
 
 
 def trap(tables: Tables, name: str) -> Found:
-    """The page of a known trap; without a name the list.
+    """The page of a known trap. Without a name, the list of traps.
 
     Raises NoSuchRowError.
     """
@@ -303,7 +306,7 @@ def trap(tables: Tables, name: str) -> Found:
         return listing(traps, ("name", "title", "verdict"))
     row = next((trap for trap in traps if trap.name == name), None)
     if row is None:
-        raise NoSuchRowError(f"no trap called {name!r}; tables trap lists them")
+        raise NoSuchRowError(f"there is no trap called {name!r}; `tables trap` lists all")
     when = "; ".join(f"{key} {said(value)}" for key, value in row.data["when"].items())
     pairs = [("when", when), ("verdict", row.verdict), ("reason", row.reason), ("cure", row.cure or "none"),
              ("source", row.source)]  # fmt: skip

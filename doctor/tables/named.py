@@ -1,8 +1,8 @@
-"""The TensorFlow in products that a report names: bindings of other languages, programs with TensorFlow,
-hosted notebooks.
+"""Finds the TensorFlow release in products that a report may mention: bindings for other languages, programs
+that contain TensorFlow, hosted notebooks.
 
-There are three files of one form (compat_tables/bindings.json, programs.json, hosted.json), with a row for
-each range of releases or days.
+There are three files with the same form (compat_tables/bindings.json, programs.json, hosted.json). Each has a
+row for each range of releases or days.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ TABLES = ("bindings", "programs", "hosted")
 class Named(Row):
     """The contents of one product, in some of its releases or on some days.
 
-    table: the file. versions: a range of its own releases; since, until: days ("2023-02-08"); until is the
-    day it changed; "" for any. tensorflow: the range of releases that it contains or accepts ("=={version}":
-    its own number is TensorFlow's); package: their distribution. computes: the framework that computes, if
-    that is not TensorFlow. own_build: compiled by a distribution. complete: the name's rows cover all of its
-    releases. cuda, cudnn, python: of a hosted runtime.
+    table: the file. versions: a range of the product's releases. since, until: days ("2023-02-08"), or "" for
+    any; on the day `until`, the product changed. tensorflow: the range of TensorFlow releases that the
+    product contains or accepts ("=={version}": the product has the version number of its TensorFlow).
+    package: the distribution of these releases. computes: the framework that computes, if it is not
+    TensorFlow. own_build: a build that a distribution compiled. complete: the rows of this name cover all
+    releases of the product. cuda, cudnn, python: the versions in a hosted runtime.
     """
 
     name: str
@@ -47,7 +48,8 @@ class Named(Row):
     python: str = ""
 
     def of(self, version: str) -> Named:
-        """The row for one release: with that release's number if it is also TensorFlow's."""
+        """The row for one release. If the product has the version number of its TensorFlow, the row contains
+        that number."""
         return replace(self, tensorflow=self.tensorflow.replace("{version}", version) if version else "")
 
     def applies(self, version: str, day: str) -> bool:
@@ -59,12 +61,12 @@ class Named(Row):
 
     @property
     def exactly(self) -> str:
-        """The one TensorFlow release that it contains; "" if there are several."""
+        """The TensorFlow release that the product contains, if there is only one; otherwise ""."""
         return self.tensorflow[2:] if re.fullmatch(r"==[\w.]+", self.tensorflow) else ""
 
     @property
     def holds(self) -> str:
-        """Its contents, in words."""
+        """What the product contains, in words."""
         if self.computes:
             return self.computes
         return f"TensorFlow {self.exactly or self.tensorflow}".rstrip()
@@ -72,15 +74,15 @@ class Named(Row):
 
 @remembered
 def rows(store: Store, name: str) -> tuple[Named, ...]:
-    """The rows of a name, oldest first."""
+    """The rows of the product with this name, oldest first."""
     every = (row for table in TABLES for row in _rows(store, table))
     return tuple(row for row in every if row.name == name and (row.tensorflow or row.computes))
 
 
 @remembered
 def written(store: Store) -> dict[str, str]:
-    """Spellings of the names in lower case, each with the name that it means; only the name itself if no row
-    states others."""
+    """A mapping of spellings, in lower case, to the product names that they mean. A name whose rows list no
+    spellings has only its own."""
     found: dict[str, list[str]] = {}
     for table in TABLES:
         for raw in store.all(table) if store.has(table) else ():
@@ -90,7 +92,7 @@ def written(store: Store) -> dict[str, str]:
 
 @remembered
 def about(store: Store, name: str) -> Named | None:
-    """The first row of a name, which has the fields for all of its releases: complete, language,
+    """The first row of a name. It has the fields that apply to all releases: complete, language,
     own_build."""
     return next((row for table in TABLES for row in _rows(store, table) if row.name == name), None)
 

@@ -1,4 +1,4 @@
-"""Sorts versions of Python packages (PEP 440), and finds the releases next to one that does not exist."""
+"""Sorts versions of Python packages (PEP 440), and finds the releases nearest to one that does not exist."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ _STAGES = {"a": -2000, "b": -1500, "rc": -1000, ".post": 1}
 
 @functools.lru_cache(maxsize=4096)
 def order(version: str) -> tuple[Any, ...]:
-    """A sort key by PEP 440; texts that are not versions sort first."""
+    """The sort key of a version as PEP 440 defines it. Texts that are not versions sort first."""
     plain = re.fullmatch(r"(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?(?:(a|b|rc|\.post)(\d{1,3}))?", version)
-    if plain:  # nearly all; spares importing packaging
+    if plain:  # most versions are plain numbers, and need no import of packaging
         *numbers, kind, number = plain.groups()
         return (1, tuple(int(p or 0) for p in numbers), _STAGES[kind] + int(number) if kind else 0)
     from packaging.version import Version
 
     try:
         parsed = Version(version)
-    except ValueError:  # InvalidVersion, and numbers of more digits than int() takes
+    except ValueError:  # InvalidVersion, or a number with more digits than int() accepts
         return (0, (), 0)
     full = (*parsed.release, 0, 0, 0)[:3]
     if parsed.dev is not None:
@@ -34,7 +34,7 @@ def order(version: str) -> tuple[Any, ...]:
 
 
 def is_final(version: str) -> bool:
-    """Whether a version is a final release: neither rc nor dev."""
+    """Whether a version is a final release, not a release candidate or a development version."""
     return re.fullmatch(r"\d+(\.\d+)*(\.post\d+)?", version) is not None
 
 

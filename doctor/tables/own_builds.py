@@ -1,8 +1,8 @@
-"""Rows for TensorFlow builds that are not from PyPI: NVIDIA's containers and wheels, conda's, a
-distribution's, self-made ones.
+"""Makes rows for TensorFlow builds that are not from PyPI: those in NVIDIA's containers and wheels, in conda
+or a distribution, and those that users compiled.
 
-Such a build has the number of a release but may open other libraries: its own build_info.py outranks the row
-of the wheel with the same number.
+Such a build has the version number of a release but may open other libraries. So its own build_info.py
+outranks the row of the wheel with the same number.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def of_wheel(
     cudnn: str | None,
     capabilities: Sequence[str] = (),
 ) -> bool:
-    """Whether an installed build is the wheel that a row was read from, by what its build_info.py states.
+    """Whether an installed build is the wheel from which a row was read, according to its build_info.py.
 
-    version: as the build's metadata states it; NVIDIA's builds carry a local part (2.17.0+nv25.2).
+    version: the version in the build's metadata; NVIDIA's builds have a local part (2.17.0+nv25.2).
     """
     if "+" in version or (gpu is not None and row.gpu is not None and gpu != row.gpu):
         return False
@@ -61,10 +61,10 @@ def build(
     cudnn: str | None,
     capabilities: Sequence[str] = (),
 ) -> TensorFlowRelease:
-    """The row of a build that is not a wheel of the table. Values that its build_info.py lacks stay unknown.
+    """A row for a build that is not a wheel in the table. Values that its build_info.py lacks stay unknown.
 
-    capabilities: as build_info.py spells them, "sm_80", "compute_90" (which stands for machine code and PTX)
-    or "8.0".
+    capabilities: in the spelling of build_info.py: "sm_80", "compute_90" (which stands for machine code and
+    PTX) or "8.0".
     """
     names = (
         tuple(row.soname for row in libraries(tables, version, cuda, cudnn, platform))
@@ -102,17 +102,18 @@ def libraries(
             continue
         known = fitting.get(row.component)
         if known is not None and "." not in (cuda or ""):
-            # the release within the major decides the name, and it is not stated
+            # the minor version decides the name, but it is not stated
             several.add(row.component)
-        # of two names for one component, the one in more releases: no file has build_info's name cudart64_112
+        # of two names for one component, use the one in more releases: no file is called cudart64_112, the
+        # name in build_info
         if known is None or dotted(row.first or "") < dotted(known.first or ""):
             fitting[row.component] = row
     return tuple(row for component, row in fitting.items() if component not in several)
 
 
 def number(value: object) -> str | None:
-    """A version in build_info.py as a dotted number, None for anything else: "11.8"; Windows spells 11.2 as
-    64_112 and cuDNN 8 as 64_8."""
+    """A version in build_info.py as a dotted number ("11.8"); None for anything else. On Windows,
+    build_info.py spells 11.2 as 64_112 and cuDNN 8 as 64_8."""
     if not isinstance(value, str) or not value:
         return None
     digits = value[3:] if value.startswith("64_") else value
@@ -122,7 +123,7 @@ def number(value: object) -> str | None:
 
 
 def _same(one: str, other: str, parts: int) -> bool:
-    """Whether two versions agree in as many parts as both state, up to `parts`."""
+    """Whether two versions agree in all parts that both have, up to `parts` parts."""
     return all(a == b for a, b in zip(one.split(".")[:parts], other.split(".")[:parts]))
 
 
@@ -141,7 +142,7 @@ def _kernels(stated: Sequence[str]) -> ComputeCapabilities | None:
 
 
 def _fits(row: Library, cuda: str | None, cudnn: str | None, platform: str) -> bool:
-    """Whether a row of the catalogue is a library of this CUDA (or cuDNN) that TensorFlow opens."""
+    """Whether a row of the catalogue is a library of this CUDA (or cuDNN), and TensorFlow opens it."""
     family = "windows" if platform.startswith("windows") else "linux"
     if row.platform != family or row.first is None:
         return False
@@ -152,7 +153,7 @@ def _fits(row: Library, cuda: str | None, cudnn: str | None, platform: str) -> b
         return asked.split(".")[0] == row.first.split(".")[0]
     if row.component == "cuBLASLt" and not at_least(asked, "11"):  # TensorFlow opens it from 2.4 on
         return False
-    if "." not in asked:  # the major alone is stated
+    if "." not in asked:  # only the major is stated
         return major(row.first) <= major(asked) <= major(row.last or asked)
     short = ".".join(asked.split(".")[:2])
     return at_least(short, row.first) and at_least(row.last or short, short)

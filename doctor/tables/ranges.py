@@ -1,5 +1,5 @@
-"""Ranges of versions as the tables write them (">=9.11,<10", "==2.0.0|==2.0.1"), and the traps' conditions on
-a build."""
+"""Evaluates version ranges in the notation of the tables (">=9.11,<10", "==2.0.0|==2.0.1"), and the
+conditions of traps on a build."""
 
 from __future__ import annotations
 
@@ -25,11 +25,10 @@ _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
 
 @functools.lru_cache(maxsize=8192)
 def within(version: str, range_: str, key: Callable[[str], Any] = dotted) -> bool:
-    """Whether a version is in a range: all parts between commas hold, for one of the alternatives between
-    bars.
+    """Whether a version is in a range. Bars separate alternatives, and commas separate clauses. All clauses
+    of one alternative must hold.
 
-    `key` makes versions comparable (dotted integers by default). Raises ValueError for a range that cannot be
-    read.
+    `key` makes versions comparable (by default, as dotted integers). Raises ValueError for an invalid range.
     """
     return any(_all_hold(version, part, key) for part in range_.split("|"))
 
@@ -48,15 +47,15 @@ def _all_hold(version: str, range_: str, key: Callable[[str], Any]) -> bool:
 _CLAUSE = lazy.compile(
     r"\s*(?:(~=|[<>]=?)\s*(\d[\d.]*)|([=!]=)\s*(\d[\d.]*?)(\.\*)?|(<)\s*(\d[\d.]*?)\.?dev\d*)\s*"
 )
-"""A clause without a pre-release; below 6.0.0dev, protobuf's usual bound, are the same final releases as
-below 6.0.0."""
+"""Matches a clause without a pre-release. It also accepts <6.0.0dev, a usual bound for protobuf, which
+excludes the same final releases as <6.0.0."""
 _FINAL = lazy.compile(r"\d+(?:\.\d+)*")
 
 
 def satisfies(version: str, specifier: str) -> bool:
-    """Whether a version satisfies a specifier (PEP 440), pre-releases included.
+    """Whether a version, which may be a pre-release, satisfies a specifier (PEP 440).
 
-    Raises ValueError for a version or specifier that cannot be read.
+    Raises ValueError for an invalid version or specifier.
     """
     matches = [_CLAUSE.fullmatch(clause) for clause in specifier.split(",") if clause.strip()]
     clauses = [(m[1] or m[3] or m[6], m[2] or m[4] or m[7], bool(m[5])) for m in matches if m]
@@ -69,9 +68,9 @@ def satisfies(version: str, specifier: str) -> bool:
 
 
 def _holds(version: str, sign: str, wanted: str, prefix: bool) -> bool:
-    """Whether a final release fulfils one clause, such as >=2.1; prefix: the clause ends in ".*".
+    """Whether a final release satisfies one clause, such as >=2.1. prefix: the clause ends in ".*".
 
-    The caller leaves every other version or clause to packaging, so most runs need not import it.
+    The caller passes all other versions and clauses to packaging, so most runs need not import it.
     """
     have, need = ([int(number) for number in text.split(".")] for text in (version, wanted))
     size = max(len(have), len(need))
@@ -86,7 +85,7 @@ def _holds(version: str, sign: str, wanted: str, prefix: bool) -> bool:
 
 
 def of_build(when: Mapping[str, Any], package: str, version: str, platform: str) -> bool:
-    """Whether a trap's conditions on the build (packages, versions, platforms) hold."""
+    """Whether a build meets the conditions of a trap on packages, versions and platforms."""
     return (
         package in when.get("packages", (package,))
         and platform in when.get("platforms", (platform,))

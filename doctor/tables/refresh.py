@@ -1,7 +1,7 @@
-"""`tables refresh`: reads the releases that the package index has and the tables lack into the user's data
-folder; also undoes that.
+"""The action `tables refresh`: reads the releases that are in the package index but not in the tables, and
+writes the new tables into the user's data folder. `--undo` restores the earlier tables.
 
-The bundled tables are never touched.
+The bundled tables are never changed.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ from doctor.tables.tables import Tables
 from doctor.tables.tensorflow import TABLE
 
 OF_INDEX = ("pythons", "wheels", "yanked")
-"""The keys that depend only on the index."""
+"""The keys of a row whose values come only from the index."""
 
 
 def refresh(form: str, full: bool) -> int:
-    """Add what the index has and the tables lack: TensorFlow releases, NVIDIA's wheels, cuDNN's GPUs; and
-    note releases whose files changed. Prints the changes; returns 1 if rows break a rule, otherwise 0."""
+    """Add what is in the index but not in the tables: TensorFlow releases, NVIDIA's wheels, the GPUs of cuDNN
+    releases. Also note releases whose files changed. Prints the changes. Returns 1 if rows break a rule,
+    otherwise 0."""
     tables = Tables.bundled()
     index = Index()
     found: list[dict[str, Any]] = []
@@ -58,7 +59,7 @@ def refresh(form: str, full: bool) -> int:
 def _tensorflow(
     tables: Tables, index: Index, found: list[dict[str, Any]], full: bool
 ) -> list[dict[str, Any]]:
-    """The rows of the TensorFlow table as the index has them now; notes the changes in `found`."""
+    """The rows of the TensorFlow table according to the current index. Adds the changes to `found`."""
     from doctor.tables.reading.rows import build_row
 
     known = {key_of(row): row for row in tables.store.all(TABLE)}
@@ -82,7 +83,8 @@ def _tensorflow(
 
 
 def _nvidia(tables: Tables, index: Index, found: list[dict[str, Any]], table: str) -> list[dict[str, Any]]:
-    """The rows of a table of NVIDIA's wheels with those that are new on the index; notes these in `found`."""
+    """The rows of a table of NVIDIA's wheels, including those that are new in the index. Adds the new ones to
+    `found`."""
     from doctor.tables.reading import nvidia
     from doctor.tables.reading.cache import Cache
 
@@ -104,7 +106,7 @@ def _nvidia(tables: Tables, index: Index, found: list[dict[str, Any]], table: st
 
 
 def wheel_problems(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """The faults in rows from NVIDIA's wheels, one line each."""
+    """The faults in rows about NVIDIA's wheels, as one line for each."""
     return [
         f"{row.get('source')}: no version, or no sha256 beside its file"
         for row in rows
@@ -114,14 +116,13 @@ def wheel_problems(rows: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def write(table: str, rows: list[dict[str, Any]]) -> Path:
-    """Write a table into the user's data folder, with its hash beside it; the previous files are kept for
-    undo."""
+    """Write a table and its hash into the user's data folder. The previous files are kept for `--undo`."""
     from doctor.tables.reading.table import dump_table
 
     folder = user_folder()
     if folder is None:
         raise UnableError(
-            f"there is no place for refreshed tables: {NO_HOME}", "name a folder in TFGPU_DOCTOR_TABLES"
+            f"there is no place for refreshed tables: {NO_HOME}", "set TFGPU_DOCTOR_TABLES to a folder"
         )
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{table}.json"
@@ -139,7 +140,7 @@ def _hash_of(path: Path) -> Path:
 
 
 def undo() -> int:
-    """Go back to the tables before the last refresh: those of the refresh before it, or the bundled ones."""
+    """Restore the tables from before the last refresh: those of an earlier refresh, or the bundled ones."""
     folder = user_folder()
     paths = sorted(folder.glob("*.json")) if folder is not None else []
     if not paths:

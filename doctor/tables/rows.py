@@ -1,7 +1,7 @@
-"""The row types: frozen and typed, each with the place where its values were read.
+"""The types of table rows. Rows are immutable and typed, and state where their values were read.
 
-`ref` is the row's citation; `source` the document and section, or the wheel. `data` is the row in its file.
-Fields with an unknown value are None, never a guess.
+`ref` is the citation of a row; `source` is the document and section, or the wheel. `data` is the row in its
+file. Fields with an unknown value are None, never a guess.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ R = TypeVar("R", bound=Row)
 
 
 def made(kind: type[R], raw: Mapping[str, Any], about: str, **columns: Any) -> R:
-    """A row of a type from a line of its file, cited as "`about`, from SOURCE".
+    """A row of type `kind`, made from a row of its file. Its citation is "`about`, from SOURCE".
 
-    Fields get the file's value under their name (a list as a tuple); `columns` has the values of fields with
-    another name there.
+    Each field gets the value with the same name in the file (a list becomes a tuple). `columns` has the
+    values of fields that have another name in the file.
     """
     own = [name for name in kind.__slots__ if name not in Row.__slots__]
     values = {name: raw[name] for name in own if raw.get(name) is not None}
@@ -63,11 +63,11 @@ class ComputeCapabilities:
 class TensorFlowRelease(Row):
     """One release of one package on one platform, as read from its wheels.
 
-    gpu: built with CUDA. cuda, cudnn: what it was built for (the SONAME decides where build_info is wrong).
-    libraries: every SONAME or DLL that it opens; libraries_required: those without which no GPU is
-    registered. pip_libraries_missed: of the required, those whose pip folder the build's RUNPATH leaves out.
-    extras: extra name to {requirement name: version specifier}. of_wheel: read from a wheel; False for what
-    another build states about itself (doctor.tables.own_builds).
+    gpu: built with CUDA. cuda, cudnn: the versions that it was built for (if build_info is wrong, those of
+    the SONAMEs). libraries: every SONAME or DLL that it opens. libraries_required: those without which no GPU
+    is registered. pip_libraries_missed: the required libraries whose pip folder is not in the RUNPATH of the
+    build. extras: extra name to {requirement name: version specifier}. of_wheel: whether the row was read
+    from a wheel; False if another build states the values about itself (doctor.tables.own_builds).
     """
 
     package: str
@@ -99,7 +99,7 @@ class TensorFlowRelease(Row):
 
 @dataclass(frozen=True, slots=True)
 class Toolkit(Row):
-    """A CUDA toolkit release and the driver that was made with it (None if NVIDIA names none)."""
+    """A CUDA toolkit release, and the driver that was made with it (None if NVIDIA states none)."""
 
     cuda: str
     update: int = 0
@@ -109,8 +109,8 @@ class Toolkit(Row):
 
 @dataclass(frozen=True, slots=True)
 class DriverFloor(Row):
-    """The lowest driver on which a CUDA runtime starts; `rule`: minor-version (a whole CUDA major) or
-    toolkit."""
+    """The lowest driver on which a CUDA runtime starts. `rule`: minor-version (applies to a whole CUDA major)
+    or toolkit."""
 
     cuda: str
     platform: str
@@ -120,8 +120,7 @@ class DriverFloor(Row):
 
 @dataclass(frozen=True, slots=True)
 class DriverBranch(Row):
-    """A driver branch ("535"): the highest CUDA that it offers and the compute capabilities that it still
-    supports."""
+    """A driver branch ("535"): the highest CUDA and the compute capabilities that it supports."""
 
     branch: str
     cuda: str
@@ -139,8 +138,8 @@ class PtxIsa(Row):
 
 @dataclass(frozen=True, slots=True)
 class Architecture(Row):
-    """A GPU architecture: capabilities, first and last CUDA toolkit, last driver branch (None: still
-    supported)."""
+    """A GPU architecture: its compute capabilities, the first and the last CUDA toolkit, and the last driver
+    branch (None: still supported)."""
 
     name: str
     capabilities: tuple[str, ...]
@@ -151,7 +150,7 @@ class Architecture(Row):
 
 @dataclass(frozen=True, slots=True)
 class ForwardCompatibility(Row):
-    """A cuda-compat package: its CUDA, and the driver branches on which it works."""
+    """A cuda-compat package: its CUDA version, and the driver branches on which it works."""
 
     cuda: str
     branches: tuple[str, ...] = ()
@@ -159,10 +158,10 @@ class ForwardCompatibility(Row):
 
 @dataclass(frozen=True, slots=True)
 class GpuRow(Row):
-    """A GPU, by PCI id if it has one. `capability` is None if the name alone does not determine it.
+    """A GPU, with its PCI id if it has one. `capability` is None if the name alone does not determine it.
 
-    memory_mib: every size with which a card of this name was sold; empty if no source has it.
-    multiprocessors: None if no source has them, or cards of the name differ.
+    memory_mib: all memory sizes with which a card of this name was sold; empty if no source has them.
+    multiprocessors: their number; None if no source has it, or if cards with this name differ.
     """
 
     name: str
@@ -198,11 +197,12 @@ class NvidiaWheel(Row):
 
 @dataclass(frozen=True, slots=True)
 class Framework(Row):
-    """A release of another GPU framework, or of a package that installs CUDA for one: its requirements on
-    Linux.
+    """A release of another GPU framework, or of a package that installs CUDA for such a framework, with its
+    requirements on Linux.
 
-    requires, extras: requirements as in METADATA, with their markers' conditions on the Python. pythons:
-    those with wheels; empty if one wheel is for all that requires_python allows.
+    requires, extras: the requirements in METADATA, with the conditions on the Python version in their
+    markers. pythons: the Python versions with wheels; empty if one wheel supports all that requires_python
+    allows.
     """
 
     package: str
@@ -215,8 +215,8 @@ class Framework(Row):
 
 @dataclass(frozen=True, slots=True)
 class PipLibrary(Row):
-    """Which nvidia-* package contains a SONAME: `package`, its `folder` in site-packages, first and last
-    release."""
+    """The nvidia-* package that contains a SONAME: `package`, the `folder` in site-packages, and the first
+    and last release that contain it."""
 
     soname: str
     package: str
@@ -227,8 +227,8 @@ class PipLibrary(Row):
 
 @dataclass(frozen=True, slots=True)
 class Library(Row):
-    """A CUDA library by SONAME or DLL name: its component and the toolkit releases (or cuDNN majors) that
-    hold it."""
+    """A CUDA library, by SONAME or DLL name: its component, and the toolkit releases (or cuDNN majors) that
+    contain it."""
 
     soname: str
     component: str
@@ -239,7 +239,7 @@ class Library(Row):
 
 @dataclass(frozen=True, slots=True)
 class Trap(Row):
-    """A known trap: which releases, under which conditions, what happens, what to do."""
+    """A known trap: the affected releases, the conditions, what happens, and what to do."""
 
     name: str
     title: str

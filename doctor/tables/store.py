@@ -1,7 +1,7 @@
-"""Reads tables: finds the table's file, reads its text once, and parses only the requested lines.
+"""Reads tables: finds the file of a table, reads its text once, and parses only the requested lines.
 
-A table is a JSON document with one row per line, so that a diff shows rows and a look-up need not parse the
-whole file:
+A table is a JSON document with one row per line. So a diff shows rows, and a look-up need not parse the whole
+file:
 
     {"table": "cuda", "schema": 1, "date": "2026-11-21",
     "rows": [
@@ -24,7 +24,7 @@ from doctor.backports import removesuffix
 from doctor.files import data_base
 
 if TYPE_CHECKING:
-    from pathlib import Path  # elsewhere imported where it is used: few starts need it
+    from pathlib import Path  # the functions import it themselves, because few runs need it
     from typing import Concatenate, ParamSpec, Protocol
 
     P = ParamSpec("P")
@@ -38,15 +38,15 @@ BUNDLED = "compat_tables"
 
 _HEAD = 4096
 _MOST_REMEMBERED = 20_000
-"""The most answers to keep, because reports may ask for anything."""
+"""At most this many answers are kept, because reports may lead to any number of look-ups."""
 
 
 class TableError(ValueError):
-    """A table file cannot be read, or its format is not the expected one."""
+    """A table file cannot be read, or does not have the expected format."""
 
 
 class Remembering(Protocol):
-    """An object that remembers the answers of look-ups in it."""
+    """An object that keeps the answers to its look-ups."""
 
     @property
     def answers(self) -> dict[Any, Any]: ...
@@ -56,9 +56,10 @@ M = TypeVar("M", bound=Remembering)
 
 
 def remembered(look_up: Callable[Concatenate[M, P], R]) -> Callable[Concatenate[M, P], R]:
-    """A look-up whose answers are cached with their tables, because many reports ask the same.
+    """A decorator that caches the answers of a look-up in the tables object, because many reports need the
+    same look-up.
 
-    Its other arguments must be hashable, and what it returns is never changed.
+    The other arguments must be hashable, and the caller must not change an answer.
     """
 
     @functools.wraps(look_up)
@@ -78,9 +79,10 @@ def remembered(look_up: Callable[Concatenate[M, P], R]) -> Callable[Concatenate[
 
 
 def user_folder() -> Path | None:
-    """The folder for refreshed tables: the platform's place for an application's data, under the user's home.
+    """The folder for refreshed tables: the platform's folder for an application's data, below the user's
+    home.
 
-    None if this user has none.
+    None if this user has no home folder.
 
     TFGPU_DOCTOR_TABLES overrides it (an empty value means: no refreshed tables at all, see `Store`).
     """
@@ -118,7 +120,7 @@ class Store:
     """The tables of one folder, with an optional folder of refreshed ones that override them."""
 
     def __init__(self, folder: Path | None = None, refreshed: Path | None = None) -> None:
-        """folder: None for the tables that ship with the tool."""
+        """Use the tables in `folder`; None means the tables that ship with the tool."""
         self.folder = folder
         self.refreshed = refreshed
         self.notes: list[str] = []
@@ -128,8 +130,9 @@ class Store:
         self.answers: dict[Any, Any] = {}
 
     def text(self, table: str) -> str:
-        """The text of a table's file. If a folder other than the bundled one lacks it: a table without rows,
-        and a note. Raises TableError if it is not UTF-8, or the bundled one is missing."""
+        """The text of a table's file. A file that is missing in a folder other than the bundled one counts as
+        a table without rows, and is noted. Raises TableError if the file is not UTF-8, or if a bundled file
+        is missing."""
         if table not in self._texts:
             self._texts[table] = self._read(table)
         return self._texts[table]
@@ -139,7 +142,7 @@ class Store:
         return self.folder is None or (self.folder / f"{table}.json").is_file()
 
     def date(self, table: str) -> str | None:
-        """The day on which the table was generated."""
+        """The day on which the table was generated ("2026-11-21")."""
         return head_date(self.text(table))
 
     def all(self, table: str) -> tuple[dict[str, Any], ...]:
@@ -164,7 +167,8 @@ class Store:
         return table in self._parsed
 
     def matching(self, table: str, *needles: str) -> Iterable[dict[str, Any]]:
-        """The rows whose line holds any of the needles, parsed one by one; the caller checks the fields."""
+        """The rows whose line contains any of the needles, parsed one by one. The caller must check the
+        fields."""
         if table in self._parsed:
             yield from self._parsed[table]
             return
@@ -179,7 +183,7 @@ class Store:
                 if start not in seen:
                     seen.add(start)
                     row = _row(text[start:end])
-                    if row is None:  # not one row a line: fall back to the whole file
+                    if row is None:  # a line is not one row: parse the whole file
                         yield from self.all(table)
                         return
                     yield row
@@ -199,7 +203,7 @@ class Store:
         return bundled if newer is None else newer
 
     def _shipped(self, table: str) -> bytes:
-        """The file of the folder itself. Raises OSError."""
+        """The content of the file in the folder, not of the refreshed one. Raises OSError."""
         if self.folder is None:
             return resources.read(BUNDLED, f"{table}.json")
         return (self.folder / f"{table}.json").read_bytes()
@@ -208,8 +212,8 @@ class Store:
         return f"{BUNDLED if self.folder is None else self.folder}{os.sep}{table}.json"
 
     def _read_refreshed(self, table: str, bundled_date: str | None) -> str | None:
-        """The refreshed copy, if there is one that is not older than the bundled table and matches its
-        recorded hash."""
+        """The text of the refreshed table, if there is one that is not older than the bundled table and
+        matches its recorded hash."""
         if self.refreshed is None:
             return None
         path = self.refreshed / f"{table}.json"
@@ -230,7 +234,7 @@ class Store:
 
 
 def _mismatch(raw: bytes, path: Path) -> str | None:
-    """Why a refreshed file is not trusted, or None; its SHA-256 is in a file beside it."""
+    """Why a refreshed file is not trusted; None if it is. The file beside it contains its SHA-256."""
     import hashlib
 
     try:

@@ -1,4 +1,4 @@
-"""Look-ups in all tables through one object."""
+"""One object for look-ups in all tables."""
 
 from __future__ import annotations
 
@@ -40,22 +40,23 @@ else:  # imported at the first look-up
 
 
 class Tables:
-    """The compatibility tables of one folder. A file is read when one of its rows is first needed.
+    """The compatibility tables in one folder. A file is read when one of its rows is first needed.
 
-    Raises doctor.tables.store.TableError (a ValueError) from any look-up whose file is missing or damaged.
+    Any look-up raises doctor.tables.store.TableError (a ValueError) if its file is missing or damaged.
     """
 
     def __init__(self, folder: Path | None = None, refreshed: Path | None = None) -> None:
-        """folder: None for the tables that ship with the tool."""
+        """Use the tables in `folder`; None means the tables that ship with the tool."""
         self.store = Store(folder, refreshed)
         self.answers = self.store.answers
 
     @staticmethod
     @functools.lru_cache(maxsize=None)
     def bundled() -> Tables:
-        """The bundled tables, overridden by the user's refreshed ones if these are newer.
+        """The bundled tables, overridden by the user's refreshed tables if these are newer.
 
-        TFGPU_DOCTOR_TABLES names the folder for refreshed tables; set and empty, none are used.
+        TFGPU_DOCTOR_TABLES may contain the folder for refreshed tables. If it is set but empty, none are
+        used.
         """
         refreshed = None if os.environ.get("TFGPU_DOCTOR_TABLES") == "" else refreshed_folder()
         return Tables(None, refreshed)
@@ -75,10 +76,10 @@ class Tables:
     def tensorflow(
         self, version: str, package: str | None = None, platform: str = "linux-x86_64"
     ) -> TensorFlowRelease | None:
-        """One release, or None if there is none.
+        """One release; None if there is no such release.
 
-        Without a package: the build with CUDA of that version if there is one (tensorflow before
-        tensorflow-gpu), otherwise the CPU build. "2.3" means the newest patch of 2.3.
+        Without a package: the build with CUDA of that version if there is one (tensorflow is preferred to
+        tensorflow-gpu), otherwise the CPU build. "2.3" means the newest patch release of 2.3.
         """
         return tensorflow.pick(self.store, version, package, platform)
 
@@ -95,8 +96,8 @@ class Tables:
     def gpu_builds(
         self, platform: str = "linux-x86_64", packages: Sequence[str] = ("tensorflow", "tensorflow-gpu")
     ) -> Iterator[TensorFlowRelease]:
-        """The GPU builds of a platform, newest first, one per version (of several packages the first); yanked
-        releases are left out."""
+        """The GPU builds of a platform, newest first, one per version. If several packages have a version,
+        the first of `packages` counts. Yanked releases are left out."""
         return tensorflow.newest_first(self.store, platform, packages)
 
     def build_opening(self, soname: str, platform: str | None = None) -> tuple[TensorFlowRelease, ...]:
@@ -106,18 +107,18 @@ class Tables:
     # --- driver and CUDA -------------------------------------------------------------------------
 
     def driver_floor(self, cuda: str, platform: str = "linux") -> DriverFloor | None:
-        """The lowest driver for a CUDA runtime: by minor-version compatibility for its whole major from 11
-        on, before that the driver of the toolkit itself. `platform`: linux, windows or wsl (a Windows
-        driver)."""
+        """The lowest driver for a CUDA runtime. From CUDA 11 on, minor-version compatibility decides it for
+        the whole major; before that, it is the driver of the toolkit itself. `platform`: linux, windows or
+        wsl (a Windows driver)."""
         return drivers.driver_floor(self.store, cuda, platform)
 
     def driver_cuda(self, driver: str, platform: str = "linux") -> str | None:
-        """The highest CUDA that a driver offers; None for a branch older or newer than the table."""
+        """The highest CUDA that a driver supports; None for a branch older or newer than the table."""
         row = drivers.branch(self.store, driver, platform)
         return None if row is None else row.cuda
 
     def driver_branch(self, driver: str, platform: str = "linux") -> DriverBranch | None:
-        """The branch of a driver ("535.183.01", "R535"), None if it is older or newer than the table."""
+        """The branch of a driver ("535.183.01", "R535"); None if it is older or newer than the table."""
         return drivers.branch(self.store, driver, platform)
 
     def driver_branches(self) -> tuple[DriverBranch, ...]:
@@ -125,7 +126,7 @@ class Tables:
         return drivers.branches(self.store)
 
     def toolkit(self, cuda: str) -> Toolkit | None:
-        """A CUDA toolkit release: "12.5", "12.5.1", "12.5 Update 1"."""
+        """The row of a CUDA toolkit release: "12.5", "12.5.1", "12.5 Update 1"."""
         return drivers.toolkit(self.store, cuda)
 
     def toolkits(self) -> tuple[Toolkit, ...]:
@@ -144,7 +145,7 @@ class Tables:
     # --- libraries -------------------------------------------------------------------------------
 
     def cudnn(self, version: str, cuda_major: str | None = None) -> Cudnn | None:
-        """A cuDNN release; of "9" or "8.9" the newest. `cuda_major` ("12") picks among its builds."""
+        """A cuDNN release; for "9" or "8.9" the newest one. `cuda_major` ("12") chooses among its builds."""
         return libraries.cudnn(self.store, version, cuda_major)
 
     def cudnns(self) -> tuple[Cudnn, ...]:
@@ -152,20 +153,21 @@ class Tables:
         return libraries.cudnns(self.store)
 
     def compiled_cudnn(self) -> tuple[Row, ...]:
-        """The minor release of cuDNN with which TensorFlow releases were compiled, where a document names
-        it."""
+        """The minor releases of cuDNN with which TensorFlow releases were compiled, as far as documents state
+        them."""
         return libraries.compiled_cudnn(self.store)
 
     def pip_library(self, soname: str, cuda_major: str | None = None) -> PipLibrary | None:
-        """Which nvidia-* package holds this SONAME, and in which folder of site-packages; None: no package.
+        """The nvidia-* package that contains this SONAME, and its folder in site-packages; None if no package
+        does.
 
-        libcusolver.so.11 is in the packages of CUDA 11 and of CUDA 12: `cuda_major` ("11") decides, by
-        default 12.
+        libcusolver.so.11 is in the packages of CUDA 11 and of CUDA 12. `cuda_major` ("11") decides; the
+        default is 12.
         """
         return libraries.pip_library(self.store, soname, cuda_major)
 
     def pip_libraries(self, soname: str) -> tuple[PipLibrary, ...]:
-        """Every nvidia-* package that holds this SONAME, by name."""
+        """Every nvidia-* package that contains this SONAME, sorted by name."""
         return libraries.pip_libraries(self.store, soname)
 
     def nvidia_wheels(self, package: str | None = None) -> tuple[NvidiaWheel, ...]:
@@ -173,13 +175,13 @@ class Tables:
         return libraries.wheels(self.store, package)
 
     def frameworks(self, package: str | None = None) -> tuple[Framework, ...]:
-        """Releases of torch, JAX, CuPy, ONNX Runtime and of the packages through which they install CUDA,
+        """Releases of torch, JAX, CuPy and ONNX Runtime, and of the packages with which they install CUDA,
         oldest first."""
         return libraries.frameworks(self.store, package)
 
     @remembered
     def library(self, soname: str) -> Library | None:
-        """The catalogue's row for a SONAME or DLL name (DLL names without regard to case)."""
+        """The catalogue's row for a SONAME or DLL name. The case of DLL names does not matter."""
         folded = soname.lower()
         return next((row for row in libraries.libraries(self.store) if row.soname.lower() == folded), None)
 
@@ -190,8 +192,8 @@ class Tables:
     # --- GPUs ------------------------------------------------------------------------------------
 
     def gpu(self, name_or_pci_or_capability: str) -> tuple[GpuRow, ...]:
-        """The GPUs meant by a name as people and nvidia-smi write it, a PCI id ("10de:2484") or a capability
-        ("8.6", "sm_86"). Several if the name is ambiguous; none if it is unknown."""
+        """The GPUs that a text means: a name as people or nvidia-smi write it, a PCI id ("10de:2484") or a
+        compute capability ("8.6", "sm_86"). Several if the name is ambiguous; none if it is unknown."""
         return gpus.find(self.store, name_or_pci_or_capability)
 
     def capability(self, gpu_name: str) -> str | None:

@@ -18,7 +18,7 @@ _HEAD = lazy.compile(r'\{"package": "([^"]{1,80})", "version": "([^"]{1,80})", "
 
 
 def release(raw: Mapping[str, Any]) -> TensorFlowRelease:
-    """Convert a row of the file to a value. Absent keys become None or empty: never a guess."""
+    """Convert a row of the file to a value. Absent keys become None or empty, never a guess."""
     source = raw.get("source") or {}
     wheel = str(source.get("file") or "") if isinstance(source, Mapping) else str(source)
     package, version, platform = str(raw["package"]), str(raw["version"]), str(raw.get("platform", ""))
@@ -58,8 +58,8 @@ def release(raw: Mapping[str, Any]) -> TensorFlowRelease:
 
 @remembered
 def pick(store: Store, version: str, package: str | None, platform: str) -> TensorFlowRelease | None:
-    """One release: see Tables.tensorflow."""
-    # as people and builds write it: v2.3.0, 2.16.0-rc0, 2.15.0+nv23.11, 2.3.x
+    """One release; see Tables.tensorflow."""
+    # the spellings of people and builds: v2.3.0, 2.16.0-rc0, 2.15.0+nv23.11, 2.3.x
     version = re.sub(r"-(?=rc|a|b)|\.[x*]$|\+.*", "", removeprefix(version.strip(), "v"))
     rows = [r for r in _of(store, version) if r["version"] == version and r.get("platform") == platform]
     if not rows:
@@ -74,10 +74,10 @@ def pick(store: Store, version: str, package: str | None, platform: str) -> Tens
 
 @remembered
 def versions(store: Store, platform: str | None, package: str) -> tuple[str, ...]:
-    """The versions of a package for a platform (None: any), oldest first; read from the beginnings of the
-    rows, since parsing the whole table takes longer than a check."""
+    """The versions of a package for a platform (None: any), oldest first. They are read from the beginnings
+    of the rows, because parsing the whole table takes longer than a check."""
     heads = [match.groups() for match in _HEAD.finditer(store.text(TABLE))]
-    if len(heads) != store.text(TABLE).count('"version":'):  # rows that are written in another way
+    if len(heads) != store.text(TABLE).count('"version":'):  # some rows have another form
         heads = [(r["package"], r["version"], r.get("platform", "")) for r in store.all(TABLE)]
     found = {v for p, v, where in heads if p == package and platform in (None, where)}
     return tuple(sorted(found, key=order))
@@ -97,8 +97,8 @@ def everything(store: Store, platform: str | None, package: str | None) -> tuple
 
 
 def newest_first(store: Store, platform: str, packages: Sequence[str]) -> Iterator[TensorFlowRelease]:
-    """The GPU builds of a platform that are not yanked, newest first, one per version: of several packages
-    the first. Rows become values only when they are requested."""
+    """The GPU builds of a platform that are not yanked, newest first, one per version. If several packages
+    have a version, the first of `packages` counts. Rows become values only when they are requested."""
     for raw in _newest_rows(store, platform, tuple(packages)):
         yield _value(store, raw)
 
@@ -119,7 +119,7 @@ def _newest_rows(store: Store, platform: str, packages: tuple[str, ...]) -> tupl
 
 @remembered
 def opening(store: Store, soname: str, platform: str | None) -> tuple[TensorFlowRelease, ...]:
-    """The GPU releases that open a library, oldest first; DLL names are compared without regard to case."""
+    """The GPU releases that open a library, oldest first. The case of DLL names does not matter."""
     wanted = _folded(soname)
     rows = [
         r
@@ -131,7 +131,7 @@ def opening(store: Store, soname: str, platform: str | None) -> tuple[TensorFlow
 
 
 def _value(store: Store, raw: Mapping[str, Any]) -> TensorFlowRelease:
-    """The value of a row, made once."""
+    """The value of a row. It is made only once."""
     key = (release, raw["package"], raw["version"], raw.get("platform"))
     if key not in store.answers:
         store.answers[key] = release(raw)
@@ -148,7 +148,7 @@ def _by_age(row: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _of(store: Store, version: str) -> Sequence[dict[str, Any]]:
-    # a prefix of the value finds "2.3" in "2.3.1" as well as the exact release
+    # the prefix "2.3" finds "2.3.1" and the exact release
     if store.parsed(TABLE):
         rows: Sequence[dict[str, Any]] = _by_minor(store).get(minor(version), ())
     else:

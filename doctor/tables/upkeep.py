@@ -1,5 +1,5 @@
-"""`tables refresh` and `tables verify`: add what the package index has and the tables lack; compare the
-tables with the index."""
+"""The actions `tables refresh`, which adds what is in the package index but not in the tables, and `tables
+verify`, which compares the tables with the index."""
 
 from __future__ import annotations
 
@@ -29,11 +29,12 @@ OF_METADATA = (
     "yanked",
     "gpu",
 )
-"""The keys that reading a wheel's metadata decides; the others come from its libraries."""
+"""The keys whose values come from the metadata of a wheel; the others come from its libraries."""
 
 
 def run(args: argparse.Namespace) -> int:
-    """Exit code 0; 1 if verify finds a difference or refresh finds rows that break a rule.
+    """Run refresh or verify. Returns exit code 0; 1 if verify finds a difference or refresh finds rows that
+    break a rule.
 
     Raises UsageError for a release that is not in the table, UnableError if the index cannot be read.
     """
@@ -51,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def verify(args: argparse.Namespace) -> int:
-    """Read releases again and compare what their metadata says with the table."""
+    """Read releases again, and compare their metadata with the table."""
     tables = Tables.bundled()
     packages = (args.package,) if args.package else PACKAGES
     wanted = args.key or [max((r.version for r in tables.releases()), key=order)]

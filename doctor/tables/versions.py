@@ -1,4 +1,5 @@
-"""Compares version numbers that are dotted integers, as NVIDIA's; those of Python packages are in `ordering`.
+"""Compares version numbers that are dotted integers, such as NVIDIA's. `ordering` compares those of Python
+packages.
 
 NVIDIA's numbers (450.80.02, 12.10, 9.28.0.42) are not PEP 440 versions, and not decimal
 fractions: 12.10 is newer than 12.2.
@@ -16,9 +17,9 @@ _NUMBERS = lazy.compile(r"\d+")
 
 @functools.lru_cache(8192)
 def dotted(version: str) -> tuple[int, ...]:
-    """The integers of a dotted version, trailing zeros dropped: "450.80.02" is (450, 80, 2), "12.0" is (12,).
+    """The integers of a dotted version, without trailing zeros: "450.80.02" is (450, 80, 2), "12.0" is (12,).
 
-    Reads the leading dotted number and ignores what follows it ("12.5.1-1ubuntu"). Raises ValueError if the
+    Reads the leading dotted number and ignores the text after it ("12.5.1-1ubuntu"). Raises ValueError if the
     text does not start with a number (a leading "R" or "v" is allowed: "R535").
     """
     match = re.match(r"\s*[rRvV]?(\d+(?:\.\d+)*)", version)
@@ -31,23 +32,23 @@ def dotted(version: str) -> tuple[int, ...]:
 
 
 def at_least(version: str, floor: str) -> bool:
-    """Whether `version` is `floor` or newer; both dotted integers."""
+    """Whether `version` is `floor` or newer. Both must be dotted integers."""
     return dotted(version) >= dotted(floor)
 
 
 def driver_at_least(driver: str, floor: str) -> bool:
-    """Whether a driver is `floor` or newer. The beginning of a version ("525" or "525.60", as people write
-    it) counts as the newest release that begins with it."""
+    """Whether a driver is `floor` or newer. The beginning of a version (people write "525" or "525.60")
+    counts as the newest release that begins with it."""
     number, wanted = dotted(driver), dotted(floor)
     return number >= wanted[: len(number)]
 
 
 def minor(version: str) -> str:
-    """The first two numbers: "12.5.1" is "12.5", "9" stays "9"."""
+    """The first two numbers of a version: "12.5.1" becomes "12.5", "9" stays "9"."""
     parts = version.split(".")
     return ".".join(parts[:2])
 
 
 def major(version: str) -> int:
-    """The first number: 9 of "9.3.0.75"."""
+    """The first number of a version: 9 for "9.3.0.75"."""
     return dotted(version)[0]

@@ -81,7 +81,7 @@ def good() -> dict[str, Any]:
         ({"pythons": ["cp311"]}, "is not a Python version"),
         ({"glibc": "manylinux"}, "is not a glibc version"),
         ({"platform": "beos"}, "unknown platform"),
-        ({"version": "2.15.2"}, "is not of this version"),
+        ({"version": "2.15.2"}, "does not belong to this version"),
         ({"source": {"file": "tensorflow-2.15.1.whl", "sha256": ""}}, "no sha256"),
         ({"libraries": ["libcudart.so.12"]}, "needs libraries that it does not open"),
         ({"libraries": ["rm -rf /", "libcudnn.so.8"]}, "is not a library name"),

@@ -1,6 +1,8 @@
-"""Reports of collecting tools (pip list, lspci ...), read by their structure: fields, rows and steps. In: a
-text. Out: the facts of its reports, and the text without their lines, so that a package's name or the
-question "are we in docker" is not mistaken for a statement. Lines of other programs within a report stay."""
+"""Reads the output of collecting tools (pip list, lspci ...) by its structure: fields, rows and steps.
+
+`read_collected` returns the facts of such reports in a text, and the text without their lines. So a package
+name, or the question "are we in docker", is not mistaken for a statement. Lines of other programs in a report
+stay."""
 
 from __future__ import annotations
 
@@ -47,15 +49,17 @@ MARKS = {
         "Debug Mode: ",
     ),
 }
-"""For each module of collectors, the marks of its reports: a text without them does not need the module."""
+"""For each module with collectors, texts that mark its reports. A text without these marks does not need the
+module."""
 
 FAILURES = 8
-"""How often one reader may fail on a text, so that a text that only looks like a report takes little time."""
+"""One reader may fail this often on a text, so that a text that only looks like a report takes little
+time."""
 
 
 def read_collected(text: Text, printed: set[int]) -> tuple[Text, list[Fact]]:
-    """The facts of the collectors' reports in a text, and the remaining text; the same object if there is no
-    report. printed: receives the numbers of the reports' lines."""
+    """The remaining text and the facts of the collectors' reports in a text. Without a report, the text is
+    the same object. The numbers of the reports' lines are added to `printed`."""
     whole = text.text
     known: list[Collector] = []
     for family, marks in MARKS.items():
@@ -71,7 +75,7 @@ def read_collected(text: Text, printed: set[int]) -> tuple[Text, list[Fact]]:
 def _read(
     lines: Sequence[Line], known: Sequence[Collector], name: str, printed: set[int]
 ) -> tuple[list[Line], list[Fact]]:
-    """The remaining lines, and the facts of these collectors' reports."""
+    """The remaining lines, and the facts of the reports that these collectors read."""
     left: list[Line] = []
     facts: list[Fact] = []
     failed = dict.fromkeys(known, 0)
@@ -94,7 +98,7 @@ def _read(
         facts += block.facts
         printed.update(number for number, _ in lines[at : block.end])
         others = [c for c in known if c.read is not collector.read]
-        if block.keep and others:  # the output of another program may stand within
+        if block.keep and others:  # the report may contain the output of another program
             inner, more = _read(inner, others, name, printed)
             facts += more
         left += inner

@@ -1,4 +1,4 @@
-"""The result of reading one collector's report, and helpers that several readers share."""
+"""The result of reading one collector's report, and functions that several readers share."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ Line: TypeAlias = "tuple[int, str]"
 
 
 class Block(NamedTuple):
-    """A report: its lines end before index `end`; the signatures still read the lines with the indexes
-    `keep`."""
+    """One report that was read. Its lines end before the index `end`. The signatures still read the lines
+    with the indexes `keep`."""
 
     end: int
     facts: list[Fact]
@@ -37,9 +37,9 @@ class Block(NamedTuple):
 
 
 class Collector(NamedTuple):
-    """The reader of one collector. mark: a text that every report holds. begins: matches its first line
-    (match, not search). read: gets the lines of a text, the index of that line and the text's name; returns
-    None if it is not such a report."""
+    """The reader for one collector's reports. mark: a text that every report contains. begins: matches the
+    first line of a report (match, not search). read: a function of the lines of a text, the index of that
+    line and the text's name; it returns None if there is no such report."""
 
     mark: str
     begins: re.Pattern[str]
@@ -74,16 +74,17 @@ def stated_version(path: str, where: Source) -> Iterator[Fact]:
 
 
 def searched(begins: Source, tried: dict[str, Source], opened: dict[str, tuple[str, Source]]) -> list[Fact]:
-    """The facts of a trace of Linux's loader. tried: libraries that it searched for; opened: name to path."""
+    """The facts from a trace of the Linux loader. tried: the libraries that it searched for. opened: the
+    paths of opened libraries by name."""
     facts: list[Fact] = [Platform(begins, "linux", rank=INFERRED)]
     facts += [LibraryLoaded(where, name, path) for name, (path, where) in opened.items()]
-    error = "searched in every folder of the loader and not found"
+    error = "not found in any folder of the loader's search path"
     facts += [LibraryNotLoaded(where, name, error) for name, where in tried.items() if name not in opened]
     return facts
 
 
 def cuda(version: str, where: Source, rank: int = MEASURED) -> Iterator[Fact]:
-    """An installed CUDA, if that release exists."""
+    """The fact that a CUDA is installed, if that release exists."""
     number = re.match(r"\d{1,2}(?:\.\d{1,3}){1,2}(?![\d.])", version)
     if number and 5 <= int(number[0].split(".")[0]) <= 19:
         yield CudaVersion(where, number[0], rank=rank)
@@ -96,12 +97,12 @@ def after(line: str, label: str) -> str:
 
 
 def until(lines: Sequence[Line], at: int, ends: Callable[[str], bool]) -> int:
-    """The index of the first line from `at` that ends a report, or the number of lines."""
+    """The index of the first line, from `at` on, that ends a report; the number of lines if there is none."""
     return next((i for i in range(at, len(lines)) if ends(lines[i][1])), len(lines))
 
 
 def fence(line: str) -> bool:
-    """Whether a line ends any block that was pasted before it."""
+    """Whether a line is a code fence or a heading, which ends any pasted block before it."""
     return line.startswith(("```", "~~~", "</details>", "</pre>", "#", "**"))
 
 

@@ -1,4 +1,4 @@
-"""JSON that collectors print: pip inspect, pip list and conda list as JSON, docker inspect."""
+"""Reads the JSON that collectors print: pip inspect, pip list and conda list as JSON, docker inspect."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from doctor.logs.collectors.packages import tensorflow_of
 _SYSTEMS = {"linux": "linux", "win32": "windows", "darwin": "macos"}
 _VARIABLES = ("NVIDIA_", "CUDA_", "LD_LIBRARY_PATH", "TF_")
 MOST = 5_000
-"""The most entries of a document that are read."""
+"""At most this many entries of a document are read."""
 
 
 def read_document(text: str, name: str) -> Facts | None:

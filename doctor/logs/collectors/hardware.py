@@ -1,4 +1,5 @@
-"""Reports about hardware: nvidia-smi -q and topo, nvidia-container-cli info, lspci -nnk, docker info."""
+"""Reads reports about hardware: nvidia-smi -q and topo, nvidia-container-cli info, lspci -nnk, docker
+info."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ from doctor.logs.collectors.block import Block, Collector, Line, after, fence, s
 
 
 def smi_table(lines: Sequence[Line], at: int, name: str) -> Block | None:
-    """Read the table of nvidia-smi. The signatures read its rows; no row counts as a person's text."""
+    """Read the table of nvidia-smi. The signatures read its rows, and no row counts as a person's text."""
     end = until(lines, at + 1, lambda line: bool(line.strip()) and not line.lstrip().startswith(("|", "+")))
     return Block(end, [], frozenset(range(at, end)))
 
@@ -87,7 +88,7 @@ class Board:
         self.process = 0
 
     def field(self, group: str, field: str, value: str, line: Line, name: str) -> Iterator[Fact]:
-        """Read one field; returns the facts that it states alone."""
+        """Read one field. Yield the facts that this field states by itself."""
         size = _MIB.match(value)
         if field == "Product Name" and "Error" not in value:
             self.name, self.line = value[:80], line
@@ -103,7 +104,7 @@ class Board:
             yield GpuProcess(source(name, line), self.process, None, int(size[1]), self.index)
 
     def facts(self, name: str) -> Iterator[Fact]:
-        """The card and its memory."""
+        """Yield the facts about the card and its memory."""
         where = source(name, self.line)
         total = self.memory.get("Total")
         if self.name:
@@ -133,7 +134,8 @@ _CLI_LOG = lazy.compile(r"[IWE]\d{4} \d\d:\d\d:\d\d\.\d{6} \d{1,9} ")
 
 
 def container_cli(lines: Sequence[Line], at: int, name: str) -> Block | None:
-    """Read nvidia-container-cli info: the host's driver and cards. Its CUDA is what the driver offers."""
+    """Read nvidia-container-cli info: the host's driver and cards. Its CUDA version is the highest that the
+    driver supports."""
     facts: list[Fact] = []
     end = at
     index, model = 0, ""
@@ -174,7 +176,7 @@ _VENDORS = (("Advanced Micro Devices", "amd"), ("Intel Corporation", "intel"))
 
 
 def lspci(lines: Sequence[Line], at: int, name: str) -> Block | None:
-    """Read lspci, and with -nnk the kernel module that drives each device."""
+    """Read lspci; with -nnk, also the kernel module that drives each device."""
     end = until(
         lines,
         at,

@@ -1,4 +1,4 @@
-"""Traces of the loader: LD_DEBUG=libs, strace, ldd, ldconfig -p."""
+"""Reads traces of the loader: LD_DEBUG=libs, strace, ldd, ldconfig -p."""
 
 from __future__ import annotations
 
@@ -38,9 +38,10 @@ _STEP = lazy.compile(
 
 
 def ld_debug(lines: Sequence[Line], at: int, name: str) -> Block | None:
-    """Read the output of LD_DEBUG=libs, complete or filtered by grep, mixed with a program's own lines. A
-    loaded library is initialised: `calling init` names it. One that was searched for but never initialised
-    was not found, unless the text ends during its search. glibc, elf/dl-load.c and elf/dl-init.c."""
+    """Read the output of LD_DEBUG=libs, complete or filtered by grep, and possibly mixed with a program's own
+    lines. A loaded library is initialised, which `calling init` shows. A library that was searched for but
+    never initialised was not found, unless the text ends during its search. Source: glibc, elf/dl-load.c and
+    elf/dl-init.c."""
     end = at
     keep: set[int] = set()
     asked: dict[str, Source] = {}
@@ -68,9 +69,9 @@ def ld_debug(lines: Sequence[Line], at: int, name: str) -> Block | None:
         elif step[1].startswith("search"):
             whole = True
             if "(system search path)" in text:
-                last = ""  # the last place that the loader searches
+                last = ""  # the loader searches this path last
     if whole:
-        asked.pop(last, None)  # its search is not over
+        asked.pop(last, None)  # the text ends during the search for this library
     return Block(end, searched(source(name, lines[at]), asked, opened), frozenset(i for i in keep if i < end))
 
 
@@ -88,8 +89,8 @@ _LAST = ("/usr/lib/lib", "/usr/lib64/lib", "/lib64/lib", "/usr/lib/x86_64/lib")
 
 
 def strace(lines: Sequence[Line], at: int, name: str) -> Block | None:
-    """Read a strace of open: the files that were tried, and those that opened. Device files that are missing
-    or closed to the user count too."""
+    """Read a strace of open calls: the files that were tried, and those that opened. Device files that are
+    missing or that the user may not open count too."""
     end = at
     keep: set[int] = set()
     asked: dict[str, Source] = {}
@@ -132,7 +133,7 @@ _LDD = lazy.compile(
 
 
 def ldd(lines: Sequence[Line], at: int, name: str) -> Block | None:
-    """Read ldd: what a library needs, and where the loader finds it."""
+    """Read ldd: the libraries that a library needs, and where the loader finds them."""
     end = until(lines, at, lambda line: _LDD.match(line[:700]) is None)
     facts: list[Fact] = [Platform(source(name, lines[at]), "linux", rank=INFERRED)]
     for line in lines[at:end]:

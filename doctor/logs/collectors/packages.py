@@ -1,4 +1,5 @@
-"""Lists of what is installed: pip list, pip debug, conda info and list, dpkg -l, rpm -qa, module list."""
+"""Reads lists of installed packages: pip list, pip debug, conda info and list, dpkg -l, rpm -qa, module
+list."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ _MATTERS = lazy.compile(
 
 
 def matters(row: str) -> bool:
-    """Whether a list's row names a package that matters here."""
+    """Whether a row of a list is about a package that matters to TensorFlow on a GPU."""
     return _MATTERS.match(row[:80]) is not None
 
 
@@ -40,7 +41,7 @@ _TENSORFLOW = lazy.compile(r"(?:tensorflow|tf[-_]nightly)(?:[-_](?:gpu|cpu|intel
 
 
 def tensorflow_of(name: str, version: str, where: Source) -> Iterator[Fact]:
-    """The TensorFlow fact for a distribution with this name."""
+    """The facts for a distribution with this name, if it is one of TensorFlow's."""
     if _TENSORFLOW.match(name.lower()[:60]) and re.match(r"\d\.\d{1,2}", version):
         yield TensorFlowVersion(where, version[:40], name.lower().replace("_", "-"))
 
@@ -49,7 +50,7 @@ _OLD_ROW = lazy.compile(r"\s{0,4}([A-Za-z0-9][\w.-]{1,60}) \((\d[\w.+]{0,30})(?:
 
 
 def old_row(line: Line, name: str) -> Iterator[Fact]:
-    """A row of pip list up to pip 9: `numpy (1.13.1)`."""
+    """Read a row of pip list of pip 9 and earlier: `numpy (1.13.1)`."""
     row = _OLD_ROW.match(line[1][:300])
     if row and matters(row[1]):
         where = source(name, line)
@@ -77,7 +78,7 @@ def pip_list(lines: Sequence[Line], at: int, name: str) -> Block | None:
 
 
 def pip_debug(lines: Sequence[Line], at: int, name: str) -> Block | None:
-    """Read pip debug: the Python, and the tags of wheels that it accepts."""
+    """Read pip debug: the Python, and the wheel tags that it accepts."""
     facts: list[Fact] = []
     last = at
     for i in range(at, until(lines, at, fence)):
@@ -132,7 +133,7 @@ def conda_list(lines: Sequence[Line], at: int, name: str) -> Block | None:
 
 
 def _of_pip(line: Line, name: str) -> Iterator[Fact]:
-    """A row that conda list (up to 4.5) marks as installed by pip."""
+    """Read a row that conda list (up to 4.5) marks as installed by pip."""
     cells = line[1].split()
     if cells[2:3] == ["<pip>"] and matters(cells[0]):
         where = source(name, line)
@@ -162,7 +163,7 @@ _VERSION = lazy.compile(r"(?:\d:)?(\d{1,3}(?:\.\d{1,4}){1,3})")
 
 
 def _installed(package: str, version: str, where: Source) -> Iterator[Fact]:
-    """The driver, CUDA or cuDNN fact for a Linux distribution's package."""
+    """The facts about the driver, CUDA or cuDNN that a package of a Linux distribution states."""
     number = _VERSION.match(version)
     if number is None:
         return

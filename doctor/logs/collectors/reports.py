@@ -1,5 +1,5 @@
-"""Reads reports in sections, as TensorFlow's tf_env_collect.sh, PyTorch's collect_env.py and NVIDIA's
-nvidia-bug-report.sh write them."""
+"""Reads reports that consist of sections: those of TensorFlow's tf_env_collect.sh, PyTorch's collect_env.py
+and NVIDIA's nvidia-bug-report.sh."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ _OWN_FAILURE = lazy.compile(
     r" tf\.Session\(\)|\^{3}|~{3})"
     r"|AttributeError: module 'tensorflow' has no attribute 'Session'|tf\.(?:version\.)?COMPILER_VERSION = "
 )
-"""Sections without evidence: the script ends with a tf.Session, which fails in TensorFlow 2, and the compiler
-does not matter."""
+"""Matches lines that are no evidence: the script ends with a tf.Session, which fails in TensorFlow 2, and the
+compiler does not matter."""
 
 
 def tf_env(lines: Sequence[Line], at: int, name: str) -> Block | None:
@@ -63,7 +63,7 @@ def tf_env(lines: Sequence[Line], at: int, name: str) -> Block | None:
         facts += _section(header[1].lower(), lines[start:at], name)
         keep.update(start + i for i in _readable(header[1].lower(), lines[start:at]))
         while at < len(lines) and (not lines[at][1].strip() or lines[at][1].startswith("```")):
-            at += 1  # the report goes on in another block
+            at += 1  # the report continues in another block
     return Block(at, facts, frozenset(keep))
 
 
@@ -123,7 +123,7 @@ def _system(text: str, line: Line, name: str) -> Iterator[Fact]:
 
 
 def _readable(title: str, lines: Sequence[Line]) -> Iterator[int]:
-    """The lines that the signatures read: logs and what other programs print."""
+    """Yield the indexes of the lines that the signatures read: logs and the output of other programs."""
     if title == "check pips":
         yield from kept(lines, 0, len(lines), matters)
     elif title in ("tensorflow import", "nvidia-smi", "cuda libs", "tensorflow installed from info"):

@@ -1,7 +1,8 @@
-"""The causes that people's own sentences in a report suggest.
+"""Finds the causes that people's own sentences in a report suggest.
 
-In: a `Text`. Out: facts (`Prose`, `Likelihood`, `SentenceKind`). `segment` separates the sentences from
-programs' output, and two linear models trained on examples (scripts/training) read them (`classify`).
+`read_prose` returns facts (`Prose`, `Likelihood`, `SentenceKind`). `segment` separates the sentences from
+programs' output. `classify` reads them with two linear models that were trained on examples
+(scripts/training).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["MOST", "read_prose"]
 
 LONG = 350
-"""From this number of characters on, a report about a GPU names something of what it is about."""
+"""A report about a GPU that has at least this many characters contains a word of its subject."""
 _SUBJECT = lazy.compile(
     r"tensor|\btf\d?\b|keras|cuda|cudnn|gpu|nvidia|geforce|\brtx|\bgtx|tesla|quadro|graphics|显卡|显存|グラ"
     r"|그래픽|видеокарт|gráfic|grafik|graphique|ekran kart|\boom\b|\btrain|batch|epoch|训练"
@@ -28,10 +29,11 @@ _SUBJECT = lazy.compile(
 )
 _DENSE = lazy.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 DENSITY = 1.7
-"""How many letters say as much as one Chinese, Japanese or Korean character: the sentences of
-scripts/training/kinds.jsonl have 62 letters on average in Latin script, and 36 characters in these."""
+"""The number of letters that correspond to one Chinese, Japanese or Korean character. The sentences of
+scripts/training/kinds.jsonl have, on average, 62 letters in Latin script, and 36 characters in these
+languages."""
 MOST = 6
-"""The most causes that are kept of one report."""
+"""At most this many causes are kept for one report."""
 OBSERVATIONS = {
     "no device": "no-gpu-said",
     "import": "import-fails-said",
@@ -45,11 +47,11 @@ OBSERVATIONS = {
 SURE = 0.8
 """From this probability on, a sentence states such a symptom."""
 LEAST = 0.02
-"""Probability below which a cause is not kept."""
+"""A cause with a lower probability is not kept."""
 
 
 def read_prose(text: Text, printed: Collection[int] = ()) -> list[Fact]:
-    """The text that people wrote in a report (`Prose`) and the causes that it suggests (`Likelihood`), the
+    """The text that people wrote in a report (`Prose`), and the causes that it suggests (`Likelihood`), the
     likeliest first. printed: the numbers of the lines that a program printed."""
     from doctor.logs.prose.segment import sentences
 
@@ -60,7 +62,7 @@ def read_prose(text: Text, printed: Collection[int] = ()) -> list[Fact]:
     dense = sum(len(_DENSE.findall(sentence.text)) for sentence in said)
     size = text_size + round(dense * (DENSITY - 1))
     if text_size >= LONG and _SUBJECT.search(text.text) is None:
-        return []  # it is about something else
+        return []  # the report has another subject
     from doctor.logs.prose.classify import read_sentences
 
     reading = read_sentences([sentence.text for sentence in said])

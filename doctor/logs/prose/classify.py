@@ -1,10 +1,10 @@
-"""A linear model over character n-grams: sentences in, a probability for each finding code out.
+"""A linear model over character n-grams. For sentences, it returns a probability for each finding code.
 
-Trained by scripts/train_prose.py on scripts/training/sentences.jsonl; the weights are data (weights.bin).
-Features are hashed 2- to 5-grams of characters inside words and pairs of words, digits as 0, with 1 + log of
-their count and their inverse document frequency, scaled to unit length. Needs no numeric library: the weights
-of one n-gram for all codes are one integer with a lane of 32 bits for each code, so that one multiplication
-and one addition serve all of them.
+scripts/train_prose.py trains it on scripts/training/sentences.jsonl; the weights are data (weights.bin). The
+features are hashed 2- to 5-grams of characters inside words, and pairs of words, with each digit as 0. A
+feature's value is 1 + log of its count, times its inverse document frequency, scaled to unit length. The
+model needs no numeric library: one integer holds the weights of an n-gram for all codes, with a lane of 32
+bits for each code. So one multiplication and one addition process all codes.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ SIZES = (2, 3, 4, 5)
 SCALE = 256
 """The scale that turns a feature's value into a whole number."""
 WHOLE = 1_500
-"""The most characters of a text that are classified as a whole."""
+"""At most this many characters of a text are classified as a whole."""
 _DIGIT = lazy.compile(r"\d")
 _ADVERBS = """
 apparently really actually simply obviously just currently somehow basically honestly certainly clearly
 definitely probably seemingly literally unfortunately sadly frankly evidently presumably quite
 """
 _EMPTY = frozenset(_ADVERBS.split())
-"""Adverbs of certainty or regret, which say nothing about the cause."""
+"""Adverbs of certainty or regret, which do not indicate the cause."""
 
 
 def grams(text: str, buckets: int) -> dict[int, int]:
@@ -57,7 +57,7 @@ def _of_word(word: str, buckets: int) -> tuple[int, ...]:
 
 
 class Model(NamedTuple):
-    """Weights as trained: `rows` holds one byte for each code (offset by 128), bucket after bucket."""
+    """The trained weights. `rows` contains one byte for each code (offset by 128), bucket after bucket."""
 
     codes: tuple[str, ...]
     buckets: int
@@ -72,7 +72,7 @@ class Model(NamedTuple):
         return _lanes(self.rows, bucket, len(self.codes))
 
     def scores(self, found: dict[int, int]) -> list[float]:
-        """One score for each code, before they become probabilities. found: as `grams` gives them."""
+        """One score for each code, from which the probabilities follow. found: the result of `grams`."""
         values = {bucket: (1 + math.log(n)) * self.frequencies[bucket] for bucket, n in found.items()}
         length = math.sqrt(sum(value * value for value in values.values())) or 1.0
         total = weight = 0
@@ -91,7 +91,7 @@ class Model(NamedTuple):
         return self.of_grams(grams(text, self.buckets))
 
     def of_grams(self, found: dict[int, int]) -> list[float]:
-        """The probabilities of a text by its counted n-grams."""
+        """The probabilities for a text, from its counted n-grams."""
         scores = [score / self.temperature for score in self.scores(found)]
         top = max(scores)
         powers = [math.exp(score - top) for score in scores]
@@ -108,7 +108,7 @@ def _lanes(rows: bytes, bucket: int, size: int) -> int:
 
 @lru_cache(maxsize=1)
 def bundled() -> Model:
-    """The model of this release."""
+    """The model that ships with this release."""
     return unpacked(resources.read("doctor.logs.prose", "weights.bin"))
 
 
@@ -119,7 +119,7 @@ def unpacked(data: bytes) -> Model:
         size = int.from_bytes(whole[:4], "little")
         head = json.loads(whole[4 : 4 + size])
     except (zlib.error, ValueError) as error:
-        raise ValueError("these are no weights of the prose model") from error
+        raise ValueError("these bytes are not the weights of the prose model") from error
     at = 4 + size
     buckets = head["buckets"]
     frequencies = tuple(1 + byte * head["frequency_step"] for byte in whole[at : at + buckets])
@@ -144,8 +144,8 @@ def kinds() -> Model:
 
 
 class Reading(NamedTuple):
-    """The causes that one report's sentences suggest: probabilities for the whole, and for each sentence; and
-    what each sentence is, with its probability."""
+    """The causes that the sentences of one report suggest: probabilities for the whole and for each sentence.
+    Also the kind of each sentence, with its probability."""
 
     codes: tuple[str, ...]
     whole: list[float]
@@ -153,17 +153,17 @@ class Reading(NamedTuple):
     kinds: list[tuple[str, float]]
 
     def ranked(self) -> list[tuple[str, float]]:
-        """(code, probability), the likeliest first."""
+        """The pairs (code, probability), the likeliest first."""
         return sorted(zip(self.codes, self.whole), key=lambda pair: -pair[1])
 
     def telling(self, code: str) -> int:
-        """The number of the strongest sentence for a code."""
+        """The number of the sentence that suggests a code most strongly."""
         at = self.codes.index(code)
         return max(range(len(self.windows)), key=lambda i: self.windows[i][at])
 
 
 def read_sentences(said: Sequence[str], model: Model | None = None) -> Reading:
-    """The causes that sentences suggest, together and each alone, and what each sentence is."""
+    """The causes that sentences suggest, together and individually, and the kind of each sentence."""
     model = model or bundled()
     counted = [grams(sentence[:WHOLE], model.buckets) for sentence in said]
     whole: dict[int, int] = {}
@@ -180,7 +180,7 @@ def read_sentences(said: Sequence[str], model: Model | None = None) -> Reading:
 
 
 def _kind(found: dict[int, int]) -> tuple[str, float]:
-    """What a sentence is, by its counted n-grams."""
+    """The kind of a sentence with its probability, from its counted n-grams."""
     model = kinds()
     values = model.of_grams(found)
     best = max(range(len(values)), key=values.__getitem__)

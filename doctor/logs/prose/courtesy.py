@@ -1,4 +1,4 @@
-"""Recognises sentences that only greet, ask or thank, which say nothing about the problem."""
+"""Recognises sentences that only greet, ask for help or thank, and so do not describe the problem."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ merhaba herkese selam merhabalar şimdiden çok teşekkürler teşekkür ederim 
 xin chào mọi người cảm ơn trước các bạn nhiều
 सभी को नमस्ते अग्रिम धन्यवाद आपका
 """
-"""In fifteen languages; phrases of languages without spaces are listed whole."""
+"""Words of greeting and thanks in fifteen languages. Languages without spaces have whole phrases."""
 _WORDS = frozenset(_LEXICON.split())
 _DIGIT = lazy.compile(r"\d")
 _WORD = lazy.compile(r"[^\W\d_](?:[^\W\d_]|[\u0900-\u0963])*")
 LONGEST = 80
-"""The most characters of a sentence that may be mere courtesy."""
+"""A longer sentence, in characters, is not only a greeting or thanks."""
 
 
 def is_courtesy(sentence: str) -> bool:

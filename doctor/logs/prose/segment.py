@@ -1,9 +1,8 @@
-"""The sentences of a report, set apart from what programs printed, from code, commands, tables and lists of
-packages.
+"""Separates the sentences of a report from programs' output, code, commands, tables and lists of packages.
 
-In: a `Text`. Out: sentences with the input line in which each begins. Whether a person wrote a sentence is
-learnt from examples of both (scripts/training/lines.jsonl, scripts/train_prose.py). Lines that an editor or a
-mail program wrapped are joined again first.
+`sentences` returns the sentences with the input line in which each begins. A model decides whether a person
+wrote a sentence; it was trained on examples of both kinds (scripts/training/lines.jsonl,
+scripts/train_prose.py). Lines that an editor or a mail program wrapped are joined first.
 """
 
 from __future__ import annotations
@@ -23,29 +22,32 @@ if TYPE_CHECKING:
     from doctor.logs.prose.classify import Model
 
 LINES = 2_000
-"""The most lines in which sentences are searched for, half of them at the end; the middle of a long log holds
-none."""
+"""Sentences are searched for in at most this many lines, half of them at the end. The middle of a long log
+has none."""
 JUDGED = 60_000
-"""The most characters that are classified as a person's or a program's; more text adds nothing."""
+"""At most this many characters are classified as a person's or a program's. More text adds nothing."""
 LONGEST = 1_200
-"""The most characters of one line to examine; a longer line is not a sentence, or its start is enough."""
+"""At most this many characters of a line are examined. A longer line is not a sentence, or its start is
+enough."""
 REPEATED = 4
-"""From this number on, lines that differ only in numbers were printed by a program."""
+"""If at least this many lines differ only in numbers, a program printed them."""
 MOST = 60
-"""The most sentences to keep: the first and the last of a long text."""
+"""At most this many sentences are kept. In a long text, they are the first and the last ones."""
 PERSON = 0.6
-"""From this probability on, a person wrote the sentence."""
+"""If its probability is at least this, a person wrote the sentence."""
 AROUND = 0.7
-"""The same in a line that quotes a program's message."""
+"""The same threshold for a line that quotes a program's message."""
 ALONE = 0.25
-"""The same in a text that shows no line of a program, and in a sentence that is not in Latin letters."""
+"""The same threshold for a text without any line of a program, and for a sentence that is not in Latin
+letters."""
 
 REST = 6
 """A line under a program's message with fewer words than this continues the message."""
 
 _END = lazy.compile(r"(?<=[.!?])[\"')\]]{0,2}\s+(?=[\"'(\[]?[A-Z0-9\u00c0-\uffff])|(?<=[。！？])")
 _ASCII_END = lazy.compile(r"(?<=[.!?])[\"')\]]{0,2}\s+(?=[\"'(\[]?[A-Z0-9])")
-"""The same in a text of ASCII alone; the other takes longer to compile than most reports to read."""
+"""The same pattern for a text that is only ASCII. The general one takes longer to compile than most reports
+take to read."""
 _FENCE = lazy.compile(r"\s*(?:(`{3,20}|~{3,20})|<pre>|</pre>|<code>|</code>)")
 _MARKUP = lazy.compile(
     r"^(?:\s*(?:>+|[-*+•]|\d{1,2}[.)]|#{1,6}|//)\s+)+|^\s*(?:Q:|A:)\s*|\*\*|__|<[^<>\n]{1,80}>"
@@ -53,13 +55,13 @@ _MARKUP = lazy.compile(
 _WORD = lazy.compile(
     r"[^\W\d_\u3040-\u30ff\u3400-\u9fff]{2,}|[\u3040-\u30ff\u3400-\u9fff]{2}|[\uac00-\ud7af]"
 )
-"""Matches a word; two characters of Chinese or Japanese, which have no spaces, count as one."""
+"""Matches a word. In Chinese and Japanese, which have no spaces, two characters count as one word."""
 _ASCII_WORD = lazy.compile(r"[a-zA-Z]{2,}")
 _FOREIGN = lazy.compile(r"[\u0370-\u1fff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-"""Letters of Greek, Cyrillic, Arabic, Indic and East Asian scripts: programs seldom print them."""
+"""Matches letters of Greek, Cyrillic, Arabic, Indic and East Asian scripts, which programs seldom print."""
 _DIGITS = lazy.compile(r"\d{1,24}")
 _FRAME = lazy.compile(r"[\s>|]{0,40}File \"[^\"]{1,300}\", line \d{1,7}, in [^ ]{1,120}\s{0,9}$")
-"""A frame of a traceback: the next line is code."""
+"""Matches a frame of a traceback: the next line is code."""
 _MACHINE = lazy.compile(
     r"\s*(?:Traceback \(most|File \"|>>> ?|\.\.\. |\$ |In \[\d|Out\[\d|\(\w[\w.-]{0,40}\) ?(?:\$|[A-Z]:\\)"
     r"|[\w.-]{1,40}@[\w.-]{1,60}[:~ ]|PS [A-Z]:|[A-Z]:\\[^ ]{0,80}>|\[?\d{1,4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d"
@@ -68,16 +70,16 @@ _MACHINE = lazy.compile(
     r"|\w{2,30}: ?\S{1,40}\s{1,9}\w{2,30}: ?\S|(?:import [\w.]{1,60}|from [\w.]{1,60} import [\w, ]{1,80}?)"
     r"(?: as \w{1,20})?$)"
 )
-"""Matches the start of a line that is always a program's: a prompt, a time stamp, an exception's name,
+"""Matches the start of a line that a person never writes: a prompt, a time stamp, the name of an exception,
 fields, an import."""
 _FORM = lazy.compile(r"^[^:：.!?]{2,75}[:：]\*{0,2} ?\S{0,60}(?: \S{1,20}){0,3}$")
-"""Matches a form's field with a short answer, which is read as a fact; the form's question is not a person's
-sentence."""
+"""Matches a field of a form with a short answer. The field is read as a fact, and its question is not a
+person's sentence."""
 
 
 class Sentence(NamedTuple):
-    """One sentence and the 1-based input line in which it begins. quotes: that line also contains a program's
-    message."""
+    """One sentence, and the input line (from 1) in which it begins. quotes: whether that line also contains a
+    program's message."""
 
     line: int
     text: str
@@ -100,20 +102,20 @@ def _person(sentence: str) -> float:
 
 
 def sentences(text: Text, printed: Collection[int] = ()) -> list[Sentence]:
-    """The sentences that people wrote in a report, in their order; of very many the first and the last.
+    """The sentences that people wrote in a report, in order; if there are very many, the first and the last
+    ones.
 
-    printed: numbers of lines that hold a program's message.
+    printed: the numbers of the lines that contain a program's message.
     """
     found = _sentences(text, printed)
-    # some people put their whole text into a fence
+    # some people put their whole text into a code fence
     if not found and ("```" in text.text or "~~~" in text.text):
         found = _sentences(text, printed, fences=False)
     return found if len(found) <= MOST else [*found[: MOST // 2], *found[-MOST // 2 :]]
 
 
 def _sentences(text: Text, printed: Collection[int], *, fences: bool = True) -> list[Sentence]:
-    """The sentences with content, each once: a repeated or quoted sentence counts no more than a single
-    one."""
+    """The sentences with content, without duplicates, so that a repeated or quoted sentence counts once."""
     found: dict[str, Sentence] = {}
     for number, block in _paragraphs(text, printed, fences):
         for part in parts(block):
@@ -136,8 +138,8 @@ def _words(text: str) -> int:
 
 
 def _paragraphs(text: Text, printed: Collection[int], fences: bool) -> Iterator[tuple[int, str]]:
-    """Runs of prose lines, each joined into one: (number of the first line, text). fences: text inside a code
-    fence is not prose."""
+    """Yield runs of prose lines as (number of the first line, joined text). fences: treat text inside a code
+    fence as no prose."""
     lines = list(text.lines())
     if len(lines) > LINES:
         lines = [*lines[: LINES // 2], *lines[-LINES // 2 :]]
@@ -158,7 +160,7 @@ def _paragraphs(text: Text, printed: Collection[int], fences: bool) -> Iterator[
         framed = _FRAME.match(line) is not None
         below = number in printed or PRINTED.match(line) is not None
         fence = _fence_after(mark, fence)
-        alone = number in printed or begin in printed or number > last + 1  # or lines between are left out
+        alone = number in printed or begin in printed or number > last + 1  # or some lines were left out
         last = number
         if run and (not prose or alone or not _goes_on(run[-1], prose)):
             yield begin, " ".join(run)
@@ -171,7 +173,7 @@ def _paragraphs(text: Text, printed: Collection[int], fences: bool) -> Iterator[
 
 
 def _fence_after(mark: re.Match[str] | None, fence: str) -> str:
-    """The code fence that is open after a line; a longer fence may contain shorter ones."""
+    """The code fence that is open after a line, "" for none. A longer fence may contain shorter ones."""
     if mark is None or mark[1] is None:
         return fence
     if not fence:
@@ -180,12 +182,12 @@ def _fence_after(mark: re.Match[str] | None, fence: str) -> str:
 
 
 def _programs(number: int, line: str, printed: Collection[int]) -> bool:
-    """Whether a line is known to be a program's: by its number, or by its first characters."""
+    """Whether a program certainly printed a line, according to its number or its first characters."""
     return number in printed or PRINTED.match(line) is not None or _MACHINE.match(line) is not None
 
 
 def _goes_on(before: str, line: str) -> bool:
-    """Whether a line is the wrapped rest of the previous one."""
+    """Whether a line is the wrapped rest of the line `before`."""
     return before[-1:] not in ".!?。！？:：" and (line[:1].islower() or len(before) > 55)
 
 

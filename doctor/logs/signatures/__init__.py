@@ -1,8 +1,8 @@
-"""The catalogue of signatures, one module for each family. To add a signature, add a `sig(...)` to its
+"""The catalogue of signatures, with one module for each family. To add a signature, add a `sig(...)` to its
 family.
 
-`python scripts/signature_index.py` writes the words of each signature to index.json, so that a text imports
-only the families whose words it holds.
+`python scripts/signature_index.py` writes the words of each signature to index.json, so that only the
+families whose words occur in a text are imported.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ FAMILIES = (
     *("versions.driver", "versions.rows", "versions.fields", "systems", "environments", "variables", "cards"),
     *("usage", "machines", "words", "circumstances", "named", "records"),
 )
-"""The modules that hold signatures, in the order in which these are tried."""
+"""The modules with signatures, in the order in which the signatures are tried."""
 
 
 def family(name: str) -> tuple[Signature, ...]:

@@ -1,4 +1,4 @@
-"""Messages about the installed build: with CUDA or without, from pip or conda."""
+"""Signatures of messages about the installed build: with or without CUDA, from pip or conda."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ def pip_list_line(match: re.Match[str], source: Source) -> Fact | None:
     build = match.groupdict().get("build") or ""
     if (
         "|" in match[0] and match["name"].lower() == "tensorflow"
-    ):  # a table that a person wrote: the program's name
+    ):  # the row is from a table that a person wrote, and contains the program's name
         return None
     manager = "conda" if build or match.groupdict().get("channel") else "pip"
     return Package(source, normalised(match["name"]), match["version"], manager)
 
 
 def conda_build(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """A conda TensorFlow, whose build string says CPU or GPU."""
+    """The facts about a TensorFlow from conda, whose build string says CPU or GPU."""
     yield Package(source, match["name"].lower(), match["version"], "conda")
     build = match["build"].lower()
     if build.startswith(("mkl", "eigen", "cpu")):
@@ -44,8 +44,8 @@ _NUMBERED = r"(?:==| |=| \()?\d\.\d[\w.]*\)?"
 
 
 def not_of_conda(match: re.Match[str], source: Source) -> Fact | None:
-    """The symptom that both packages are installed; None for conda's, whose tensorflow-gpu is empty and only
-    requires its tensorflow."""
+    """The symptom that both packages are installed; None for conda's packages, because conda's tensorflow-gpu
+    is empty and only requires conda's tensorflow."""
     return None if "conda" in source.text.lower() else Symptom(source, "both-packages")
 
 
@@ -120,7 +120,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r" )?)*[^\n#`;&|]{0,60}?\btensorflow(?P<gpu>-gpu)?(?:\s?==?\s?(?P<version>[\d.]+\d))?(?=[\s`\"']|$)",
         "conda install tensorflow==2.10.0",
     ),
-    sig(  # conda's builds bring a CUDA of conda's choice: PyPI's rows say nothing of it
+    sig(  # conda chooses the CUDA of its builds, so the rows of PyPI's wheels do not apply
         "tensorflow-of-conda",
         ("conda install", "from conda", "from anaconda"),
         r"conda install (?:-\S+ (?:\w+ )?)*[^\n#`;&|]{0,60}?\btensorflow\b|\b(?:tensorflow(?:[-_]gpu)?"

@@ -1,4 +1,4 @@
-"""Compute capability: the GPUs that TensorFlow ignores, and the code that a build lacks for them."""
+"""Signatures about compute capability: GPUs that TensorFlow ignores, and code for GPUs that a build lacks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from doctor.logs.signatures.signature import Signature, sig
 
 
 def ignored(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """A GPU that TensorFlow refuses for its compute capability or its size."""
+    """The facts about a GPU that TensorFlow refuses because of its compute capability or its size."""
     group = match.groupdict()
     name = (group.get("name") or "").strip() or None
     if name or group.get("cc"):
@@ -80,7 +80,7 @@ SIGNATURES: tuple[Signature, ...] = (
         seen_in=">=2.5",
         origin="tensorflow/core/common_runtime/gpu/gpu_device.cc",
     ),
-    sig(  # the macro with which ops that people compile themselves look at each launch
+    sig(  # the macro with which ops that people compile themselves check each launch
         "own-op-without-code",
         ("cudacheckerror() failed", "cuda kernel failed"),
         r"(?:cudaCheckError\(\) failed in (?P<op>\w{1,80})|CUDA kernel failed) ?: ?(?:invalid device"
@@ -107,7 +107,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r" 'compute_(?:75|[89]\d|1\d\d)\w?'|'cuLaunchKernel[^\n]{0,160}CUDA_ERROR_INVALID_HANDLE",
         "PTX version 7.4 does not support target 'sm_89'",
     ),
-    sig(  # TensorFlow's build for ROCm says of an AMD GPU what that for CUDA says of an NVIDIA one
+    sig(  # TensorFlow's ROCm build prints for an AMD GPU what the CUDA build prints for an NVIDIA GPU
         "amd-gpu-ignored",
         "with amdgpu version",
         r"Ignoring visible gpu device \(device: \d+, name: (?P<name>[^,\n]{1,60}),[^\n]{0,80}\) with AMDGPU"

@@ -1,4 +1,4 @@
-"""GPUs in nvidia-smi's tables, in lspci's lines, in report forms and in sentences."""
+"""Signatures of GPUs in nvidia-smi's tables, in lspci's lines, in report forms and in sentences."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ _AND_BELOW = lazy.compile(
     r"[ -]?(?:series|系列?)?,? ?(?:及以下|以下|及以上|以上|之前|and (?:below|older|above|newer)"
     r"|or (?:older|newer))"
 )
-"""Matches what follows a series that is a bound rather than a card."""
+"""Matches the text after a series if the series is a bound and not somebody's card."""
 _OF_SERIES = {"2": "7.5", "3": "8.6", "4": "8.9", "5": "12.0"}
-"""The compute capability of all cards of a series (compat_tables/gpus.json), by the series as people write
-it."""
+"""The compute capability of all cards of a series (compat_tables/gpus.json), by the series in people's
+spelling."""
 _NEW_CARD = (
     r"(?:(?P<t11>(?:RTX ?)?\b30[5-9]0\b|RTX ?30(?:xx?|\d\d)?(?: ?series)?|RTX"
     r" ?3000|\bA100\b|\bA6000\b|\bAmpere\b|(?:RTX ?)?\b[45]0[5-9]0\b|RTX ?[45]0(?:xx)?(?:"
@@ -71,9 +71,9 @@ _FIELDS = (
     *words("gpu|gpus|gpu model|gpu models|gpu type|gpu name|gpu model and memory|cuda device|显卡"),
     *words("graphic card|graphic cards|graphics card|graphics cards|video card"),
 )
-"""The names of the field for the card in report forms."""
+"""The names that report forms give to the field for the card."""
 _NUMBER = r"(?:10[5-8]0|16[56]0|20[678]0|30[5-9]0|40[6-9]0|50[6-9]0)(?: ?(?:Ti|SUPER))?"
-"""Matches a GeForce named only by its number."""
+"""Matches a GeForce that is given only by its number."""
 _BESIDE_NUMBER = "|".join(
     (
         *words("显卡|グラボ|그래픽|видеокарт|graphic card|graphics card|video card"),
@@ -84,7 +84,7 @@ _NEWER = r"(?:higher|newer|later|more recent)"
 
 
 def needs_newer(match: re.Match[str], source: Source) -> Fact:
-    """A symptom with a card and the first major version of CUDA whose libraries have code for it."""
+    """A symptom with a card and the first major version of CUDA whose libraries have code for the card."""
     return Symptom(source, "gpu-needs-newer", (("cuda", "11" if match["t11"] else "10"),))
 
 
@@ -109,7 +109,7 @@ def gpu_in(rank: int) -> Maker:
             series = _SERIES.match(name + match.string[after : after + 8].lower())
             if series and _AND_BELOW.match(match.string[after : after + 16]):
                 continue
-            if series:  # every card of it, not the Quadro of that number
+            if series:  # any card of the series, not the Quadro with that number
                 yield Gpu(source, f"GeForce RTX {series[1]}0 series", _OF_SERIES[series[1]], rank=rank)
                 continue
             before = value[max(0, found.start() - 5) : found.start()]
@@ -121,7 +121,7 @@ def gpu_in(rank: int) -> Maker:
 
 
 _BOUND = r"(?:minimum|requires?|wants|least|needs?|below|above|under|lowest|than)\W[^\n]{0,40}$"
-"""Matches what precedes a compute capability that something requires, rather than one that a card has."""
+"""Matches the text before a compute capability that something requires and that no card is said to have."""
 
 
 def capability(match: re.Match[str], source: Source) -> Fact | None:
@@ -131,13 +131,13 @@ def capability(match: re.Match[str], source: Source) -> Fact | None:
 
 
 def other_gpu(match: re.Match[str], source: Source) -> Fact:
-    """A graphics device of another maker."""
+    """The fact that there is a graphics device of another maker."""
     vendor = str(match.lastgroup)
     return OtherGpu(source, match[vendor].strip(), vendor)
 
 
 def smi_name(match: re.Match[str], source: Source) -> Fact:
-    """One card in an nvidia-smi table."""
+    """The fact for one card in an nvidia-smi table."""
     name = match["name"].strip().rstrip(".").strip()
     following = re.search(r"(\d{1,7})MiB\s*/\s*(\d{2,8})MiB", match.string[match.end() : match.end() + 240])
     return Gpu(
@@ -272,7 +272,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "my RTX 3080 is not used",
         gpu_in(PROSE),
     ),
-    spoken(  # a number alone, as its owner calls it
+    spoken(  # only a number, as the owner calls the card
         "gpu-prose",
         glued(glued((" 1", " 2", " 3", " 4", " 5"), ("05", "06", "07", "08", "09", "65", "66")), "0"),
         r"\b(?:it's|it is|have|has|got|own|bought|using|use|with|my|our|on(?= an? | my )|to(?= an? | my"
@@ -284,14 +284,14 @@ SIGNATURES: tuple[Signature, ...] = (
         "Will it use my GPU? It's a 3090.",
         lambda m, s: Gpu(s, m["value"].strip(), rank=PROSE),
     ),
-    spoken(  # a series by its number
+    spoken(  # a series, given by its number
         "gpu-prose",
         ("0系", "0 系"),
         r"(?<![A-Za-z\d.])(?P<series>[2-5])0 ?系列?的?(?:显卡|卡|GPU)(?!及|以)",
         "我是40系的显卡",
         lambda m, s: Gpu(s, f"GeForce RTX {m['series']}0 series", _OF_SERIES[m["series"]], rank=PROSE),
     ),
-    spoken(  # a number alone in languages that put no article before it
+    spoken(  # only a number, in languages without an article before it
         "gpu-prose",
         glued(glued(("1", "2", "3", "4", "5"), ("05", "06", "07", "08", "09", "65", "66")), "0"),
         r"(?:用|是|换|换成|换了|卡|张|块|买了|上了?|在)(?:的|了|成)?\s?"
@@ -302,7 +302,7 @@ SIGNATURES: tuple[Signature, ...] = (
         lambda m, s: Gpu(s, (m["value"] or m["v2"]).strip(), rank=PROSE),
         near="用|是|换|卡|张|块|买|上|在|으로|에서|이랑|을|를|쓰|사용",
     ),
-    sig(  # a number beside a word for a card
+    sig(  # a number next to a word for a card
         "gpu-prose",
         glued(glued(("1", "2", "3", "4", "5"), ("05", "06", "07", "08", "09", "65", "66")), "0"),
         rf"(?<![\w.,:/-])(?P<value>{_NUMBER}) ?(?:显卡|グラボ|그래픽|видеокарт|(?:graphics? |video"

@@ -1,5 +1,5 @@
-"""What people and their programs say about the circumstances: memory, other processes, the end of a program,
-the environment."""
+"""Signatures of statements, by people and programs, about the circumstances: memory, other processes, the end
+of a program, the environment."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from doctor.logs.signatures.signature import Signature, glued, sig, spoken, word
 
 
 def ran_out(match: re.Match[str], source: Source) -> Fact | None:
-    """The symptom that memory ran out, unless the words before deny it."""
+    """The symptom that memory ran out; None if the words before deny that."""
     before = match.string[max(0, match.start() - 48) : match.start()].rpartition("\n")[2]
     denied = (
         r"(?:nothing to do with|(?:not|n't) (?:\w+ )?(?:related|due) to|unrelated to|(?:not|n't) (?:because"
@@ -21,14 +21,15 @@ def ran_out(match: re.Match[str], source: Source) -> Fact | None:
 
 
 def of_host(match: re.Match[str], source: Source) -> Fact | None:
-    """The host's memory ran out; None if the line speaks of the GPU, for which Chinese uses the same word."""
+    """The symptom that the host's memory ran out; None if the line is about the GPU, because Chinese uses the
+    same word for both."""
     if "内存" in match[0] and re.search(r"GPU|显存|显卡|batch", source.text, re.IGNORECASE):
         return None
     return Symptom(source, "host-memory-said")
 
 
 def processes(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """Processes that a listing of /dev/nvidia* shows."""
+    """The facts about the processes that a listing of /dev/nvidia* shows."""
     yield Symptom(source, "other-process", (("pid", match["pid"]),))
 
 
@@ -55,7 +56,7 @@ _LOST_BEFORE = (
 
 
 def asked_for(match: re.Match[str], source: Source) -> Fact:
-    """The fact that a library does not open, from a person who writes which version is there instead."""
+    """The fact that a library does not open, from a sentence that says which version is installed instead."""
     return LibraryNotLoaded(source, match["name"].rstrip("."), "", "absent")
 
 
@@ -313,7 +314,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r" no|fail|cuInit)|(?:only|works?)[^\n.]{0,20}(?:with|as|under) (?:sudo|root)\b",
         "non-escalated runs saw no GPU",
     ),
-    spoken(  # a library that is asked for, and another one that is there
+    spoken(  # one version of a library is requested, and another one is installed
         "library-not-loaded",
         (".so.", "64_"),
         r"\b(?:wants?|wanted|needs?|(?:looks?|looking|asks?|asking|search(?:es|ing)?)"
@@ -338,7 +339,7 @@ SIGNATURES: tuple[Signature, ...] = (
         asked_for,
         near=("want|need|for |requir|expect|tries to", "cuda"),
     ),
-    spoken(  # as loading.py has it for what programs print
+    spoken(  # loading.py has the same for programs' output
         "library-not-loaded",
         (".dll", ".so"),
         rf"{_FILE}[`'\"”」]?(?:[^\n\w]{{0,3}}|[^\n]{{0,3}}是){_LOST}"

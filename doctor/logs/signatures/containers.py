@@ -1,4 +1,5 @@
-"""What container runtimes and the start scripts of NVIDIA's images say about the host's driver and its GPUs.
+"""Signatures of messages about the host's driver and GPUs, from container runtimes and the start scripts of
+NVIDIA's images.
 
 Sources: libnvidia-container (nvidia-container-cli), nvidia-docker 1, docker's device requests, and the entry
 point of the images on nvcr.io (checkSMVER.sh and the driver check beside it).
@@ -15,7 +16,8 @@ from doctor.logs.signatures.signature import Signature, sig
 
 
 def image_driver(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """A host driver that is older than the image requires; no driver at all if the version is blank."""
+    """The facts about a host driver that is older than the image requires. A blank version means no
+    driver."""
     version = match["version"]
     if not version:
         yield Symptom(source, "docker-no-gpu")
@@ -25,7 +27,7 @@ def image_driver(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 
 def image_gpu(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """A GPU outside the range of compute capabilities that an image was built for."""
+    """The facts about a GPU whose compute capability is outside the range that an image was built for."""
     yield Symptom(
         source, "container-gpu-newer" if match["yet"] else "container-gpu-older", (("gpu", match["name"]),)
     )
@@ -33,7 +35,7 @@ def image_gpu(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 
 def initialised(match: re.Match[str], source: Source) -> Fact:
-    """The result of cuInit in the image's entry point."""
+    """The result of cuInit in the entry point of an image."""
     return CudaCallFailed(source, "cuInit", CUDA_ERRORS.get(match["number"], "CUDA_ERROR_UNKNOWN"))
 
 
@@ -44,15 +46,15 @@ def cli_cuda(match: re.Match[str], source: Source) -> Fact:
 
 
 def blocked(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """NVML_ERROR_OPERATING_SYSTEM in nvidia-smi's words; nearly always it means that WSL does not reach the
-    GPU."""
+    """The facts for NVML_ERROR_OPERATING_SYSTEM in nvidia-smi's words. Nearly always, it means that WSL does
+    not reach the GPU."""
     yield Symptom(source, "wsl-blocked")
     yield Platform(source, "wsl", rank=INFERRED)
 
 
 def image_tag(match: re.Match[str], source: Source) -> Fact:
-    """The symptom gpu-image or cpu-image, from the tag of an official image. No tag means `latest`, which is
-    a CPU image."""
+    """The symptom gpu-image or cpu-image, from the tag of an official image. Without a tag, the image is
+    `latest`, a CPU image."""
     tag = match["tag"] or "latest"
     return Symptom(source, "gpu-image" if "gpu" in tag.lower() else "cpu-image", (("tag", tag),))
 
@@ -79,7 +81,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "nvidia-docker | 2017/03/02 10:11:12 Error: Could not load UVM kernel module. Is nvidia-modprobe"
         " installed?",
     ),
-    sig(  # of docker.io/tensorflow/tensorflow the tags with "gpu" hold CUDA, and no other
+    sig(  # of the images docker.io/tensorflow/tensorflow, only those with "gpu" in the tag contain CUDA
         "image-tag",
         "tensorflow/tensorflow",
         r"(?<![\w./-])(?:docker\.io/)?tensorflow/tensorflow:(?P<tag>[\w.-]{1,60})|\bdocker"

@@ -1,4 +1,4 @@
-"""Messages about packages that TensorFlow needs, in versions that it cannot use."""
+"""Signatures of messages about dependencies of TensorFlow whose versions it cannot use."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ SIGNATURES: tuple[Signature, ...] = (
         r"module 'numpy' has no attribute '(?P<name>object|bool|int|float|typeDict|complex)'",
         "AttributeError: module 'numpy' has no attribute 'object'.",
     ),
-    # array_ops.zeros asks NumPy for a shape of tensors, as every LSTM and GRU does: NumPy 1.20 refuses that
+    # array_ops.zeros, which every LSTM and GRU calls, passes a shape of tensors to NumPy; NumPy 1.20 refuses
+    # it
     sig(
         "numpy-symbolic",
         "cannot convert a symbolic",
@@ -51,7 +52,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|Detected (?:incompatible|mismatched) Protobuf|unexpected keyword argument 'serialized_options'",
         "TypeError: Descriptors cannot not be created directly.",
     ),
-    sig(  # where the arrow of a notebook's traceback stops in a generated file
+    sig(  # the arrow of a notebook's traceback points to a line in a generated file
         "protobuf-conflict",
         "_descriptor.",
         r"^\s*-+> ?\d{1,5}\s+(?:\w+ ="
@@ -102,7 +103,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r" 'tensorflow\.python\.(?:trackable|training\.tracking|distribute\.load_context)'",
         "ImportError: Keras cannot be imported. Check that it is installed.",
     ),
-    sig(  # pandas, whose compiled part does not load in this Python
+    sig(  # the compiled part of pandas does not load in this Python
         "python-package-conflict",
         "c extension: ",
         r"C extension: [\w.']{1,60} not built",

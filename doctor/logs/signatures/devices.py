@@ -1,4 +1,4 @@
-"""GPUs: what TensorFlow found, registered and listed."""
+"""Signatures of the GPUs that TensorFlow found, registered and listed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from doctor.facts import Fact, Gpu, GpuMemory, GpuRegistered, OtherGpu, Source, 
 from doctor.logs.signatures.signature import Signature, sig, words
 
 NAME = r"(?P<name>[A-Za-z][\w.()/+-]{0,40}(?: [\w.()/+-]{1,40}){0,7})"
-"""A device's name, words between single spaces; any number of spaces may follow it."""
+"""A pattern for the name of a device: words with single spaces between them. Any number of spaces may
+follow."""
 
 _UNITS = {
     "gib": 1024.0,
@@ -23,11 +24,11 @@ _UNITS = {
 }
 
 AMD = r"\b(?:AMD|Radeon|Vega ?\d|gfx\d|Instinct|MI\d{2,3})\b"
-"""Names of AMD's GPUs."""
+"""A pattern for the names of AMD's GPUs."""
 
 
 def mib(text: str) -> int | None:
-    """Memory in MiB from "7.92GiB", "190.31MiB", "6 GB"; None for other text."""
+    """The memory size in MiB of a text such as "7.92GiB", "190.31MiB" or "6 GB"; None for other text."""
     match = re.match(r"\s*(\d+(?:\.\d+)?)\s*(gib|mib|gb|mb|kib|g|m|b)\b", text, re.I)
     return round(float(match[1]) * _UNITS[match[2].lower()]) if match else None
 
@@ -38,12 +39,12 @@ def _index(match: re.Match[str]) -> int | None:
 
 
 def registered(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """A device that TensorFlow created, and its GPU."""
+    """The facts about a device that TensorFlow created, and about its GPU."""
     group = match.groupdict()
     name = (group.get("name") or "").strip() or None
     memory = int(group["memory"]) if group.get("memory") else None
     yield GpuRegistered(source, _index(match), memory, name)
-    if name and re.search(AMD, name, re.IGNORECASE):  # TensorFlow's build for ROCm words it so too
+    if name and re.search(AMD, name, re.IGNORECASE):  # TensorFlow's ROCm build prints the same words
         yield OtherGpu(source, name, "amd")
     elif name:
         physical = group.get("physical")
@@ -57,30 +58,30 @@ def registered(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 
 def found_device(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """A GPU as TensorFlow describes it before it decides whether to use it."""
+    """The facts about a GPU, from TensorFlow's description before it decides whether to use the GPU."""
     group = match.groupdict()
     cc = group.get("cc") or (f"{group['major']}.{group['minor']}" if group.get("major") else None)
     total = mib(group.get("total") or "")
     free = mib(group.get("free") or "")
     name = (group.get("name") or "").strip() or None
     yield Gpu(source, name, cc, total, index=_index(match), bus_id=group.get("bus"))
-    if total and not free:  # free memory has a signature of its own, whose line is the evidence
+    if total and not free:  # free memory has its own signature, whose line is the evidence
         yield GpuMemory(source, _index(match) or 0, total)
 
 
 def gpu_fact(match: re.Match[str], source: Source) -> Fact:
-    """A Gpu fact with all details in the message."""
+    """A Gpu fact with all details that the message contains."""
     group = match.groupdict()
     return Gpu(source, (group.get("name") or "").strip() or None, group.get("cc"), index=_index(match))
 
 
 def listed(match: re.Match[str], source: Source) -> Fact:
-    """A physical device in the output of a program."""
+    """The fact for a physical device in the output of a program."""
     return GpuRegistered(source, _index(match))
 
 
 def plugged(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """An accelerator of another maker, from the name of its plugin."""
+    """The facts about an accelerator of another maker, from the name of its plugin."""
     yield Symptom(source, "plugin-device", tuple((k, v.strip()) for k, v in match.groupdict().items() if v))
     if match["metal"]:
         name = match["metal"].strip()
@@ -90,7 +91,7 @@ def plugged(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 
 def counted(match: re.Match[str], source: Source) -> Fact | None:
-    """A number of GPUs that a program printed."""
+    """The fact for a number of GPUs that a program printed."""
     number = int(match["count"])
     if number == 0:
         return Symptom(source, "gpu-list-empty")
@@ -98,7 +99,7 @@ def counted(match: re.Match[str], source: Source) -> Fact | None:
 
 
 SIGNATURES: tuple[Signature, ...] = (
-    sig(  # `taken`: its GPUs that TensorFlow makes devices of, which it says after its libraries opened
+    sig(  # `taken`: the GPUs for which TensorFlow creates devices; it prints them after its libraries opened
         "gpu-shown",
         ("with properties:", "adding visible gpu device"),
         r"Found device \d{1,3} with properties:|Adding visible gpu devices?: (?P<taken>\d[\d, ]{0,80})",
@@ -210,7 +211,7 @@ SIGNATURES: tuple[Signature, ...] = (
         registered,
         origin="tensorflow/core/common_runtime/gpu/gpu_device.cc",
     ),
-    sig(  # a line that was cut before it names the card
+    sig(  # a line that was cut before the name of the card
         "device-created",
         " mb memory",
         r"Created (?:TensorFlow )?device \(?[/\w:]*?(?:device:)?GPU:(?P<index>\d+) with (?P<memory>\d+) MB"
@@ -244,7 +245,7 @@ SIGNATURES: tuple[Signature, ...] = (
         listed,
         lines=2,
     ),
-    sig(  # of programs that print what tf.test.gpu_device_name() gives, in the words of tutorials
+    sig(  # from programs that print the result of tf.test.gpu_device_name(), in the words of tutorials
         "device-listed",
         ("default gpu device: ", "found gpu at: "),
         r"(?:Default GPU Device|Found GPU at): '?/(?:device:)?gpu:(?P<index>\d+)",
@@ -316,7 +317,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|is_gpu_available\([^\n]{0,80}\)[^\n]{0,20}\n{1,3}[^\n]{0,12}\bFalse\b|GPU"
         r" available:?\**\s*(?:False|no\b|0\b|\[\])"
         r"|(?:returns?|gives?|prints?|get|outputs?|shows?)[^\n]{0,20}(?:an )?empty list"
-        # not its cuda_only=False
+        # not the False of cuda_only=False
         r"|is_gpu_available(?:\([^\n()]{0,80}\))?[^\n(]{0,60}(?:returns?|is|as|=|:|却是|为)\W{0,8}False",
         ">>> tf.config.list_physical_devices('GPU')\n[]",
         lines=4,
@@ -324,7 +325,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "gpu-not-found",
         "gpu device not found",
-        r"(?<!['\"])GPU device not found",  # in quotes it is the code that would raise it
+        r"(?<!['\"])GPU device not found",  # in quotes, it is the code that would raise the error
         "SystemError: GPU device not found",
     ),
     sig(
@@ -341,7 +342,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r" device_type='XLA_CPU'\))?\s*\]",
         "[PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')]",
     ),
-    sig(  # a session's list_devices()
+    sig(  # the output of a session's list_devices()
         "cpu-only-listed",
         "[_deviceattributes(",
         r"\[_DeviceAttributes\([^()\n]{0,80}/device:(?:XLA_)?CPU:\d+, (?:XLA_)?CPU, [\d, ]{1,60}\)(?:,"

@@ -1,4 +1,5 @@
-"""The NVIDIA driver: messages of TensorFlow and the kernel about its calls and its version."""
+"""Signatures of messages about the NVIDIA driver, its calls and its version, from TensorFlow and the
+kernel."""
 
 from __future__ import annotations
 
@@ -10,15 +11,16 @@ from doctor.facts.statuses import BY_NUMBER
 from doctor.logs.signatures.signature import Signature, sig, spoken
 
 CUDA_ERRORS = {
-    "303": "UNKNOWN_ERROR_303",  # TensorFlow's own answer where libcuda does not open
+    "303": "UNKNOWN_ERROR_303",  # TensorFlow's own status if libcuda does not open
     "-1": "UNKNOWN_ERROR_303",  # the same up to TensorFlow 1.12
     **{str(number): row.name for number, row in BY_NUMBER.items()},
 }
-"""Names of error numbers, which a build older than the driver prints without a name."""
+"""The names of error numbers that a build older than the driver prints without a name."""
 
 
 def _trim(version: str) -> str:
-    """NVIDIA's form of a driver version: TensorFlow prints 470.63.1 and 430.40.0 for 470.63.01 and 430.40."""
+    """A driver version in NVIDIA's form. TensorFlow prints 470.63.1 for 470.63.01, and 430.40.0 for
+    430.40."""
     parts = version.split(".")
     if len(parts) == 3 and parts[2] == "0":
         return ".".join(parts[:2])
@@ -26,7 +28,7 @@ def _trim(version: str) -> str:
 
 
 def cuinit(match: re.Match[str], source: Source) -> Fact:
-    """A failed cuInit, by its symbolic name."""
+    """The fact for a failed cuInit, with the symbolic name of its status."""
     error = match["error"].upper()
     number = re.search(r"-?\d+", error) if not error.startswith("CUDA_ERROR") else None
     return CudaCallFailed(
@@ -35,18 +37,19 @@ def cuinit(match: re.Match[str], source: Source) -> Fact:
 
 
 def checked(match: re.Match[str], source: Source) -> Fact:
-    """A failed CUDA call that TensorFlow's checks report; 303 is the stub's answer to any call if libcuda did
-    not open."""
+    """The fact for a failed CUDA call that TensorFlow's checks report. If libcuda did not open, the stub
+    returns 303 for any call."""
     error = CUDA_ERRORS.get(match["error"], f"CUresult({match['error']})")
     return CudaCallFailed(source, "cuInit" if match["error"] == "303" else match["call"], error)
 
 
 _RUNTIME = {"3": "CUDA_ERROR_NOT_INITIALIZED", "30": "CUDA_ERROR_UNKNOWN", "999": "CUDA_ERROR_UNKNOWN"}
-"""cudaError_t: 3 cudaErrorInitializationError, 30 (999 from CUDA 10.1 on) cudaErrorUnknown."""
+"""Values of cudaError_t: 3 is cudaErrorInitializationError, 30 (999 from CUDA 10.1 on) is
+cudaErrorUnknown."""
 
 
 def asked(match: re.Match[str], source: Source) -> Fact | None:
-    """A query about the devices that the driver did not answer."""
+    """The fact for a query about the devices that the driver did not answer."""
     group = match.groupdict()
     error = (
         group.get("error")
@@ -57,17 +60,17 @@ def asked(match: re.Match[str], source: Source) -> Fact | None:
 
 
 def context(match: re.Match[str], source: Source) -> Fact:
-    """A CUDA call that failed while TensorFlow created a device."""
+    """The fact for a CUDA call that failed while TensorFlow created a device."""
     return CudaCallFailed(source, match["call"], match["error"].upper())
 
 
 def status(match: re.Match[str], source: Source) -> Fact:
-    """A failed cudaGetDevice() or cudaSetDevice(), from the text of its status."""
+    """The fact for a failed cudaGetDevice() or cudaSetDevice(), from the text of its status."""
     return CudaCallFailed(source, match["call"], match["error"].strip().rstrip(".").lower())
 
 
 def mismatch(match: re.Match[str], source: Source) -> Fact:
-    """Kernel module and user-space library of different versions."""
+    """The fact that the kernel module and the user-space library of the driver have different versions."""
     found = match.groupdict()
     return DriverMismatch(
         source, _trim(found.get("kernel") or "") or None, _trim(found.get("user") or "") or None
@@ -84,7 +87,7 @@ def driver(part: str, rank: int = 0):  # type: ignore[no-untyped-def]
 
 
 def agreeing(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """Both parts of the driver, which TensorFlow itself compared."""
+    """The versions of both parts of the driver, which TensorFlow itself compared."""
     yield DriverVersion(source, _trim(match["version"]), "kernel")
     yield Symptom(source, "driver-versions-agree")
 

@@ -1,4 +1,5 @@
-"""Containers, clusters, notebooks, conda and virtual environments around the program."""
+"""Signatures of the program's surroundings: containers, clusters, notebooks, conda and virtual
+environments."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ def kind(name: str) -> Maker:
 
 
 def binding(match: re.Match[str], source: Source) -> Fact:
-    """The language of the binding in the text."""
+    """The fact about the language binding that the text mentions."""
     return Symptom(source, "binding", (("language", match.lastgroup or ""),))
 
 
@@ -64,7 +65,7 @@ SIGNATURES: tuple[Signature, ...] = (
         kind("docker"),
         once=True,
     ),
-    sig(  # a word of it, wherever it stands: not that the run was inside one
+    sig(  # a mention anywhere in the text, which does not prove that the run was inside one
         "mentions-container",
         words("docker|container|podman|singularity|apptainer|kubernetes|容器|镜像"),
         r"\b(?:docker|containers?|podman|singularity|apptainer|kubernetes)\b|容器|镜像",
@@ -88,7 +89,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "environment-kubernetes",
         ("kubernetes", "kubectl", "k8s", "kubeflow", "nvidia.com/gpu", "kubespawner"),
-        # nvidia.com/gpu=0 and nvidia.com/gpu=all are names of CDI, for podman and docker
+        # nvidia.com/gpu=0 and nvidia.com/gpu=all are CDI names, for podman and docker
         r"\bkubernetes\b|\bkubectl\b|\bk8s\b|nvidia\.com/gpu(?!=)|kubeflow|kubespawner",
         "kubectl describe pod tf-gpu",
         kind("kubernetes"),
@@ -111,7 +112,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "singularity shell tensorflow.sif",
     ),
     sig("nv-flag", "--nv", r"--nv(?:ccli)?\b", "apptainer exec --nv tensorflow.sif python train.py"),
-    sig(  # the same of docker, whose image was made for the GPU
+    sig(  # the same for docker, with an image made for the GPU
         "gpus-flag-missing",
         "docker run ",
         r"(?<!nvidia-)\bdocker run"
@@ -173,8 +174,8 @@ SIGNATURES: tuple[Signature, ...] = (
         kind("ci"),
         once=True,
     ),
-    # where apps are hosted and functions run, there is no GPU: Heroku, AWS Lambda, Streamlit's and Render's
-    # machines
+    # platforms that host apps or functions have no GPU: Heroku, AWS Lambda, the machines of Streamlit and
+    # Render
     sig(
         "environment-hosted",
         (
@@ -247,7 +248,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "In a terminal import tensorflow works fine",
         near="work|fine|ok|no error|no problem|succeed",
     ),
-    sig(  # TensorFlow's library in a program that is not Python's
+    sig(  # TensorFlow's library in a program that is not a Python program
         "binding",
         words(
             "tfjs-node|tfjs_binding|tensorflow.net|tensorflowsharp|scisharp.tensorflow|org.tensorflow|"
@@ -271,7 +272,7 @@ SIGNATURES: tuple[Signature, ...] = (
         binding,
         once=True,
     ),
-    spoken(  # of the two packages of a binding the one without CUDA
+    spoken(  # a binding has two packages; this is the one without CUDA
         "binding-cpu-package",
         ("@tensorflow/tfjs-node", "tensorflow-core-platform", "scisharp.tensorflow.redist"),
         r"@tensorflow/tfjs-node(?![-\w])|\btensorflow-core-platform(?![-\w])"

@@ -1,4 +1,5 @@
-"""Messages of cuDNN and cuBLAS: handles, algorithms, launches, and programs that crash on the GPU."""
+"""Signatures of messages from cuDNN and cuBLAS: handles, algorithms, launches, and programs that crash on the
+GPU."""
 
 from __future__ import annotations
 
@@ -9,8 +10,8 @@ from doctor.logs.signatures.signature import Signature, glued, sig, spoken, word
 
 
 def dotted(number: str) -> str:
-    """A cuDNN version number with dots: 7003 is 7.0.3, 8907 is 8.9.7, 90300 and 91002 are 9.3.0 and 9.10.2; a
-    dotted version is unchanged."""
+    """A cuDNN version number in dotted form: 7003 is 7.0.3, 8907 is 8.9.7, 90300 and 91002 are 9.3.0 and
+    9.10.2. A dotted version stays unchanged."""
     if "." in number or not number.isdigit():
         return number
     n = int(number)
@@ -20,17 +21,17 @@ def dotted(number: str) -> str:
 
 
 def runtime_mismatch(match: re.Match[str], source: Source) -> Fact:
-    """The cuDNN that was loaded, and the one that TensorFlow was compiled with."""
+    """The fact with the cuDNN that was loaded, and the cuDNN with which TensorFlow was compiled."""
     return CudnnMismatch(source, dotted(match["loaded"].rstrip(".")), dotted(match["compiled"].rstrip(".")))
 
 
 def loaded_cudnn(match: re.Match[str], source: Source) -> Fact:
-    """The cuDNN that TensorFlow loaded."""
+    """The fact with the cuDNN that TensorFlow loaded."""
     return CudnnVersion(source, dotted(match["version"]))
 
 
 def part_of_cudnn(match: re.Match[str], source: Source) -> Fact:
-    """A part of cuDNN that the other parts do not find, or that has a different version."""
+    """The fact about a part of cuDNN that the other parts do not find, or that has a different version."""
     problem = (
         "is of another version than the rest"
         if match["mixed"]
@@ -40,9 +41,10 @@ def part_of_cudnn(match: re.Match[str], source: Source) -> Fact:
 
 
 def library_status(match: re.Match[str], source: Source) -> Fact | None:
-    """What a status of one of CUDA's libraries shows in any message.
+    """The fact for a status of one of CUDA's libraries in any message.
 
-    No memory for its own data: TensorFlow's pool leaves it none, other frameworks have no such pool."""
+    If the library has no memory for its own data, TensorFlow's memory pool left it none; other frameworks
+    have no such pool."""
     detail = (("status", match["status"]),)
     if match["host"]:
         return Symptom(source, "host-alloc-failed", detail)
@@ -96,7 +98,7 @@ SIGNATURES: tuple[Signature, ...] = (
         part_of_cudnn,
         origin="cudnn_graph.h of cuDNN 9, cudnn_ops_infer.h of cuDNN 8",
     ),
-    spoken(  # without the message around it, as in titles and short questions; PyTorch says "cuDNN error: …"
+    spoken(  # the status without its message, as in titles and short questions; PyTorch has "cuDNN error: …"
         "cudnn-status-said",
         ("cudnn_status_internal_error", "cudnn_status_not_initialized", "could not create cudnn handle"),
         r"(?<!cuDNN error: )(?<!cudnn handle: )\bCUDNN_STATUS_(?:INTERNAL_ERROR|NOT_INITIALIZED)\b"
@@ -223,7 +225,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "InternalError: Blas GEMM launch failed : a.shape=(128, 784), b.shape=(784, 256), m=128, n=256,"
         " k=784",
     ),
-    sig(  # where, unique and other ops that count with NVIDIA's CUB
+    sig(  # from `where`, `unique` and other ops that count with NVIDIA's CUB
         "launch-failed",
         "could not launch cub::",
         r"Could not launch cub::\w{1,40}[^\n]{0,300}\bstatus: (?P<error>invalid resource handle|invalid"
@@ -269,7 +271,7 @@ SIGNATURES: tuple[Signature, ...] = (
         seen_in="0.5-0.12",
         origin="tensorflow/stream_executor/cuda/cuda_dnn.cc",
     ),
-    sig(  # 3 is CUDNN_STATUS_BAD_PARAM: what was asked for makes no sense, an empty tensor as a rule
+    sig(  # 3 is CUDNN_STATUS_BAD_PARAM: the arguments make no sense, usually because of an empty tensor
         "launch-failed",
         "== cudnn_status_success (3 vs. 0)",
         r"Check failed: (?P<call>cudnn\w+)\([^\n]{0,240}== CUDNN_STATUS_SUCCESS \(3 vs\. 0\)",

@@ -1,4 +1,5 @@
-"""Messages about a native library that does not import, and processors that cannot run it."""
+"""Signatures of messages about a native library that Python cannot import, and about processors that cannot
+run it."""
 
 from __future__ import annotations
 
@@ -9,12 +10,12 @@ from doctor.facts import Fact, LibraryNotLoaded, Platform, Source, Symptom
 from doctor.logs.signatures.signature import Signature, glued, sig, spoken, words
 
 DLLS = {"nvcuda": "nvcuda.dll", "cudart": "cudart64", "cudnn": "cudnn64", "msvcp": "msvcp140.dll"}
-"""The DLLs that TensorFlow looks for on Windows before it loads itself; the numbers of CUDA's depend on the
-build."""
+"""The DLLs that TensorFlow looks for on Windows before it loads its own library. The version numbers of
+CUDA's DLLs depend on the build."""
 
 
 def preloaded(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """A DLL that the check before TensorFlow's native library did not find."""
+    """The facts about a DLL that the check before the load of TensorFlow's native library did not find."""
     yield Platform(source, "windows")
     what = match["what"]
     if what == "msvcp":
@@ -91,7 +92,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "ImportError: /lib64/libc.so.6: version `GLIBC_2.17' not found (required by"
         " /usr/lib/python2.7/site-packages/tensorflow/python/_pywrap_tensorflow_internal.so)",
     ),
-    sig(  # in a sentence, without the library that lacks it
+    sig(  # in a sentence that does not mention the library without the symbol
         "glibc-too-old",
         ("glibc_", "glibcxx_", "cxxabi_"),
         r"^(?![^\n]{0,300}\.so\b)[^\n]{0,200}?\b(?P<needs>(?:GLIBC|GLIBCXX"
@@ -100,14 +101,14 @@ SIGNATURES: tuple[Signature, ...] = (
         "it stops with GLIBCXX_3.4.22' not found",
         near="not found|missing",
     ),
-    sig(  # glibc keeps little room for such variables, and the libraries before have used it up
+    sig(  # glibc reserves little space for such variables, and libraries loaded earlier have used it up
         "static-tls",
         "in static tls block",
         r"(?P<library>(?:/[^\s:'\"/]{1,60}){0,12}/?lib[\w.+-]{1,80}\.so[\d.]{0,12}): cannot allocate memory"
         r" in static TLS block",
         "ImportError: /usr/lib/aarch64-linux-gnu/libgomp.so.1: cannot allocate memory in static TLS block",
     ),
-    sig(  # by glibc's loader: mmap() of a segment was refused
+    sig(  # from glibc's loader: mmap() of a segment failed
         "library-unmapped",
         "failed to map segment from shared object",
         r"(?P<library>/[^\s:'\"]{0,200}tensorflow[^\s:'\"]{0,120}\.so[\d.]{0,12}): failed to map segment from"
@@ -122,7 +123,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "AttributeError: partially initialized module 'tensorflow' has no attribute 'constant' (most likely"
         " due to a circular import)",
     ),
-    sig(  # preload_check opens each DLL before the native library: the frame names the one that is not there
+    sig(  # preload_check opens each DLL before the native library: the frame shows which one is missing
         "library-not-loaded",
         "ctypes.windll(build_info.",
         r"ctypes\.WinDLL\(build_info\.(?P<what>nvcuda|cudart|cudnn|msvcp)_dll_name\)[\s\S]{0,900}?"
@@ -141,7 +142,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"File [\"'](?P<path>(?:[^\"'\n]{0,200}[/\\])?tensorflow\.py)[\"'], line \d+, in <module>",
         'File "/home/me/project/tensorflow.py", line 1, in <module>',
     ),
-    sig(  # a file has no modules inside; a folder without an __init__.py would have
+    sig(  # a file cannot contain modules; a folder without an __init__.py could
         "shadowing-file",
         "'tensorflow' is not a package",
         r"'tensorflow' is not a package\b",
@@ -178,7 +179,8 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|Instruction non permise|Instrucción ilegal|Недопустимая инструкция",
         "Illegal instruction (core dumped)",
     ),
-    # how Windows numbers it: STATUS_ILLEGAL_INSTRUCTION, in hexadecimal or as the decimal that Python prints
+    # the number on Windows: STATUS_ILLEGAL_INSTRUCTION, hexadecimal or as the decimal number that Python
+    # prints
     sig(
         "illegal-instruction",
         ("-1073741795", "0xc000001d", "3221225501"),
@@ -217,7 +219,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r" soporta|não suporta|не поддерживает) AVX",
         "这个CPU不支持AVX",
     ),
-    sig(  # by their names: what Intel and AMD made before AVX, and the small ones that never got it
+    sig(  # by name: processors from before AVX, of Intel and AMD, and small ones that never got it
         "processor-without-avx",
         words(
             "core 2|core(tm)2|core(tm)"
@@ -235,7 +237,7 @@ SIGNATURES: tuple[Signature, ...] = (
         origin="Intel ARK: AVX came with Sandy Bridge (2011), to Pentium and Celeron with Tiger Lake; AMD's"
         " with Bulldozer",
     ),
-    sig(  # Node's loader, of the addon itself or of a library that it needs
+    sig(  # from Node's loader, about the addon itself or a library that it needs
         "node-addon-failed",
         "tfjs_binding.node",
         r"(?:specified module could not be found|cannot open shared object"

@@ -1,7 +1,7 @@
-"""The index from words to signatures: built from the signatures, or read from index.json without importing
-them.
+"""The index from words to signatures. It is built from the signatures, or read from index.json without
+importing them.
 
-Words and signatures are numbered, in the order of the lists here.
+The number of a word or a signature is its position in the lists.
 """
 
 from __future__ import annotations
@@ -14,14 +14,13 @@ from doctor.logs.signatures.signature import Signature
 
 
 class Index(NamedTuple):
-    """The index from words to signatures. All its values are plain lists and dicts, so that JSON can hold
-    them.
+    """The index from words to signatures. All values are plain lists and dicts, so that JSON can store them.
 
     words: all literals and near words. logged: the numbers of the words that count in a record of a log.
-    users, unlogged: for each word, the numbers of the signatures that have it as a literal (users: those
-    tried on log records; unlogged: the others). near: the sets of near words, by the words' numbers. needs:
-    for each signature the near sets that it needs. lines: for each signature how many lines its pattern may
-    span. families: for each module the number of its signatures.
+    users, unlogged: for each word, the numbers of the signatures that have it as a literal (users: the
+    signatures that are tried on log records; unlogged: the others). near: the sets of near words, by the
+    numbers of the words. needs: for each signature, the near sets that it needs. lines: for each signature,
+    the number of lines that its pattern may span. families: for each module, the number of its signatures.
     """
 
     words: list[str]
@@ -35,7 +34,7 @@ class Index(NamedTuple):
 
 
 def indexed(signatures: Sequence[Signature], families: dict[str, int] | None = None) -> Index:
-    """The index of some signatures."""
+    """Build the index of some signatures."""
     needed = ((signature.literals, *signature.near) for signature in signatures)
     words = list(dict.fromkeys(chain.from_iterable(chain.from_iterable(needed))))
     numbers = {word: number for number, word in enumerate(words)}
@@ -58,8 +57,8 @@ def indexed(signatures: Sequence[Signature], families: dict[str, int] | None = N
 
 
 def _logged(signature: Signature) -> Iterator[str]:
-    """The words of a signature that count in a record of a log; of an unlogged signature only the near
-    words."""
+    """The words of a signature that count in a record of a log. For an unlogged signature, these are only the
+    near words."""
     if not signature.unlogged:
         yield from signature.literals
     if not signature.unlogged or signature.lines > 1:

@@ -1,4 +1,4 @@
-"""What pip, uv, poetry and conda say when they find no TensorFlow to install."""
+"""Signatures of messages from pip, uv, poetry and conda that find no TensorFlow to install."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from doctor.logs.signatures.signature import Signature, sig, words
 
 
 def no_wheel(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """An installer that finds no TensorFlow to install."""
+    """The facts about an installer that finds no TensorFlow to install."""
     group = match.groupdict()
     requirement = (group.get("requirement") or group.get("quoted") or group.get("pinned") or "").strip()
     parts = re.match(r"([A-Za-z][\w-]*)(?:\[[\w,-]*\])?\s*(.*)", requirement)
@@ -74,7 +74,7 @@ SIGNATURES: tuple[Signature, ...] = (
         ),
         lines=5,
     ),
-    sig(  # setuptools, which python setup.py and older pips ask
+    sig(  # from setuptools, which `python setup.py` and older pips use
         "no-matching-distribution",
         ("download links found for ", "could not find suitable distribution for "),
         r"No local packages or (?:working )?download links found for (?P<requirement>(?:"
@@ -86,7 +86,7 @@ SIGNATURES: tuple[Signature, ...] = (
         no_wheel,
         origin="setuptools/package_index.py, setuptools/command/easy_install.py",
     ),
-    sig(  # poetry and uv, whose resolvers name what no release meets
+    sig(  # from poetry and uv, whose resolvers state which requirement no release meets
         "no-matching-distribution",
         ("which doesn't match any versions", "no versions of t", "there is no version of t"),
         r"depends on (?P<requirement>" + TF + r") \([^)\n]{1,60}\) which doesn't match any versions"
@@ -98,7 +98,7 @@ SIGNATURES: tuple[Signature, ...] = (
         no_wheel,
         origin="poetry, src/poetry/mixology/incompatibility.py; uv, crates/uv-resolver/src/pubgrub/report.rs",
     ),
-    sig(  # pipenv says no more than that: what pip printed is elsewhere
+    sig(  # pipenv prints only this; the output of pip is elsewhere
         "install-fails-said",
         "an error occurred while installing t",
         r"An error occurred while installing (?P<requirement>(?:" + TF + r")\b(?:==[\w.]{1,20})?)",
@@ -120,7 +120,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r" in|tensorflow[^\n]{0,60}Requires-Python (?P<range>[<>=!~\d.,]+)",
         "ERROR: Package 'tensorflow' requires a different Python: 3.8.10 not in '>=3.9'",
     ),
-    sig(  # pip itself, on Windows: paths of more than 260 characters
+    sig(  # from pip itself, on Windows: paths of more than 260 characters
         "install-broke-off",
         "windows long path support enabled",
         r"system does not have (?P<why>Windows Long Path support) enabled",
@@ -128,21 +128,21 @@ SIGNATURES: tuple[Signature, ...] = (
         " enabled.",
         lambda m, s: (Symptom(s, "install-broke-off", (("why", "long-path"),)), Platform(s, "windows")),
     ),
-    sig(  # a shell that reads the brackets as a pattern
+    sig(  # from a shell that treats the brackets as a pattern
         "install-broke-off",
         "no matches found: tensorflow[",
         r"no matches found: (?P<requirement>tensorflow\[[\w,-]+\])",
         "zsh: no matches found: tensorflow[and-cuda]",
         lambda m, s: Symptom(s, "install-broke-off", (("why", "quotes"), ("requirement", m["requirement"]))),
     ),
-    sig(  # conda's name for what the driver offers: it sees none
+    sig(  # __cuda is conda's name for the CUDA that the driver supports: conda sees no driver
         "conda-no-driver",
         "__cuda",
         r"nothing provides (?:requested"
         r" )?__cuda\b(?:[^\n]{0,60}[-_]cuda(?P<cuda>\d{3}))?|__cuda\b[^\n]{0,40}\bmissing on the system",
         "  - nothing provides __cuda needed by tensorflow-2.7.0-cuda112py39h9333c2f_0",
     ),
-    sig(  # conda and mamba
+    sig(  # from conda and mamba
         "python-refused",
         ("tensorflow", "nightly"),
         rf"\b(?P<name>{TF})(?:[ =][^\n]{{0,40}})? -> python"
@@ -171,7 +171,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"tensorflow-gpu\\?\"? (?:package )?has been removed|package has been removed!",
         'The "tensorflow-gpu" package has been removed!',
     ),
-    sig(  # no other release of it was ever there as a source package
+    sig(  # no other release of this package was ever available as a source package
         "gpu-package-removed",
         (
             "for tensorflow-gpu",
@@ -228,7 +228,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "pip brings tensorflow-intel",
         lambda m, s: (Symptom(s, "intel-package"), Platform(s, "windows")),
     ),
-    sig(  # conda's way to name a build, wherever it is quoted
+    sig(  # conda's notation for a build, wherever it is quoted
         "conda-cpu-build",
         ("mkl_py", "eigen_py"),
         r"tensorflow[^\n]{0,60}[\s=](?P<build>(?:mkl|eigen)_py\d{2,3}h[0-9a-f]{5,8}_\d)",

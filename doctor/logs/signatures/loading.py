@@ -1,4 +1,5 @@
-"""Libraries that a loader opened or refused: TensorFlow's dso_loader, Python's import, cuDNN, Windows."""
+"""Signatures of libraries that a loader opened or failed to open: TensorFlow's dso_loader, Python's import,
+cuDNN, Windows."""
 
 from __future__ import annotations
 
@@ -32,12 +33,12 @@ PLUGINS = {
     "libitex_gpu.so": "intel-extension-for-tensorflow",
     "libitex_cpu.so": "intel-extension-for-tensorflow",
 }
-"""The packages of libraries in the folder tensorflow-plugins."""
+"""The packages that put libraries into the folder tensorflow-plugins."""
 
 
 def plugin(match: re.Match[str], source: Source) -> Fact | None:
-    """A plugin for other devices that does not load: it was built for another TensorFlow, or its own
-    dependencies are missing."""
+    """The fact about a plugin for other devices that does not load, because it was built for another
+    TensorFlow or its own dependencies are missing."""
     addon = PLUGINS.get(match["library"].lower())
     return Symptom(source, "addon-mismatch", (("addon", addon), ("plugin", "yes"))) if addon else None
 
@@ -47,11 +48,11 @@ def _tidy(name: str) -> str:
 
 
 def not_loaded(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """The library that did not load, and the search path that the message quotes."""
+    """The facts about a library that did not load, and about the search path that the message quotes."""
     name = _tidy(match["name"])
     error = (match.groupdict().get("error") or "").strip()
     lowered = error.lower()
-    if "error code 1455" in lowered:  # Windows had no memory left to load it; the file is there
+    if "error code 1455" in lowered:  # Windows had too little memory to load the file, which exists
         return
     culprit: str | None = None
     blamed = re.match(_BLAMED, error, re.I)
@@ -68,12 +69,12 @@ def not_loaded(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 
 def loaded(match: re.Match[str], source: Source) -> Fact:
-    """The library that was loaded."""
+    """The fact about a library that was loaded."""
     return LibraryLoaded(source, _tidy(match["name"]))
 
 
 def on_disk(match: re.Match[str], source: Source) -> Fact | None:
-    """A library file in a listing, in ldconfig's cache or in the output of find."""
+    """The fact about a library file in a listing, in ldconfig's cache or in the output of find."""
     path = match["path"].strip("'\"`(),")
     link = re.search(
         r"\bln\s+-[a-rt-z]{0,6}s\w{0,6}\s+(\S{1,200}\.so\.[\d.]+)\s+\S{0,200}?(\.so\.[\d.]+)", source.text
@@ -81,8 +82,8 @@ def on_disk(match: re.Match[str], source: Source) -> Fact | None:
     if re.search(r"\bln\s+-[a-z]{0,6}s", source.text) and (
         link is None or path != link[1] or f"{link[2]}." in f"{path}."
     ):
-        # a link is no proof of what is behind it, but one that gives a file another version's name is of that
-        # file
+        # a link does not prove what its target is; but if it gives a file the name of another version, the
+        # version is that of the file
         return None
     name = _tidy(path)
     if not re.match(
@@ -152,7 +153,7 @@ SIGNATURES: tuple[Signature, ...] = (
         not_loaded,
         origin="musl, ldso/dynlink.c",
     ),
-    sig(  # .NET by a name without an ending, Java by its own
+    sig(  # from .NET, with a name without an extension, and from Java, with its own wording
         "library-not-loaded",
         (
             "unable to load shared library '",
@@ -166,7 +167,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "java.lang.UnsatisfiedLinkError: no jnitensorflow in java.library.path: [/usr/lib64]",
         lambda m, s: LibraryNotLoaded(s, m["name"] or m["java"] or "libtensorflow_jni", "", "absent", None),
     ),
-    sig(  # Windows, of a DLL that ctypes or a program opens by name
+    sig(  # Windows: a DLL that ctypes or a program opens by name
         "library-not-loaded",
         ("could not find module '", ".dll was not found", ".dll is missing"),
         r"Could not find module '(?P<name>[^'\n]{1,200}\.dll)'"
@@ -175,7 +176,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "The code execution cannot proceed because cudart64_101.dll was not found.",
         lambda m, s: LibraryNotLoaded(s, _tidy(m["name"] or m["missing"]), "not found", "absent", None),
     ),
-    sig(  # Windows, of a DLL that is there: what it needs is not, or is of another release
+    sig(  # Windows: the DLL exists, but a DLL that it needs is missing or from another release
         "library-not-loaded",
         'error loading "',
         r"\[WinError (?P<code>126|127|182|193)\][^\n]{0,120}Error loading \"(?P<name>[^\"\n]{1,300}\.dll)\"",
@@ -185,7 +186,7 @@ SIGNATURES: tuple[Signature, ...] = (
         lambda m, s: LibraryNotLoaded(s, _tidy(m["name"]), f"error {m['code']}", "broken", None),
         origin="torch/__init__.py",
     ),
-    sig(  # Windows: ERROR_BAD_EXE_FORMAT, of a library that ctypes was given by name
+    sig(  # Windows: ERROR_BAD_EXE_FORMAT, for a library that ctypes opens by name
         "library-not-loaded",
         "is not a valid win32 application: '",
         rf"(?P<error>%1 is not a valid Win32 application): '(?P<name>[^'\n]{{0,200}}?{LIBRARY})'",
@@ -193,7 +194,7 @@ SIGNATURES: tuple[Signature, ...] = (
         not_loaded,
         origin="winerror.h",
     ),
-    sig(  # macOS: a library that another one names through @rpath
+    sig(  # macOS: a library that another one references through @rpath
         "library-not-loaded",
         "library not loaded:",
         r"Library not loaded: (?:[@\w.+-]{0,40}/){0,12}(?P<name>lib(?:cu|tensorflow)[\w.]{0,40}\.dylib)",
@@ -243,7 +244,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "\tlibcudnn.so.8 (libc6,x86-64) => /usr/lib/x86_64-linux-gnu/libcudnn.so.8",
         on_disk,
     ),
-    spoken(  # a file by its name alone, which somebody says to have
+    spoken(  # only the name of a file that somebody claims to have
         "library-on-disk",
         ("libcu", "64_"),
         r"\b(?<!n't )(?<!not )(?<!never )(?<!should )(?<!must )(?:have|has|had|got|there (?:is|are)|found"
@@ -313,7 +314,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "ImportError: /usr/lib/libcudnn.so.8: undefined symbol: cublasLtGetStatusString, version "
         "libcublasLt.so.11",
     ),
-    sig(  # the file is there, with another release's contents
+    sig(  # the file exists, but has the contents of another release
         "undefined-symbol",
         "with link time reference",
         r"symbol (?P<symbol>\w{1,200})(?:\.{3})?,? version [\w.+-]{1,80} not defined in file"
@@ -330,7 +331,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "Exception: No matching DALI plugin found for installed TensorFlow version",
         origin="NVIDIA DALI, dali/python/nvidia/dali/plugin/tf.py",
     ),
-    sig(  # plugins for devices of other makers: a library that was built for another TensorFlow does not load
+    sig(  # plugins for devices of other makers: a library built for another TensorFlow does not load
         "addon-mismatch",
         "tensorflow-plugins",
         r"NotFoundError: [^\n]{0,300}[/\\]tensorflow-plugins[/\\](?P<library>[\w.-]{1,80}\.(?:dll|so|dylib))"

@@ -1,5 +1,5 @@
-"""People's statements about their machine: whether its driver runs, who may use the GPU, what happened before
-the failure."""
+"""Signatures of people's statements about their machine: whether its driver runs, who may use the GPU, what
+happened before the failure."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from doctor.logs.signatures.signature import Signature, glued, sig, spoken
 
 
 def closed(match: re.Match[str], source: Source) -> Fact | None:
-    """A device file that only its owner and group may use."""
+    """The fact about a device file that only its owner and group may use."""
     if "rw" in match["others"]:
         return None
     return Symptom(source, "device-node-closed", (("path", match["path"]), ("group", match["group"])))
 
 
 def bus_without_nvidia(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """A bus without an NVIDIA device; measured if it is the line of `check --script`."""
+    """The facts about a PCI bus without an NVIDIA device. They count as measured if the line comes from
+    `check --script`."""
     yield Symptom(source, "lspci-no-nvidia")
     if source.text.strip() == "lspci | grep -i nvidia shows nothing":
         yield Absent(source, "nvidia gpu")

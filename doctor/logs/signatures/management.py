@@ -1,4 +1,5 @@
-"""The state of the NVIDIA driver and its cards: messages of nvidia-smi, NVML, containers and the kernel."""
+"""Signatures of the state of the NVIDIA driver and its cards: messages of nvidia-smi, NVML, containers and
+the kernel."""
 
 from __future__ import annotations
 
@@ -83,7 +84,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "NVRM: nvidia.ko because it does not include the required GPU",
         origin="NVIDIA's open-gpu-kernel-modules, kernel-open/nvidia/nv.c",
     ),
-    sig(  # a virtual GPU whose guest holds no licence
+    sig(  # a virtual GPU in a guest without a licence
         "vgpu-unlicensed",
         ("licens", "licenc"),
         r"\bvalid (?:grid|vGPU) licen[sc]e\b|\bLicen[sc]e Status\s{0,24}:"

@@ -1,4 +1,5 @@
-"""Memory: the GPU's, the host's, and the settings that govern TensorFlow's share of it."""
+"""Signatures about memory: that of the GPU, that of the host, and the settings that limit TensorFlow's use of
+it."""
 
 from __future__ import annotations
 
@@ -15,12 +16,12 @@ def _bytes_mib(text: str) -> int:
 
 
 def alloc_failed(match: re.Match[str], source: Source) -> Fact:
-    """An allocation that the driver refused; `mib` is its size."""
+    """The fact about an allocation that the driver refused; `mib` is its size."""
     return Symptom(source, "device-alloc-failed", (("mib", str(_bytes_mib(match["bytes"]))),))
 
 
 def limit_in_use(match: re.Match[str], source: Source) -> Fact:
-    """The allocator's limit and how much of it is in use, in MiB."""
+    """The fact with the allocator's limit and the memory in use, in MiB."""
     return Symptom(
         source,
         "allocator-stats",
@@ -29,21 +30,22 @@ def limit_in_use(match: re.Match[str], source: Source) -> Fact:
 
 
 def smi_usage(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """One card's memory in an nvidia-smi table (the card's number is in the line above)."""
+    """The facts about the memory of one card in an nvidia-smi table (the line above has the card's
+    number)."""
     used, total = int(match["used"]), int(match["total"])
     index = int(match["index"]) if match.groupdict().get("index") else 0
     yield GpuMemory(source, index, total, used, max(total - used, 0))
 
 
 def smi_process(match: re.Match[str], source: Source) -> Fact:
-    """One process in an nvidia-smi table."""
+    """The fact for one process in an nvidia-smi table."""
     name = match["name"].strip().rsplit("/", 1)[-1].rsplit("\\", 1)[-1]
     return GpuProcess(source, int(match["pid"]), name, int(match["mib"]), int(match["index"]))
 
 
 def held_by_others(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """Memory held by others: more than half of the GPU is neither free nor PyTorch's own; or memory that the
-    program itself filled: more than half of the GPU is its own."""
+    """The facts about who holds the memory of the GPU. Other processes do if more than half of it is neither
+    free nor PyTorch's own; the program itself does if more than half of it is its own."""
     total, free = mib(match["total"] or match["whole"]), mib(match["free"] or match["left"])
     own = mib(match["reserved"] or match["own"] or match["used"])
     if total is None or own is None or free is None:
@@ -76,13 +78,13 @@ SIGNATURES: tuple[Signature, ...] = (
         r"CUDA error \(failed to allocate",
         "CUDA error (failed to allocate 1024 bytes)",
     ),
-    sig(  # DALI, whose memory is none of TensorFlow's pool
+    sig(  # from DALI, whose memory is not part of TensorFlow's pool
         "bfc-out-of-memory",
         "bytes on device",
         r"Can't allocate (?P<bytes>\d{1,20}) bytes on device \d",
         "Can't allocate 6383730688 bytes on device 0.",
     ),
-    sig(  # the allocator lists its chunks only where an allocation failed for good
+    sig(  # the allocator lists its chunks only if an allocation finally failed
         "bfc-out-of-memory",
         ("chunks of size ", "in-use chunks by size"),
         r"bfc_allocator\.cc:\d{1,5}\] {0,12}(?:\d{1,8} Chunks of size \d{1,20} totalling|Summary of in-use"
@@ -134,7 +136,7 @@ SIGNATURES: tuple[Signature, ...] = (
         " report_tensor_allocations_upon_oom to RunOptions for current allocation info.",
         origin="tensorflow/core/common_runtime/executor.cc, direct_session.cc",
     ),
-    sig(  # faceswap, in place of the error that TensorFlow raised
+    sig(  # from faceswap, instead of the error that TensorFlow raised
         "resource-exhausted",
         "you do not have enough gpu memory available to",
         r"You do not have enough GPU memory available to (?:train the selected model|run detection|run)",
@@ -142,7 +144,7 @@ SIGNATURES: tuple[Signature, ...] = (
         origin="faceswap, plugins/train/trainer/_base.py, plugins/extract/_base.py (from"
         " ResourceExhaustedError)",
     ),
-    sig(  # GPUtil leaves out GPUs whose memory or time is more than half in use
+    sig(  # GPUtil leaves out GPUs with more than half of their memory or load in use
         "other-process",
         "gpu(s) is available, but ask for",
         r"only 0 GPU\(s\) is available, but ask for (?P<held>\d{1,3})",
@@ -230,7 +232,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r" \(killed\)",
         "已杀死",
     ),
-    sig(  # in a sentence; who else kills a program would say why
+    sig(  # in a sentence; anything else that kills a program would say why
         "killed-said",
         words(
             "killed|被kill|被 kill|kernel kills|system kills|system killed|kernel killed|os kills|os"
@@ -247,7 +249,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r" (?:process|program|script|training|job)\b",
         "my training process gets killed after the first epoch",
     ),
-    sig(  # TensorFlow's remark on a large allocation, and what came of it
+    sig(  # TensorFlow's remark about a large allocation, and the result
         "host-killed",
         "10% of",
         r"exceed\w* 10% of (?:free |the )?(?:\w+ )?memory(?:[^\n]*\n){0,2}[^\n]{0,80}(?<!not )\b(?:got |was"
@@ -255,7 +257,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "Allocation of 1024 exceeds 10% of system memory.\nAnd then it was killed",
         lines=3,
     ),
-    sig(  # what filled up before
+    sig(  # the memory that filled up before
         "host-killed",
         "killed",
         r"\b(?:takes?|took|taking|eats?|ate|eating|uses?|used|using|consum(?:es?|ed|ing)|fills?|filled"
@@ -265,7 +267,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "it takes all the memory, nearly 40GB, and is killed",
         near="all mem|all ram|all the |all of the |all my |all avail|all system|all host",
     ),
-    sig(  # of each runtime in its own words; RAPIDS names what CUDA refused in the same ones
+    sig(  # each runtime has its own words; those of RAPIDS for a refusal of CUDA are the same
         "host-alloc-failed",
         words(
             "std::bad_alloc|memoryerror|cannot allocate memory|unable to allocate|not enough memory: you "
@@ -312,7 +314,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "There is a memory leak: memory usage keeps growing with every epoch until OOM",
         near="leak|grows|keeps|increas|growing|after |s in|released|freed|fold|model|trial|泄漏",
     ),
-    spoken(  # of RAM too
+    spoken(  # also about RAM
         "memory-grows",
         "more and more ",
         r"\b(?:us|tak|eat|consum|need|allocat|occup|requir|claim)\w*(?: up)? more and more (?:of )?(?:the |my"
@@ -398,7 +400,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "There was another process using the GPU memory on that server",
         near="gpu|memory|running|using|open|hold|occup|zombie|shared|still|somebody|someone",
     ),
-    spoken(  # the first of several models, each in a process of its own or in one
+    spoken(  # the first of several models, in separate processes or in one process
         "other-process",
         (
             "memory",
@@ -423,7 +425,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "the whole of it: TensorFlow takes all the GPU memory for the first model",
         near="first|left for|another|an old|an other|a second|somebody|someone|a colleague",
     ),
-    sig(  # Windows: no room left in RAM and paging file, whatever was to be loaded
+    sig(  # Windows: RAM and paging file are full, whatever was being loaded
         "host-alloc-failed",
         words(
             "winerror 1455|error code 1455|paging file is too small|页面文件太小|auslagerungsdatei ist zu"

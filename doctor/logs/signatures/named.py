@@ -1,5 +1,5 @@
-"""Bindings, programs and hosted notebooks that the tables contain, by the names that people and paths give
-them."""
+"""Signatures of the bindings, programs and hosted notebooks in the tables, by their names in sentences and
+paths."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _VERSION = (
 
 
 def named(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """The name as in the tables, and the version that follows it."""
+    """The facts with the product's name in the tables and the version after it."""
     name, version = NAMES[match["name"].lower()], match["version"]
     yield Symptom(source, "named", (("name", name), *((("version", version),) if version else ())))
     if name in own_builds(Tables.bundled().store):

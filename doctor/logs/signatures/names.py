@@ -1,5 +1,5 @@
-"""Messages about names that Python does not find: TensorFlow itself, its modules, and names of other
-releases."""
+"""Signatures of messages about names that Python does not find: TensorFlow itself, its modules, and names
+from other releases."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def api(match: re.Match[str], source: Source) -> Fact | None:
     name = match["name"]
     module = match["module"]
     if "partially initialized module" in source.text:
-        return None  # a file of that name imports itself: the signature of circular imports says so
+        return None  # a file with that name imports itself: the signature of circular imports reports it
     if name in ("__version__", "VERSION", "python", "_api") or (
         module == "tensorflow" and name in IN_EVERY_RELEASE
     ):
@@ -52,7 +52,8 @@ def api(match: re.Match[str], source: Source) -> Fact | None:
 
 
 def imported(match: re.Match[str], source: Source) -> Fact:
-    """A name that a module does not have; the module has no file if only the package's folder is left."""
+    """The fact about a name that a module does not have. If only the folder of the package is left, the
+    module has no file."""
     module = match["module"]
     hollow = match["hollow"] and module in ("tensorflow", "tensorflow.python")
     return Symptom(
@@ -70,12 +71,12 @@ SIGNATURES: tuple[Signature, ...] = (
         ),
         r"^\s{0,8}tensorflow:\s+\[NOT FOUND\]|No module named ['\"]?tensorflow['\"]?(?![.\w])|TensorFlow"
         r" installation not found - running with reduced feature set|\b(?:Valid i|I)nstallation of TensorFlow"
-        r" not found\b"  # R says so of every exception of the import, and quotes it
+        r" not found\b"  # R prints this for every exception of the import, and quotes the exception
         r"(?!\W{1,12}Python exception encountered:\W{1,12}(?!ModuleNotFoundError)\w)",
         "ModuleNotFoundError: No module named 'tensorflow'",
         lines=5,
     ),
-    sig(  # R, whose packages look for Python's
+    sig(  # from R, whose packages look for the packages of Python
         "tensorflow-not-installed",
         ("error loading python module ", "python module "),
         r"Error loading Python module (?:keras|tensorflow)\b|Python module (?:keras|tensorflow) was not"
@@ -110,7 +111,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "AttributeError: module 'tensorflow' has no attribute 'Session'",
         api,
     ),
-    sig(  # a field that a message of another release has
+    sig(  # a field of a (protobuf) message in another release
         "missing-attribute",
         ("object has no attribute",),
         r"'(?P<module>GPUOptions|ConfigProto|GraphOptions|RunOptions|OptimizerOptions)' object has no"
@@ -118,7 +119,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "AttributeError: 'GPUOptions' object has no attribute 'allow_growth'",
         lambda m, s: Symptom(s, "missing-attribute", (("module", "tensorflow"), ("name", m["name"]))),
     ),
-    spoken(  # somebody quotes the end of it: these names are nobody's but TensorFlow's
+    spoken(  # somebody quotes the end of the message: only TensorFlow has these names
         "missing-attribute",
         ("no attribute", "tensorflow has no", "tf has no"),
         r"(?:(?<!has )\bno attribute(?: named| called)?|\b(?:tensorflow|tf) has no(?: attribute| function)?)"
@@ -137,7 +138,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "ImportError: cannot import name 'multi_gpu_model' from 'tensorflow.keras.utils'",
         imported,
     ),
-    sig(  # Python up to 3.6 names no module
+    sig(  # Python up to 3.6 does not say which module
         "missing-name",
         "cannot import name",
         r"ImportError: cannot import name"

@@ -40,8 +40,8 @@ SIGNATURES: tuple[Signature, ...] = (
         ),
         r"successful NUMA node read from SysFS had negative value|could not open file to read NUMA node|Could"
         r" not identify NUMA node|built with(?:out)? NUMA support",
-        "the kernel states no NUMA node for the GPU; TensorFlow takes node zero, and nothing is lost on a"
-        " machine with one processor socket",
+        "the kernel reports no NUMA node for the GPU, so TensorFlow uses node zero; on a machine with one"
+        " processor socket, this has no disadvantage",
         "successful NUMA node read from SysFS had negative value (-1), but there must be at least one NUMA"
         " node, so returning NUMA node zero",
     ),
@@ -53,8 +53,8 @@ SIGNATURES: tuple[Signature, ...] = (
             "unable to register cufft factory",
         ),
         r"Unable to register cu(?:DNN|BLAS|FFT) factory",
-        "printed at every import by TensorFlow 2.14 to 2.20, GPU or not: the plugin is registered twice and"
-        " the second time is ignored",
+        "TensorFlow 2.14 to 2.20 prints this at every import, with or without a GPU: the plugin is registered"
+        " twice, and the second registration is ignored",
         "Unable to register cuDNN factory: Attempting to register factory for plugin cuDNN when one has"
         " already been registered",
     ),
@@ -63,8 +63,8 @@ SIGNATURES: tuple[Signature, ...] = (
         ("mixed precision compatibility check", "with dtype policy mixed_float16"),
         r"Mixed precision compatibility check \(mixed_float16\)|Your GPUs? (?:will likely|may) run"
         r" (?:quickly|slowly) with dtype policy mixed_float16",
-        "Keras says whether the GPU computes 16-bit numbers faster (from compute capability 7.0 on); either"
-        " way the GPU is used",
+        "Keras says whether the GPU is faster with 16-bit numbers (from compute capability 7.0 on); it uses"
+        " the GPU in either case",
         "Your GPU will likely run quickly with dtype policy mixed_float16 as it has compute capability of at"
         " least 7.0. Your GPU: NVIDIA GeForce RTX 3080, compute capability 8.6",
     ),
@@ -72,22 +72,22 @@ SIGNATURES: tuple[Signature, ...] = (
         "contrib-notice",
         "the tensorflow contrib module will not be included",
         r"The TensorFlow contrib module will not be included in TensorFlow 2\.0",
-        "a notice for whoever moves on to TensorFlow 2; in TensorFlow 1 contrib works",
+        "a notice for a later move to TensorFlow 2; in TensorFlow 1, contrib works",
         "The TensorFlow contrib module will not be included in TensorFlow 2.0.",
     ),
     _harmless(
         "unknown-op",
         "for unknown op: ",
         r"OpKernel \('op: \"\w{1,60}\" device_type: \"\w{1,20}\"[^\n]{0,120}'\) for unknown op: \w{1,60}",
-        "a kernel of an op that this build leaves out (tensor_forest on Windows, TensorFlow 1.0 and 1.1);"
-        " nothing but that op is lost",
+        "a kernel for an op that this build leaves out (tensor_forest on Windows, TensorFlow 1.0 and 1.1);"
+        " only that op is missing",
         'E op_kernel.cc:943] OpKernel (\'op: "BestSplits" device_type: "CPU"\') for unknown op: BestSplits',
     ),
     _harmless(
         "computation-placer",
         "computation placer already registered",
         r"computation placer already registered",
-        "the same table is filled twice at import; the second time is ignored",
+        "the import registers the same entries twice; the second registration is ignored",
         "computation placer already registered. Please check linkage and avoid linking the same target more"
         " than once.",
     ),
@@ -102,22 +102,22 @@ SIGNATURES: tuple[Signature, ...] = (
         "asm-on-windows",
         "invoking gpu asm compilation is supported on cuda non-windows platforms only",
         r"Invoking GPU asm compilation is supported on Cuda non-Windows platforms only",
-        "on Windows TensorFlow lets the driver compile what is left to compile; printed by releases up to"
-        " 2.10",
+        "on Windows, the driver compiles the code that still has to be compiled; TensorFlow up to 2.10 prints"
+        " this",
         "Internal: Invoking GPU asm compilation is supported on Cuda non-Windows platforms only",
     ),
     _harmless(
         "wsl-libcuda-no-link",
         "libcuda.so.1 is not a symbolic link",
         r"/usr/lib/wsl/lib/libcuda\.so\.1 is not a symbolic link",
-        "ldconfig's remark on the file that Windows mounts into WSL; the library is found all the same",
+        "a remark of ldconfig about the file that Windows mounts into WSL; the loader finds it anyway",
         "/sbin/ldconfig.real: /usr/lib/wsl/lib/libcuda.so.1 is not a symbolic link",
     ),
     _harmless(
         "onednn",
         ("onednn custom operations are on",),
         r"oneDNN custom operations are on",
-        "a notice on how the CPU computes",
+        "a notice about how the CPU computes",
         "oneDNN custom operations are on. You may see slightly different numerical results due to"
         " floating-point round-off errors",
     ),
@@ -130,14 +130,14 @@ SIGNATURES: tuple[Signature, ...] = (
         ),
         r"This TensorFlow binary is optimized|Your CPU supports instructions that this TensorFlow binary was"
         r" not compiled to use|The TensorFlow library wasn't compiled to use \S+ instructions",
-        "a notice on CPU instructions; it concerns the speed of ops on the CPU only",
+        "a notice about CPU instructions; it concerns only the speed of ops on the CPU",
         "Your CPU supports instructions that this TensorFlow binary was not compiled to use: AVX2 FMA",
     ),
     _harmless(
         "absl-init",
         "all log messages before absl::initializelog",
         r"All log messages before absl::InitializeLog\(\) is called",
-        "says only where the first messages are printed",
+        "it only says where the first messages are printed",
         "WARNING: All log messages before absl::InitializeLog() is called are written to STDERR",
     ),
     _harmless(
@@ -151,8 +151,8 @@ SIGNATURES: tuple[Signature, ...] = (
         "not-a-failure",
         "ran out of memory trying to allocate",
         r"ran out of memory trying to allocate[^\n]{0,120}(?:\n[^\n]{0,80}){0,2}?not a failure",
-        "the allocator was asked for scratch memory to try a faster algorithm and takes a smaller one"
-        " instead",
+        "TensorFlow requested scratch memory to try a faster algorithm, and uses an algorithm that needs less"
+        " memory instead",
         "Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.25GiB. The caller indicates that this"
         " is not a failure, but may mean",
         lines=3,
@@ -169,7 +169,8 @@ SIGNATURES: tuple[Signature, ...] = (
         "type-inference",
         "type inference failed. this indicates an invalid graph",
         r"Type inference failed\. This indicates an invalid graph",
-        "an optimiser's notice of TensorFlow 2.9 and 2.10 on conditional branches; results are not affected",
+        "an optimiser of TensorFlow 2.9 and 2.10 prints this about conditional branches; it does not affect"
+        " the results",
         "Type inference failed. This indicates an invalid graph that escaped type checking.",
     ),
     _harmless(
@@ -183,7 +184,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "cupti",
         ("cupti",),
         r"CUPTI (?:could not be loaded|error)|CUPTI_ERROR_INSUFFICIENT_PRIVILEGES|function cupti_interface_",
-        "the profiler may not read the GPU's counters; training is not affected",
+        "the profiler has no permission to read the GPU's counters; this does not affect training",
         "function cupti_interface_->Subscribe( &subscriber_, (CUpti_CallbackFunc)ApiCallback, this)failed"
         " with error CUPTI_ERROR_INSUFFICIENT_PRIVILEGES",
     ),
@@ -191,7 +192,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "layout-failed",
         ("layout failed: invalid_argument", "meta_optimizer"),
         r"layout failed: INVALID_ARGUMENT",
-        "an optimiser pass that does not apply to this graph (dropout in a SavedModel, say) and is skipped",
+        "an optimiser pass does not apply to this graph (such as dropout in a SavedModel) and is skipped",
         "layout failed: INVALID_ARGUMENT: Size of values 0 does not match size of permutation 4",
     ),
     _harmless(
@@ -205,14 +206,14 @@ SIGNATURES: tuple[Signature, ...] = (
         "np-dtype-warning",
         ("passing (type, 1) or '1type' as a synonym of type is deprecated",),
         r"Passing \(type, 1\) or '1type' as a synonym of type is deprecated",
-        "TensorFlow 1.x under a newer NumPy 1.x warns so and works",
+        "TensorFlow 1.x prints this warning with a newer NumPy 1.x, and works",
         "FutureWarning: Passing (type, 1) or '1type' as a synonym of type is deprecated",
     ),
     _harmless(
         "cudart-ignore",
         ("ignore above cudart dlerror",),
         r"Ignore above cudart dlerror",
-        "on a machine without a GPU the missing CUDA runtime means nothing",
+        "on a machine without a GPU, the missing CUDA runtime does not matter",
         "cudart_stub.cc:29] Ignore above cudart dlerror if you do not have a GPU set up on your machine.",
     ),
     _harmless(
@@ -220,7 +221,7 @@ SIGNATURES: tuple[Signature, ...] = (
         ("delay kernel timed out", "skipping the delay kernel"),
         r"Delay kernel timed out: measured time has sub-optimal accuracy|Skipping the delay kernel,"
         r" measurement accuracy will be reduced",
-        "a measurement of two algorithms was less exact than wanted; it is printed while the GPU works",
+        "a comparison of two algorithms was less exact than intended; the GPU works while this is printed",
         "cuda_timer.cc:87] Delay kernel timed out: measured time has sub-optimal accuracy. There may be a"
         " missing warmup execution",
     ),
@@ -228,22 +229,22 @@ SIGNATURES: tuple[Signature, ...] = (
         "graph-fallback",
         "fallback to op-by-op mode because",
         r"Fallback to op-by-op mode because \w+ node breaks graph update",
-        "XLA wanted to start several kernels together as one CUDA graph, and starts them one by one instead",
+        "XLA could not start several kernels together as one CUDA graph, and starts them one by one instead",
         "W0000 00:00:1702000000.101010    4711 graph_launch.cc:671] Fallback to op-by-op mode because memset"
         " node breaks graph update",
     ),
-    _harmless(  # xla/service/slow_operation_alarm.cc: the line at the end, which says that it did end
+    _harmless(  # xla/service/slow_operation_alarm.cc: the line that says that the operation has ended
         "slow-operation",
         "slow_operation_alarm",
         r"slow_operation_alarm\.cc:\d+\] The operation took \d",
-        "XLA took long over one operation's compilation or measurement, and came to its end",
+        "XLA took long to compile or measure one operation, but finished",
         "E external/local_xla/xla/service/slow_operation_alarm.cc:133] The operation took 3.25s",
     ),
-    _harmless(  # of ptxas, handed on by xla/stream_executor/cuda/subprocess_compilation.cc
+    _harmless(  # a message of ptxas, passed on by xla/stream_executor/cuda/subprocess_compilation.cc
         "register-spill",
         "registers are spilled to local memory in function",
         r"ptxas warning ?: Registers are spilled to local memory in function",
-        "one compiled kernel needs more registers than there are and is a little slower for it",
+        "one compiled kernel needs more registers than the GPU has, and is therefore a little slower",
         "subprocess_compilation.cc:346] ptxas warning : Registers are spilled to local memory in function"
         " 'loop_fusion_7', 24 bytes spill stores, 24 bytes spill loads",
     ),
@@ -251,7 +252,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "second-context",
         "creating context when one is currently active",
         r"creating context when one is currently active; existing: 0x",
-        "TensorFlow makes a context on each of several GPUs, one after the other",
+        "TensorFlow creates a context on each of several GPUs, one after the other",
         "W tensorflow/stream_executor/cuda/cuda_driver.cc:523] creating context when one is currently active;"
         " existing: 0x7f0c5d20",
     ),
@@ -264,7 +265,7 @@ SIGNATURES: tuple[Signature, ...] = (
             "dependency_optimizer failed",
         ),
         r"meta_optimizer\.cc:\d+\] (?:model_pruner|remapper|function_optimizer|dependency_optimizer) failed",
-        "one of the graph's optimisers could not do its part; the graph runs without it",
+        "one of the graph optimisers failed; the graph runs without it",
         "E tensorflow/core/grappler/optimizers/meta_optimizer.cc:533] model_pruner failed: Invalid argument:"
         " Invalid input graph.",
     ),
@@ -272,7 +273,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "optional-symbol",
         ("could not load symbol cublasgetsmcounttarget",),
         r"Could not load symbol cublasGetSmCountTarget",
-        "cuDNN asks cuBLAS for a function that older releases of CUDA 11 lack, and works without it",
+        "cuDNN looks in cuBLAS for a function that older releases of CUDA 11 lack, and works without it",
         "Could not load symbol cublasGetSmCountTarget from cublas64_11.dll. Error code 127",
     ),
     _harmless(
@@ -284,7 +285,7 @@ SIGNATURES: tuple[Signature, ...] = (
         ),
         r"None of the MLIR [Oo]ptimization [Pp]asses are enabled|MLIR V1 optimization pass is not"
         r" enabled|disabling MLIR crash reproducer",
-        "a notice on optional compiler passes",
+        "a notice about optional compiler passes",
         "None of the MLIR Optimization Passes are enabled (registered 2)",
     ),
 )

@@ -1,4 +1,4 @@
-"""How a run continued and ended: work after a message, and processes that aborted."""
+"""Signatures that show how a run continued and ended: work after a message, and processes that aborted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SIGNATURES: tuple[Signature, ...] = (
             "keras/utils/generic_utils.py (Progbar), tensorflow/python/training/basic_session_run_hooks.py"
         ),
     ),
-    sig(  # what programs print of their training themselves
+    sig(  # programs' own output about their training
         "losses-printed",
         "loss",
         r"\b(?:epochs?|steps?|iter(?:ation)?s?)\b\W{0,4}\d+\b[^\n]{0,80}?loss\W{0,4}\d+\.\d",
@@ -30,14 +30,14 @@ SIGNATURES: tuple[Signature, ...] = (
         "tensorflow.python.framework.errors_impl.InternalError: Failed to create session.",
         origin="tensorflow/core/common_runtime/direct_session.cc",
     ),
-    sig(  # how Windows ends a process: an access violation, a stack that was overrun, an abort
+    sig(  # the exit codes of Windows: an access violation, a stack overrun, an abort
         "crash-status",
         ("-10737", "0xc0000005", "0xc0000409", "322122"),
         r"exit code:? ?(?:-1073741819|-1073740791|3221225477|3221226505)\b|\b(?:exit code|status|exited"
         r" with|exception code)\b[^\n]{0,24}0xC0000(?:005|409)",
         "Process finished with exit code -1073740791 (0xC0000409)",
     ),
-    sig(  # not by the end of a data set ("Out of range") or by what the program passed ("Invalid argument")
+    sig(  # not because a data set ended ("Out of range") or values were wrong ("Invalid argument")
         "run-aborted",
         "startabort",
         r"Executor::StartAbort (?!Out of range|OUT_OF_RANGE|Cancel|CANCEL|Invalid|INVALID)"

@@ -1,4 +1,4 @@
-"""The names of TensorFlow's packages, as patterns and literals of signatures."""
+"""The names of TensorFlow's packages, as patterns and literals for signatures."""
 
 from __future__ import annotations
 
@@ -16,5 +16,6 @@ LISTED = (
     "-aws",
     *glued("-_", ("gpu", "cpu", "macos", "intel", "directml", "rocm", "aarch64")),
 )
-"""Endings of TensorFlow's names, each with what follows a name in a list of packages; they are literals."""
+"""Literals: the endings of TensorFlow's package names, each with the text that follows a name in a package
+list."""
 LISTING = (*BLANK, "==", "|")

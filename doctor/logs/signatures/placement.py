@@ -1,4 +1,4 @@
-"""Where ops run, how GPUs are configured, and several GPUs together."""
+"""Signatures about the devices on which ops run, the configuration of GPUs, and the use of several GPUs."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from doctor.logs.signatures.signature import Signature, sig, spoken, words
 
 
 def specification(match: re.Match[str], source: Source) -> Fact:
-    """The symptom of an op on a requested device: no-gpu-kernel if the GPU exists but the op has no kernel
-    for it, else device-unknown."""
+    """The symptom that an op cannot run on the requested device: no-gpu-kernel if the GPU exists but the op
+    has no kernel for it, otherwise device-unknown."""
     wanted = match["wanted"].lower()
     device = wanted.rsplit("device:", 1)[-1]
     available = match["available"].lower()
@@ -23,8 +23,8 @@ def specification(match: re.Match[str], source: Source) -> Fact:
 
 
 def incompatible(match: re.Match[str], source: Source) -> Fact:
-    """The symptom of ops that must run on the same GPU and cannot: no-gpu-kernel if a GPU is listed (one of
-    the ops has no kernel for it), else device-unknown."""
+    """The symptom that ops must run on the same GPU but cannot: no-gpu-kernel if a GPU is listed (one of the
+    ops has no kernel for it), otherwise device-unknown."""
     available = match["available"]
     there = available is None or re.search(r"(?<!XLA_)GPU:\d", available, re.IGNORECASE)
     detail = (("wanted", match["wanted"] or ""), ("available", available or ""))
@@ -32,8 +32,8 @@ def incompatible(match: re.Match[str], source: Source) -> Fact:
 
 
 def expected(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """The symptoms of a message with the devices that Keras expects and those that it finds. If it finds no
-    GPU, the cause is the missing GPU and not the number of GPUs."""
+    """The symptoms in a message that lists the devices that Keras expects and those that it finds. If Keras
+    finds no GPU, the cause is the missing GPU, not the number of GPUs."""
     available = match["available"].lower()
     there = "/gpu:" in available or "device:gpu" in available
     if not there:
@@ -62,7 +62,7 @@ SIGNATURES: tuple[Signature, ...] = (
         " '/device:GPU:0' because no supported kernel for GPU devices is available.",
         origin="tensorflow/core/common_runtime/simple_placer.cc, placer.cc",
     ),
-    sig(  # a tensor of a type that no copy to or from a GPU is registered for, such as a data set
+    sig(  # no copy to or from a GPU is registered for the type of the tensor, such as a data set
         "no-gpu-kernel",
         "no unary variant device copy function",
         r"No unary variant device copy function found for direction: \d",
@@ -70,7 +70,7 @@ SIGNATURES: tuple[Signature, ...] = (
         " tensorflow::data::(anonymous namespace)::DatasetVariantWrapper",
         origin="tensorflow/core/framework/variant_op_registry.cc",
     ),
-    sig(  # an op whose only kernel is for the GPU, such as TensorRT's, pinned to the CPU
+    sig(  # an op that has only a GPU kernel, such as TensorRT's, but is pinned to the CPU
         "no-cpu-kernel",
         "no supported kernel for cpu",
         r"no supported kernel for CPU devices is available",
@@ -79,7 +79,7 @@ SIGNATURES: tuple[Signature, ...] = (
         " because no supported kernel for CPU devices is available.",
         origin="tensorflow/core/common_runtime/placer.cc",
     ),
-    sig(  # an op whose kernels are all for the GPU, in a process that has none
+    sig(  # an op that has only GPU kernels, in a process without a GPU
         "gpu-op-without-gpu",
         "no opkernel was registered to support op",
         r"No OpKernel was registered to support Op '(?P<op>\w{1,80})'[^\n]{0,600}\n?\s{0,9}"
@@ -92,7 +92,7 @@ SIGNATURES: tuple[Signature, ...] = (
         lines=13,
         origin="tensorflow/core/framework/op_kernel.cc",
     ),
-    sig(  # the layout of tensors that only kernels for a GPU take, on the CPU
+    sig(  # a tensor layout that only GPU kernels accept, on the CPU
         "gpu-layout-on-cpu",
         "only support",
         r"\b(?P<op>\w{2,60})(?: op)? (?:currently )?only supports? (?:the )?NHWC\b"
@@ -130,7 +130,7 @@ SIGNATURES: tuple[Signature, ...] = (
         " device '/device:GPU:0'",
         incompatible,
     ),
-    sig(  # the quotes around the device came with 1.13
+    sig(  # since 1.13, the device is in quotes
         "no-gpu-kernel",
         ("opkernel for 'gpu", "opkernel for gpu"),
         r"No registered '(?P<node>\w+)' OpKernel for '?GPU'? devices",
@@ -155,7 +155,8 @@ SIGNATURES: tuple[Signature, ...] = (
         seen_in="1.14 and later",
         origin="tensorflow/core/common_runtime/colocation_graph.cc",
     ),
-    # a row of the table that follows: an op, and the device types of this process for which it has a kernel
+    # a row of the table after the message: an op, and the device types of this process for which it has a
+    # kernel
     sig(
         "colocated-op",
         (": cpu", ": gpu", ": xla_"),
@@ -186,7 +187,7 @@ SIGNATURES: tuple[Signature, ...] = (
         " /job:localhost/replica:0/task:0/device:GPU:0 ].",
         lines=4,
     ),
-    sig(  # without a reason: releases before 0.8, and TensorFlow's guide to GPUs ever since
+    sig(  # without a reason: releases before 0.8, and TensorFlow's guide to GPUs since then
         "device-unmet",
         "could not satisfy explicit device specification",
         r"Could not satisfy explicit device specification"
@@ -195,7 +196,7 @@ SIGNATURES: tuple[Signature, ...] = (
         seen_in="0.5-0.7",
         origin="tensorflow/core/common_runtime/simple_placer.cc",
     ),
-    sig(  # cut off before its reason: the device is not there, or the op has no kernel for it
+    sig(  # cut off before the reason: the device does not exist, or the op has no kernel for it
         "device-unsatisfied",
         "could not satisfy explicit device specification",
         r"Could not satisfy explicit device specification[\s`'\"]{0,6}$",
@@ -365,7 +366,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "No OpKernel was registered to support Op 'CudnnRNN' used by {{node lstm/CudnnRNN}} with these attrs:"
         " [seed=0]",
     ),
-    sig(  # in a build with CUDA these ops have kernels, on whatever machine it runs
+    sig(  # a build with CUDA has kernels for these ops, on any machine
         "built-without-cuda",
         "no opkernel was registered to support op 'cudnn",
         r"No OpKernel was registered to support Op 'Cudnn\w+'[^<]{0,600}Registered kernels:\s{0,6}<no"

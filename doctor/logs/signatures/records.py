@@ -1,4 +1,4 @@
-"""Facts from the beginning of a record of TensorFlow's log, whatever its message."""
+"""Signatures of the beginning of a record in TensorFlow's log, independent of its message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Signatures: one message each, how to recognise it, and the fact that it makes."""
+"""The type of signatures. A signature describes one message, how to recognise it, and the fact that it
+makes."""
 
 from __future__ import annotations
 
@@ -22,16 +23,16 @@ Maker: TypeAlias = "Callable[[re.Match[str], Source], Made]"
 class Signature:
     """One message that programs print, or one way in which people state something.
 
-    kind: its name; if `make` is None, a match gives a Symptom of this kind.
-    literals: pieces in lower case; every occurrence holds at least one. Only lines with a literal are tried,
-        so choose rare ones (`glued` makes rare literals of a frequent word).
+    kind: its name; if `make` is None, a match makes a Symptom of this kind.
+    literals: texts in lower case; every occurrence contains at least one. Only lines with a literal are
+        tried, so choose rare ones (`glued` makes rare literals from a frequent word).
     pattern: a regular expression, matched without regard to case on the lines around the literal; its named
         groups become the fact's details. It spans at most `lines` lines.
-    near: for a frequent literal and a slow pattern: more sets of pieces in lower case; every occurrence holds
-        one of each set, so lines without them are skipped.
+    near: for a frequent literal and a slow pattern: more sets of texts in lower case; every occurrence
+        contains one of each set, so lines without them are skipped.
     once: only the first occurrence counts.
-    unlogged: text that people write, a list or a form: log records and traceback frames are skipped
-        (doctor.logs.windows.PRINTED).
+    unlogged: the message is a person's text, a list or a form, so log records and traceback frames are
+        skipped (doctor.logs.windows.PRINTED).
     example: a line that matches; the tests check it.
     seen_in: the TensorFlow releases that print it, if known.
     origin: the program or source file that prints it.
@@ -52,15 +53,15 @@ class Signature:
     unlogged: bool = False
 
     def place(self, match: re.Match[str]) -> int:
-        """The offset in the text that stands for one occurrence."""
+        """The offset in the text at which an occurrence counts."""
         start = match.start(self.at) if self.at else -1
         return start if start >= 0 else match.start()
 
     def fact(self, match: re.Match[str], source: Source) -> Made:
-        """The fact, or facts, that one occurrence makes; None if it states nothing."""
+        """The fact or facts that one occurrence makes; None if it states nothing."""
         if self.make is not None:
             return self.make(match, source)
-        if match.lastindex is None:  # no group took part
+        if match.lastindex is None:  # no named group matched
             return Symptom(source, self.kind)
         detail = tuple((k, v.strip()) for k, v in match.groupdict().items() if v is not None)
         return Symptom(source, self.kind, detail)
@@ -71,13 +72,13 @@ DIGITS = tuple("0123456789")
 
 
 def glued(words: Iterable[str], ends: Iterable[str]) -> tuple[str, ...]:
-    """Each word joined with each ending: rare literals for a frequent word."""
+    """Each word joined with each ending. This makes rare literals from a frequent word."""
     several = tuple(ends)
     return tuple(word + end for word in words for end in several)
 
 
 def words(text: str) -> tuple[str, ...]:
-    """Literals from a text with bars between them."""
+    """The literals in a text, in which bars separate them."""
     return tuple(text.split("|")) if text != "|" else (text,)
 
 
@@ -96,8 +97,8 @@ def sig(
     once: bool = False,
     unlogged: bool = False,
 ) -> Signature:
-    """A signature; a single literal may be a plain string, a set of `near` words a string with bars between
-    them."""
+    """Make a signature. A single literal may be a plain string; a set of `near` words may be a string with
+    bars between the words."""
     several = (literals,) if isinstance(literals, str) else literals
     beside = tuple(words(several) for several in ((near,) if isinstance(near, str) else near))
     return Signature(
@@ -106,4 +107,4 @@ def sig(
 
 
 spoken = partial(sig, unlogged=True)
-"""A signature of what people write."""
+"""Make a signature of a text that people write."""

@@ -1,4 +1,5 @@
-"""Statuses of CUDA and NVML in any program's message: by the names of the enumerations, by their words."""
+"""Signatures of CUDA and NVML statuses in the messages of any program, by their enumeration names or their
+texts."""
 
 from __future__ import annotations
 
@@ -13,8 +14,8 @@ _BEHIND = (
     r"(?:\bCUDA(?: (?:runtime|driver))?(?: (?:error|failure)[^\n:']{0,60})?[:'(] {0,3}|\bfailed\. Status: "
     r"|\bcu(?:da)?[A-Z]\w{2,60}(?:\([^\n)]{0,80}\))? failed: |\berror=\d{1,4} : |\bstatus: Internal: )"
 )
-"""What stands before the words of a status: CUDA's name or a call, as TensorFlow, PyTorch, PyCUDA, Horovod,
-MXNet, ONNX Runtime, NCCL and TensorRT write it."""
+"""Matches the text before the words of a status: the name CUDA or a call, in the forms of TensorFlow,
+PyTorch, PyCUDA, Horovod, MXNet, ONNX Runtime, NCCL and TensorRT."""
 
 
 def _rows(rows: tuple[Status, ...], common: bool) -> dict[str, Status]:
@@ -37,34 +38,34 @@ def _facts(row: Status, source: Source) -> Iterator[Fact]:
 
 
 def named(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """What a status shows that is given by its name."""
+    """The facts for a status that is given by its name."""
     yield from _facts(_NAMES[match["name"].lower()], source)
 
 
 def worded(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """What a status shows that is given by its words."""
+    """The facts for a status that is given by its text."""
     words = (match["words"] or match["common"]).lower()
     yield from _facts(_WORDS.get(words) or _COMMON[words], source)
 
 
 def numbered(match: re.Match[str], source: Source) -> Made:
-    """What a status shows that is given by its number."""
+    """The facts for a status that is given by its number."""
     runtime, number = match["runtime"], match["number"] or match["other"]
     row = BY_RUNTIME_NUMBER.get(int(runtime)) if runtime else BY_NUMBER.get(int(number))
     return None if row is None else tuple(_facts(row, source))
 
 
 _TORCH = {"no cuda gpus are available": "CUDA_ERROR_NO_DEVICE"}
-"""PyTorch's own words for a status."""
+"""PyTorch's own texts for statuses."""
 
 
 def of_torch(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """What a status shows that PyTorch gives in its own words."""
+    """The facts for a status that PyTorch gives in its own words."""
     yield from _facts(_NAMES[_TORCH[match[0].lower()].lower()], source)
 
 
 def of_nvml(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """What a status of NVML shows in pynvml's words."""
+    """The facts for a status of NVML in pynvml's words."""
     yield from _facts(_OF_NVML[match["words"].lower()], source)
 
 

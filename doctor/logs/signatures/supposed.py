@@ -1,5 +1,5 @@
-"""Whether a sentence states something or only supposes it: a condition, a question, advice, a line of
-code."""
+"""Decides whether a sentence states something or only supposes it, as a condition, a question, advice or a
+line of code does."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ _CLOSE = (
     r"(?:如果|若是?|假如|要是|万一|是否|有没有|能不能|防止|避免|检查|もし|만약|혹시|\bsi|\bse|\bfalls|\bwenn|\bob|\bif|если|когда)[^\n，"
     r"。,.;；]{0,20}$"
 )
-"""Words directly before a fault that is only supposed, asked about or avoided."""
+"""Matches words directly before a fault that is only supposed, asked about or avoided."""
 _BEFORE = (
     r"\b(?:if|unless|elif|assert|while|whether|make sure|ensure|check that|en cas|falls|wenn)\b[^,;:]{0,60}$"
 )
-"""The same in English and in code, anywhere before it in its clause."""
+"""Matches such words in English and in code, anywhere before the fault in its clause."""
 _AFTER = r"[^\n，。,.]{0,3}(?:的时候|的?话|的?情况|时[，,：]|時は|場合|とき|れば|경우|때는)"
 
 
 def supposed(match: re.Match[str]) -> bool:
-    """Whether the words around a match only suppose it, ask about it or avoid it."""
+    """Whether the words around a match only suppose the fault, ask about it or avoid it."""
     before = match.string[max(0, match.start() - 60) : match.start()].rpartition("\n")[2]
     return bool(
         re.search(_CLOSE, before[-24:], re.IGNORECASE)
@@ -31,7 +31,7 @@ def supposed(match: re.Match[str]) -> bool:
 
 
 def stated(kind: str, *detail: tuple[str, str]) -> Maker:
-    """A function that makes the symptom `kind` from a match unless the sentence only supposes it."""
+    """A function that makes the symptom `kind` from a match, unless the sentence only supposes it."""
 
     def make(match: re.Match[str], source: Source) -> Fact | None:
         return None if supposed(match) else Symptom(source, kind, detail)

@@ -1,4 +1,4 @@
-"""Operating systems and platforms, in programs' output, in forms and in sentences."""
+"""Signatures of operating systems and platforms in programs' output, in forms and in sentences."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DISTRIBUTIONS = (
     *words("opensuse|sles|arch linux|manjaro|endeavouros|garuda linux|cachyos|gentoo|nixos|void linux"),
     *words("slackware|clear linux|alpine linux|proxmox|unraid|truenas scale"),
 )
-"""Distributions of Linux, as people write their names; a longer name before its beginning."""
+"""Linux distributions in people's spelling. A longer name comes before a name with which it begins."""
 _DISTRIBUTION = "|".join(
     re.escape(name).replace(r"\ ", " ?" if name == "red hat" else " ") for name in _DISTRIBUTIONS
 )
@@ -32,7 +32,7 @@ def system(rank: int) -> Maker:
         if rank == PROSE and re.search(
             r"e\.g\.,?\s*(?:Linux )?$", match.string[max(0, match.start() - 16) : match.start()]
         ):
-            return  # the example in the words of an issue form
+            return  # the example in the text of an issue form
         name = re.sub(r"\s+", " ", match["name"]).strip(" *_`'\".,;:()[]|-")[:60]
         if not name or re.match(r"(?i)(?:n/?a|none|no|yes|unknown|-)$", name):
             return
@@ -51,7 +51,7 @@ def system(rank: int) -> Maker:
 
 
 def release_file(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """A distribution, recognised by the form of its version."""
+    """The facts about a distribution, recognised by the form of its version."""
     name = next(key for key, value in match.groupdict().items() if value)
     yield OperatingSystem(
         source, f"{({'ubuntu': 'Ubuntu', 'debian': 'Debian', 'centos': 'CentOS Linux'})[name]} {match[name]}"
@@ -82,8 +82,8 @@ _DESCRIBED = (
     r" Hat|RHEL|Linux|LMDE|Manjaro|openSUSE|SUSE|Pop!_OS|Rocky|Kali|Scientific|Oracle|elementary|Raspbian"
     r"|Zorin|Arch|AlmaLinux|Gentoo|Garuda|Endeavour|NixOS|Amazon|KDE|Deepin|UOS|Kylin|Parrot|MX)"
 )
-"""Matches lsb_release's description of a system, but not a page's own description in the lines at its
-head."""
+"""Matches the description of a system that lsb_release prints, but not the description of a page in the lines
+at its head."""
 
 SIGNATURES: tuple[Signature, ...] = (
     sig(
@@ -126,7 +126,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "It happens on Ubuntu 20.04 only",
         system(PROSE),
     ),
-    sig(  # of /etc/os-release where only its version was quoted, as TensorFlow's own collecting script does
+    sig(  # from /etc/os-release, with only the version, as TensorFlow's own collecting script prints it
         "operating-system",
         ("version=",),
         r"\bVERSION=\"?(?:(?P<ubuntu>\d\d\.(?:04|10)[\d.]*(?: LTS)?,? \(?[A-Z][a-z]+"
@@ -142,7 +142,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "Linux host 4.4.0-72-generic #93-Ubuntu SMP",
         lambda m, s: (OperatingSystem(s, m["name"] or m["n2"]), Platform(s, "linux")),
     ),
-    # uv says where it is, and then lists the platforms of the wheels, which says nothing about the machine
+    # uv prints its platform, and then the platforms of the wheels, which do not show that of the machine
     sig(
         "platform-uv",
         ("you're on ",),
@@ -185,7 +185,7 @@ SIGNATURES: tuple[Signature, ...] = (
         near=("mac",),
         once=True,
     ),
-    sig(  # where nothing else tells: some clusters of Linux machines keep their homes there, too
+    sig(  # counts only if nothing else shows the system: some Linux clusters also keep home folders there
         "platform-macos",
         "/users/",
         r"(?<![\w:~.])/Users/(?!Shared/)\w[\w.-]{0,40}/",
@@ -235,7 +235,7 @@ SIGNATURES: tuple[Signature, ...] = (
         platform("wsl", INFERRED),
         once=True,
     ),
-    spoken(  # the only word on the system; any other word on it counts more
+    spoken(  # counts only if nothing else states the system
         "platform-windows",
         "windows",
         r"\b(?:on|under|in|for) (?:native |my |plain )?windows\b(?!"
@@ -251,7 +251,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"(?:^|[\s,(:])WSL ?1(?=[,;)]| (?:on|with|under|ubuntu|debian)\b)|\b4\.4\.0-\d{5}-Microsoft\b",
         "Linux DESKTOP 4.4.0-19041-Microsoft #1237 x86_64 GNU/Linux",
     ),
-    spoken(  # what WSL was called when there was only the first
+    spoken(  # the name of WSL when only the first version existed
         "wsl1",
         "bash on ",
         r"\bbash on (?:ubuntu on )?windows\b",

@@ -1,4 +1,4 @@
-"""XLA's tools: ptxas, nvlink, libdevice."""
+"""Signatures of messages about XLA's tools: ptxas, nvlink, libdevice."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from doctor.logs.signatures.signature import Maker, Signature, sig, words
 
 
 def defect(release: str, cure: str) -> Maker:
-    """A function that makes the symptom of a defect of one release from a match. cure: what to do, as a
+    """A function that makes, from a match, the symptom of a defect in one release. cure: what to do, as a
     sentence."""
 
     def make(match: object, source: Source) -> Fact:
@@ -19,7 +19,8 @@ def defect(release: str, cure: str) -> Maker:
 
 
 def part_missing(match: re.Match[str], source: Source) -> Fact | None:
-    """A part of the toolkit that a build does not find; TensorFlow's own library is a LibraryNotLoaded."""
+    """The fact about a part of the toolkit that a build does not find. For TensorFlow's own library, it is a
+    LibraryNotLoaded."""
     found = match.groupdict()
     by = "linker" if found["library"] or found["lib"] else "build"
     part = next(value for value in found.values() if value)

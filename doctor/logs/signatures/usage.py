@@ -1,4 +1,5 @@
-"""Statements of the reporter, and of programs that need no GPU, about whether a GPU is present and used."""
+"""Signatures of statements about whether a GPU is present and used, from the reporter and from programs that
+need no GPU."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ SIGNATURES: tuple[Signature, ...] = (
             " |n't|never|cannot|no gpu"
         ),
     ),
-    spoken(  # of a GPU that may well be registered
+    spoken(  # about a GPU that may nevertheless be registered
         "gpu-idle",
         (
             "gpu usage",

@@ -1,4 +1,4 @@
-"""Environment variables that were set."""
+"""Signatures of environment variables that were set."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from doctor.logs.signatures.signature import Signature, sig, spoken, words
 from doctor.redact.variables import MISSPELT
 
 _NAMES = r"(?:gpu|mig|all|none|void|no|nodevfiles)(?![a-z])"
-"""What a list of devices may hold besides numbers: UUIDs, and words of the container runtime and of
-schedulers."""
+"""Matches the entries that a list of devices may contain besides numbers: UUIDs, and words of the container
+runtime and of schedulers."""
 
 
 def env(match: re.Match[str], source: Source) -> Fact | None:
-    """An environment variable that was set; None if the supposed list of devices is a word of the sentence or
-    another name."""
+    """The fact about an environment variable that was set; None if the supposed list of devices is a word of
+    the sentence or another name."""
     value = match["value"].strip()
     if (
         match["name"].upper().endswith("VISIBLE_DEVICES")
@@ -27,7 +27,7 @@ def env(match: re.Match[str], source: Source) -> Fact | None:
 
 
 def emptied(match: re.Match[str], source: Source) -> Fact:
-    """A reporter's statement that something empties CUDA_VISIBLE_DEVICES."""
+    """The fact from a reporter's statement that something empties CUDA_VISIBLE_DEVICES."""
     return Symptom(source, "visible-emptied")
 
 

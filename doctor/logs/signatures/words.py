@@ -1,7 +1,7 @@
-"""Hints in people's own words, weaker than anything that a program printed.
+"""Signatures of hints in people's own words, which are weaker than anything that a program printed.
 
-They are in several languages, as reports are. One hint makes a finding possible at most; two that agree make
-it likely.
+They are in several languages, as reports are. One hint makes a finding at most possible. Two hints that agree
+make it likely.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _CUDA_LIBRARY = (
 
 
 def said_missing(match: re.Match[str], source: Source) -> Fact | None:
-    """The library that, according to the reporter, could not be found."""
+    """The fact about a library that, according to the reporter, could not be found."""
     name = match["name"]
     if name.lower() in ("libcuda.so", "libcudnn.so"):
         return None
@@ -27,8 +27,8 @@ def said_missing(match: re.Match[str], source: Source) -> Fact | None:
 
 
 def of_gpus(match: re.Match[str], source: Source) -> Fact | None:
-    """An empty list, if the line says or shows that it is a list of GPUs; None for suppositions, advice and
-    code."""
+    """The fact that a list of GPUs is empty, if the line says or shows that it is a list of GPUs; None for
+    suppositions, advice and code."""
     if supposed(match):
         return None
     text = source.text.lower()
@@ -55,7 +55,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r" to|failed to|没有|找不到|无法|missing) (?:\w+ )?(?:(?:find|locate|open|load)(?:ed)?|be found)?(?:"
         r" ?the)?(?: ?(?:dynamic|shared))?(?: ?(?:library|file|dll))?\s*['`\"]?"
         + _CUDA_LIBRARY
-        + r"(?!['\"]?;|\.? Error)",  # TensorFlow's and cuDNN's own lines, which say why
+        + r"(?!['\"]?;|\.? Error)",  # not the lines of TensorFlow and cuDNN, which state the reason
         "TensorFlow is not able to find libcudnn.so.7",
         said_missing,
         near="not |n't |n'o |fail|没有|找不到|无法|missing|cannot|cano|unable to",
@@ -78,7 +78,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "importerror: libcublas.so.9.0 with tensorflow-gpu",
         said_missing,
     ),
-    spoken(  # the driver's library in the words of TensorFlow before 1.1, as one remembers them
+    spoken(  # the driver's library, in the words of TensorFlow before 1.1 as people remember them
         "library-said-missing",
         "libcuda.so",
         r"(?:can't|cannot|can not|could ?n[o']t|couldn't|unable to|not able to) open (?:the )?CUDA \w+"

@@ -1,7 +1,8 @@
-"""The members of a zip file (a wheel) on a server: its central directory, and one member inflated on the fly.
+"""Reads a zip file (a wheel) on a server: lists its central directory, and decompresses one member as a
+stream.
 
-Source: PKWARE APPNOTE.TXT 6.3.10, sections 4.3.7 (local header), 4.3.12 (central directory), 4.3.14-16 (its
-end).
+Source: PKWARE APPNOTE.TXT 6.3.10, sections 4.3.7 (local header), 4.3.12 (central directory), 4.3.14-16 (end
+of central directory).
 """
 
 from __future__ import annotations
@@ -19,18 +20,19 @@ MOST_MEMBERS = 200_000
 LARGEST_DIRECTORY = 64 << 20
 LARGEST_MEMBER = 8 << 30
 MOST_INFLATED = 60
-"""The most times its packed size that a member of more than SMALL bytes may unpack to; TensorFlow's libraries
-reach five."""
+"""The highest allowed ratio of the unpacked to the packed size, for a member of more than SMALL bytes.
+TensorFlow's libraries reach five."""
 SMALL = 64 << 20
 
 
 class ArchiveError(Exception):
-    """The file is not a zip file, is damaged, exceeds a size limit, or has a form that wheels do not use."""
+    """The file is not a zip file, is damaged, exceeds a size limit, or uses features that wheels do not
+    use."""
 
 
 @dataclass(frozen=True)
 class Member:
-    """One file in the archive; sizes and offset in bytes."""
+    """One file in the archive. Sizes and offset are in bytes."""
 
     name: str
     method: int
@@ -41,7 +43,8 @@ class Member:
 
 
 def list_members(remote: Remote, url: str, length: int) -> list[Member]:
-    """The central directory of the zip file of `length` bytes at `url`. Raises ArchiveError, RemoteError."""
+    """The members in the central directory of the zip file at `url`, which has `length` bytes. Raises
+    ArchiveError, RemoteError."""
     start = max(0, length - TAIL)
     tail = remote.read(url, start, length)
     end = tail.rfind(b"PK\x05\x06")
@@ -96,8 +99,8 @@ def _parse_directory(directory: bytes, count: int, url: str) -> list[Member]:
 
 
 def _zip64(extra: bytes, *values: int) -> list[int]:
-    """The values in a zip64 field. It holds only those that do not fit elsewhere, in this order (APPNOTE
-    4.5.3)."""
+    """The values; those that do not fit into 32 bits come from the zip64 field. The field contains only
+    these, in this order (APPNOTE 4.5.3)."""
     position = 0
     while position + 4 <= len(extra):
         kind, length = struct.unpack_from("<HH", extra, position)
@@ -109,8 +112,8 @@ def _zip64(extra: bytes, *values: int) -> list[int]:
 
 
 def inflate(remote: Remote, url: str, member: Member) -> Iterator[bytes]:
-    """The member's content in pieces of some megabytes; nothing is kept. Raises ArchiveError if the method is
-    unknown, the stream broken or, at the end, the CRC wrong."""
+    """Yield the content of a member in pieces of some megabytes, without keeping them. Raises ArchiveError if
+    the method is unknown, if the stream is broken or, at the end, if the CRC is wrong."""
     if member.size > LARGEST_MEMBER or (member.size > SMALL and member.size > member.packed * MOST_INFLATED):
         raise ArchiveError(
             f"{url}: {member.name} would be {member.size} bytes unpacked from {member.packed}, too much for a"

@@ -1,7 +1,7 @@
-"""Reads the facts in a wheel's libraries from a stream of each; nothing is written to disk.
+"""Reads the facts in the libraries of a wheel, each as a stream, without writing the libraries to disk.
 
-The cache holds what was seen, member by member; `derive` interprets it, so that a better interpretation needs
-no second download.
+The cache keeps the facts of each member. `derive` interprets them later, so a better interpretation needs no
+second download.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
 HEAD = 64 << 10
-# The string table and the version needs stand in front of the code in every library that ld, gold, lld and
-# patchelf made for these wheels, within 60 MiB; a library where they do not is streamed a second time.
+# In every library that ld, gold, lld and patchelf made for these wheels, the string table and the version
+# needs come before the code, within 60 MiB. A library in which they do not is streamed a second time.
 FRONT = 96 << 20
 GLIBC_NAME = lazy.compile(rb"\0(GLIBC_\d+(?:\.\d+)+)(?=\0)")
 CUDA_LIBRARY = lazy.compile(
@@ -39,8 +39,8 @@ Facts: TypeAlias = "dict[str, Any]"
 
 
 def wanted(texts: WheelTexts, package: str, platform: str) -> bool:
-    """Whether the libraries show more than build_info.py: GPU builds, all Linux builds (for glibc), and those
-    from before build_info.py, whose name alone says what they are."""
+    """Whether the libraries of a wheel show more than its build_info.py. They do for GPU builds, for all
+    Linux builds (glibc), and for builds from before build_info.py, which only have their name."""
     if not texts.core:
         return False
     info = texts.build_info
@@ -74,8 +74,8 @@ def scan(remote: Remote, file: IndexFile, texts: WheelTexts) -> Facts:
 
 
 def _to_be_asked(texts: WheelTexts) -> Member | None:
-    """The library that has TensorFlow's loader: libtensorflow_framework, before it (to 1.3) the only one
-    there is."""
+    """The library that contains TensorFlow's loader: libtensorflow_framework; in releases up to 1.3, which
+    lack it, the only library."""
     libraries = [member for member in texts.core if re.search(r"\.so(\.\d+)*$", member.name)]
     framework = [member for member in libraries if "libtensorflow_framework" in member.name]
     return next(iter(framework or libraries), None)
@@ -98,7 +98,7 @@ def _scan_member(remote: Remote, file: IndexFile, member: Member, copy_to: int |
         fatbin.scan(window, found)
         facts["needed"] = macho.needed_libraries(start)
     if found.malformed or found.unreadable:
-        # never seen in a release to 2.21; a row must not be built on what was not understood
+        # no release up to 2.21 has this; a row must not be built from data that was not understood
         raise ValueError(
             f"{member.name}: {found.malformed} fatbins are malformed and {found.unreadable} PTX entries"
             " cannot be unpacked. Next, if they are packed with zstd: pip install zstandard"
@@ -146,12 +146,12 @@ def _scan_elf(
 def glibc_of_other_python(
     remote: Remote, file: IndexFile, texts: WheelTexts, newest: WheelTexts, newest_facts: Facts
 ) -> str | None:
-    """The glibc that the same release's wheel for another Python needs, from the beginning of its libraries
-    alone.
+    """The glibc that the same release's wheel for another Python needs, read only from the beginning of its
+    libraries.
 
-    A library that is the same byte for byte (by its CRC and size) needs what the newest Python's needs. In
-    other libraries the names of the needed versions are searched in the string table, which is at or near the
-    place of the newest Python's. None if a library's versions were not found.
+    A library that is identical to that of the newest Python (by CRC and size) needs the same glibc. In other
+    libraries, the names of the needed versions are searched in the string table, which is at or near the
+    offset that it has for the newest Python. None if the versions of a library were not found.
     """
     known = {
         (member.crc, member.size): newest_facts["members"][member.name]["glibc"] for member in newest.core
@@ -173,15 +173,16 @@ def glibc_of_other_python(
 
 
 def composes_names(facts: Facts, platform: str) -> bool:
-    """Whether scan_dll_names can find anything: in a Windows build with device code."""
+    """Whether scan_dll_names can find anything, which is the case for a Windows build with device code."""
     return platform == "windows-amd64" and any(
         seen["fatbins"]["entries"] for seen in facts["members"].values()
     )
 
 
 def scan_dll_names(remote: Remote, file: IndexFile, texts: WheelTexts) -> Facts:
-    """For a Windows GPU build: the "names" of the DLLs that its code composes, and the "versions" among its
-    constants from which it composes them ("64_80"). Raises RemoteError, ArchiveError, PeError."""
+    """The facts about DLL names in a Windows GPU build: the "names" that its code composes, and the
+    "versions" among its constants from which it composes them ("64_80"). Raises RemoteError, ArchiveError,
+    PeError."""
     names: set[str] = set()
     versions: set[str] = set()
     for member in texts.core:
@@ -192,8 +193,8 @@ def scan_dll_names(remote: Remote, file: IndexFile, texts: WheelTexts) -> Facts:
 
 
 def derive(facts: Facts, platform: str, dlls: Facts | None = None) -> Facts:
-    """The values for the rows, from the facts of `scan` and, for a Windows GPU build, of `scan_dll_names`. A
-    list of libraries that is known to be incomplete is None."""
+    """The values for a row, from the facts of `scan` and, for a Windows GPU build, of `scan_dll_names`. If a
+    list of libraries is known to be incomplete, its value is None."""
     members: dict[str, Facts] = facts["members"]
     fatbins = _all_fatbins(members)
     kernels_in = max(members, key=lambda name: members[name]["fatbins"]["entries"])
@@ -257,7 +258,7 @@ def derive(facts: Facts, platform: str, dlls: Facts | None = None) -> Facts:
         derived["libraries_required"] = sorted({*imported, *asked})
         derived["libraries_required_from"] = f"{caller}: names that TryDlopenCUDALibraries asks for"
     elif any(re.match(r"(lib)?cudnn", name) for name in imported):
-        # the loader of the operating system wants all of them before TensorFlow can be imported
+        # the loader of the operating system needs all of them before TensorFlow can be imported
         derived["libraries_required"], derived["libraries_required_from"] = imported, derived["imported_by"]
     return derived
 
@@ -283,8 +284,8 @@ def _all_fatbins(members: dict[str, Facts]) -> Facts:
 
 
 def _opened(answers: dict[str, list[str]], chosen: Any) -> list[str]:
-    """NVIDIA's libraries among the names; a bare "libcupti.so" that is only tried after "libcupti.so.12" is
-    not."""
+    """NVIDIA's libraries among the names, without a bare "libcupti.so" that is tried only after
+    "libcupti.so.12"."""
     names: list[str] = []
     for call, asked in answers.items():
         if chosen(call):

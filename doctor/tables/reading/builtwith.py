@@ -1,5 +1,5 @@
-"""Finds the CUDA and cuDNN that a build was made with, from the names and versions in it, with no more digits
-than these show."""
+"""Finds the CUDA and cuDNN versions that a build was made with, from the names and versions in the build. A
+result has only the digits that these show."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import re
 
 from doctor.tables.reading.metadata import version_in_build_info
 
-# CUDA 8 to 10 carry the minor version in the runtime's name; from 11 on it is frozen (libcudart.so.11.0 is
-# every CUDA 11, libcudart.so.12 every CUDA 12; cudart64_110.dll every CUDA 11).
+# For CUDA 8 to 10, the name of the runtime contains the minor version. From 11 on, the name is the same for a
+# whole major: libcudart.so.11.0 is any CUDA 11, libcudart.so.12 any CUDA 12; cudart64_110.dll any CUDA 11.
 LAST_CUDA_WITH_MINOR_IN_NAME = 10
 
 
 def refine(candidates: list[tuple[str | None, str]]) -> tuple[str | None, str | None]:
-    """The first candidate decides the major; a later one of the same major may add the minor that it
-    lacks."""
+    """The version that follows from the candidates, and its evidence. The first candidate decides the major.
+    If it has no minor, a later candidate with the same major may add one."""
     decided, where = None, ""
     for version, source in candidates:
         if not version:
@@ -28,7 +28,8 @@ def refine(candidates: list[tuple[str | None, str]]) -> tuple[str | None, str | 
 
 
 def cuda_of_name(libraries: list[str]) -> str | None:
-    """The CUDA that a runtime library's name shows: "10.1" of libcudart.so.10.1, "12" of libcudart.so.12."""
+    """The CUDA version in the name of a runtime library: "10.1" for libcudart.so.10.1, "12" for
+    libcudart.so.12."""
     for name in libraries:
         match = re.fullmatch(
             r"libcudart\.(?:so\.)?(\d+)(?:\.(\d+))?(?:\.dylib)?|cudart64_(\d+)(\d)\.dll", name
@@ -40,7 +41,8 @@ def cuda_of_name(libraries: list[str]) -> str | None:
 
 
 def cudnn_of_name(libraries: list[str]) -> str | None:
-    """The major of the cuDNN among the libraries; None for the bare libcudnn.so of 0.12."""
+    """The major version of the cuDNN among the libraries; None for the bare libcudnn.so of TensorFlow
+    0.12."""
     for name in libraries:
         if match := re.fullmatch(r"libcudnn\.(?:so\.)?(\d+)(?:\.dylib)?|cudnn64_(\d+)\.dll", name):
             return match[1] or match[2]
@@ -48,14 +50,15 @@ def cudnn_of_name(libraries: list[str]) -> str | None:
 
 
 def one_version(versions: list[str], form: str) -> str | None:
-    """8.0 of "64_80", 5 of "64_5"; None unless there is exactly one constant of the form."""
+    """The version in the one constant of the given form: 8.0 for "64_80", 5 for "64_5". None unless there is
+    exactly one such constant."""
     found = [version for version in versions if re.fullmatch(form, version)]
     return version_in_build_info(found[0]) if len(found) == 1 else None
 
 
 def exact_pin(pins: dict[str, str], distribution: str) -> str | None:
-    """The version that an extra pins with ==; None for a range, which shows what is allowed, not what was
-    used."""
+    """The version that an extra pins with ==; None for a range, because a range shows which versions are
+    allowed, not which one was used."""
     for name, specifier in pins.items():
         if re.fullmatch(distribution, name) and (match := re.fullmatch(r"==(\d[\d.]*)", specifier)):
             return match[1]

@@ -1,8 +1,8 @@
-"""A cache for facts that were read from wheels, in the user's cache folder under the wheel's sha256.
+"""Caches facts that were read from wheels, in the user's cache folder, under the sha256 of the wheel.
 
-A sha256 always means the same wheel, so an entry stays valid. Its kind is part of the name and ends in a
-number ("texts-1"); a better reader uses the next number, reads again and replaces the older entry. So the
-folder holds only one small file for each kind and wheel.
+A sha256 always means the same wheel, so an entry stays valid. The file name also contains the kind of facts,
+which ends in a number ("texts-1"). An improved reader uses the next number, reads the wheel again and
+replaces the older entry. So the folder has only one small file for each kind and wheel.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from doctor.files import NO_HOME, cache_base, write_whole
 
 
 def default_folder() -> Path:
-    """The user's cache folder by the platform's own rule. Raises UnableError if this user has none."""
+    """The user's cache folder, according to the rules of the platform. Raises UnableError if there is
+    none."""
     base = cache_base()
     if base is None:
         raise UnableError(f"there is no place for a cache: {NO_HOME}", "set XDG_CACHE_HOME")
@@ -27,19 +28,19 @@ def default_folder() -> Path:
 
 
 _SHA256 = lazy.compile(r"[0-9a-f]{64}")
-"""Matches a hash from an index, which becomes a file's name; nothing else may."""
+"""Matches a valid hash from an index. Only such a text may become a file name."""
 
 
 class Cache:
-    """A folder of small JSON files. Entries are written atomically, so an interrupted run leaves only whole
-    ones."""
+    """A folder of small JSON files. Entries are written atomically, so an interrupted run leaves only
+    complete entries."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
 
     def get(self, sha256: str, kind: str) -> Any | None:
-        """What was stored, or None. An entry that cannot be read counts as none."""
+        """The stored facts; None if there is no entry, or if it cannot be read."""
         if not _SHA256.fullmatch(sha256):
             return None
         try:
@@ -48,7 +49,7 @@ class Cache:
             return None
 
     def put(self, sha256: str, kind: str, facts: Any) -> None:
-        """Store `facts` (plain JSON values), unless the file's sha256 is unknown. Raises OSError."""
+        """Store `facts` (plain JSON values), unless the sha256 of the wheel is unknown. Raises OSError."""
         if not _SHA256.fullmatch(sha256):
             return
         write_whole(self._path(sha256, kind), json.dumps(facts).encode("utf-8"))

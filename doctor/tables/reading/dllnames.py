@@ -2,14 +2,15 @@
 
 From 1.15 on a Windows build imports no CUDA library;
 tensorflow/stream_executor/platform/default/dso_loader.cc opens each as FormatLibraryFileName(name, version),
-which on Windows is name + version + ".dll" ("cudart" + "64_110"). The code cannot be run here, but what it
-composes can be read: each of its functions makes two short strings, the library's name and the version, by
-loads relative to the instruction pointer from .rdata or, where the compiler found it shorter, by a move of
-the bytes themselves ("cusolver" in one 8-byte move, "64_8" in one 4-byte move; a string of up to 15
-characters is built in place in Microsoft's std::string). So the functions are found by one of these, and a
-name and a version that stand alone together within some instructions are a pair.
+which on Windows is name + version + ".dll" ("cudart" + "64_110"). The code cannot be run here, but its
+strings can be read. Each of its functions makes two short strings, the name of the library and the version.
+It loads them relative to the instruction pointer from .rdata or, where that is shorter, moves the bytes
+themselves ("cusolver" in one 8-byte move, "64_8" in one 4-byte move; Microsoft's std::string builds a string
+of up to 15 characters in place). So this module finds the functions by such a load or move. If a few
+instructions contain exactly one name and one version, these are a pair.
 
-build_info.py does not prove these names: 2.5 to 2.10 say cudart64_112.dll there and open cudart64_110.dll.
+build_info.py does not prove these names: in 2.5 to 2.10 it has cudart64_112.dll, but they open
+cudart64_110.dll.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
 HEAD = 64 << 10
-# Moves of 8 bytes that are nowhere but in the loader (compilers of 2.3 and later)
+# 8-byte moves that occur only in the loader (compilers of 2.3 and later)
 MOVED_NAME = lazy.compile(rb"\x48[\xb8-\xbf](cublasLt|cusolver|cusparse)")
 MOVED_VERSION = lazy.compile(rb"64_\d")
 # mov or lea of a register from [rip + disp32]: opcode, ModRM 00 reg 101
@@ -56,26 +57,26 @@ NAMES = frozenset(
 )
 VERSION = lazy.compile(r"64_\d{1,4}")
 WITHIN_FUNCTION = 0x60
-"""The most bytes between the loads of a name and its version, in either order; the next function's are at
-least 0x110 bytes later."""
+"""The most bytes between the loads of a name and its version, in either order. The loads of the next function
+are at least 0x110 bytes later."""
 
 Finder: TypeAlias = "Callable[[bytes, int], Iterator[int]]"
-"""A function that finds the places of the loader's code in some bytes, which begin at the given file
-offset."""
+"""A function that finds the loader's code in some bytes. It gets the bytes and their file offset, and yields
+the places."""
 
 
 @dataclass(frozen=True)
 class Composed:
-    """`names`: the DLLs, sorted; empty if the loader's code was not found. `versions`: the constants among
-    .rdata's strings that have the form of a version ("64_80")."""
+    """What the code of a library shows. `names`: the DLLs, sorted; empty if the loader's code was not found.
+    `versions`: the strings in .rdata that have the form of a version ("64_80")."""
 
     names: tuple[str, ...]
     versions: tuple[str, ...]
 
 
 def read_composed(remote: Remote, file: IndexFile, member: Member) -> Composed:
-    """The DLL names of one library. Reads the code and the constants, which come before the kernels. Raises
-    RemoteError, ArchiveError, PeError."""
+    """The DLL names that one library composes, from its code and its constants, which come before the
+    kernels. Raises RemoteError, ArchiveError, PeError."""
     stretches: list[tuple[int, bytes]] = []
 
     def moved(data: bytes, _start: int) -> Iterator[int]:
@@ -109,7 +110,8 @@ def read_composed(remote: Remote, file: IndexFile, member: Member) -> Composed:
 
 
 def _near(pieces: Iterator[bytes], finder: Finder, stretches: list[tuple[int, bytes]]) -> Iterator[bytes]:
-    """The pieces unchanged; adds AROUND bytes to both sides of each find to `stretches`, overlaps merged."""
+    """Yield the pieces unchanged. Add each place that `finder` finds to `stretches`, with AROUND bytes on
+    both sides, and merge overlaps."""
     tail, start = b"", 0
     for piece in pieces:
         yield piece
@@ -128,7 +130,7 @@ def _near(pieces: Iterator[bytes], finder: Finder, stretches: list[tuple[int, by
 
 
 def pairs(headers: Headers, stretches: list[tuple[int, bytes]], constants: bytes) -> list[str]:
-    """The names that the code in `stretches` composes; `constants` are the bytes of .rdata."""
+    """The DLL names that the code in `stretches` composes. `constants` are the bytes of .rdata."""
     sections = {section.name: section for section in headers.sections}
     found = set()
     for offset, code in stretches:
@@ -157,7 +159,7 @@ def _pair(tokens: list[str]) -> set[str]:
 def _tokens(
     code: bytes, offset: int, text: Section, rdata: Section, constants: bytes
 ) -> Iterator[tuple[int, str]]:
-    """(file offset, string) of each name and version that the code makes."""
+    """Yield (file offset, string) for each name and version that the code makes."""
     for match in MOVED_NAME.finditer(code):
         yield offset + match.start(), match[1].decode()
     for match in MOVED_VERSION.finditer(code):

@@ -1,16 +1,18 @@
-"""Finds the libraries that a build of TensorFlow opens while it runs: its library is loaded alone, and its
-own loader is called.
+"""Finds the libraries that a build of TensorFlow opens while it runs: loads only its library, and calls the
+loader functions in it.
 
 TensorFlow composes the names ("libcudnn.so." + version) when it opens them, so they are not strings in the
-file. Here the shipped library is loaded into a separate process, with its initialisers held back. A recorder
-answers each of its calls of dlopen: it notes the name and reports that the library does not exist. Then the
-initialisers run, and each function of TensorFlow's DsoLoader
+file. This module loads the shipped library into a separate process, without running its initialisers. A
+recorder replaces dlopen: for each call, it notes the name and reports that the library does not exist. Then
+the initialisers run, and each function of TensorFlow's DsoLoader
 (tensorflow/stream_executor/platform/default/dso_loader.cc to 2.5, tensorflow/compiler/xla/stream_executor/...
-to 2.12, xla/tsl/... since) is called in a fork. So no GPU, driver, CUDA or Python of the wheel's version is
-needed, and what is installed on this machine cannot change the answer. Linux on x86-64 only.
+to 2.12, xla/tsl/... since) is called in a fork. So this needs no GPU, driver, CUDA or Python of the wheel's
+version, and the software installed on this machine cannot change the answer. It works only on Linux on
+x86-64.
 
-`python -m doctor.tables.reading.dlopened FD` reads the library from the inherited file descriptor FD (it is
-changed!) and prints one JSON object a line: {"call": name of the function or "load", "names": [...]}.
+`python -m doctor.tables.reading.dlopened FD` reads the library from the inherited file descriptor FD (and
+changes its content!). It prints one JSON object per line: {"call": name of the function or "load", "names":
+[...]}.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ from doctor.tables.reading import elf
 DT_RELA, DT_RELASZ, DT_JMPREL, DT_PLTRELSZ = 7, 8, 23, 2
 DT_INIT, DT_INIT_ARRAY, DT_INIT_ARRAYSZ = 12, 25, 27
 DT_SYMTAB, DT_STRTAB, DT_STRSZ = 6, 5, 10
-IGNORED_TAG = 0x6000000D  # DT_LOOS: the loader passes over tags of this range that it does not know
+IGNORED_TAG = 0x6000000D  # DT_LOOS: the loader ignores unknown tags in this range
 R_X86_64_64, R_X86_64_GLOB_DAT, R_X86_64_JUMP_SLOT = 1, 6, 7
 RTLD_LAZY = 1
 LOADER_CALL = lazy.compile(r"DsoLoader\d{1,3}(?:Get\w{1,60}DsoHandle|(?:Maybe)?TryDlopen\w{1,60})E?v")
@@ -51,11 +53,11 @@ def supported() -> bool:
 
 
 def ask(descriptor: int) -> dict[str, list[str]]:
-    """For each function of a library: the names of the libraries that it requests from the loader, in order;
-    under "load" those that the initialisers request.
+    """The names of the libraries that each function of a library requests from the loader, in order. The key
+    "load" has the names that the initialisers request.
 
-    `descriptor` is an open file with the library's bytes (a memfd); its content is changed. Raises
-    DlopenedError.
+    `descriptor` is an open file with the bytes of the library (a memfd); this function changes its content.
+    Raises DlopenedError.
     """
     environment = {"PATH": "/usr/bin:/bin", "LANG": "C", "TF_CPP_MIN_LOG_LEVEL": "3"}
     try:
@@ -63,7 +65,9 @@ def ask(descriptor: int) -> dict[str, list[str]]:
             [sys.executable, "-m", __name__, str(descriptor)],
             pass_fds=[descriptor],
             env=environment,
-            cwd=Path(__file__).resolve().parents[3],  # of the package doctor, installed or in a checkout
+            cwd=Path(__file__)
+            .resolve()
+            .parents[3],  # the folder of the package doctor, installed or in a checkout
             capture_output=True,
             timeout=TIME_LIMIT_S,
             check=False,
@@ -83,7 +87,7 @@ def ask(descriptor: int) -> dict[str, list[str]]:
 
 
 class _Image:
-    """The library's file, mapped: its dynamic section, symbols and relocations."""
+    """The library as a mapped file, with its dynamic section, symbols and relocations."""
 
     def __init__(self, descriptor: int) -> None:
         self.bytes = mmap.mmap(descriptor, 0)
@@ -104,8 +108,8 @@ class _Image:
         return self.name(struct.unpack_from("<I", self.bytes, symbols + 24 * index)[0])
 
     def hold_back_initialisers(self) -> None:
-        """Change the file so that it has no initialisers, needs only the system's libraries, and requires no
-        symbol."""
+        """Change the file so that it has no initialisers, needs only the libraries of the system, and
+        requires no symbols."""
         dropped = set()
         for index, (tag, value) in enumerate(self.entries):
             place = self.dynamic.offset + 16 * index
@@ -121,7 +125,8 @@ class _Image:
             self._weaken_undefined()
 
     def _forget_versions(self, dropped: set[str]) -> None:
-        """Unlink the version needs of libraries that are no longer loaded, which would stop the loader."""
+        """Remove the version needs of libraries that are no longer loaded, because they would make the loader
+        fail."""
         if elf.DT_VERNEED not in self.values:
             return
         place = elf.file_offset(self.segments, self.values[elf.DT_VERNEED])
@@ -146,7 +151,8 @@ class _Image:
             place += step
 
     def _weaken_undefined(self) -> None:
-        """Make the dropped libraries' symbols weak (STB_WEAK), because these may stay undefined."""
+        """Make the symbols of the dropped libraries weak (STB_WEAK), because weak symbols may stay
+        undefined."""
         symbols = elf.file_offset(self.segments, self.values[DT_SYMTAB])
         for index in {info >> 32 for _, info in self._relocations()}:
             info, _other, section = struct.unpack_from("<BBH", self.bytes, symbols + 24 * index + 4)
@@ -154,14 +160,14 @@ class _Image:
                 self.bytes[symbols + 24 * index + 4] = 2 << 4 | info & 15
 
     def _relocations(self) -> Iterator[tuple[int, int]]:
-        """(address, info) of every relocation."""
+        """Yield (address, info) for every relocation."""
         for table, size in ((DT_JMPREL, DT_PLTRELSZ), (DT_RELA, DT_RELASZ)):
             if table in self.values:
                 start = elf.file_offset(self.segments, self.values[table])
                 yield from struct.iter_unpack("<QQ8x", self.bytes[start : start + self.values[size]])
 
     def slots(self, wanted: Callable[[str], bool]) -> list[tuple[int, str]]:
-        """(address, symbol) of the pointers that the loader fills with the address of a wanted symbol."""
+        """(address, symbol) for each pointer that the loader fills with the address of a wanted symbol."""
         found = []
         names: dict[int, str] = {}
         for address, info in self._relocations():
@@ -182,7 +188,7 @@ class _Image:
         )
 
     def exported_calls(self) -> list[str]:
-        """The loader's functions among the exported symbols, sorted."""
+        """The functions of TensorFlow's loader among the exported symbols, sorted."""
         size = self.values[DT_STRSZ]
         strings = self.bytes[self.strings : self.strings + size]
         return sorted(
@@ -195,7 +201,7 @@ class _Image:
 
 
 def _ask_here(descriptor: int) -> None:
-    """The child's work: answers on standard output."""
+    """The work of the separate process: print the answers on standard output."""
     image = _Image(descriptor)
     image.hold_back_initialisers()
     image.bytes.flush()
@@ -215,7 +221,7 @@ def _ask_here(descriptor: int) -> None:
             found: int | None = process.dlopen(None, flags)
             return found
         names.append(os.fsdecode(name).rpartition("/")[2])
-        # asked for under a name that cannot exist, so that dlerror has something to say
+        # open a name that cannot exist, so that dlerror has a message
         nothing: int | None = process.dlopen(b"/nonexistent/" + names[-1].encode(), flags)
         return nothing
 
@@ -239,11 +245,11 @@ def _ask_here(descriptor: int) -> None:
     _tell("load", names)
     library = ctypes.CDLL(f"/proc/self/fd/{descriptor}", handle=handle)
     for symbol in image.exported_calls():
-        # a fork for each: handles are cached, and one function's crash must not cost the others' answers
+        # one fork for each function: handles are cached, and a crash in one must not lose the other answers
         child = os.fork()
         if child == 0:
             names.clear()
-            # room for the Status or StatusOr that is returned in memory
+            # memory for the Status or StatusOr that the function returns
             getattr(library, symbol)(ctypes.create_string_buffer(4096))
             _tell(symbol, names)
             os._exit(0)
@@ -267,5 +273,5 @@ if __name__ == "__main__":
         _ask_here(int(sys.argv[1]))
     except (DlopenedError, elf.ElfError) as error:
         sys.exit(str(error))
-    # TensorFlow's own exit handlers have no business here
+    # do not run TensorFlow's exit handlers
     os._exit(0)

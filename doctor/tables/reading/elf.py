@@ -1,4 +1,4 @@
-"""The dynamic section of an ELF library from a few ranges of its bytes, without the file.
+"""Reads the dynamic section of an ELF library from a few ranges of its bytes, without the whole file.
 
 Sources: System V ABI, "Object Files" and "Dynamic Linking"; Linux Standard Base, "Symbol Versioning".
 """
@@ -16,12 +16,12 @@ HEADER = 64
 
 
 class ElfError(Exception):
-    """Not a 64-bit little-endian ELF library, or one that contradicts itself."""
+    """The file is not a 64-bit little-endian ELF library, or contradicts itself."""
 
 
 @dataclass(frozen=True)
 class Segment:
-    """A program header: the place of `size` bytes of the file in memory."""
+    """A program header: where `size` bytes of the file lie in memory."""
 
     kind: int
     offset: int
@@ -31,8 +31,8 @@ class Segment:
 
 @dataclass(frozen=True)
 class Dynamic:
-    """What the loader reads. `runpath` is None if there is neither DT_RUNPATH nor DT_RPATH; `versions` are
-    the symbol versions needed, by the library that is to have them."""
+    """The values that the loader reads. `runpath` is None if there is neither DT_RUNPATH nor DT_RPATH.
+    `versions` are the needed symbol versions, by the library that must have them."""
 
     needed: tuple[str, ...]
     runpath: tuple[str, ...] | None
@@ -45,8 +45,8 @@ def is_x86_64(start: bytes) -> bool:
 
 
 def program_headers(start: bytes) -> list[Segment]:
-    """The program headers, from the file's first bytes (HEADER and the table after it, within 4 KiB in all
-    known libraries)."""
+    """The program headers, from the first bytes of the file (HEADER and the table after it; both are within 4
+    KiB in all known libraries)."""
     if start[:6] != b"\x7fELF\x02\x01" or len(start) < HEADER:
         raise ElfError("not a 64-bit little-endian ELF file")
     (offset,) = struct.unpack_from("<Q", start, 32)
@@ -63,7 +63,7 @@ def program_headers(start: bytes) -> list[Segment]:
 
 
 def dynamic_entries(section: bytes) -> list[tuple[int, int]]:
-    """(tag, value) pairs up to DT_NULL."""
+    """The (tag, value) pairs of a dynamic section, up to DT_NULL."""
     entries = []
     for tag, value in struct.iter_unpack("<QQ", section[: len(section) // 16 * 16]):
         if tag == 0:
@@ -89,13 +89,15 @@ def ranges_needed(segments: list[Segment], entries: list[tuple[int, int]]) -> di
     ranges = {"strings": (strings, strings + values[DT_STRSZ])}
     if DT_VERNEED in values:
         versions = file_offset(segments, values[DT_VERNEED])
-        # A record per library and per version, 16 bytes each; the number of versions is not known beforehand
+        # one record per library and per version, 16 bytes each; the number of versions is not known in
+        # advance
         ranges["versions"] = (versions, versions + 16 * 16 * max(1, values.get(DT_VERNEEDNUM, 1)) + 4096)
     return ranges
 
 
 def read_dynamic(entries: list[tuple[int, int]], strings: bytes, versions: bytes) -> Dynamic:
-    """The dynamic section's content. `strings` and `versions` are the ranges from ranges_needed."""
+    """The content of a dynamic section. `strings` and `versions` are the bytes of the ranges from
+    ranges_needed."""
 
     def string(offset: int) -> str:
         end = strings.find(b"\0", offset)

@@ -1,10 +1,11 @@
-"""The GPU code in a library: the entries of its fatbins (what nvcc and clang embed for each kernel file).
+"""Reads the GPU code in a library: the entries of its fatbins, which nvcc and clang embed for each kernel
+file.
 
-NVIDIA does not publish the format. It was derived from wheels and compared with cuobjdump's listings: the
+NVIDIA does not publish the format. It was derived from wheels and compared with the output of cuobjdump: the
 header is magic 0xBA55ED50, u16 version, u16 header size, u64 size of the entries. An entry is u16 kind (1
 PTX, 2 cubin), u16, u32 header size, u64 payload size, u32 packed size, u32, u16 minor and u16 major of the
 code's version, u32 compute capability times ten, u32, u32, u64 flags (0x2000: LZ4, 0x8000: zstd), u64, u64
-unpacked size. PTX text names its ISA and its target in its first lines (NVIDIA, "PTX ISA", directives
+unpacked size. The first lines of a PTX text state its ISA and its target (NVIDIA, "PTX ISA", directives
 .version and .target).
 """
 
@@ -22,16 +23,17 @@ MAGIC = b"\x50\xed\x55\xba"
 PTX, CUBIN = 1, 2
 LZ4_FLAG, ZSTD_FLAG = 0x2000, 0x8000
 HEAD = 1536
-# EF_CUDA_ACCELERATORS in a cubin's e_flags, the "a" of sm_90a; ELF ABI version 8 (CUDA 12.8 on, for
-# Blackwell) moved the architecture to bits 8 to 15 and this flag out of their way (LLVM,
-# include/llvm/BinaryFormat/ELF.h)
+# EF_CUDA_ACCELERATORS in the e_flags of a cubin stands for the "a" of sm_90a. ELF ABI version 8 (CUDA 12.8
+# on, for Blackwell) moved the architecture to bits 8 to 15, and this flag to another bit (LLVM,
+# include/llvm/BinaryFormat/ELF.h).
 ACCELERATORS_ABI_7, ACCELERATORS_ABI_8 = 0x800, 0x8
 
 
 @dataclass
 class Fatbins:
-    """How many entries there are per target: cubins by "8.0", PTX by ("8.0", "7.1"). `unreadable` PTX entries
-    have a packing whose beginning could not be read; their target and ISA are those of the entry's header."""
+    """The number of entries per target: cubins by "8.0", PTX by ("8.0", "7.1"). `unreadable` counts PTX
+    entries whose compressed beginning could not be read; their target and ISA are those of the entry's
+    header."""
 
     cubins: Counter[str] = field(default_factory=Counter)
     ptx: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -53,14 +55,14 @@ class Fatbins:
 
 
 def scan(window: Window, found: Fatbins) -> None:
-    """Add every fatbin in the stream to `found`; reads the stream to its end."""
+    """Read the stream to its end, and add every fatbin in it to `found`."""
     at = 0
     while (at := window.find(MAGIC, at)) >= 0:
         at = _scan_one(window, at, found)
 
 
 def _scan_one(window: Window, start: int, found: Fatbins) -> int:
-    """Read one fatbin. Returns the offset from which to search on."""
+    """Read one fatbin. Returns the offset at which to continue the search."""
     header = window.read(start, 16)
     if len(header) < 16:
         return start + 4
@@ -69,7 +71,7 @@ def _scan_one(window: Window, start: int, found: Fatbins) -> int:
     size: int
     version, header_size, size = struct.unpack_from("<HHQ", header, 4)
     if version != 1 or not 16 <= header_size <= 64 or size < 64 or size > 1 << 31:
-        return start + 4  # the four bytes by chance, or in code that writes them
+        return start + 4  # the four bytes occur by chance, or in code that writes them
     at, stop = start + header_size, start + header_size + size
     while at + 64 <= stop:
         entry = window.read(at, 64)
@@ -129,7 +131,7 @@ def _unpacked_head(head: bytes, flags: int) -> bytes | None:
 
 
 def lz4_head(packed: bytes, wanted: int) -> bytes:
-    """The first `wanted` bytes of an LZ4 block, fewer where `packed` is cut off or broken.
+    """The first `wanted` bytes of an LZ4 block; fewer if `packed` is cut off or broken.
 
     Source: lz4_Block_format.md of the LZ4 project.
     """

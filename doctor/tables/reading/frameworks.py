@@ -1,8 +1,9 @@
-"""The requirements of other GPU frameworks, from their wheels' METADATA: torch, JAX, CuPy, ONNX Runtime.
+"""Reads the requirements of other GPU frameworks (torch, JAX, CuPy, ONNX Runtime) from the METADATA of their
+wheels.
 
-One wheel is read for each final release: the newest Python's for Linux x86_64. Only its directory and
-METADATA are fetched, so its size does not matter. Requirements whose marker does not hold on Linux x86_64 are
-left out; conditions on the Python stay.
+For each final release, it reads one wheel: that for Linux x86_64 and the newest Python. It fetches only the
+directory and METADATA of the wheel, so the size does not matter. Requirements whose marker does not hold on
+Linux x86_64 are left out; conditions on the Python version stay.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ FIRST = {
     "paddlepaddle-gpu": "2.4",
     "cuda-toolkit": "12",
 }
-"""The projects that are read, and the oldest release of each."""
+"""The projects to read, and the oldest release to read of each."""
 THREADS = 8
 KIND = "framework-2"
 LINUX = {
@@ -54,7 +55,8 @@ LINUX = {
 
 
 def releases(files: Iterable[IndexFile], first: str) -> dict[Version, list[IndexFile]]:
-    """The wheels of each final release for Linux x86_64 or for every platform, the newest Python's last."""
+    """The wheels of each final release for Linux x86_64 or for any platform; that for the newest Python is
+    last."""
     found: dict[Version, list[IndexFile]] = {}
     for file in files:
         match = re.fullmatch(r"[^-]+-([^-]+)(?:-\d[^-]*)?-([\w.]+)-(\w+)-(\S+)\.whl", file.filename)
@@ -93,7 +95,8 @@ def read_release(project: str, wheels: list[IndexFile], remote: Remote, cache: C
 
 
 def of_metadata(text: str) -> dict[str, Any]:
-    """requires_python, requires, and those extras that lead to NVIDIA's packages or to a build for CUDA."""
+    """The values of a METADATA file: requires_python, requires, and the extras that lead to NVIDIA's packages
+    or to a build for CUDA."""
     python, stated = stated_requirements(text)
     here = [one for one in stated if _on_linux(one)]
     extras: dict[str, list[str]] = {}
@@ -125,7 +128,8 @@ def _on_linux(one: Stated) -> bool:
 
 
 def _words(one: Stated) -> str:
-    """The requirement with its marker's conditions on the Python, and without those on the platform."""
+    """The requirement as text. Of its marker, the conditions on the Python version stay, and those on the
+    platform are left out."""
     bare = Requirement(str(one.requirement))
     bare.marker = None
     python = " and ".join(
@@ -135,7 +139,7 @@ def _words(one: Stated) -> str:
 
 
 def frameworks(remote: Remote, indexes: tuple[str, ...], cache: Cache) -> list[dict[str, Any]]:
-    """A row for every release of every project, in their order. What is in the cache is not read again."""
+    """A row for every release of every project, in order. Cached wheels are not read again."""
     jobs = [
         (project, wheels)
         for project, first in FIRST.items()

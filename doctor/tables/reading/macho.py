@@ -1,4 +1,4 @@
-"""Reads the libraries that a macOS library needs from its first bytes.
+"""Reads, from the first bytes of a macOS library, which libraries it needs.
 
 Source: Apple, <mach-o/loader.h>: mach_header_64, LC_LOAD_DYLIB, LC_LOAD_WEAK_DYLIB.
 """
@@ -12,7 +12,8 @@ LOAD = {0xC, 0x80000018, 0x8000001F}
 
 
 def needed_libraries(start: bytes) -> list[str]:
-    """Base names; [] for anything but a thin 64-bit file, or if `start` does not hold all commands."""
+    """The base names of the needed libraries; [] for anything but a thin 64-bit file, or if `start` does not
+    contain all load commands."""
     if len(start) < 32 or struct.unpack_from("<I", start) != (MAGIC_64,):
         return []
     count, size = struct.unpack_from("<II", start, 16)

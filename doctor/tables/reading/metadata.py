@@ -1,6 +1,6 @@
-"""Reads a wheel's texts: METADATA (dependencies, extras) and TensorFlow's python/platform/build_info.py.
+"""Reads the texts in a wheel: METADATA (dependencies, extras) and TensorFlow's python/platform/build_info.py.
 
-build_info.py is made by tensorflow/tools/build_info/gen_build_info.py (since 1.4.0); its keys changed often.
+tensorflow/tools/build_info/gen_build_info.py makes build_info.py (since 1.4.0). Its keys have changed often.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from doctor.values import dataclass
 
 @dataclass(frozen=True)
 class Metadata:
-    """`requires`: the requirements without an extra, sorted. `extras`: extra -> distribution -> version
-    specifier, followed by "; marker" if the requirement has a condition besides the extra."""
+    """The dependencies of a wheel. `requires`: the requirements without an extra, sorted. `extras`: extra ->
+    distribution -> version specifier, followed by "; marker" if the requirement has another condition."""
 
     summary: str | None
     requires_python: str | None
@@ -30,8 +30,7 @@ class Metadata:
 
 @dataclass(frozen=True)
 class Stated:
-    """A Requires-Dist line that packaging can read. extra: the extra that it belongs to, "" if it always
-    counts."""
+    """A Requires-Dist line that packaging can read. extra: the extra to which it belongs, "" for none."""
 
     requirement: Requirement
     extra: str
@@ -41,8 +40,8 @@ _EXTRA = lazy.compile(r"""extra\s*==\s*["']([^"']+)["']""")
 
 
 def stated_requirements(text: str) -> tuple[str | None, list[Stated]]:
-    """Requires-Python and the requirements of a METADATA file; those that packaging cannot read are left
-    out."""
+    """Requires-Python and the requirements of a METADATA file. Requirements that packaging cannot read are
+    left out."""
     headers = HeaderParser().parsestr(text)
     found = []
     for line in headers.get_all("Requires-Dist", []):
@@ -85,7 +84,7 @@ def parse_metadata(text: str) -> Metadata:
 
 def parse_build_info(text: str) -> dict[str, Any]:
     """The values that build_info.py sets, read without running it: the dict `build_info` if there is one (2.3
-    on), else the module's own variables (1.4 to 2.2). Raises ValueError if it is not Python."""
+    on), otherwise the variables of the module (1.4 to 2.2). Raises ValueError if the text is not Python."""
     try:
         module = ast.parse(text)
     except SyntaxError as error:
@@ -108,8 +107,8 @@ def parse_build_info(text: str) -> dict[str, Any]:
 
 
 def version_in_build_info(value: object) -> str | None:
-    """ "10.1", "12.5.1" and the Windows spelling "64_101" (the DLL's suffix) as "10.1", "12.5.1", "10.1";
-    "64_7" (cuDNN) as "7"; None for anything else."""
+    """A version in build_info.py as a dotted number: "10.1" and "12.5.1" stay, the Windows spelling "64_101"
+    (the suffix of the DLL) becomes "10.1", and "64_7" (cuDNN) becomes "7". None for anything else."""
     text = str(value or "")
     if match := re.fullmatch(r"64_(\d+)(\d)", text):
         return f"{match[1]}.{match[2]}"

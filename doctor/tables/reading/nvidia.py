@@ -1,4 +1,5 @@
-"""Reads NVIDIA's wheels: which libraries each holds and where, and which GPUs cuDNN's wheels support."""
+"""Reads NVIDIA's wheels: the libraries in each and their folders, and the GPUs that cuDNN's wheels
+support."""
 
 from __future__ import annotations
 
@@ -49,7 +50,7 @@ LIBRARY = lazy.compile(r"(nvidia/[\w/]+)/(lib[\w.+-]+?\.so(?:\.\d+)*)$")
 
 
 def linux_wheels(files: Iterable[IndexFile]) -> list[IndexFile]:
-    """One wheel per release for Linux x86_64, oldest release first; yanked ones and pre-releases are left
+    """One wheel for Linux x86_64 per release, oldest release first. Yanked releases and pre-releases are left
     out."""
     best: dict[Version, IndexFile] = {}
     for file in files:
@@ -85,7 +86,7 @@ def read_wheel(project: str, file: IndexFile, remote: Remote, cache: Cache) -> d
 
 
 def wheels(remote: Remote, indexes: tuple[str, ...], cache: Cache) -> list[dict[str, Any]]:
-    """A row for every release of every project, in their order. What is in the cache is not read again."""
+    """A row for every release of every project, in order. Cached wheels are not read again."""
     jobs: list[tuple[str, IndexFile]] = []
     for project in PROJECTS:
         jobs += [(project, file) for file in linux_wheels(project_files(project, indexes, remote))]
@@ -133,7 +134,7 @@ def read_cudnn(project: str, file: IndexFile, settings: PipSettings, cache: Cach
 
 
 def capability_order(target: str) -> tuple[int, int, str]:
-    """Sorts "9.0" before "9.0a" before "10.0"."""
+    """A sort key for compute capabilities: "9.0" comes before "9.0a", and that before "10.0"."""
     whole, _, part = target.partition(".")
     return int(whole), int(part.rstrip("af") or 0), target
 
@@ -141,7 +142,7 @@ def capability_order(target: str) -> tuple[int, int, str]:
 def cudnns(
     settings: PipSettings, remote: Remote, cache: Cache, processes: int, kept: Iterable[dict[str, Any]] = ()
 ) -> list[dict[str, Any]]:
-    """A row for every cuDNN wheel that is not among the rows `kept`, and those; oldest first."""
+    """The rows `kept`, and a new row for every other cuDNN wheel; oldest first."""
     rows = list(kept)
     known = {row["source"] for row in rows}
     jobs = [

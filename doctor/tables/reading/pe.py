@@ -1,4 +1,4 @@
-"""The DLLs that a Windows library imports, from a stream of its bytes.
+"""Reads which DLLs a Windows library imports, from a stream of its bytes.
 
 Source: Microsoft, "PE Format": optional header, data directories 1 (import) and 13 (delay import).
 """
@@ -13,12 +13,12 @@ NAMES_WITHIN = 16 << 20
 
 
 class PeError(Exception):
-    """Not a 64-bit PE library."""
+    """The file is not a 64-bit PE library."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """`size` bytes at `offset` in the file lie at the relative address `address` in memory."""
+    """A section: `size` bytes at `offset` in the file lie at the relative address `address` in memory."""
 
     name: str
     address: int
@@ -28,7 +28,8 @@ class Section:
 
 @dataclass(frozen=True)
 class Headers:
-    """The places of the import tables: (relative address, size), size 0 if there is none."""
+    """The headers of a library. An import table is given as (relative address, size), with size 0 for
+    none."""
 
     sections: tuple[Section, ...]
     imports: tuple[int, int]
@@ -36,7 +37,7 @@ class Headers:
 
 
 def read_headers(start: bytes) -> Headers:
-    """The headers, from the file's first 4 KiB. Raises PeError."""
+    """The headers, from the first 4 KiB of the file. Raises PeError."""
     if start[:2] != b"MZ" or len(start) < 0x40:
         raise PeError("not a Windows library")
     (at,) = struct.unpack_from("<I", start, 0x3C)
@@ -60,7 +61,7 @@ def read_headers(start: bytes) -> Headers:
 
 def import_ranges(headers: Headers) -> list[tuple[int, int]]:
     """The file ranges that imported_dlls needs. The names follow the tables in the same section (the linker
-    sorts .idata$2 to .idata$6 in this way), so a table's range continues for NAMES_WITHIN bytes."""
+    sorts .idata$2 to .idata$6 in this way), so the range of a table continues for NAMES_WITHIN bytes."""
     ranges = []
     for address, size in (headers.imports, headers.delayed):
         for section in headers.sections:
@@ -71,7 +72,7 @@ def import_ranges(headers: Headers) -> list[tuple[int, int]]:
 
 
 def imported_dlls(headers: Headers, content: list[tuple[int, bytes]]) -> list[str]:
-    """The names of the imported DLLs in lower case, sorted; `content` has the ranges of import_ranges as
+    """The names of the imported DLLs in lower case, sorted. `content` has the ranges of import_ranges as
     (start, bytes)."""
 
     def at(address: int, length: int) -> bytes:

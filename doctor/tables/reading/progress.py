@@ -1,5 +1,5 @@
-"""Shows the progress of a long run: one line on standard error, rewritten in place, and only on a
-terminal."""
+"""Shows the progress of a long run as one line on standard error, which is rewritten in place. It does so
+only on a terminal."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Progress:
         return self
 
     def step(self, name: str) -> None:
-        """Note that one piece of work, called `name`, is done."""
+        """Count one piece of work, called `name`, as done."""
         with self._lock:
             self._done += 1
             self._show(name)

@@ -1,5 +1,5 @@
-"""Reads which files a package registry offers: its address from pip's configuration, its simple index in HTML
-or JSON.
+"""Lists the files in a package registry. Its address comes from pip's configuration, and its simple index may
+be HTML or JSON.
 
 Sources: PEP 503 (HTML simple index), PEP 592 (yanked), PEP 691 (JSON), pip's user guide, "Configuration".
 """
@@ -28,13 +28,13 @@ ACCEPT = f"{JSON_INDEX}, {HTML_INDEX};q=0.2, text/html;q=0.1"
 
 
 class RegistryError(Exception):
-    """The registry cannot be read; the text gives the reason and the next step."""
+    """The registry cannot be read; the message states the reason and the next step."""
 
 
 @dataclass(frozen=True)
 class IndexFile:
-    """One file of a project as the index lists it. `sha256` is "" if the index gives none; `yanked` is the
-    reason, "" if none was given, None for a file that is not yanked."""
+    """One file of a project as the index lists it. `sha256` is "" if the index has none. `yanked` is the
+    reason ("" if there is none), or None for a file that is not yanked."""
 
     filename: str
     url: str
@@ -45,7 +45,7 @@ class IndexFile:
 
 @dataclass(frozen=True)
 class PipSettings:
-    """What pip is configured to use on this machine."""
+    """The settings that pip uses on this machine."""
 
     indexes: tuple[str, ...]
     cert: str | None = None
@@ -54,7 +54,8 @@ class PipSettings:
 
 
 def pip_settings() -> PipSettings:
-    """Read pip's configuration (files, PIP_* variables) and, for the index address, its built-in default.
+    """The settings of pip from its configuration (files, PIP_* variables) and, for the URL of the index, its
+    built-in default.
 
     Raises RegistryError if pip is not installed.
     """
@@ -68,15 +69,15 @@ def pip_settings() -> PipSettings:
         ).stdout
     except (OSError, subprocess.SubprocessError) as error:
         raise RegistryError(
-            f"pip cannot be asked for the registry's address ({error}). Next: {sys.executable} -m ensurepip, "
-            "or run this script with a Python that has pip"
+            f"pip cannot report the address of the registry ({error}). Next: run {sys.executable} -m"
+            " ensurepip, or run this command with a Python that has pip"
         ) from error
     return settings_from_pip(shown)
 
 
 def settings_from_pip(config_list: str) -> PipSettings:
-    """The settings in the output of `pip config list`. As in pip, environment variables win over the files'
-    [install], that over [download], and that over [global]."""
+    """The settings in the output of `pip config list`. As in pip, environment variables override [install] in
+    the files, which overrides [download], which overrides [global]."""
     values: dict[str, str] = {}
     rank: dict[str, int] = {}
     for line in config_list.splitlines():
@@ -121,9 +122,9 @@ def session_for(settings: PipSettings) -> requests.Session:
 
 
 def project_files(project: str, indexes: tuple[str, ...], remote: Remote) -> list[IndexFile]:
-    """Every file of `project` over all `indexes`; where two list the same file name, the first index counts.
+    """Every file of `project` in all `indexes`. If two indexes list the same file name, the first one counts.
 
-    Raises RegistryError if no index knows the project or one cannot be reached.
+    Raises RegistryError if no index has the project, or if an index cannot be reached.
     """
     found: dict[str, IndexFile] = {}
     refused: list[str] = []
@@ -164,8 +165,8 @@ def project_files(project: str, indexes: tuple[str, ...], remote: Remote) -> lis
 
 
 def _may_be_read(url: str, page: str) -> bool:
-    """Whether a file that an index lists may be read: by https, or from the server of the index that the user
-    named."""
+    """Whether a file that an index lists may be read: only with https, or from the server of the index that
+    the user configured."""
     try:
         its, own = urlsplit(url), urlsplit(page)
     except ValueError:
@@ -183,8 +184,8 @@ def _local_page(page: str) -> str | None:
 
 
 def parse_index(text: str, content_type: str, page: str) -> list[IndexFile]:
-    """The files on one project page, which is JSON or HTML by its content type. Raises RegistryError for
-    anything else."""
+    """The files on the page of one project. The content type says whether the page is JSON or HTML. Raises
+    RegistryError for anything else."""
     if "json" in content_type:
         try:
             return _parse_json(text, page)
@@ -212,7 +213,7 @@ def _parse_json(text: str, page: str) -> list[IndexFile]:
     files = []
     for entry in json.loads(text)["files"]:
         name, hashes = str(entry["filename"]), entry.get("hashes", {})
-        if re.search(r"[/\\\0]", name):  # no name of a file
+        if re.search(r"[/\\\0]", name):  # not a valid file name
             continue
         yanked = entry.get("yanked", False)
         files.append(

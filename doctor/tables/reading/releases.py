@@ -1,4 +1,4 @@
-"""Chooses the wheel of each release to read: groups the index's files by release and platform."""
+"""Groups the files in an index by release and platform, and chooses the wheel to read for each release."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ FIRST = Version("0.12")
 
 @dataclass(frozen=True)
 class Group:
-    """All wheels of one release for one platform, oldest Python first; or, with platform "any", its source
-    archive."""
+    """All wheels of one release for one platform, oldest Python first. With platform "any", the source
+    archive of the release."""
 
     package: str
     version: Version
@@ -28,7 +28,7 @@ class Group:
 
     @property
     def newest(self) -> IndexFile:
-        """The file from which the row is read: the newest Python's wheel, or the source archive."""
+        """The file from which the row is read: the wheel for the newest Python, or the source archive."""
         if self.sdist:
             return self.sdist
         return self.wheels[-1][1]
@@ -40,8 +40,8 @@ class Group:
 
 
 def group_files(package: str, files: Iterable[IndexFile], pre: bool = False) -> list[Group]:
-    """Groups in the table's order. Pre-releases only with `pre`. A source archive counts only if the release
-    has no wheel."""
+    """The groups, in the order of the table. They include pre-releases only with `pre`, and a source archive
+    only if the release has no wheel."""
     wheels: dict[tuple[Version, str], list[tuple[WheelName, IndexFile]]] = {}
     sdists: dict[Version, IndexFile] = {}
     for file in files:

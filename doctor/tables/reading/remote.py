@@ -1,4 +1,4 @@
-"""Reads parts of a file on a server (HTTP range requests, RFC 9110 section 14), or from a file:// address."""
+"""Reads parts of a file on a server (HTTP range requests, RFC 9110 section 14), or at a file:// URL."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from doctor.web import Limit, RefusedError, body, get, guarded
 TRIES = 5
 TIMEOUT_S = (20, 60)
 PAGE_LIMIT = 64 << 20
-"""The most bytes of an index page; that of the largest project has five million."""
+"""The largest size of an index page, in bytes. The page of the largest project has five million."""
 FILE_LIMIT = 16 << 30
 PAGE_LIMIT_S = 120.0
 SLOWEST = 20_000
-"""The least bytes a second that a server must deliver of a larger file, after PAGE_LIMIT_S."""
-# What a broken connection loses is the piece it broke in
+"""The lowest speed, in bytes per second, for a larger file, after PAGE_LIMIT_S seconds."""
+# a broken connection loses only the piece in which it broke
 PIECE = 1 << 16
 
 
 class RemoteError(Exception):
-    """A file could not be read from the server; the text names the address and the reason."""
+    """A file could not be read from the server; the message states the URL and the reason."""
 
 
 class Page(NamedTuple):
-    """An index page, and its content type."""
+    """The text of an index page, and its content type."""
 
     text: str
     content_type: str
 
 
 class Remote:
-    """Reads through one requests.Session per thread; counts the bytes that came in.
+    """Reads with one requests.Session per thread, and counts the received bytes.
 
-    `make_session` is called once in each thread that uses the object. `named`: the indexes that the user's
-    configuration names; addresses of other kinds than theirs are refused (doctor.web).
+    `make_session` is called once in each thread that uses the object. `named`: the indexes in the user's
+    configuration; addresses of other kinds than theirs are refused (doctor.web).
     """
 
     def __init__(
@@ -121,13 +121,13 @@ class Remote:
         raise RemoteError(f"{without_doors(url)}: {reason}")
 
     def read(self, url: str, start: int, stop: int) -> bytes:
-        """Bytes start..stop (stop excluded)."""
+        """The bytes start..stop (stop excluded) of the file at `url`."""
         return b"".join(self.stream(url, start, stop))
 
     def stream(self, url: str, start: int, stop: int) -> Iterator[bytes]:
-        """Bytes start..stop in pieces; a broken connection is resumed where it broke.
+        """Yield the bytes start..stop in pieces. After a broken connection, reading continues where it broke.
 
-        Raises RemoteError after TRIES failures without a byte between them.
+        Raises RemoteError after TRIES failures in a row that delivered no byte.
         """
         if url.startswith("file:"):
             yield from self._stream_local(_local(url), start, stop)
@@ -156,7 +156,7 @@ class Remote:
                         start += len(kept)
                         self.bytes_read += len(piece)
                         yield kept
-                        if start >= stop:  # a server may send more than it was asked for, without an end
+                        if start >= stop:  # a server may send more than was requested, without end
                             break
                 if start < stop:
                     reason = "the connection ended early"
@@ -166,7 +166,7 @@ class Remote:
                 failures += 1
 
     def _ask(self, url: str, start: int, stop: int) -> requests.Response:
-        # identity: an encoded answer would not be the bytes of the range
+        # identity, because an encoded answer would not contain the bytes of the range
         headers = {"Range": f"bytes={start}-{stop - 1}", "Accept-Encoding": "identity"}
         try:
             return get(self._session(), url, headers, TIMEOUT_S)
@@ -190,7 +190,7 @@ def _local(url: str) -> Path:
 
 
 def _first_cause(error: BaseException) -> str:
-    """The innermost reason, in one line: requests wraps "connection refused" four deep."""
+    """The innermost reason of an error, in one line: requests wraps "connection refused" in four errors."""
     seen: BaseException = error
     while True:
         inner = getattr(seen, "reason", None) or seen.__cause__ or seen.__context__

@@ -1,7 +1,7 @@
-"""Makes the rows of compat_tables/tensorflow.json, with their evidence, from the texts and binaries of a
-release's wheels.
+"""Makes the rows of compat_tables/tensorflow.json, with their evidence, from the texts and binaries in the
+wheels of a release.
 
-Facts in, a row out. A key whose value is in none of the facts is None (null).
+A key whose value is in none of the facts is None (null).
 """
 
 from __future__ import annotations
@@ -62,10 +62,11 @@ KEYS_OF_BINARIES = (
     "evidence",
     "source",
 )
-"""The keys for which a full run may know more than a run over the texts alone."""
+"""The keys for which a full run may find more than a run that reads only the texts."""
 
-# Where NVIDIA's wheels for CUDA 11 and 12 put a library: site-packages/nvidia/<folder>/lib (read from the
-# RECORD of nvidia-cuda-runtime-cu12, nvidia-cublas-cu12, nvidia-cudnn-cu12, ... and their cu11 forms).
+# The folder of each library in NVIDIA's wheels for CUDA 11 and 12: site-packages/nvidia/<folder>/lib (from
+# the RECORD files of nvidia-cuda-runtime-cu12, nvidia-cublas-cu12, nvidia-cudnn-cu12, ... and of the cu11
+# wheels).
 PIP_FOLDERS = {
     "libcudart": "cuda_runtime",
     "libcublas": "cublas",
@@ -90,8 +91,8 @@ def build_row(
     glibc_by_python: dict[str, str] | None,
 ) -> Row:
     """The row of one release for one platform. `texts` is None for a source archive that was not read.
-    `binary` is what binaries.scan found, None in a metadata run; `glibc_by_python` the glibc that each
-    Python's libraries need, if they were read."""
+    `binary` is the result of binaries.scan, None if only metadata was read. `glibc_by_python` is the glibc
+    that the libraries for each Python need, if they were read."""
     evidence: dict[str, str] = {}
     row: Row = {"package": group.package, "version": str(group.version), "platform": group.platform}
     for key in KEYS:
@@ -130,8 +131,7 @@ def build_row(
 def _wheels(group: Group) -> dict[str, dict[str, str]] | None:
     wheels: dict[str, dict[str, str]] = {}
     for name, file in group.wheels:
-        # Where one Python has several files (two macOS tags), the later one in the index's order stands for
-        # it
+        # if one Python has several files (two macOS tags), the last one in the order of the index counts
         wheels[name.python] = {"file": file.filename, "sha256": file.sha256}
     return wheels or None
 
@@ -190,8 +190,8 @@ def _fill_libraries(
     source, required_source = binary["libraries_from"], binary["libraries_required_from"]
     info = texts.build_info or {}
     if row["platform"] == "windows-amd64" and binary["imported"] and "cudart_dll_name" in info:
-        # python/platform/self_check.py of 1.4 to 1.14 opens these three before it imports the rest, or
-        # raises; that of 1.15, whose library imports no CUDA, does not look at them any more
+        # python/platform/self_check.py of 1.4 to 1.14 opens these three libraries before it imports the rest,
+        # and raises if one is missing; that of 1.15, whose library imports no CUDA, no longer opens them
         checked = {
             info[key] for key in ("nvcuda_dll_name", "cudart_dll_name", "cudnn_dll_name") if key in info
         }
@@ -229,7 +229,7 @@ def _fill_capabilities(
         return
     declared = (texts.build_info or {}).get("cuda_compute_capabilities")
     if declared:
-        # gen_build_info.py: "sm_XX" is machine code only, "compute_XX" machine code and PTX
+        # gen_build_info.py: "sm_XX" means only machine code, "compute_XX" machine code and PTX
         targets = [(kind, _dotted(arch)) for kind, _, arch in (entry.partition("_") for entry in declared)]
         row["compute_capabilities"] = {
             "compiled": [target for _, target in targets],
@@ -298,7 +298,7 @@ def _fill_msvc(row: Row, texts: WheelTexts, binary: dict[str, Any] | None, evide
         row["msvc"] = sorted(names)
         evidence["msvc"] = "; ".join(
             ([f"{binary['kernels_in']}: import table"] if binary and binary["msvc"] else [])
-            # self_check.py opens them before anything else, and raises where one is missing
+            # self_check.py opens them before anything else, and raises if one is missing
             + ([f"{texts.build_info_member}: msvcp_dll_name(s)"] if declared else [])
         )
 
@@ -325,9 +325,10 @@ def _fill_runpath(row: Row, binary: dict[str, Any] | None, evidence: dict[str, s
 
 
 def complete_windows(rows: list[Row]) -> None:
-    """Fill in the DLLs that a GPU device on Windows needs, if the wheel itself does not show it (1.15 to
-    2.10): those of the libraries that the same release's Linux build needs, with the names that this build
-    opens. The same source decides both (TryDlopenCUDALibraries in dso_loader.cc); only the names differ."""
+    """Fill in the DLLs that a GPU device on Windows needs, if the wheel itself does not show them (1.15 to
+    2.10). They are the libraries that the Linux build of the same release needs, under the names that the
+    Windows build opens. The same source decides both (TryDlopenCUDALibraries in dso_loader.cc); only the
+    names differ."""
     linux = {(row["package"], row["version"]): row for row in rows if row["platform"] == "linux-x86_64"}
     for row in rows:
         if (
@@ -349,8 +350,8 @@ def complete_windows(rows: list[Row]) -> None:
 
 
 def carry_over(row: Row, earlier: Row | None) -> None:
-    """Copy what an earlier row knew about the libraries of the same wheel into a row that was made from texts
-    alone."""
+    """Copy the facts about libraries from an earlier row of the same wheel into a row that was made only from
+    texts."""
     if earlier is None or earlier["source"]["sha256"] != row["source"]["sha256"]:
         return
     if len(earlier["source"]["members"]) > len(row["source"]["members"]):

@@ -1,5 +1,5 @@
-"""The table's file: one row per line, so that a diff shows rows and a reader can pick lines without parsing
-the rest."""
+"""Reads and writes the file of a table. It has one row per line, so that a diff shows rows and a reader can
+parse single lines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from doctor.files import write_whole
 
 
 def dump_row(row: dict[str, Any]) -> str:
-    """A row as one line of JSON, with the keys in the row's own order."""
+    """A row as one line of JSON, with its keys in their given order."""
     return json.dumps(row, ensure_ascii=False, separators=(", ", ": "))
 
 
@@ -22,7 +22,7 @@ def dump_table(rows: list[dict[str, Any]], generated: str) -> str:
 
 
 def load_rows(path: Path) -> dict[tuple[str, str, str], dict[str, Any]]:
-    """Rows of an earlier table by (package, version, platform); empty if there is no such file."""
+    """The rows of an earlier table by (package, version, platform); empty if there is no such file."""
     if not path.exists():
         return {}
     rows = json.loads(path.read_text(encoding="utf-8"))["rows"]
@@ -30,5 +30,5 @@ def load_rows(path: Path) -> dict[tuple[str, str, str], dict[str, Any]]:
 
 
 def write_table(path: Path, text: str) -> None:
-    """Write a table's file, with the same line ends on every platform."""
+    """Write the file of a table, with the same line ends on every platform."""
     write_whole(path, text.encode("utf-8"))

@@ -1,4 +1,4 @@
-"""Parses a wheel's file name: release, Python, platform, the glibc that its tag claims.
+"""Parses the file name of a wheel: its release, Python and platform, and the glibc that its tag claims.
 
 Source: PyPA specification "Binary distribution format" (file name), PEP 513, 571, 599, 600 (manylinux tags).
 """
@@ -17,8 +17,8 @@ LEGACY_MANYLINUX = {"manylinux1": (2, 5), "manylinux2010": (2, 12), "manylinux20
 
 @dataclass(frozen=True)
 class WheelName:
-    """The parts of a wheel's file name that the tables need. `python` is "3.9"; `glibc` is what the tags
-    claim."""
+    """The parts of a wheel's file name that the tables need. `python` has the form "3.9". `glibc` is the
+    version that the platform tags claim."""
 
     package: str
     version: Version

@@ -1,4 +1,4 @@
-"""The facts in a wheel that are cheap to read: its directory, METADATA and build_info.py (about a
+"""Reads the facts in a wheel that need little data: its directory, METADATA and build_info.py (about a
 megabyte)."""
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from doctor.tables.reading.registry import IndexFile
 from doctor.tables.reading.remote import Remote
 from doctor.values import dataclass
 
-# The libraries that hold TensorFlow's runtime and kernels, by the names they had from 0.12 to 2.22. The
-# others (contrib operations, single pybind11 modules, TensorFlow Lite) are built by the same toolchain in the
+# The libraries that contain TensorFlow's runtime and kernels, with their names from 0.12 to 2.22. The same
+# toolchain builds the other libraries (contrib operations, single pybind11 modules, TensorFlow Lite) in the
 # same run.
 CORE_LIBRARY = lazy.compile(
     r"/(?:_pywrap_tensorflow(?:_internal|_common)?|lib_?(?:pywrap_)?tensorflow_(?:framework|cc|common))"
@@ -31,8 +31,9 @@ SMALL_ARCHIVE = 1 << 20
 
 @dataclass(frozen=True)
 class WheelTexts:
-    """`core`: the members that hold code for the GPU, without duplicates. `shared_objects`: how many
-    libraries of any kind the wheel has (0 in the empty wheels that only require another distribution)."""
+    """The facts in a wheel's texts. `core`: the members that contain code for the GPU, without duplicates.
+    `shared_objects`: the number of all libraries in the wheel (0 in empty wheels that only require another
+    distribution)."""
 
     size: int
     metadata_member: str
@@ -56,17 +57,17 @@ class WheelTexts:
 
 
 def read_texts(remote: Remote, file: IndexFile) -> WheelTexts:
-    """Read the texts by range requests. Raises RemoteError, ArchiveError; ValueError for an invalid
-    build_info.py.
+    """Read the texts of a wheel with range requests. Raises RemoteError, ArchiveError; ValueError for an
+    invalid build_info.py.
 
-    From a source archive, which TensorFlow has only for a withdrawn release (tensorflow-gpu 2.12.0), it reads
-    PKG-INFO.
+    For a source archive, it reads PKG-INFO. TensorFlow has one only for a withdrawn release (tensorflow-gpu
+    2.12.0).
     """
     length = remote.size(file.url)
     if file.filename.endswith(".tar.gz"):
         return _read_source_archive(remote, file, length)
     members = list_members(remote, file.url, length)
-    # A wheel's own METADATA, not one that was packed with it
+    # the METADATA of the wheel itself, not one of a package inside the wheel
     metadata_members = [
         member for member in members if re.search(r"^[^/]+\.dist-info/METADATA$", member.name)
     ]

@@ -1,4 +1,4 @@
-"""A long stream through a short window: searched and read forwards, with chosen ranges kept."""
+"""Searches and reads a long stream forwards, with only a short window in memory, and keeps chosen ranges."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 
 class Window:
-    """A window over `pieces`. Offsets are those of the whole stream. Bytes that `find` has passed are
-    dropped, so memory stays at a few pieces, however long the stream is."""
+    """A window over the stream that `pieces` form. Offsets count from the start of the stream. Bytes that
+    `find` has passed are dropped, so memory holds only a few pieces, however long the stream is."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
@@ -17,26 +17,27 @@ class Window:
 
     @property
     def position(self) -> int:
-        """How many bytes of the stream were received."""
+        """The number of bytes received from the stream."""
         return self._base + len(self._buffer)
 
     def keep(self, start: int, stop: int) -> bytearray:
-        """Collect bytes start..stop as they arrive, into the returned bytearray. Bytes that were already
-        dropped are missing, so call this before reading on."""
+        """Collect the bytes start..stop into the returned bytearray as they arrive. Bytes that were already
+        dropped are missing, so call this before you read further."""
         collected = bytearray(self._buffer[max(0, start - self._base) : max(0, stop - self._base)])
         if self.position < stop:
             self._kept.append((start, stop, collected))
         return collected
 
     def read(self, start: int, length: int) -> bytes:
-        """Bytes from `start` (not before the last found place); shorter only at the stream's end."""
+        """`length` bytes from `start`, which must not be before the last found place. The result is shorter
+        only at the end of the stream."""
         while self.position < start + length and self._more():
             pass
         return bytes(self._buffer[start - self._base : start - self._base + length])
 
     def find(self, pattern: bytes, start: int) -> int:
-        """The next place of `pattern` at or after `start`, -1 if there is none; drops everything before
-        it."""
+        """The offset of the next `pattern` at or after `start`; -1 if there is none. Drops everything before
+        that offset."""
         while True:
             at = self._buffer.find(pattern, max(0, start - self._base))
             if at >= 0:
@@ -48,7 +49,7 @@ class Window:
                 return -1
 
     def skip_to(self, offset: int) -> None:
-        """Read on to `offset` and drop what lies before it."""
+        """Read up to `offset`, and drop everything before it."""
         while self.position < offset:
             self._drop(self.position)
             if not self._more():
@@ -56,7 +57,7 @@ class Window:
         self._drop(offset)
 
     def drain(self) -> None:
-        """Read to the end, so that the ranges to keep are complete."""
+        """Read to the end of the stream, so that the ranges to keep are complete."""
         while self._more():
             self._drop(self.position)
 

@@ -1,1 +1,1 @@
-"""Versions of what is installed, in programs' output, in report forms and in sentences."""
+"""Signatures of the versions of installed software in programs' output, in report forms and in sentences."""

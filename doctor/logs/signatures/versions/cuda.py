@@ -1,6 +1,7 @@
-"""The CUDA that is installed, and the form's field for CUDA and cuDNN.
+"""Signatures of the installed CUDA version, and of the field for CUDA and cuDNN in issue forms.
 
-The CUDA in nvidia-smi's header is what the driver offers (DriverCuda), never an installed one.
+The CUDA version in nvidia-smi's header is the highest that the driver supports (DriverCuda), never an
+installed one.
 """
 
 from __future__ import annotations
@@ -23,23 +24,22 @@ from doctor.logs.signatures.versions.spelling import (
 )
 
 _SMI = lazy.compile(r"\bnvidia-smi\b(?:[^\n.]|\.(?=\d)){0,40}\Z", re.IGNORECASE)
-"""Matches what precedes a CUDA from nvidia-smi, which is the one that the driver offers."""
+"""Matches the text before a CUDA version from nvidia-smi, which is the one that the driver supports."""
 _BY_SMI = lazy.compile(
     r"\W{0,3}(?:from |by |per |in |shown (?:in|by) |according to |says )?(?:the )?nvidia-smi\b", re.IGNORECASE
 )
-"""Matches what follows such a CUDA."""
+"""Matches the text after such a CUDA version."""
 _OFFERED = lazy.compile(r"\b(?:Driver|KMD) Version: [\d.]*\d[^\w\n]+\Z")
-"""Matches what precedes the CUDA in nvidia-smi's header."""
+"""Matches the text before the CUDA version in nvidia-smi's header."""
 
 
 def plausible_cuda(version: str) -> bool:
-    """Whether this can be a CUDA release at all (5.5 to 19)."""
+    """Whether a version can be a CUDA release (5.5 to 19)."""
     return 5 <= int(version.split(".")[0][:4]) <= 19
 
 
 def cuda(rank: int, sentence: bool = False) -> Maker:
-    """A function that makes a CudaVersion from a match; in a `sentence` it ignores a version that is only
-    requested."""
+    """A function that makes a CudaVersion from a match. sentence: ignore a version that is only requested."""
 
     def make(match: re.Match[str], source: Source) -> Fact | None:
         version = match["version"].replace("-", ".").rstrip(".")
@@ -62,7 +62,8 @@ def cuda(rank: int, sentence: bool = False) -> Maker:
 
 
 def _only_cudnn(version: str) -> bool:
-    """Whether this number is a release of cuDNN and not of CUDA: CUDA had no 7.6, 8.1 or 9.3."""
+    """Whether a number is a release of cuDNN but not of CUDA. For example, there was no CUDA 7.6, 8.1 or
+    9.3."""
     major, dot, rest = version.partition(".")
     return (
         bool(dot)
@@ -72,8 +73,8 @@ def _only_cudnn(version: str) -> bool:
 
 
 def cuda_and_cudnn(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """The field "CUDA/cuDNN version" of TensorFlow's issue form, in any of the forms in which people fill it
-    in."""
+    """The facts in the field "CUDA/cuDNN version" of TensorFlow's issue form, in all the ways in which people
+    fill it in."""
     value = match["value"]
     first = re.match(r"\W{0,4}(\d+(?:\.\d+){0,2}) ?cuda\b", value, re.I)  # the numbers before the names
     if first and plausible_cuda(first[1]):
@@ -135,7 +136,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "CUDA Version 10.0.130",
         cuda(MEASURED),
     ),
-    sig(  # what the samples deviceQuery and bandwidthTest were built with, and what the driver offers
+    sig(  # the CUDA with which the samples deviceQuery and bandwidthTest were built, and that of the driver
         "cuda-sample",
         "cuda driver version / runtime version",
         r"CUDA Driver Version / Runtime Version\s{1,24}(?P<driver>\d{1,2}\.\d) / (?P<version>\d{1,2}\.\d)",
@@ -200,7 +201,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cuda-version",
         ("nvidia/cuda:", "cuda-repo-", "cuda-toolkit-", *glued(("cuda_",), DIGITS)),
-        # an image that is started for nvidia-smi tries the GPU, and is not what the rest is about
+        # an image that only runs nvidia-smi is a test of the GPU; the rest of the report is not about it
         r"(?:nvidia/cuda:|cuda-repo-[a-z]+\d+-|cuda-toolkit-"
         r"|cuda_)(?P<version>\d{1,2}[.-]\d{1,2}(?:\.\d{1,3})?)(?=[-_.\s:]|$)(?![\w.-]{0,40}["
         r" '\"`]{1,3}nvidia-smi)",

@@ -1,4 +1,4 @@
-"""The cuDNN that is installed."""
+"""Signatures of the installed cuDNN version."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from doctor.logs.signatures.versions.spelling import (
 
 
 def plausible_cudnn(version: str) -> bool:
-    """Whether this can be a cuDNN release at all (2 to 9)."""
+    """Whether a version can be a cuDNN release (2 to 9)."""
     return 2 <= int(version.split(".")[0][:4]) <= 9
 
 
 def cudnn_text(version: str) -> str:
-    """A cuDNN version as dotted text: 7605 as 7.6.5; a dotted one is cut to four parts."""
+    """A cuDNN version as dotted text: 7605 becomes 7.6.5. A dotted version is cut to four parts."""
     if version.isdigit() and len(version) >= 4:
         from doctor.logs.signatures.handles import dotted
 
@@ -31,7 +31,7 @@ def cudnn_text(version: str) -> str:
 
 
 def cudnn(rank: int, sentence: bool = False) -> Maker:
-    """A function that makes a CudnnVersion from a match; in a `sentence` it ignores a version that is only
+    """A function that makes a CudnnVersion from a match. sentence: ignore a version that is only
     requested."""
 
     def make(match: re.Match[str], source: Source) -> Fact | None:
@@ -95,7 +95,7 @@ SIGNATURES: tuple[Signature, ...] = (
         cudnn(FORM),
         unlogged=True,
     ),
-    sig(  # an item of a list of what is there, which may say for which CUDA
+    sig(  # an entry in a list of installed software, which may say for which CUDA it is
         "cudnn-version",
         ("- cudnn", "-cudnn", "* cudnn", "*cudnn", "• cudnn", "•cudnn"),
         r"^[\s>]{0,4}[-*•] ?cudnn(?: version)? v?(?P<version>\d\.\d+(?:\.\d+){0,2})(?=(?: for CUDA"

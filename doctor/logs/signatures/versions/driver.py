@@ -1,4 +1,4 @@
-"""The driver's version, and the CUDA that the driver offers."""
+"""Signatures of the driver's version, and of the CUDA that the driver supports."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from doctor.logs.signatures.versions.spelling import (
 
 
 def smi_header(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """nvidia-smi's header: the driver, and the CUDA that the driver offers."""
+    """The facts in nvidia-smi's header: the driver, and the CUDA that the driver supports."""
     group = match.groupdict()
     driver = group.get("kmd") or group.get("driver")
     if driver:
@@ -32,19 +32,19 @@ _WANTED = (
     r"(?:\bneed(?:s|ed|ing)?|\brequir\w+|\bat least|\bminimum|\bwants?|\b(?:newer|later|higher)"
     r" than|(?<=[\w)`'\"])>=?|(?<=[\w)`'\"] )>=?|≥)[^\n.;]{0,24}$"
 )
-"""Matches what precedes a required driver; a quotation mark (>) at the start of a line is no comparison."""
+"""Matches the text before a required driver. A quotation mark (>) at the start of a line is no comparison."""
 _OR_LATER = r"\s{0,4}(?:\+|or (?:later|newer|higher|above|greater)|and (?:later|newer|above))"
 
 
 def wanted(match: re.Match[str]) -> bool:
-    """Whether a text names a driver that something needs, rather than the installed one."""
+    """Whether a match is a driver that something needs, and not the installed one."""
     at = max(match.start(group) for group in ("version", "v2", "branch") if group in match.re.groupindex)
     before, after = match.string[max(0, at - 48) : at], match.string[match.end() : match.end() + 24]
     return bool(re.search(_WANTED, before, re.IGNORECASE) or re.match(_OR_LATER, after, re.IGNORECASE))
 
 
 def said(match: re.Match[str], source: Source) -> Fact | None:
-    """A driver's version beside the word "driver", in a sentence."""
+    """The fact for a driver version next to the word "driver" in a sentence."""
     version = match["version"] or match["v2"] or match["branch"]
     return (
         DriverVersion(source, version, "any", PROSE)
@@ -54,7 +54,7 @@ def said(match: re.Match[str], source: Source) -> Fact | None:
 
 
 def driver(rank: int) -> Maker:
-    """A function that makes a DriverVersion from a match in what people write."""
+    """A function that makes a DriverVersion from a match in a person's text."""
 
     def make(match: re.Match[str], source: Source) -> Fact | None:
         version = match["version"]
@@ -66,8 +66,8 @@ def driver(rank: int) -> Maker:
 
 
 def parts_differ(match: re.Match[str], source: Source) -> Fact | None:
-    """Different versions of the driver's kernel module and libraries in a person's words; None if they
-    agree."""
+    """The fact that a person states different versions for the driver's kernel module and its libraries; None
+    if the versions agree."""
     kernel, user = match["kernel"], match["user"]
     agree = f"{user}.".startswith(f"{kernel}.") or f"{kernel}.".startswith(f"{user}.")
     return None if agree else DriverMismatch(source, kernel, user)
@@ -124,7 +124,7 @@ SIGNATURES: tuple[Signature, ...] = (
         parts_differ,
         near="kernel module|kernel driver|kernel version",
     ),
-    sig(  # NVIDIA's installer by its file's name
+    sig(  # NVIDIA's installer, by its file name
         "driver-version",
         "nvidia-linux-x86_64-",
         rf"NVIDIA-Linux-x86_64-(?P<version>{_DRIVER})(?!\d)",

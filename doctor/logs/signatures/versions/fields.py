@@ -1,10 +1,10 @@
-"""Environments that people state: fields of forms in their many spellings, lists of modules, lock files,
-missing parts.
+"""Signatures of environments that people state: fields of forms in their many spellings, lists of modules,
+lock files, missing software.
 
-In: lines such as `py = 3.8 (32-bit)`, `| Grafikkarte | none |`, `### CUDA/cuDNN version` and its answer, `2)
-cuda/11.2`, `name = "tensorflow"` of a lock file. Out: versions as a form states them, packages, and symptoms:
-`stated-absent` (what a report states is not installed), `stated-package` (how TensorFlow was installed),
-`install-fails-said`, `import-fails-said`, `crash-said`, `slow-start-said`.
+They match lines such as `py = 3.8 (32-bit)`, `| Grafikkarte | none |`, `### CUDA/cuDNN version` and its
+answer, `2) cuda/11.2`, and `name = "tensorflow"` of a lock file. They make versions as a form states them,
+packages, and symptoms: `stated-absent` (a report states that something is not installed), `stated-package`
+(how TensorFlow was installed), `install-fails-said`, `import-fails-said`, `crash-said`, `slow-start-said`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ _FIELDS = (
         "GPU = none",
     ),
 )
-"""Labels of fields: the core, its literals, an example; `field` examines the text around it."""
+"""Labels of fields, each with its core pattern, its literals and an example. `field` examines the text around
+the core."""
 _NUMBER = lazy.compile(r"(?<![\w.])v?(\d{1,3}(?:\.\d{1,5}){0,3})")
 _PIP_NAME = r"tensorflow(?:[-_](?:gpu|cpu|macos|intel))?"
 _LISTED = (
@@ -128,7 +129,7 @@ SIGNATURES: tuple[Signature, ...] = (
             s, "stated-absent", (("what", "cuda" if m["nvcc"] else "cudnn"), ("looked", "a program"))
         ),
     ),
-    sig(  # of NVIDIA's images those without cudnn in their tag hold none
+    sig(  # NVIDIA's images without "cudnn" in the tag contain no cuDNN
         "stated-absent",
         "nvidia/cuda:",
         r"\bFROM"
@@ -136,7 +137,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "FROM nvidia/cuda:11.8.0-devel-ubuntu20.04",
         lambda m, s: Symptom(s, "stated-absent", (("what", "cudnn"), ("looked", "an image"))),
     ),
-    sig(  # what tools print around the versions that they show: nobody's sentence
+    sig(  # what tools print around the versions that they show; it is not a person's sentence
         "tool-banner",
         ("cuda compiler driver", "nvidia corporation", "ld_library_path is unset", "#define cudnn_"),
         r"^nvcc: NVIDIA \(R\) Cuda compiler driver|^Copyright \(c\) \d{4}(?:-\d{4})? NVIDIA"
@@ -209,14 +210,14 @@ SIGNATURES: tuple[Signature, ...] = (
         lambda m, s: Symptom(s, "stated-package", (("name", "tensorflow"), ("extra", ""), ("loose", "yes"))),
         near="tensorflow|tf",
     ),
-    spoken(  # a release without its name, in a list of what there is
+    spoken(  # a release without the name TensorFlow, in a list of installed software
         "tensorflow-bare",
         glued(("1.", "2."), "0123456789"),
         r"(?:^|[,;|]) ?(?P<version>[12]\.\d{1,2}\.\d)(?= ?(?:[,;|]|$))",
         "RTX 5070, 2.20.0, CUDA_ERROR_INVALID_HANDLE",
         bare_release,
     ),
-    spoken(  # what pip gave, said after its command
+    spoken(  # the release that pip installed, stated after its command
         "tensorflow-given",
         ("tensorflow",),
         r"\b(?P<package>tensorflow(?:[-_](?:gpu|cpu))?)(?:\[and-cuda\])?[`'\"]{0,2},? \(?"

@@ -1,4 +1,4 @@
-"""The Python version."""
+"""Signatures of the Python version."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "Python 3.10.9 (main, Mar  1 2023, 18:23:06) [GCC 11.2.0] on linux",
         py(MEASURED),
     ),
-    sig(  # sys.version, whatever stands before it
+    sig(  # sys.version, with any text before it
         "python-version",
         ("[msc v", "[gcc", "[clang"),
         r"(?<![\w.])(?P<version>[23]\.\d{1,2}\.\d{1,2})\+? (?:\||\()[^\n\[]{4,100}\[(?:GCC|MSC"

@@ -1,4 +1,4 @@
-"""Versions in the rows of a Markdown table: `| cuDNN | 8.9.7 |`."""
+"""Signatures of versions in the rows of a Markdown table: `| cuDNN | 8.9.7 |`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LEAST = lazy.compile(
     r"\s*(?:\+|or (?:later|newer|higher|above)|and (?:later|up)|以上|以降|이상|o superior|и выше|ou plus)",
     re.IGNORECASE,
 )
-"""Matches what follows a version that is a lower bound."""
+"""Matches the text after a version that is a lower bound."""
 _WHAT = (
     (
         "tensorflow",
@@ -52,7 +52,7 @@ def row(match: re.Match[str], source: Source) -> Fact | None:
 
 
 def columns(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """The facts in the only row of a table whose first line names the columns."""
+    """The facts in the only row of a table whose first line has the column names."""
     heads, values = (
         [cell.strip() for cell in match[name].strip(" |\t").split("|")] for name in ("heads", "values")
     )
@@ -66,7 +66,8 @@ def columns(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 
 def stated(what: str, version: str, source: Source) -> Fact | None:
-    """The fact of a named version; None for other names, and if there is no such release."""
+    """The fact for a version of the software `what`; None for other software, and if there is no such
+    release."""
     kind = next((kind for kind, pattern in _WHAT if re.match(pattern, what)), None)
     major = int(version.split(".")[0])
     if kind == "tensorflow" and major <= 2:
@@ -99,7 +100,7 @@ SIGNATURES: tuple[Signature, ...] = (
         near=("|",),
         unlogged=True,
     ),
-    sig(  # one row alone: several are a table of what goes together
+    sig(  # only one row: several rows are a table of versions that work together
         "version-columns",
         ("tensorflow", "cudnn"),
         r"^[ \t]{0,6}\|(?P<heads>[^\n]{0,160}(?:tensorflow|cudnn)[^\n]{0,160})\|[ \t]{0,8}\n[ \t]{0,6}\|[-:|"

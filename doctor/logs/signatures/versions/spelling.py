@@ -1,4 +1,5 @@
-"""How people spell versions, and how to distinguish the versions that they have from those that they want."""
+"""Patterns for the spellings of versions, and functions that distinguish the versions that people have from
+those that they want."""
 
 from __future__ import annotations
 
@@ -9,22 +10,22 @@ from doctor import lazy
 from doctor.facts import OF_WORKING_RUN, PROSE
 
 RELEASE = r"[0-2]\.\d{1,2}(?:\.\d{1,2})?(?:[-.]?(?:rc|alpha|beta|a|b|dev|post)[-.]?\d{0,8})?"
-"""A TensorFlow release: 2.15.0, 2.16.0rc0, 2.4.0-dev20200808."""
+"""A pattern for a TensorFlow release: 2.15.0, 2.16.0rc0, 2.4.0-dev20200808."""
 
 FOREIGN_DRIVERS = (
     *("treiber", "pilote", "controlador", "драйвер", "sürücü", "sterownik", "drivrutin", "ovladač"),
     *("stuurprogramma", "驱动", "驅動", "ドライバ", "드라이버", "تعريف", "برنامج التشغيل"),
 )
-"""The word for a driver in the other languages of the examples; an ending may follow."""
+"""A pattern for the word "driver" in the other languages of the examples. An ending may follow."""
 FOREIGN_DRIVER = rf"(?:{'|'.join(FOREIGN_DRIVERS)})[^\W\d_]{{0,4}}"
 DRIVERS = ("driver", *FOREIGN_DRIVERS)
 DRIVER = rf"(?:{'|'.join(DRIVERS)})[^\W\d_]{{0,4}}"
-"""Matches the word for a driver."""
+"""Matches the word "driver" in any of these languages."""
 
 NAMED = r"(?:(?:__)?[*`'\" ]{0,6}(?:[:：=]|\bis\b)| [-–](?= ))"
-"""Matches what follows a field's name: Markdown and quotation marks, and the sign that its value follows."""
+"""Matches the text between the name of a field and its value: Markdown, quotation marks and a separator."""
 AFTER_NAME = ("__", *"*`'\" :：=", "is")
-"""The possible beginnings of NAMED, for literals after a name."""
+"""The texts with which NAMED may begin, for literals after a name."""
 EMPHASIS = r"[*_`'\" ]{0,6}"
 """Matches Markdown and quotation marks around a value."""
 
@@ -63,14 +64,14 @@ _ELSEWHERE = lazy.compile(
     r" einem anderen (?:rechner|computer|pc)\b",
     re.IGNORECASE,
 )
-"""Words of a sentence about another machine, an earlier attempt or a plan."""
+"""Matches words of a sentence about another machine, an earlier attempt or a plan."""
 _HERE = lazy.compile(r"\b(?:now|currently|this (?:machine|computer|one)|here|same)\b", re.IGNORECASE)
 SENTENCE = 240
-"""How many characters before and after a match are searched for the rest of its sentence."""
+"""The rest of a sentence is searched for in this many characters before and after a match."""
 
 
 def elsewhere(match: re.Match[str]) -> bool:
-    """Whether the sentence around a match speaks of another machine, an earlier attempt or a plan."""
+    """Whether the sentence around a match is about another machine, an earlier attempt or a plan."""
     text, start, end = match.string, match.start(), match.end()
     before = re.split(r"[.!?;]\s|\n", text[max(0, start - SENTENCE) : start])[-1]
     after = re.split(r"[.!?;](?:\s|$)|\n", text[end : end + SENTENCE])[0]
@@ -79,7 +80,7 @@ def elsewhere(match: re.Match[str]) -> bool:
 
 @lru_cache(maxsize=256)
 def of_another(sentence: str) -> bool:
-    """Whether a sentence speaks of another machine, an earlier attempt or a plan."""
+    """Whether a sentence is about another machine, an earlier attempt or a plan."""
     return _ELSEWHERE.search(sentence) is not None and _HERE.search(sentence) is None
 
 
@@ -96,28 +97,28 @@ _WORKS = lazy.compile(
     r"|\b(?:does|do|did)\W{0,3}$|работа(?:ет|ло|ла)|可以用|能用|正常",
     re.IGNORECASE,
 )
-"""Matches words for a run that works or gets the GPU."""
+"""Matches words that say that a run works or gets the GPU."""
 _DOES = lazy.compile(r"\b(?:does|do|did)\b", re.IGNORECASE)
-"""Matches how a clause that says so may end, anywhere in a block."""
+"""Matches the possible ends of a clause that says that a run works, anywhere in a block."""
 _NOT_SO = lazy.compile(
     r"n't\b|\b(?:not|no|never|neither|cannot|nothing|none|only|cpu|fail\w*|errors?|until|if|whether|should"
     r"|would|could|may|might|will|i|we|want\w*|try|"
     r"nicht|kein\w*|non|pas|sin|нет|не)\b|不|没|無|ない|\?",
     re.IGNORECASE,
 )
-"""Matches words in the clause that deny this, or turn it into a wish, a question or a run on the CPU."""
+"""Matches words that deny such a clause, or turn it into a wish, a question or a statement about the CPU."""
 _CLAUSE = lazy.compile(
     r"(?<=[.!?;])\s|\n|[,，](?=\s|[^\x00-\x7f])|[。"
     r"；？！]|\s[-–]{1,2}\s|\b(?:but|while|whereas|although|though|however|aber|mais|pero|sondern|но)\b|但"
 )
 """Matches the end of a clause."""
 _WITH = lazy.compile(r"\W{0,4}(?:back )?(?:with|in|on|under|using|mit|unter|avec|con|с|на)\b", re.IGNORECASE)
-"""Matches the beginning of an adverbial; after its comma the clause continues."""
+"""Matches the beginning of an adverbial phrase. The clause continues after the comma of the phrase."""
 
 
 @lru_cache(maxsize=256)
 def _says_works(block: str) -> bool:
-    """Whether some words of a block say that a run works."""
+    """Whether a block contains words that say that a run works."""
     return (_WORKS.search(block) or _DOES.search(block)) is not None
 
 
@@ -125,7 +126,7 @@ def works_there(text: str, start: int, end: int) -> bool:
     """Whether the clause around a position says that a run works, so that its versions are not those of the
     failing run."""
     around = text[max(0, start // SENTENCE - 1) * SENTENCE : (end // SENTENCE + 2) * SENTENCE]
-    if not _says_works(around):  # asked once for all the places of a block
+    if not _says_works(around):  # cached, so this costs little for further positions in the block
         return False
     floor, ceiling = max(0, start - SENTENCE), min(len(text), end + SENTENCE)
     left = max((cut.end() for cut in _CLAUSE.finditer(text, floor, start)), default=floor)
@@ -139,7 +140,7 @@ def works_there(text: str, start: int, end: int) -> bool:
 
 def said_rank(match: re.Match[str], rank: int) -> int:
     """The rank of a version in a sentence: OF_WORKING_RUN if the sentence says that TensorFlow works with
-    that version, else `rank`."""
+    that version, otherwise `rank`."""
     return OF_WORKING_RUN if rank >= PROSE and works_there(match.string, *match.span("version")) else rank
 
 

@@ -1,4 +1,4 @@
-"""Facts from what people state in a form's field, a module's name or a package's name."""
+"""Makes facts from what people state in the field of a form, in a module's name or in a package's name."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ _ABSENT = lazy.compile(
     r" (?:cuda|cudnn|nvidia)\b[^.\n]{0,30}|nicht installiert|keine?\b|aucun\w*|ninguna?|未安装|没有)",
     re.IGNORECASE,
 )
-"""Matches a field's answer that there is none; "N/A", a dash and an empty field do not say so."""
+"""Matches an answer in a field that says that something is absent. "N/A", a dash and an empty field do
+not."""
 _FIRST = lazy.compile(
     r"\W{0,4}(?:[a-z][\w-]{0,20}[ =:v]{1,3}){0,2}v?(\d{1,3}(?:\.\d{1,5}){1,3})(?![\w/])", re.IGNORECASE
 )
@@ -100,7 +101,7 @@ def stated(what: str, version: str, value: str, source: Source) -> Iterator[Fact
 
 
 def both_absent(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """Facts from a field "CUDA/cuDNN version" that says that one or both are missing."""
+    """The facts in a field "CUDA/cuDNN version" that says that one or both are missing."""
     value = match["value"]
     cuda = re.search(
         r"(?:^|\bcuda\b)\W{0,3}(?:none\b|not installed|no (?:cuda|toolkit))", value, re.IGNORECASE
@@ -113,7 +114,7 @@ def both_absent(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 
 def module(match: re.Match[str], source: Source) -> Fact | None:
-    """A module that a cluster's `module` command loaded."""
+    """The fact about a module that the `module` command of a cluster loaded."""
     name, version = match["name"].lower(), match["version"]
     if name == "cudnn":
         return CudnnVersion(source, cudnn_text(version), rank=FORM) if plausible_cudnn(version) else None
@@ -123,7 +124,8 @@ def module(match: re.Match[str], source: Source) -> Fact | None:
 
 
 def package(match: re.Match[str], source: Source) -> Fact:
-    """How TensorFlow was installed: the distribution's name, its extra, its release."""
+    """The fact that says how TensorFlow was installed: the name of the distribution, its extra and its
+    release."""
     found = {key: value for key, value in match.groupdict().items() if value}
     name = next(value for key, value in found.items() if key.startswith("name"))
     version = next((value for key, value in found.items() if key.startswith("version")), "")
@@ -134,8 +136,8 @@ def package(match: re.Match[str], source: Source) -> Fact:
 
 
 def bare_release(match: re.Match[str], source: Source) -> Fact | None:
-    """A release number without a name, if its line mentions a GPU and the number is not above TensorFlow's
-    releases."""
+    """The fact for a release number without a name, if its line mentions a GPU and the number is not higher
+    than TensorFlow's releases."""
     major, minor = (int(part) for part in match["version"].split(".")[:2])
     start = match.string.rfind("\n", 0, match.start()) + 1
     line = match.string[start : match.end() + 200].partition("\n")[0]

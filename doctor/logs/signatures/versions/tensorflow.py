@@ -1,4 +1,4 @@
-"""The TensorFlow release."""
+"""Signatures of the TensorFlow release."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from doctor.logs.signatures.versions.spelling import (
 )
 
 _PAGE = r"https?://[^\s()<>\"']{1,160}/[^\s/()<>\"']{0,80}$"
-"""Matches what precedes a word in the last part of a web address."""
+"""Matches the text before a word in the last part of a URL."""
 _WHEEL = r"-cp\d|[^\s/]{0,80}?\.(?:whl|tar|zip)\b"
-"""Matches what follows if that part is the name of a file to install."""
+"""Matches the text after such a word if the last part is the name of a file to install."""
 
 _BOUNDS = ("<", ">", "≥", "≤")
 
 
 def tensorflow(rank: int, package: bool = False) -> Maker:
     """A function that makes a TensorFlowVersion from a match. package: whether the pattern's group `package`
-    names the distribution."""
+    contains the name of the distribution."""
 
     def make(match: re.Match[str], source: Source) -> Fact | None:
         if (
@@ -37,7 +37,7 @@ def tensorflow(rank: int, package: bool = False) -> Maker:
             .rstrip("v= ")
             .endswith(_BOUNDS)
         ):
-            return None  # what something requires, or a range
+            return None  # a version that something requires, or a range
         if rank == PROSE and elsewhere(match):
             return None
         if (
@@ -47,7 +47,7 @@ def tensorflow(rank: int, package: bool = False) -> Maker:
                 _WHEEL, match.string[match.end("version") : match.end("version") + 100], re.IGNORECASE
             )
         ):
-            return None  # a page's address says what the page is about
+            return None  # the URL of a page only shows the subject of the page
         group = match.groupdict()
         version = (
             group["version"]
@@ -66,7 +66,7 @@ def tensorflow(rank: int, package: bool = False) -> Maker:
         name = normalised(group.get("package") or "") or None if package else None
         if (
             name == "tensorflow" and rank == MEASURED and "|" in match[0]
-        ):  # a table that a person wrote: the program's name
+        ):  # the row is from a table that a person wrote, and contains the program's name
             return TensorFlowVersion(source, version, rank=FORM)
         return TensorFlowVersion(source, version, name if name != "tf" else None, rank=said_rank(match, rank))
 
@@ -77,8 +77,8 @@ _RELEASE_SAID = tensorflow(PROSE)
 
 
 def after_one_that_works(match: re.Match[str], source: Source) -> Fact | Iterable[Fact] | None:
-    """A bare number in a sentence after the release that works: "TF 2.10 works, in 2.12 the list is
-    empty"."""
+    """The fact for a release number without a name, after the release that works in the same sentence: "TF
+    2.10 works, in 2.12 the list is empty"."""
     text, number = match.string, match.span("version")
     if match["first"].split(".")[:2] == match["version"].split(".")[:2] or works_there(text, *number):
         return None
@@ -86,7 +86,7 @@ def after_one_that_works(match: re.Match[str], source: Source) -> Fact | Iterabl
 
 
 _FIELDS = ("tensorflow", "-gpu", "_gpu", "-cpu", "_cpu", "tf")
-"""The endings of the names that reports give TensorFlow."""
+"""The endings of the names that reports use for TensorFlow."""
 _NAMED = (
     "tensorflow",
     "tensorflow-gpu",
@@ -264,7 +264,7 @@ SIGNATURES: tuple[Signature, ...] = (
         lines=2,
         at="version",
     ),
-    sig(  # the package of .NET has the number of the TensorFlow in it
+    sig(  # the .NET package has the version number of the TensorFlow that it contains
         "tensorflow-version",
         "scisharp.tensorflow.redist",
         r"\bSciSharp\.TensorFlow\.Redist(?:-\w+-GPU)?\b[ (:=,\"']{0,3}(?:version["
@@ -272,7 +272,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "SciSharp.TensorFlow.Redist-Windows-GPU v2.10.3",
         tensorflow(FORM),
     ),
-    sig(  # a nightly build by its date, which nobody names in passing
+    sig(  # a nightly build with its date, which nobody mentions without having it
         "tensorflow-version",
         ("-dev20", ".dev20"),
         r"(?<!not"
