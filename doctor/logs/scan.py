@@ -157,8 +157,7 @@ class Shapes:
         self.literals: dict[int, int] = {}
 
     def telling(self, shapes: Iterable[bytes]) -> set[bytes]:
-        """The shapes whose lines to keep: those that contain a literal, and of which few lines were kept so
-        far."""
+        """The shapes whose lines to keep: they contain a literal, and few of their lines were kept so far."""
         several = list(shapes)
         texts = [_cleaned(shape) if _NEEDS_CLEANING.search(shape) else shape for shape in several]
         ends = list(accumulate(len(text) + 1 for text in texts))

@@ -121,7 +121,7 @@ def gpu_in(rank: int) -> Maker:
 
 
 _BOUND = r"(?:minimum|requires?|wants|least|needs?|below|above|under|lowest|than)\W[^\n]{0,40}$"
-"""Matches the text before a compute capability that something requires and that no card is said to have."""
+"""Matches the text before a compute capability that something requires, not one that a card has."""
 
 
 def capability(match: re.Match[str], source: Source) -> Fact | None:

@@ -64,7 +64,7 @@ FAILURES = (
     "fabric-manager-missing",
     "hardware-error",
 )
-"""Symptoms, each of which proves that the GPU or its driver does not work."""
+"""Symptoms that each prove that the GPU or its driver does not work."""
 
 
 DEVICE_CALLS = ("cuDevicePrimaryCtx", "cuDeviceGet", "cuCtxCreate")
