@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 OBSERVED = {
     "installation": ("install-fails-said",),
-    "import": ("import-fails-said", "import-error-said"),
+    "import": ("import-fails-said",),
     "crash": ("crash-said",),
     "slow": ("slow-start-said", "slow-first-run"),
     "wrong numbers": ("nan-results",),
@@ -202,7 +202,7 @@ def only_states(sentence: str) -> bool:
     return len(more) <= len(words) // 6
 
 
-SURE = 0.45
+OF_KIND = 0.45
 """A sentence is of a kind (crash, cause, works) if the model's probability is higher than this."""
 
 _NO = lazy.compile(
@@ -222,7 +222,7 @@ def asked(case: Case) -> Sequence[SentenceKind]:
     """The questions of a report that states no trouble. The model does not distinguish a success from its
     negation ("finds a GPU", "finds no GPU"); the words of _NO do."""
     kinds = case.facts.of(SentenceKind)
-    said = (k for k in kinds if k.probability > SURE)
+    said = (k for k in kinds if k.probability > OF_KIND)
     trouble = (
         k for k in said
         if k.kind not in ("asks", "states", "works", "other")

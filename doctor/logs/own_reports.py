@@ -153,7 +153,7 @@ def _of_json(text: str, name: str) -> Facts | None:
 
 _BANNER = lazy.compile(
     rf"{TOOL} simulate: (?:a simulation(?:, there is no such| without a real) GPU|the simulation is over"
-    r"|leave the shell to end it"
+    r"|(?:exit|leave) the shell to end it"
     r"|NCCL does not work in this simulation)"
 )
 

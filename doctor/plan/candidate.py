@@ -14,8 +14,8 @@ from doctor.values import cached_property, dataclass, field
 ROUTES = ("pip-and-cuda", "pip-system-cuda", "conda", "docker", "wsl2", "cpu")
 """The routes in order of preference among equal plans."""
 
-# The cost of each change. Below 1: it happens inside the new environment. 1: it needs no administrator (or is
-# a single command). To give up a requested version costs more; a new driver is the last resort with a GPU.
+# The cost of each change; the plan with the lowest sum comes first. A link inside the new environment costs
+# least, giving up a requested version more, and a new driver is the last resort with a GPU.
 COSTS = {
     "slow": 1.0,
     "links": 0.5,

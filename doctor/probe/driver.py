@@ -2,7 +2,7 @@
 log.
 
 Nothing is loaded. The version of a library is read from its file name: NVIDIA's driver installs libcuda.so.1
-as a link to libcuda.so.VERSION. If the name has none, it is read from text in the file.
+as a link to libcuda.so.VERSION.
 """
 
 from __future__ import annotations

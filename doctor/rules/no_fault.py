@@ -208,7 +208,7 @@ def healthy(case: Case) -> Iterator[Finding]:
     facts = case.facts
     works = [r for r in case.registered if r.count]
     plugin = facts.symptoms("plugin-device") if facts.kind == "machine" and case.platform != "macos" else []
-    if plugin and not works and not facts.has("directml-no-adapter"):
+    if plugin and not works:
         yield found(
             "healthy",
             f"This TensorFlow uses another maker's accelerator ({plugin[0].get('name')}), which needs neither"

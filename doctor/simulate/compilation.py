@@ -172,7 +172,7 @@ def _compiler() -> str:
             f"CC is {wished!r}, which is not on PATH", "set CC to a C compiler, or unset it"
         )
     raise SimulationError(
-        "no C compiler was found (cc, gcc, clang, or the value of CC), but the simulated libraries must be"
+        "no C compiler was found (cc, gcc or clang), but the simulated libraries must be"
         " compiled before their first use",
         how_to_get_a_compiler(),
     )

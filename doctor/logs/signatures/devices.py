@@ -359,8 +359,8 @@ SIGNATURES: tuple[Signature, ...] = (
         ),
         r"physical PluggableDevice \(device: \d+, name: (?P<name>[\w ]{1,30})|Metal device set to:"
         r" (?P<metal>[^\n]{1,40})"
-        r"|DirectML device enumeration: found (?P<directml>\d+) compatible adapters?|Plugin optimizer for"
-        r" device_type GPU is enabled",
+        r"|DirectML device enumeration: found (?P<directml>[1-9]\d*) compatible adapters?"
+        r"|Plugin optimizer for device_type GPU is enabled",
         "Created TensorFlow device (/device:XPU:0 with 0 MB memory) -> physical PluggableDevice (device: 0,"
         " name: XPU, pci bus id: <undefined>)",
         plugged,

@@ -243,7 +243,7 @@ def sign(case: Case) -> Reason | None:
             [*stated[:1], *signs[:2]],
             "likely",
         )
-    if facts.has("directml-no-adapter"):
+    if facts.has("directml-no-adapter") and case.platform != "linux":  # see tf-cpu-only
         return Reason(
             "The DirectML plugin finds no adapter that it can use: there is no GPU, or the GPU is too old for"
             " the plugin or has no driver.",

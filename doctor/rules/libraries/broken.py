@@ -52,6 +52,7 @@ def library_broken(case: Case) -> Iterator[Finding]:
         for lib in case.not_loaded
         if (
             lib.cause == "broken"
+            and case.component(lib.name) != "other"  # a plugin's library for other devices, say
             and (lib.culprit is None or "." in (lib.culprit or ""))
             and not (lib.culprit or "").startswith(("GLIBC", "CXXABI"))
         )
@@ -152,7 +153,7 @@ def library_broken(case: Case) -> Iterator[Finding]:
         where = "Add to the image" if case.container else "Install"
         steps.append(
             manual(
-                f"{where} the system's package that contains {lib.culprit}{held}: cuDNN's files need it",
+                f"{where} the system's package that contains {lib.culprit}{held}: {lib.name} needs it",
                 platform="linux",
             )
         )

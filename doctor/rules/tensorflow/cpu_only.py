@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         "cpu-package",
         "cpu-package-install",
         "binding-cpu-package",
+        "directml-no-adapter",
         "plugin-device",
         TensorFlowVersion,
         "on-macos",
@@ -94,6 +95,9 @@ def tf_cpu_only(case: Case) -> Iterator[Finding]:
         evidence = [*no_cuda[:2], *conda[:1]]
     elif conda and (wanting or facts.kind == "machine" or facts.has("mentions-gpu")):
         evidence = [*conda[:2]]
+    elif facts.has("directml-no-adapter") and case.platform == "linux":
+        # the plugin needs tensorflow-cpu, and Windows or WSL (README of tensorflow-directml-plugin)
+        evidence, confidence = [*facts.symptoms("directml-no-adapter")[:1]], "likely"
     elif package and wanting and not looks_for_gpus(case):
         evidence, confidence = [*package[:1], *wanting[:1]], "likely"
     elif tried and wanting and case.platform in ("windows", None) and not any(s.get("gpu") for s in tried):

@@ -34,6 +34,9 @@ _INSTALLED = r"(?:site|dist)-packages[/\\]{1,2}(\w{1,80})[/\\]"
 """Matches the path of a library in an installed package, which nobody compiled by hand. Group 1 is the
 package's folder."""
 
+_FOLDERS = ("tensorflow", "tensorflow_core")
+"""TensorFlow's own folders in site-packages: `tensorflow`, and `tensorflow_core` from 1.15 to 2.1."""
+
 ADDONS = {
     "horovod": "horovod",
     "tensorflow_text": "tensorflow-text",
@@ -52,7 +55,7 @@ def addon_of(symptom: Symptom) -> str:
     path = symptom.get("library") or symptom.source.text
     found = re.search(_INSTALLED, path)
     folder = found[1] if found else ""
-    own = not folder or folder.startswith("tensorflow") or not _wants_tensorflow(symptom)
+    own = folder in ("", *_FOLDERS) or not _wants_tensorflow(symptom)
     return ADDONS.get(folder, "" if own else path.rpartition("/")[2][:80])
 
 

@@ -37,6 +37,24 @@ FIRES = (
         says=("tensorflow-directml-plugin",),
     ),
     Fires(
+        "tf-addon-mismatch",
+        "an add-on whose folder is named after TensorFlow, but is not TensorFlow's own",
+        "NotFoundError: /opt/py/lib/python3.8/site-packages/tensorflow_gan/core/_ops.so: undefined symbol:"
+        " _ZN10tensorflow12OpDefBuilder5InputESs\nTensorFlow 2.1.0\n",
+        "undefined symbol",
+        words=("_ops.so",),
+    ),
+    Fires(
+        "tf-cpu-only",
+        "the DirectML plugin on native Linux, where its library cannot be loaded",
+        "Ubuntu\n2023-02-03 04:05:06.123456: W tensorflow/c/logging.cc:37] Could not load dynamic library"
+        " 'libdirectml.0123abcd.so'; dlerror: libd3d12.so: cannot open shared object file: No such file or"
+        " directory\n2023-02-03 04:05:06.123466: I tensorflow/c/logging.cc:34] DirectML device enumeration:"
+        " found 0 compatible adapters.\n",
+        "found 0 compatible adapters",
+        never=("libd3d12",),
+    ),
+    Fires(
         "library-broken",
         "glibc's words for a library of another release",
         "/usr/local/cuda/lib64/libcublas.so: symbol free_gemm_select version libcublasLt.so.11 not defined in"

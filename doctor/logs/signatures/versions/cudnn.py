@@ -75,7 +75,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "cudnn-version",
         ("nvidia-cudnn-cu",),
-        r"nvidia-cudnn-cu1\d(?:==|-)(?P<version>\d+\.\d+\.\d+(?:\.\d+)?)",
+        r"nvidia-cudnn-cu1\d(?:==|-| {1,3})(?P<version>\d+\.\d+\.\d+(?:\.\d+)?)",
         "pip install nvidia-cudnn-cu12==8.9.7.29",
         cudnn(PROSE),
     ),
