@@ -79,7 +79,7 @@ class Watch:
             self.automatic = False
         else:
             print(
-                f"%tfgpu accepts no argument, `auto` or `off`, but not {word!r}. %%tfgpu in the first line of"
+                f"%tfgpu accepts `auto`, `off` or no argument, but not {word!r}. %%tfgpu in the first line of"
                 " a cell explains that cell."
             )
 

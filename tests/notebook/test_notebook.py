@@ -222,7 +222,7 @@ def test_extension_goes_without_a_trace(kernels: Run) -> None:
     )
     assert shown(outputs[3]) == []
     assert "UsageError" in streams(outputs[4], "stderr") + "".join(errors(outputs[4]))
-    assert "takes no argument, `auto` or `off`" in streams(outputs[6])
+    assert "accepts `auto`, `off` or no argument" in streams(outputs[6])
 
 
 @pytest.mark.slow
