@@ -245,7 +245,7 @@ def test_tables_and_findings_work_as_files(built: Path, browser: Page) -> None:
     browser.open((built / "tables" / "gpu.html").as_uri())
     assert "GeForce RTX 3080" in search(browser, "rtx 3080")
     browser.open((built / "index.html").as_uri())
-    assert "opened as a file" in browser.js("document.getElementById('state').innerText")
+    assert "opened this page as a file" in browser.js("document.getElementById('state').innerText")
     browser.complaints()
 
 
