@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from doctor import lazy
 from doctor.facts import Facts, Symptom
-from doctor.tables import named
 from doctor.tables.ordering import order
 from doctor.tables.ranges import within
 from doctor.values import dataclass
 
 if TYPE_CHECKING:
-    from doctor.tables import Tables, TensorFlowRelease
+    from doctor.tables import Tables, TensorFlowRelease, named
     from doctor.tables.named import Named
+else:
+    named = lazy.module("doctor.tables.named")  # few reports name such a product
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,10 +80,13 @@ def run(args: argparse.Namespace) -> int:
     from doctor import render
     from doctor.inputs import expand
     from doctor.render.output import destination
-    from doctor.render.summary import Summary, show
 
     inputs = list(expand(args.inputs or ["-"], comments=args.comments))
-    summary = Summary() if args.summary else None
+    summary = None
+    if args.summary:
+        from doctor.render import summary as summaries
+
+        summary = summaries.Summary()
     failed = read = defects = 0
     worst = 0
     if len(inputs) == 1 and summary is None:  # if the only input fails, write nothing
@@ -124,7 +127,7 @@ def run(args: argparse.Namespace) -> int:
             )
         if summary is not None:
             summary.unreadable = failed
-            stream.write(before + show(summary, options))
+            stream.write(before + summaries.show(summary, options))
         stream.write(after)
     return DefectError.exit_code if defects else 2 if failed else worst
 
