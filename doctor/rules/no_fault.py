@@ -44,7 +44,7 @@ def benign_messages(case: Case) -> Iterator[Finding]:
     TensorFlow prints many lines that sound bad and are harmless: the NUMA node of a desktop machine, plugins
     registered twice, a missing TensorRT, CPU features, the allocator's hints.
 
-    ## How it shows
+    ## What you see
     The text contains only such lines, and a GPU is registered or nobody asked for one.
 
     ## What to do
@@ -198,7 +198,7 @@ def healthy(case: Case) -> Iterator[Finding]:
     ## What it means
     TensorFlow created the device GPU:0 and loaded the libraries that it needs.
 
-    ## How it shows
+    ## What you see
     `Created device … GPU:0`, `Loaded cuDNN version`, and a program that continues.
 
     ## What to do

@@ -45,7 +45,7 @@ def undetermined(case: Case) -> Iterator[Finding]:
     Nothing in the report names a cause, or several causes fit equally well. Or a decisive part of the machine
     could not be examined; the explanation then says which part, and why.
 
-    ## How it shows
+    ## What you see
     An empty list of GPUs, `is_gpu_available() False`, a description without a log.
 
     ## What to do

@@ -13,7 +13,7 @@ from tests.rules.cases import FIRES
 from tests.rules.situation import diagnosed
 from tests.sampling import each, sampled
 
-SECTIONS = ("## What it means", "## How it shows", "## What to do")
+SECTIONS = ("## What it means", "## What you see", "## What to do")
 INFO = {"gpu-renumbered", "benign-messages", "healthy", "undetermined"}
 PLACEHOLDER = re.compile(
     r"\b(?:IMAGE|NAME|FOLDER|OLD|NEW|PATH_TO|YOUR_\w+|CAPABILITY|VERSION|NNN)\b|<\w[\w -]*>|\bTODO\b|\bXXX\b"

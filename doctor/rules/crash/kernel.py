@@ -108,7 +108,7 @@ def kernel_crash(case: Case) -> Iterator[Finding]:
     it compiled one. If the versions match and memory is free, the cause is a defect in an op, in this
     release, in the driver or in the card (heat, overclocking, memory).
 
-    ## How it shows
+    ## What you see
     CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_LAUNCH_FAILED, `unspecified launch failure`,
     CUDNN_STATUS_EXECUTION_FAILED; a line of level F from a file of XLA's GPU compiler.
 

@@ -29,7 +29,7 @@ def nccl_failure(case: Case) -> Iterator[Finding]:
     Several GPUs exchange gradients through NCCL. It fails if the build has no NCCL (Windows), if NCCL cannot
     use the network, or if the machine's IOMMU or ACS breaks transfers between cards.
 
-    ## How it shows
+    ## What you see
     `NCCL WARN …`, `unhandled system error`, `No OpKernel was registered to support Op 'NcclAllReduce'`, a
     hang at the first all-reduce.
 

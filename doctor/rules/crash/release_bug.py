@@ -27,7 +27,7 @@ def known_release_bug(case: Case) -> Iterator[Finding]:
     ## What it means
     The release is at fault, not the machine. The next or the previous release works.
 
-    ## How it shows
+    ## What you see
     Messages that only one release prints (`tfgpu-doctor tables tensorflow VERSION` lists the known defects).
 
     ## What to do

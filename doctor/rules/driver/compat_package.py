@@ -50,7 +50,7 @@ def cuda_compat_package(case: Case) -> Iterator[Finding]:
     `cuda-compat` packages, and some container images, contain their own libcuda. It works only for
     data-centre GPUs on certain older driver branches. With a newer driver, or on a GeForce card, it fails.
 
-    ## How it shows
+    ## What you see
     CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE (804) or CUDA_ERROR_SYSTEM_DRIVER_MISMATCH (803) with a `compat`
     folder on LD_LIBRARY_PATH; in a container, a DSO version *older* than the host's kernel module.
 

@@ -31,7 +31,7 @@ def driver_libcuda_missing(case: Case) -> Iterator[Finding]:
     module), not on the loader's search path, or not mounted into the container (`NVIDIA_DRIVER_CAPABILITIES`
     without `compute`).
 
-    ## How it shows
+    ## What you see
     `nvidia-smi` works or /proc/driver/nvidia/version exists, and `libcuda.so.1: cannot open shared object
     file` appears.
 

@@ -37,7 +37,7 @@ def driver_library_mismatch(case: Case) -> Iterator[Finding]:
     An upgrade replaced the driver's files while the old kernel module kept running; the new libraries refuse
     to work with it.
 
-    ## How it shows
+    ## What you see
     `Failed to initialize NVML: Driver/library version mismatch`, `kernel version X does not match DSO version
     Y`, CUDA_ERROR_SYSTEM_DRIVER_MISMATCH (803), and within one branch
     CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE (804).

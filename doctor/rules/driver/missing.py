@@ -38,7 +38,7 @@ def driver_missing(case: Case) -> Iterator[Finding]:
     `libcuda.so.1` (`nvcuda.dll` on Windows) comes with the driver, never with CUDA, pip or conda. Without
     this library, no CUDA program finds a GPU.
 
-    ## How it shows
+    ## What you see
     `Could not load dynamic library 'libcuda.so.1'`, `failed call to cuInit: UNKNOWN ERROR (303)`,
     `nvidia-smi: command not found`.
 

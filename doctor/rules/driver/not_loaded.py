@@ -44,7 +44,7 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
     The driver has a user-space half and a kernel module, and the kernel module does not run. It was not built
     for the running kernel after an upgrade (DKMS), Secure Boot refuses it, or nouveau blocks it.
 
-    ## How it shows
+    ## What you see
     `NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver`; nvidia-container-cli's
     `driver not loaded` and `driver error: failed to process request`; libcuda loads, but `cuInit` fails with
     `kernel driver does not appear to be running on this host`.

@@ -30,7 +30,7 @@ def driver_too_new(case: Case) -> Iterator[Finding]:
     Some driver branches drop old GPU architectures: R495 dropped Kepler, R590 dropped Maxwell, Pascal and
     Volta. A newer driver installs without an error, but its kernel module ignores the GPU.
 
-    ## How it shows
+    ## What you see
     `NVRM: The NVIDIA … GPU installed in this system is supported through the NVIDIA 470.xx Legacy drivers` in
     the kernel log; nvidia-smi finds no devices after a driver upgrade.
 

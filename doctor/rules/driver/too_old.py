@@ -89,7 +89,7 @@ def driver_too_old(case: Case) -> Iterator[Finding]:
     there is one minimum for all minor versions of a major version (on Linux 450.80.02 for 11.x, 525.60.13 for
     12.x, 580.65.06 for 13.x). Kernels that exist only as PTX need a driver that supports that PTX version.
 
-    ## How it shows
+    ## What you see
     `CUDA driver version is insufficient for CUDA runtime version`, CUDA_ERROR_UNSUPPORTED_PTX_VERSION, or the
     container runtime's `unsatisfied condition: cuda>=…`.
 

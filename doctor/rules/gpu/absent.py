@@ -60,7 +60,7 @@ def gpu_absent(case: Case) -> Iterator[Finding]:
     TensorFlow's CUDA build looks for an NVIDIA GPU, finds none and computes on the CPU. Messages about
     missing CUDA libraries or a failed `cuInit` are then consequences, not causes.
 
-    ## How it shows
+    ## What you see
     No device of vendor 10de on the PCI bus; `no CUDA-capable device is detected`; only a graphics device of
     another maker; a cloud workspace or CI runner without GPUs; a cluster's login node.
 

@@ -76,7 +76,7 @@ def gpu_arch_too_new(case: Case) -> Iterator[Finding]:
     and again after each driver upgrade), or cannot run the kernels at all. CUDA libraries older than the GPU
     have no code for it either: cuBLAS and cuDNN then fail, hang or return wrong numbers.
 
-    ## How it shows
+    ## What you see
     `TensorFlow was not built with CUDA kernel binaries compatible with compute capability …`,
     `CUDA_ERROR_INVALID_PTX`, `no kernel image is available`, `PTX version … does not support target`; on
     Ampere and later with CUDA 10 builds, or Turing with CUDA 8 and 9, failing BLAS calls, NaN and silent

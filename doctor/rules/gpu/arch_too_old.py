@@ -67,7 +67,7 @@ def gpu_arch_too_old(case: Case) -> Iterator[Finding]:
     GPUs. Nothing runs on a GPU below the lowest of these. TensorFlow also ignores a GPU with very few
     multiprocessors if a larger GPU is present.
 
-    ## How it shows
+    ## What you see
     `Ignoring visible gpu device … The minimum required Cuda capability is …`; `no kernel image is available`
     on an old GPU; `Cuda multiprocessor count: 6. The minimum required count is 8`.
 

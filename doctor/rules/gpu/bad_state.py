@@ -107,7 +107,7 @@ def gpu_bad_state(case: Case) -> Iterator[Finding]:
     suspend or a crash (Xid), memory errors (ECC), a GPU that fell off the bus, a fabric manager that does not
     run, an exclusive compute mode while another process uses the GPU, or MIG mode without an instance.
 
-    ## How it shows
+    ## What you see
     `failed call to cuInit: CUDA_ERROR_UNKNOWN`, `GPU is lost`, `NVRM: Xid`, CUDA_ERROR_SYSTEM_NOT_READY, `all
     CUDA-capable devices are busy or unavailable`.
 

@@ -49,7 +49,7 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
     The driver shows a process only the GPUs that CUDA_VISIBLE_DEVICES lists. An invalid entry and all entries
     after it count for nothing: `-1`, an empty value and `"-1,0"` hide all GPUs.
 
-    ## How it shows
+    ## What you see
     `failed call to cuInit: CUDA_ERROR_NO_DEVICE`, although the driver's kernel module and libraries have the
     same version and nvidia-smi shows the GPU.
 

@@ -42,7 +42,7 @@ def device_permission(case: Case) -> Iterator[Finding]:
     CUDA needs /dev/nvidia0, /dev/nvidiactl and /dev/nvidia-uvm. A root process or `nvidia-modprobe` creates
     these nodes; groups, udev rules and a container's cgroup can deny a user access to them.
 
-    ## How it shows
+    ## What you see
     `cuInit` fails with CUDA_ERROR_UNKNOWN for a user but works with sudo; nvidia-smi works; `Insufficient
     Permissions`; in a running container, `Failed to initialize NVML: Unknown Error` after a systemd reload.
 

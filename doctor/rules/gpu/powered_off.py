@@ -35,7 +35,7 @@ def gpu_powered_off(case: Case) -> Iterator[Finding]:
     in integrated mode, EnvyControl, system76-power, vgaswitcheroo), or removed the device from the bus. The
     driver may be installed but finds no GPU.
 
-    ## How it shows
+    ## What you see
     `prime-select query` prints `intel`; /proc/acpi/bbswitch says OFF; lspci shows the device with `rev ff`,
     or not at all.
 

@@ -36,7 +36,7 @@ def gpu_reserved(case: Case) -> Iterator[Finding]:
     The kernel gave the GPU to a driver that passes devices to virtual machines (vfio-pci, pci-stub), or MIG
     mode is on but has no instance. The NVIDIA driver may run, but CUDA has no device.
 
-    ## How it shows
+    ## What you see
     `Kernel driver in use: vfio-pci` in `lspci -nnk`; `MIG devices: No MIG devices found` in nvidia-smi, with
     CUDA_ERROR_NO_DEVICE from cuInit.
 

@@ -34,7 +34,7 @@ def library_broken(case: Case) -> Iterator[Finding]:
     The file exists but is incomplete or does not fit: a broken download truncated it, it is for another
     processor, it is older than the library that calls it, or one of its own dependencies is missing.
 
-    ## How it shows
+    ## What you see
     `file too short`, `invalid ELF header`, `wrong ELF class`, `undefined symbol`, or a message that blames
     another library than the requested one (`libnvJitLink.so.12` for `libcusolver.so.11`, `zlibwapi.dll` for
     cuDNN 8 on Windows).

@@ -60,7 +60,7 @@ def cuda_missing(case: Case) -> Iterator[Finding]:
     The driver alone is not enough: when TensorFlow starts, it also loads the CUDA runtime, cuBLAS, cuFFT,
     cuSOLVER and cuSPARSE. Without these libraries, it skips the GPU.
 
-    ## How it shows
+    ## What you see
     `Could not load dynamic library 'libcudart.so.…'`; since TensorFlow 2.12, `Could not find cuda drivers on
     your machine`, which TensorFlow prints if libcudart does not load and which says nothing about the driver;
     `Cannot dlopen some GPU libraries`, which names no library.

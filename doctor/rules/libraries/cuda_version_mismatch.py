@@ -56,7 +56,7 @@ def cuda_version_mismatch(case: Case) -> Iterator[Finding]:
     release, even a newer one, the libraries have other names, so it does not work. The "CUDA Version" that
     nvidia-smi shows is the highest version that the driver supports, not the installed version.
 
-    ## How it shows
+    ## What you see
     `Could not load dynamic library 'libcudart.so.10.0'`, although LD_LIBRARY_PATH, nvcc or the reporter names
     CUDA 10.1, or although some libraries of another release load.
 

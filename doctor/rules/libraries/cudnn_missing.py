@@ -35,7 +35,7 @@ def cudnn_missing(case: Case) -> Iterator[Finding]:
     cuDNN is a separate package: the CUDA toolkit does not contain it. Without cuDNN, TensorFlow skips the
     GPU.
 
-    ## How it shows
+    ## What you see
     Every CUDA library loads; only `libcudnn.so.8` (`cudnn64_8.dll`) does not.
 
     ## What to do

@@ -60,7 +60,7 @@ def cudnn_version_mismatch(case: Case) -> Iterator[Finding]:
     version. Each cuDNN is built for one CUDA major version: a cuDNN for CUDA 12 loads CUDA 12's libraries.
     Each cuDNN has kernels for some GPUs only: from 9.11 on, for Turing and later.
 
-    ## How it shows
+    ## What you see
     `Loaded runtime CuDNN library: 8.0.5 but source was compiled with: 8.6.0`; `libcudnn.so.7` requested but
     cuDNN 8 installed; cuDNN's own `Could not load library libcublasLt.so.12`; `Could not create cudnn handle`
     with most of the memory free (`Memory usage: … bytes free`). Failing convolution algorithms and `DNN

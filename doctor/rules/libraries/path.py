@@ -69,7 +69,7 @@ def library_path(case: Case) -> Iterator[Finding]:
     a conda environment that is not activated. An IDE or service may start the program with other values of
     these variables. The RUNPATH of TensorFlow 2.16.1 and 2.21.0 leaves out pip's `nvidia/*/lib`.
 
-    ## How it shows
+    ## What you see
     The file exists on disk under exactly the name that cannot be loaded; the program works in a terminal but
     not in the IDE; TensorFlow 2.16.1 installed with `[and-cuda]` prints `Cannot dlopen some GPU libraries`.
 

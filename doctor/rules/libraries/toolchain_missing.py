@@ -34,7 +34,7 @@ def xla_toolchain_missing(case: Case) -> Iterator[Finding]:
     The machine compiles code for `jit_compile=True`, for some Keras optimisers and for kernels generated at
     run time. That needs parts of the CUDA toolkit that neither the driver nor TensorFlow's wheel contains.
 
-    ## How it shows
+    ## What you see
     `libdevice not found at ./libdevice.10.bc`, `Couldn't invoke ptxas --version`, `No PTX compilation
     provider is available`, `You are using ptxas 11.0, which is older than 11.1`.
 

@@ -38,7 +38,7 @@ def cudnn_init_oom(case: Case) -> Iterator[Finding]:
     By default, TensorFlow allocates nearly all of a GPU's memory as its own pool when it starts. cuDNN and
     cuBLAS need some memory outside that pool for their handles and kernels, and find none.
 
-    ## How it shows
+    ## What you see
     `Failed to get convolution algorithm. This is probably because cuDNN failed to initialize`, `Could not
     create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR` (or NOT_INITIALIZED, ALLOC_FAILED), `failed to create
     cublas handle`, `DNN library is not found`, `No algorithm worked!`, and in older releases `Blas GEMM

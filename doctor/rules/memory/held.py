@@ -148,7 +148,7 @@ def gpu_memory_held(case: Case) -> Iterator[Finding]:
     Another training job, an open notebook kernel, a display or a crashed process already holds the memory
     when this program requests some.
 
-    ## How it shows
+    ## What you see
     `freeMemory` far below `totalMemory` when TensorFlow finds the device, a device with a few hundred MB on a
     card with many GB, `cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY`, a very small allocation that
     fails.

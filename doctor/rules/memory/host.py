@@ -36,7 +36,7 @@ def host_oom(case: Case) -> Iterator[Finding]:
     The kernel ended the process, or an allocation in RAM failed. Usual reasons: the program loads all data at
     once, there are too many workers, a container or job has a low limit, or the machine has little memory.
 
-    ## How it shows
+    ## What you see
     `Killed`, `oom-killer`, exit code 137, `std::bad_alloc`, `MemoryError: Unable to allocate … for an array`,
     `by allocator cpu`.
 

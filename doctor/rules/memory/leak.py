@@ -29,7 +29,7 @@ def memory_leak(case: Case) -> Iterator[Finding]:
     TensorFlow keeps every graph, model and cached tensor to which something still refers. They accumulate if
     a program builds models in a loop, keeps tensors in lists or calls `predict` with new shapes.
 
-    ## How it shows
+    ## What you see
     The first folds or epochs work, a later one fails with OOM; memory grows steadily.
 
     ## What to do

@@ -30,7 +30,7 @@ def memory_limit_misfit(case: Case) -> Iterator[Finding]:
     `memory_limit` and `per_process_gpu_memory_fraction` limit TensorFlow's memory pool. With too low a limit,
     the job fails on an empty GPU; with a limit above the free memory, it fails at the start.
 
-    ## How it shows
+    ## What you see
     OOM although the code sets a limit, and a device that was created with exactly that much memory.
 
     ## What to do

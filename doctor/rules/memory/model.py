@@ -59,7 +59,7 @@ def model_oom(case: Case) -> Iterator[Finding]:
     Most of the GPU's memory was free at the start, TensorFlow allocated it, and the tensors of one step need
     more.
 
-    ## How it shows
+    ## What you see
     `OOM when allocating tensor with shape[…]`, `ResourceExhaustedError`, `Out of memory while trying to
     allocate`. The hint `ran out of memory … not a failure, but may mean` is harmless if it stands alone.
 

@@ -74,7 +74,7 @@ def container_no_gpu(case: Case) -> Iterator[Finding]:
     nvidia.com/gpu=all`; LXD needs `nvidia.runtime` and a gpu device; a snap needs the opengl interface. The
     driver stays on the host.
 
-    ## How it shows
+    ## What you see
     `could not select device driver "" with capabilities: [[gpu]]`; `The NVIDIA Driver was not detected`; or,
     inside the container, no libcuda.so.1 (or an empty one), no /dev/nvidia0, `cuInit: UNKNOWN ERROR (303)`.
 

@@ -46,7 +46,7 @@ def wsl_driver(case: Case) -> Iterator[Finding]:
     that is installed inside WSL hides this libcuda and cannot work. Without the mount, in WSL 1, or with an
     old Windows driver, there is no libcuda to load.
 
-    ## How it shows
+    ## What you see
     In WSL, `cuInit` fails with NO_DEVICE, NOT_FOUND or 303; `kernel driver does not appear to be running on
     this host (DESKTOP-…)`; nvidia-smi cannot reach the driver or prints `GPU access blocked by the operating
     system`.

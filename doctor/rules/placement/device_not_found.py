@@ -39,7 +39,7 @@ def device_not_found(case: Case) -> Iterator[Finding]:
     The code requests `/gpu:1` with one GPU, or `/gpu:0` although TensorFlow registered no GPU. If the text
     shows why TensorFlow registered none, the finding is about that cause instead.
 
-    ## How it shows
+    ## What you see
     `was explicitly assigned to /device:GPU:1 but available devices are […]`, `unknown device`, `Invalid
     device ordinal`, `multi_gpu_model with gpus=2`, `SystemError: GPU device not found`, `gpus[0]` with an
     empty list.

@@ -28,7 +28,7 @@ def op_no_gpu_kernel(case: Case) -> Iterator[Finding]:
     Some ops have no GPU kernel, or none for some types: int32 variables, strings, many decompositions and
     lookups run on the CPU only. TensorFlow cannot place such ops as `tf.device('/gpu:0')` requests.
 
-    ## How it shows
+    ## What you see
     `Cannot assign a device … because no supported kernel for GPU devices is available`, `Supported device
     types [CPU]` while a GPU is among the available devices, a colocation table with only `CPU` after an op.
 

@@ -28,7 +28,7 @@ def gpu_renumbered(case: Case) -> Iterator[Finding]:
     CUDA_VISIBLE_DEVICES=1, the second card is GPU:0. Without CUDA_DEVICE_ORDER=PCI_BUS_ID, CUDA counts the
     fastest card first; nvidia-smi counts in the order of the PCI bus ids.
 
-    ## How it shows
+    ## What you see
     The variable lists card 1, 2 …, but TensorFlow reports GPU:0.
 
     ## What to do

@@ -34,7 +34,7 @@ def gpu_config_conflict(case: Case) -> Iterator[Finding]:
     devices must be physical devices and agree with CUDA_VISIBLE_DEVICES; one process can map each GPU only
     once. CUDA ignores a variable with a misspelt name.
 
-    ## How it shows
+    ## What you see
     `Memory growth cannot differ between GPU devices`, `Cannot set memory growth on device when virtual
     devices configured`, `TensorFlow device (GPU:0) is being mapped to multiple devices`, `'list' object has
     no attribute 'device_type'`.

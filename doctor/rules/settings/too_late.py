@@ -26,7 +26,7 @@ def gpu_config_too_late(case: Case) -> Iterator[Finding]:
     These settings work only before TensorFlow's first use of a GPU. TensorFlow initialises the GPUs when the
     program, or a library that it imports, lists *logical* devices or creates a tensor, a strategy or a model.
 
-    ## How it shows
+    ## What you see
     `Physical devices cannot be modified after being initialized` (also Virtual, Visible, Logical devices).
 
     ## What to do

@@ -36,7 +36,7 @@ def tf_addon_mismatch(case: Case) -> Iterator[Finding]:
     Horovod, tensorflow-text, tensorflow-io, tensorflow-addons and your own ops are compiled against one
     TensorFlow release and use its C++ symbols and class layouts. They do not load with another release.
 
-    ## How it shows
+    ## What you see
     `undefined symbol: _ZN10tensorflow…` from a library of the add-on, `HorovodVersionMismatchError`, a
     NotFoundError from `tf.load_op_library`.
 

@@ -26,7 +26,7 @@ def tf_api_version(case: Case) -> Iterator[Finding]:
     TensorFlow 2 has no sessions, placeholders or `contrib`; TensorFlow 1 lacks most names that TensorFlow 2
     code uses; Keras moved and removed names in 2.4, 2.6, 2.12 and 3. The installation itself works.
 
-    ## How it shows
+    ## What you see
     `module 'tensorflow' has no attribute 'Session'` (ConfigProto, GPUOptions, placeholder …), `No module
     named 'tensorflow.contrib'`, `cannot import name 'multi_gpu_model'`.
 

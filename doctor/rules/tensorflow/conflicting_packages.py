@@ -44,7 +44,7 @@ def tf_conflicting_packages(case: Case) -> Iterator[Finding]:
     overwrites an earlier one, and uninstalling one removes files of the other. Installing with pip over
     conda's TensorFlow, or a copy in ~/.local beside the system's copy, mixes files in the same way.
 
-    ## How it shows
+    ## What you see
     pip lists two of these distributions; `module 'tensorflow' has no attribute '__version__'`; undefined
     symbols between files of two folders.
 

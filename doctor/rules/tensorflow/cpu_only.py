@@ -48,7 +48,7 @@ def tf_cpu_only(case: Case) -> Iterator[Finding]:
     tensorflow-cpu, tensorflow-intel, wheels for macOS and Arm, conda's mkl and eigen builds, and the package
     `tensorflow` before 2.1 (except 1.15.0) contain no GPU code. A driver or library does not change that.
 
-    ## How it shows
+    ## What you see
     `tf.test.is_built_with_cuda()` is False; `conda list` shows `mkl_…` or `eigen_…`; no message about CUDA
     libraries at all.
 

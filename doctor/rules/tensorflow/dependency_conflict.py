@@ -159,7 +159,7 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
     NumPy 2 breaks builds made for NumPy 1; protobuf 4 and later break older generated code; h5py 3 breaks
     Keras before 2.4; Keras 3 does not run on TensorFlow before 2.16.
 
-    ## How it shows
+    ## What you see
     `_ARRAY_API not found`, `numpy.core.umath failed to import`, `Descriptors cannot be created directly`,
     `'str' object has no attribute 'decode'`, `Keras cannot be imported`.
 

@@ -27,7 +27,7 @@ def tf_gpu_package_removed(case: Case) -> Iterator[Finding]:
     Since 2.1, the package `tensorflow` contains the GPU build. `tensorflow-gpu` ended with release 2.11;
     release 2.12 is a stub whose installation fails on purpose.
 
-    ## How it shows
+    ## What you see
     `The "tensorflow-gpu" package has been removed! Please install "tensorflow" instead.`
 
     ## What to do

@@ -69,7 +69,7 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
     TensorFlow's native library needs the Visual C++ runtime (Windows), a recent enough glibc and libstdc++
     (Linux) and the right processor. `import tensorflow` must find the package, not a file of your project.
 
-    ## How it shows
+    ## What you see
     `DLL load failed`, `version 'GLIBC_2.27' not found`, `GLIBCXX_… not found`, `incompatible architecture`,
     `partially initialized module 'tensorflow'`.
 

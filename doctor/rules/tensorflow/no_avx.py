@@ -28,7 +28,7 @@ def cpu_no_avx(case: Case) -> Iterator[Finding]:
     Wheels since 1.6 are compiled for AVX. Old processors, some small processors, and virtual machines that
     hide AVX cannot run them.
 
-    ## How it shows
+    ## What you see
     `Illegal instruction (core dumped)` at import; `The TensorFlow library was compiled to use AVX
     instructions, but these aren't available on your machine`.
 

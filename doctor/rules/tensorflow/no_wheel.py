@@ -34,7 +34,7 @@ def tf_no_wheel(case: Case) -> Iterator[Finding]:
     Each release has wheels for a few Python versions and platforms only, none for 32-bit systems. pip offers
     only releases that fit the Python that runs it; if none fits, it prints "from versions: none".
 
-    ## How it shows
+    ## What you see
     `Could not find a version that satisfies the requirement tensorflow`, `No matching distribution found`,
     `is not a supported wheel on this platform`.
 

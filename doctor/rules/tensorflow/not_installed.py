@@ -27,7 +27,7 @@ def tf_not_installed(case: Case) -> Iterator[Finding]:
     The interpreter that runs the program has no TensorFlow. Another environment, Python version or user may
     have it.
 
-    ## How it shows
+    ## What you see
     `ModuleNotFoundError: No module named 'tensorflow'`.
 
     ## What to do

@@ -42,7 +42,7 @@ def tf_windows_native(case: Case) -> Iterator[Finding]:
     2.10 was the last release with GPU support on native Windows. From 2.11 on, the Windows wheels contain the
     CPU build; installing CUDA and cuDNN does not help.
 
-    ## How it shows
+    ## What you see
     `TensorFlow GPU support is not available on native Windows for TensorFlow >= 2.11`, or an empty list of
     GPUs without any message.
 
