@@ -3,7 +3,7 @@ merged, and the verdict comes first."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from doctor.case import Case
@@ -242,29 +242,35 @@ def merged(findings: Iterable[Finding], rules: Mapping[str, Rule]) -> list[Findi
     act.
 
     A cause explains a consequence only if it is at least as certain. A finding that is only possible explains
-    nothing.
+    nothing. Of findings that explain each other, also through others, the best one stays.
     """
-    ranked = sorted(findings, key=_rank)
     kept: list[Finding] = []
-    for finding in ranked:
+    for finding in sorted(findings, key=_rank):
         same = next((i for i, other in enumerate(kept) if other.code == finding.code), None)
         if same is not None:
             kept[same] = kept[same].with_more(evidence=finding.evidence)
-            continue
-        kept.append(finding)
-    result: list[Finding] = []
-    for finding in kept:
-        causes = [
-            other
+        else:
+            kept.append(finding)
+    causes = {
+        finding.code: [
+            other.code
             for other in kept
             if other is not finding
             and finding.code in rules[other.code].explains
             and (other.confidence != "possible" or finding.confidence == "possible")
         ]
-        if not causes:
-            result.append(finding)
-    if not result:  # if two rules explain each other, keep the better one
-        result = kept[:1]
+        for finding in kept
+    }
+    behind = {code: _behind(code, causes) for code in causes}
+    better = {code: place for place, code in enumerate(causes)}
+    result = [
+        finding
+        for finding in kept
+        if all(
+            finding.code in behind[cause] and better[finding.code] <= better[cause]
+            for cause in behind[finding.code]
+        )
+    ]
     for finding in kept:
         if finding in result:
             continue
@@ -273,3 +279,14 @@ def merged(findings: Iterable[Finding], rules: Mapping[str, Rule]) -> list[Findi
                 result[i] = cause.with_more(consequences=[f"{finding.code}: {finding.title}"])
                 break
     return result
+
+
+def _behind(code: str, causes: Mapping[str, Sequence[str]]) -> set[str]:
+    """The causes of a code, and their causes, and so on. In a circle, the code is one of its own causes."""
+    found: set[str] = set()
+    waiting = [code]
+    while waiting:
+        new = set(causes[waiting.pop()]) - found
+        found |= new
+        waiting += new
+    return found
