@@ -26,7 +26,7 @@ COMPILED = 840_000
 """Bytes of our own source that `explain` may import for one short report; with every rule and signature it
 would be 1.3 million."""
 TIMES = {"--version": 3, "--help": 3, "code gpu-hidden": 3, "explain REPORT": 11, "check --format json": 15}
-"""Times `python -c pass`, where bytecode is kept. `explain` takes 9 there; without bytecode it takes 20, and up to
+"""Times `python -c pass`, where bytecode is kept. `explain` takes 9 there; without bytecode it takes 20, or
 21 beside other programs."""
 
 
