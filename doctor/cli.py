@@ -248,8 +248,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 class _Closed(io.TextIOBase):
-    """Replaces a standard output that was closed before the start (`>&-`). Writing to it raises an error that
-    states the reason."""
+    """Stands in for a standard output that was closed before the start (`>&-`). Writing to it raises an error
+    that states the reason."""
 
     def write(self, text: str) -> int:
         raise OSError(errno.EBADF, "it is closed", "standard output")
@@ -265,7 +265,7 @@ def _open_streams() -> None:
     if sys.stdout is None:
         sys.stdout = _Closed()
     if sys.stderr is None:
-        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 as long as the process
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 it stays open until the end
 
 
 def _say_no_more() -> None:

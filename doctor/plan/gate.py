@@ -192,7 +192,7 @@ def _with(text: str, edit: Edit) -> str:
         return text
     first, *more = edit.new.split("\n")
     between = end or ("\r\n" if "\r\n" in text else "\n")
-    continues = edit.line > 1 and lines[edit.line - 2].rstrip().endswith("\\")  # no indent
+    continues = edit.line > 1 and lines[edit.line - 2].rstrip().endswith("\\")  # no indent then
     rows = (f"{indent}{first}{comment}", *(row if continues else f"{indent}{row}" for row in more))
     lines[edit.line - 1] = between.join(rows) + end if edit.new else ""
     return "".join(lines)

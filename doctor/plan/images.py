@@ -129,14 +129,14 @@ def judged_image(image: Asked, context: PlanContext, name: str) -> tuple[list[Fi
     if context.version_request.cpu:
         if release_in(image, context) is not None:
             return [], []
-        why = "the image's tag contains no TensorFlow release of the tables"
+        why = "the image's tag names no TensorFlow release that is in the tables"
         return [], [Unread(image.line, image.text, why, image.file)]
     if "gpu" not in tag:
         return [_without_cuda(image, tag, here, context, name)], []
     build = release_in(image, context)
     if build is None or image_of(build, context.tables) is None:
         newest = _newest(context)
-        known = f"; the tables have images up to {newest.version}" if newest else ""
+        known = f"; they contain images up to {newest.version}" if newest else ""
         return [], [
             Unread(
                 image.line,

@@ -65,7 +65,7 @@ def test_tesla_k80_ends_with_2_14_and_branch_470(tables: Tables) -> None:
     found = outcome(tables, os="Ubuntu 22.04", gpu="Tesla K80", driver="535.183.01")
     assert codes(found) == ["driver-too-new"]
     assert "R470" in found.findings[0].explanation
-    assert "of branch R470 at most" in found.findings[0].explanation, "a newer driver would not help"
+    assert "but at most branch R470" in found.findings[0].explanation, "a newer driver would not help"
     assert "nvidia-driver-470" in commands(first(found))
 
 
