@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     import gc
 
-    # a short process: frequent collection costs a twentieth of its time and frees little
+    # a short process: frequent garbage collection costs a twentieth of its time and frees little
     gc.set_threshold(100_000, 20, 20)
     from doctor import api, render
     from doctor.commands.waiting import LOOKING, progress_notice

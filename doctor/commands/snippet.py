@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _requested(args: argparse.Namespace) -> tuple[Options, str]:
-    """The requested snippet, and where its TensorFlow release comes from."""
+    """The options of the requested snippet, and where its TensorFlow release comes from."""
     from doctor.remedies.snippets import Options
 
     mib, fraction = _memory(args.memory)

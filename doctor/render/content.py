@@ -158,7 +158,7 @@ def not_there(facts: Facts) -> list[Absent]:
 
 
 def place(source: Source) -> str:
-    """The place as `file:line`, which editors and terminals understand; only the name without a line
+    """The place as `file:line`, which editors and terminals understand, or only the name if there is no line
     number."""
     from doctor.printable import line
 
@@ -184,8 +184,8 @@ def message(text: str) -> str:
 
 
 def line_list(sources: Iterable[Source], limit: int = 8) -> str:
-    """The lines of one report in words: "lines 3, 5 and 9". After `limit` lines, only their number is
-    given."""
+    """The lines of one report in words: "lines 3, 5 and 9". Lines beyond the first `limit` are only
+    counted."""
     numbers = sorted({source.line for source in sources if source.line is not None})
     if not numbers:
         return ""
