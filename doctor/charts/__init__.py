@@ -46,8 +46,8 @@ def may_write(path: str) -> None:
 
 
 def write(chart: Chart, path: str) -> None:
-    """Write the plot as SVG or PNG, as the ending of the path says. Raises the errors of `may_write`, and
-    UnableError if the file cannot be written."""
+    """Write the plot as SVG or PNG, depending on the extension of the path. Raises the errors of `may_write`,
+    and UnableError if the file cannot be written."""
     from doctor.charts.svg import drawn
 
     may_write(path)

@@ -53,8 +53,8 @@ _OLD = (1980, 1, 1, 0, 0, 0)
 def script(python: str | None) -> str:
     """A line for sh that finds the first suitable Python and runs the program from standard input in it.
 
-    python: the value of --python, an interpreter or an environment's folder; this Python runs the tool if no
-    other can. Raises UsageError if a shell line cannot contain the value.
+    python: the value of --python, an interpreter or an environment's folder; it runs the tool only if no
+    other Python can. Raises UsageError if a shell line cannot contain the value.
     """
     try:
         own = [sh_argument(python), sh_argument(f"{python.rstrip('/')}/bin/python")] if python else []
