@@ -73,7 +73,7 @@ def _drawer() -> Callable[..., bytes] | None:
 
 def scaled(values: Sequence[float], logarithmic: bool) -> list[float]:
     """The positions of the values on an axis: the values themselves, or their logarithms on a logarithmic
-    axis. There, values up to 0 count as the smallest positive value."""
+    axis. On such an axis, values up to 0 are placed at the smallest positive value."""
     from math import log10
 
     if not logarithmic:

@@ -176,7 +176,7 @@ def _print(page: dict[str, Any], out: TextIO, color: str, *, real: bool) -> None
             ("nvidia-smi", "right"),
             ("TensorFlow", "left"),
             ("GPU", "left"),
-            ("free MiB, of all", "right"),
+            ("free MiB", "right"),
             ("used by", "left"),
         ):
             table.add_column(heading, justify=side)  # type: ignore[arg-type]

@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--check",
         action="store_true",
-        help="for CI: print one line for each file; exit code 0: ok, 1: an error, 3: could not examine",
+        help="for CI: print one line for each file; exit code 0: ok, 1: an error, 3: a line was not examined",
     )
     parser.add_argument(
         "--skip-without-tensorflow",

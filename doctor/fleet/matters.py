@@ -114,7 +114,8 @@ KINDS: Mapping[str, Kind] = {
         False, "each node of a cluster has its own value; `--distributed` compares the values"
     ),
 }
-"""The rules by the name of the fact. FAMILIES has the rules for other names, by the beginning of the name."""
+"""The rule for each fact, by its name. FAMILIES has the rules for other facts, by the beginning of their
+names."""
 FAMILIES: tuple[tuple[str, Kind], ...] = (
     ("env.TF_", Kind(True, "it changes how TensorFlow behaves")),
     (
@@ -159,7 +160,7 @@ class Judgement(NamedTuple):
 
 
 def judged(fact: str, with_most: Answer, others: Iterable[Answer]) -> Judgement:
-    """Judge whether it matters that some nodes have another value of `fact` than most nodes.
+    """Judge whether it matters that the value of `fact` on some nodes differs from that on most nodes.
 
     with_most: a node that has the most frequent value. others: one node for each other value.
     """
@@ -198,7 +199,7 @@ def judged(fact: str, with_most: Answer, others: Iterable[Answer]) -> Judgement:
 
 
 def _by_fit(fact: str, kind: Kind, several: list[Answer]) -> Judgement | None:
-    """The judgement by the tables; None if all values fit according to them, or if they do not decide."""
+    """The judgement that follows from the tables; None if all values fit, or if the tables do not decide."""
     there = [node for node in several if fact in node.values.facts]
     fits = [node.values.fits.get(kind.part) for node in there]
     for node, fit in zip(there, fits):

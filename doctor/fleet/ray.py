@@ -145,8 +145,8 @@ def _reply(name: str, answer: dict[str, Any], mark: str, timeout: float) -> Repl
 
 
 def _interpreter(env: Mapping[str, str]) -> str:
-    """The path of a Python that has ray: this one, that of the environment in use, or that on PATH. Raises
-    UnableError."""
+    """The path of a Python in which ray is installed: this one, the one in the environment in use, or one on
+    PATH. Raises UnableError."""
     for candidate in _candidates(env):
         if run_program([candidate, "-c", _HAS_RAY], 30, env).status == 0:
             return candidate

@@ -1,5 +1,5 @@
-"""Makes what is sent to a node: a shell line that finds a Python, and, for that Python's standard input, the
-tool itself, which runs from memory.
+"""Makes the program that is sent to a node: a shell line that finds a Python, and, for that Python's standard
+input, the tool itself, which runs from memory.
 
 A node needs a POSIX shell and Python 3.8 or later, or a later Python if the package `packaging` installed
 here requires it (`least`). The single-file tool contains a `packaging` for 3.8. Nothing is written on the

@@ -73,7 +73,7 @@ _REASONS = (
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options of `--slurm`. nodelist: "" for the nodes of this job, or for all nodes."""
+    """The options of `--slurm`. nodelist: "" for the nodes of this job or, outside a job, for all nodes."""
 
     nodelist: str = ""
     partition: str | None = None
@@ -195,8 +195,8 @@ def why(ran: Ran) -> tuple[str, str] | None:
 
 @contextmanager
 def cleaned(found: Nodes) -> Iterator[None]:
-    """A context in which jobs may be started. When it ends, for whatever reason, it cancels those that are
-    left."""
+    """A context in which jobs may be started. When it ends, for whatever reason, it cancels the jobs that
+    are left."""
     try:
         yield
     finally:

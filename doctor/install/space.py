@@ -20,8 +20,8 @@ NVIDIA_OPEN = (4600, 2900)
 
 
 def needed_mib(plan: Plan) -> tuple[int, int]:
-    """Cautious estimates in MiB: the space that the environment needs, and that of the downloads in the
-    cache."""
+    """Cautious estimates in MiB: the space that the environment needs, and the space for the downloads
+    in the cache."""
     build = plan.candidate.build
     wheel = float(build.data.get("size_mib") or 600)
     unpacked, download = 0, 0

@@ -1,5 +1,5 @@
-"""Plans an installation: which TensorFlow, Python, CUDA, cuDNN and driver work together, from the tables
-alone.
+"""Plans an installation: finds, from the tables alone, which TensorFlow, Python, CUDA, cuDNN and driver work
+together.
 
     facts, VersionRequest -> PlanContext -> weigh (doctor.compat judges every release for every route) ->
     plans, findings

@@ -152,7 +152,7 @@ def interpreter(candidate: Candidate, env: str) -> tuple[Word, ...]:
 def obstacles_on_arm(
     context: PlanContext, chosen: list[Candidate], steps: tuple[Step, ...]
 ) -> tuple[Finding, ...]:
-    """The finding that the package index has no CUDA build for Arm, with NVIDIA's own builds."""
+    """The finding that the package index has no CUDA build for Arm. It names NVIDIA's own builds."""
     trap = next(t for t in context.tables.traps() if t.name == "aarch64-cpu")
     gpus = [
         row["name"]

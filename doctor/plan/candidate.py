@@ -34,7 +34,7 @@ COSTS = {
     "cpu": 100.0,
 }
 WSL_PYTHON = "3.12"
-"""python3 of Ubuntu 24.04, which the WSL2 plans install (systems.json)."""
+"""The Python of Ubuntu 24.04, the system that the WSL2 plans install (systems.json)."""
 ANOTHER_MINOR = 1.0
 """The distance from the requested release at which another minor version begins."""
 

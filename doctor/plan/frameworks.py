@@ -151,7 +151,7 @@ def _says(need: Need, line: Asked) -> str:
 
 
 def _cures(one: Asked, other: Asked, solver: Solver, name: str) -> Iterator[Step]:
-    """The fixes: the newest releases that work together, with one line changed or both, and separate
+    """The fixes: the newest releases that work together, with one or both lines changed, and separate
     environments, which always work."""
     alone = False
     for changed, kept in ((other, one), (one, other)):

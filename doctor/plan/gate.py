@@ -46,7 +46,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Gate:
-    """The results for all files. passes_over: whether files that do not request TensorFlow count as fine."""
+    """The results for all files. passes_over: whether files that do not request TensorFlow count as "ok"."""
 
     context: PlanContext
     files: tuple[Judged, ...]

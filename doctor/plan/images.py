@@ -54,7 +54,7 @@ _OF_THE_HOST = (Gpu, GpuMemory, DriverVersion, DriverCuda, Absent)
 
 
 def context_in(image: Asked, context: PlanContext, name: str) -> PlanContext:
-    """The context inside the image: the GPU and the driver of the machine, the system of the image."""
+    """The context inside the image: the GPU and the driver of the machine, and the system of the image."""
     source = Source(image.file or name, image.line, image.text)
     host = context.facts.first(Platform)
     system = (

@@ -1,4 +1,4 @@
-"""The plans to show: the best candidates of each kind, with what changes, why, and the commands."""
+"""The plans to show: the best candidates of each kind, with their changes, reasons and commands."""
 
 from __future__ import annotations
 

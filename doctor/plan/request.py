@@ -117,8 +117,8 @@ def _check_cuda(cuda: str | None, cudnn: str | None, tables: Tables) -> None:
 
 
 def machine_facts(request: Request, tables: Tables) -> Facts:
-    """The facts of the machine: as options describe it, from a file, or of this machine. Raises UsageError
-    and InputError."""
+    """The facts of the machine that the options describe, of the machine in a file, or of this machine.
+    Raises UsageError and InputError."""
     from doctor.plan.described import described, machine_file
     from doctor.probe import Machine, examine
 

@@ -49,8 +49,8 @@ class KnownFact(NamedTuple):
 
 class Harmless(NamedTuple):
     """Harmless lines that alarm people: their meaning and their places. The places are line numbers of the
-    text that was read. For a program's output, which the reader does not have, they are the first line
-    itself."""
+    text that was read. If the reader does not have that text, because it is a program's output, the first
+    line itself stands in for them."""
 
     meaning: str
     sources: tuple[Source, ...]
