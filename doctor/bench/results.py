@@ -60,8 +60,8 @@ class Measurement:
 
 
 def pays_from(measured: Sequence[Measurement], op: str, *, transfer: bool) -> int | None:
-    """The smallest size from which the GPU is faster than the CPU at all sizes that both ran; None without
-    one.
+    """The smallest size from which the GPU is faster than the CPU at all sizes that both ran; None if there
+    is no such size.
 
     Faster means that the upper quartile of the GPU's times is below the lower quartile of the CPU's times.
     """
@@ -79,7 +79,7 @@ def pays_from(measured: Sequence[Measurement], op: str, *, transfer: bool) -> in
 class Bench:
     """The result of a whole run. software: the library that computed ("TensorFlow 2.21.0"). gpu: the GPU's
     name; None without a GPU. load: the machine's load at the start and at the end, in runnable processes per
-    core; None if the system does not report it. stopped: sentences on why measurements ended early."""
+    core; None if the system does not report it. stopped: sentences that say why measurements ended early."""
 
     software: str
     gpu: str | None

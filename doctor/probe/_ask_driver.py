@@ -1,6 +1,6 @@
 # ruff: noqa
 # mypy: ignore-errors
-# This is a separate program over ctypes and untyped bindings; no module imports it.
+# This is a separate program that uses ctypes and untyped bindings; no module imports it.
 """Runs as a separate program: queries NVML and libcuda, and prints one JSON line for each, between cookies
 (random words that mark its own output).
 

@@ -71,7 +71,7 @@ def operating_system(machine: Machine) -> Iterator[Fact]:
             if "WSL2" not in kernel and kernel.endswith("-Microsoft"):
                 yield Symptom(source, "wsl1")
     yield Platform(
-        Source("the kernel" if machine.live else "the files of this root"), kind, machine.processor or None
+        Source("the kernel" if machine.live else "the files in this root"), kind, machine.processor or None
     )
 
 
