@@ -186,7 +186,7 @@ def _modes(device: Mapping[str, Any], index: int, where: str) -> Iterator[Fact]:
         parts = _dicts(device.get("mig_devices"))
         names = ", ".join(str(part.get("name")) for part in parts)
         source = Source(
-            f"{where}: nvmlDeviceGetMigMode", None, f"GPU {index}: MIG is on, {len(parts)} instances {names}"
+            f"{where}: nvmlDeviceGetMigMode", None, f"GPU {index}: MIG is on, instances: {names or 'none'}"
         )
         yield Symptom(source, "mig-enabled", (gpu, ("instances", str(len(parts))), ("names", names)))
     if _number(device.get("ecc_uncorrected")):
