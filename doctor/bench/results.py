@@ -1,4 +1,4 @@
-"""Measurements, their statistics, and the size from which the GPU is faster."""
+"""Defines measurements and their statistics, and finds the size from which the GPU is faster."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class Measurement:
 
     @property
     def median(self) -> float:
-        """The median of the steady times."""
+        """The median of the times of the later calls."""
         return median(self.times)
 
     @property
     def quartiles(self) -> tuple[float, float]:
-        """The lower and upper quartile of the steady times."""
+        """The lower and upper quartile of the times of the later calls."""
         if len(self.times) < 2:
             return self.times[0], self.times[0]
         low, _, high = quantiles(self.times, n=4, method="inclusive")

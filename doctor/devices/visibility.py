@@ -124,8 +124,8 @@ def interpret(value: str | None, devices: Sequence[Device], driver: str | None =
 
 
 def unseparated(value: str) -> list[str]:
-    """The entries of a value in which blanks separate them ("0 1", "0, 1 2"); [] if each comma-separated part
-    is one word at most."""
+    """The entries of a value that separates them by spaces ("0 1", "0, 1 2"); [] if each comma-separated part
+    contains at most one word."""
     spaced = any(len(part.split()) > 1 for part in value.split(","))
     return value.replace(",", " ").split() if spaced else []
 

@@ -35,21 +35,20 @@ in doctor.logs.signatures if a log can show the same problem:
                                    other; version]
     start-would-serve              the program would find the libraries if it were started in another way
                                    [missing, kind, name, file,
-                                   modules, value: LD_LIBRARY_PATH there; of, of_kind, of_file: the way that
-                                   fails]
+                                   modules, value: its LD_LIBRARY_PATH; of, of_kind, of_file: the way to
+                                   start it that fails]
     start-needed                   the program finds the libraries only if it is started in one way [missing,
                                    kind, name, file, value]
     hung-driver                    a call to NVML, libcuda or nvidia-smi did not return [call, seconds]
     driver-call-crashed            the process that called NVML or libcuda was killed [call, signal]
-    cuda-devices                   how many devices libcuda lists [count; buses: where they are, if each is
-                                   known]
+    cuda-devices                   how many devices libcuda lists [count; buses: their bus addresses, if all
+                                   are known]
     caller-uses-gpu                a process that started this one, such as a notebook kernel, uses a GPU
                                    [pids]
     compute-mode-exclusive         one process at a time may use the GPU [gpu]
     compute-mode-prohibited        no process may use the GPU [gpu]
-    mig-enabled                    the GPU is divided into MIG instances [gpu, instances: compute instances,
-                                   names;
-                                   undivided: GPU instances]
+    mig-enabled                    the GPU is divided into MIG instances [gpu, names, instances: how many
+                                   compute instances, undivided: the numbers of the GPU instances]
     persistence-mode-off           the driver unloads when no process uses the GPU [gpu]
     ecc-errors                     uncorrected memory errors since the driver was loaded [gpu, count]
     xid                            the kernel log contains an Xid error [xid, bus]
@@ -72,7 +71,7 @@ in doctor.logs.signatures if a log can show the same problem:
     tensorflow-without-metadata    the module exists, but no distribution lists it
     tensorflow-several             several distributions contain the module [packages, owner]
     stray-tensorflow-module        another file or folder named tensorflow would be imported first [path]
-    plugin-device                  another vendor's plugin or build is installed, with its device [name]
+    plugin-device                  another vendor's plugin or build is installed, and so is its device [name]
     addon-mismatch                 an add-on was compiled for another TensorFlow release [addon, version,
                                    wants, there]
     pip-over-conda                 pip installed TensorFlow over conda's [name, pip, conda]
@@ -170,7 +169,7 @@ def look(machine: Machine, python: str | None = None, tables: Tables | None = No
 
 
 class _Probes:
-    """A running examination."""
+    """Runs the probes, and collects their facts and durations."""
 
     def __init__(self, ways: Ways, python: str | None, tables: Tables) -> None:
         self.ways, self.machine, self.python, self.tables = ways, ways.machine, python, tables

@@ -53,7 +53,7 @@ def ask_nvml():
     }
 
     def call(name, *args):
-        """Call a function of the library: (value, None), or (None, the error's symbolic name)."""
+        """Call a function of pynvml. Returns (value, None), or (None, the error's symbolic name)."""
         try:
             return getattr(pynvml, name)(*args), None
         except pynvml.NVMLError as problem:

@@ -1,4 +1,4 @@
-"""The user account whose environment is examined."""
+"""Defines the value that describes the user whose environment is examined."""
 
 from __future__ import annotations
 

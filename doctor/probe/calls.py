@@ -1,4 +1,4 @@
-"""What NVML and libcuda report. A child process with a time limit queries them.
+"""Asks NVML and libcuda about the driver and its GPUs, in a child process with a time limit.
 
 The child prints JSON lines between cookies (random words that mark its own output), which become facts here.
 If neither library reports a GPU, this module runs nvidia-smi, where it is installed.

@@ -45,7 +45,7 @@ NAMES = {
     "singularity": "singularity",
     "apptainer": "singularity",
 }
-"""The names that container managers use for themselves, and the kind of EnvironmentKind for each. WSL also
+"""The names that container managers use for themselves, each with its kind in EnvironmentKind facts. WSL also
 writes its name there, but is not a container."""
 GROUPS = (
     ("kubepods", "kubernetes"),

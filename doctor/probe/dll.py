@@ -1,4 +1,4 @@
-"""CUDA and cuDNN on Windows: which DLL would be loaded for each name, and which others are on the disk.
+"""Finds CUDA and cuDNN on Windows: which DLL would be loaded for each name, and which others are on the disk.
 
 Windows searches the program's folder, System32, the Windows folder, the current folder, then PATH (Microsoft,
 "Dynamic-link library search order", standard order for unpackaged apps); the registry may put the current
@@ -104,8 +104,8 @@ class Search:
         ]
 
     def on_disk(self, name: str) -> str | None:
-        """A folder that contains a DLL, other than Windows' own folders and those of packages; "" if there is
-        none, None if there are too many folders to search."""
+        """Find a folder that contains a DLL, except Windows' own folders and those of packages. Returns "" if
+        there is none, None if there are too many folders to search."""
         if self._disk is None:
             every = [(folder, {name.lower() for name in names}) for folder, names in walked(self.machine)]
             self._disk = [(folder, {n for n in names if n.endswith(".dll")}) for folder, names in every]

@@ -1,5 +1,5 @@
-"""The NVIDIA driver as files show it: kernel modules, device nodes, user-space libraries, Secure Boot, kernel
-log.
+"""Examines the NVIDIA driver from files: kernel modules, device nodes, user-space libraries, Secure Boot,
+kernel log.
 
 Nothing is loaded. The version of a library is read from its file name: NVIDIA's driver installs libcuda.so.1
 as a link to libcuda.so.VERSION.

@@ -64,8 +64,8 @@ class Environment:
 
 
 def find(machine: Machine, wanted: str | None = None) -> tuple[str | None, str, str | None]:
-    """Find the interpreter: (its path, how it was found, the environment's folder). Raises NoPythonError if
-    `wanted` does not exist."""
+    """Find the interpreter. Returns (its path, how it was found, the environment's folder). Raises
+    NoPythonError if `wanted` does not exist."""
     if wanted is not None:
         wanted = _whole_path(machine, wanted)
         with machine.noting() as unseen:

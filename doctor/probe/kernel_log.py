@@ -1,4 +1,4 @@
-"""Messages about the NVIDIA driver in the kernel log since the last boot, and modules that could not be
+"""Finds messages about the NVIDIA driver in the kernel log since the last boot, and modules that could not be
 built.
 
 Sources: NVIDIA, "Xid Errors", and the driver's own texts (NVRM); for refused modules, Linux's

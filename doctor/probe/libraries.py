@@ -1,4 +1,4 @@
-"""CUDA and cuDNN as TensorFlow finds them: the files that its dlopen calls would load, and other copies on
+"""Finds CUDA and cuDNN as TensorFlow does: the files that its dlopen calls would load, and other copies on
 the disk.
 
 doctor.probe.loader simulates the calls with TensorFlow's own library as the caller, because its RUNPATH
@@ -171,7 +171,8 @@ def _import(
 
 
 def _linked_to_cuda(loader: Loader, path: str, core: str) -> list[str]:
-    """The CUDA libraries that a file of TensorFlow and its own other files need (DT_NEEDED), each once."""
+    """The CUDA libraries to which a TensorFlow file and the other TensorFlow files that it needs are linked
+    (DT_NEEDED), each once."""
     found: dict[str, None] = {}
     queue, met = [path], {path}
     for entry in queue:

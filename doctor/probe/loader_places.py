@@ -1,5 +1,5 @@
-"""The places that glibc's loader searches in addition to objects' RPATH and RUNPATH: LD_LIBRARY_PATH, its
-cache, its built-in folders.
+"""Finds the places that glibc's loader searches besides the RPATH and RUNPATH of the objects:
+LD_LIBRARY_PATH, its cache, its built-in folders.
 
 Sources: ld.so(8), ldconfig(8); glibc, elf/dl-load.c (system_dirs, fillin_rpath); nix-ld's README.
 """
@@ -119,8 +119,8 @@ def _conf_folders(machine: Machine, path: str, left: list[int]) -> Iterator[str]
 
 
 def default_folders(machine: Machine, interpreter: str, processor: str) -> list[str]:
-    """The loader's built-in folders, read from the loader's file; otherwise the usual ones for the folders
-    that the file system has. Nix's and Guix's loaders search only their own folder."""
+    """The loader's built-in folders, read from the loader's file; otherwise the usual ones for a system with
+    this folder layout. Nix's and Guix's loaders search only their own folder."""
     if interpreter.startswith(STORES):
         return [posixpath.dirname(interpreter)]
     try:

@@ -1,4 +1,4 @@
-"""The folders in which a Python looks for packages, derived from its files as Python itself does when it
+"""Finds the folders in which a Python looks for packages, from its files, as Python itself does when it
 starts.
 
 Input: a machine, the environment's folder and the interpreter. Output: Python's version and the package

@@ -1,5 +1,5 @@
-"""A machine's facts as data that can be diagnosed elsewhere: `check --save FILE`, `check --from FILE`, and a
-block of letters in the Markdown output of `check`, which `explain` reads.
+"""Stores a machine's facts as data that can be diagnosed elsewhere: for `check --save FILE` and
+`check --from FILE`, and as a block of letters in the Markdown output of `check`, which `explain` reads.
 
 The record contains every fact with its source; reading it returns the same facts (a test checks this).
 """

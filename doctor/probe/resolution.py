@@ -1,4 +1,4 @@
-"""The result of a search for a library: the file that would be loaded, or why the dlopen call would fail."""
+"""Defines the result of a search for a library: the file that would be loaded, or why dlopen would fail."""
 
 from __future__ import annotations
 

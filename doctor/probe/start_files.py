@@ -1,4 +1,4 @@
-"""Shell files that set environment variables, read without a shell: profile, activate.d, .bashrc, job
+"""Reads shell files that set environment variables, without a shell: profile, activate.d, .bashrc, job
 scripts.
 
 This module understands assignments; `export`, `unset` and `source`; `if` with tests of files and strings;

@@ -1,7 +1,7 @@
 """Chooses which way of starting the program is examined, and finds out what the other ways would change.
 
 On a live machine, the examined way is this process. In another root it is the first of these that exists: a
-service, notebook, editor or job that names the Python; the container's first process; the activated
+service, notebook, editor or job that refers to the Python; the container's first process; the activated
 environment of its user.
 """
 

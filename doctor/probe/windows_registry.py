@@ -1,4 +1,4 @@
-"""Facts from a Windows machine's registry files: the PATH of a new process, the NVIDIA GPUs, and their
+"""Reads facts from a Windows machine's registry files: the PATH of a new process, the NVIDIA GPUs, and their
 driver."""
 
 from __future__ import annotations

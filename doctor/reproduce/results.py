@@ -1,4 +1,4 @@
-"""The result of a reproduction: rows, samples of free memory, and the conclusion."""
+"""Defines the result of a reproduction: rows, samples of free memory, and the conclusion."""
 
 from __future__ import annotations
 

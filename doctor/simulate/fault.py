@@ -1,4 +1,4 @@
-"""A fault that a simulated machine can have, and the verdict that tfgpu-doctor should reach."""
+"""Describes a fault that a simulated machine can have, and the verdict that tfgpu-doctor should reach."""
 
 from __future__ import annotations
 

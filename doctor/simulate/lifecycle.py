@@ -1,4 +1,4 @@
-"""A running simulation: its folder, its environment variables, and its end.
+"""Starts and ends a simulation, and creates its folder and its environment variables.
 
 All files of a simulation are in one folder: the libraries, the ledger of GPU memory, the machine's
 description, the kernel's files. However the simulation ends, a watchdog process removes the folder and ends

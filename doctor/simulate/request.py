@@ -57,8 +57,8 @@ def prepare(
     cuda = driver_cuda_number(version, tables)
     if cuda is None:
         raise CallError(
-            f"the tables do not say which CUDA driver {version} supports (`tfgpu-doctor tables driver` lists"
-            " the driver branches)"
+            f"the tables do not state the CUDA version that driver {version} supports (`tfgpu-doctor tables"
+            " driver` lists the driver branches)"
         )
     if first != DEFAULT_DRIVER and dotted(version) < dotted(first):
         named = " and ".join(dict.fromkeys(card.name for card in cards))

@@ -1,4 +1,4 @@
-"""Child processes for work that may hang, crash or print without end. They have limits, are controlled by
+"""Child processes for work that may hang, crash or print endlessly. They have limits, are controlled by
 lines of text, and are never left behind.
 
 A child's program is this package's guard (_guard.py) followed by a caller's script; Python runs the joined

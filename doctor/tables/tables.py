@@ -1,4 +1,4 @@
-"""One object for look-ups in all tables."""
+"""Offers one object for look-ups in all tables."""
 
 from __future__ import annotations
 
