@@ -1,4 +1,4 @@
-"""Windows from its files: which DLL each name would open."""
+"""Windows from its files: which DLL each name would load."""
 
 from __future__ import annotations
 
