@@ -1,4 +1,4 @@
-"""tf-windows-native: releases above 2.10 have no GPU support on native Windows."""
+"""tf-windows-native: releases after 2.10 have no GPU support on native Windows."""
 
 from __future__ import annotations
 
