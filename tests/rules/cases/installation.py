@@ -97,7 +97,7 @@ FIRES = (
         " undefined symbol: PyUnicodeUCS4_FromString\n",
         "PyUnicodeUCS4_FromString",
         says=("Py_UNICODE_SIZE", "that Python's own pip"),
-        words=("another Python", "cp27mu"),
+        words=("a different Python", "cp27mu"),
     ),
     Fires(
         "tf-import-failed",
