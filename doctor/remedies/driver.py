@@ -162,7 +162,8 @@ def _of_branch(name: str, manager: str, last: str, debian: bool) -> tuple[Line |
     if last == "470":
         if manager == "apt":
             package = "nvidia-tesla-470-driver" if debian else "nvidia-driver-470"
-            return run("sudo", "apt", "install", package), f"{why}; the distribution has this package of it"
+            why += "; this is the distribution's package for that branch"
+            return run("sudo", "apt", "install", package), why
         if manager == "zypper":
             opensuse = run("sudo", "zypper", "install", "nvidia-driver-G05-kmp-default")
             return opensuse, f"{why}; from NVIDIA's repository"
@@ -175,7 +176,8 @@ OPEN_MODULES = "with the open kernel modules, which Blackwell and later GPUs req
 
 
 def open_modules(name: str, manager: str, branch: str) -> Step:
-    """The step that installs the driver's open kernel modules. branch: the installed driver's ("570")."""
+    """The step that installs the driver's open kernel modules. branch: the branch of the installed driver
+    ("570")."""
     low = name.lower()
     if manager == "apt" and not any(word in low for word in DEBIAN) and branch:
         line: Line = run("sudo", "apt", "install", f"nvidia-driver-{branch}-open")

@@ -137,7 +137,7 @@ def cuda_version_mismatch(case: Case) -> Iterator[Finding]:
     if strange:  # use the CUDA releases that contain the file instead of the build's release
         row = case.tables.library(first.name)
         wanted = tuple(dict.fromkeys(v for v in (row.first, row.last) if v)) if row is not None else ()
-    need = f", which is CUDA {' or '.join(wanted)}" if 0 < len(wanted) <= 3 else " of another CUDA release"
+    need = f" of CUDA {' or '.join(wanted)}" if 0 < len(wanted) <= 3 else " of another CUDA release"
     cure = matching(case)
     if strange and "ImportError" in first.source.text:
         look = shell(

@@ -384,7 +384,7 @@ def _fresh_copy(case: Case) -> list[Step]:
     python = commands.minor(case.python.version) if case.python is not None else None
     if build is not None and build.pythons and python is not None and python not in build.pythons:
         why = (
-            f"a complete copy, with a Python for which TensorFlow {build.version} has a wheel; it has no"
+            f"a complete copy, with a Python for which TensorFlow {build.version} has a wheel; there is no"
             f" wheel for Python {python}"
         )
         wheels = installation(case, build, bare=True).requirements

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @rule(
     "tf-windows-native",
-    "TensorFlow above 2.10 has no GPU support on native Windows",
+    "TensorFlow after 2.10 has no GPU support on native Windows",
     explains=(
         "tf-cpu-only",
         "cuda-missing",
