@@ -1,5 +1,5 @@
-"""Remedies: commands for a platform, and code for a TensorFlow release. Each module is imported at its first
-use, because one report needs only a few modules."""
+"""Remedies: commands for a platform, and code for a TensorFlow release. Each module is imported when it is
+first used, because one report needs only a few modules."""
 
 from typing import TYPE_CHECKING
 

@@ -38,25 +38,27 @@ _GPU_BUILD = {
         " in place of SciSharp.TensorFlow.Redist, never together with it"
     ),
     "java": manual(
-        "Depend on tensorflow-core-platform-gpu in place of tensorflow-core-platform (up to 0.5). From 1.0"
+        "Up to 0.5, depend on tensorflow-core-platform-gpu in place of tensorflow-core-platform. From 1.0"
         " on, depend on tensorflow-core-native with the classifier that the README of tensorflow/java lists"
         " for the GPU"
     ),
     "go": manual(
-        "Install the GPU build of libtensorflow in place of the CPU build: tensorflow.org/install/lang_c has"
-        " the archives"
+        "Install the GPU build of libtensorflow in place of the CPU build; the archives are at"
+        " tensorflow.org/install/lang_c"
     ),
     "julia": shell(
         Literal("TF_USE_GPU=1 julia -e 'using Pkg; Pkg.build(\"TensorFlow\")'"),
-        "fetches the library with the CUDA build",
+        "fetches the CUDA build of the library",
     ),
     "rust": manual(
-        "Turn on the crate's feature tensorflow_gpu: the crate's build then fetches the library with CUDA"
+        "Turn on the crate's feature tensorflow_gpu: building the crate then fetches the CUDA build of the"
+        " library"
     ),
 }
-"""How to install each binding with CUDA, from its own documents: the READMEs of tensorflow/tfjs (tfjs-node),
-SciSharp/TensorFlow.NET and tensorflow/java, tensorflow-sys/build.rs of tensorflow/rust, tensorflow.org's page
-"Install TensorFlow for C" for the library that Go links, and deps/build.jl of malmaud/TensorFlow.jl."""
+"""How to install each binding with CUDA. The sources are its own documents: the READMEs of tensorflow/tfjs
+(tfjs-node), SciSharp/TensorFlow.NET and tensorflow/java, tensorflow-sys/build.rs of tensorflow/rust,
+tensorflow.org's page "Install TensorFlow for C" for the library that Go links, and deps/build.jl of
+malmaud/TensorFlow.jl."""
 _LIBRARIES = (
     "cuda-missing",
     "cuda-version-mismatch",
@@ -130,14 +132,15 @@ def _in_r(finding: Finding) -> Finding:
             ),
         )
     which = manual(
-        "In R, reticulate::py_config() prints the Python that runs TensorFlow: run the commands for Python"
-        " with that Python"
+        "In R, reticulate::py_config() prints the Python that runs TensorFlow: run the Python commands with"
+        " that Python"
     )
     return replace(finding, prescription=(which, *finding.prescription))
 
 
 def _language(case: Case) -> str | None:
-    """The language of the binding that a report is about; a Python traceback shows that it is Python."""
+    """The language of the binding that a report is about; None if it is unknown, or if a Python traceback
+    shows that the program is in Python."""
     facts = case.facts
     named = facts.symptoms("binding")
     if facts.kind != "report" or facts.has("traceback"):
@@ -157,7 +160,7 @@ def _instead(code: str, language: str, case: Case) -> list[Step]:
         return [
             manual(
                 "Start the program once with TF_CPP_VMODULE=dso_loader=1 in its environment: TensorFlow then"
-                " prints every library that it opens or does not find"
+                " prints every library that it loads or does not find"
             )
         ]
     if code not in _LIBRARIES:
@@ -168,7 +171,7 @@ def _instead(code: str, language: str, case: Case) -> list[Step]:
         for lib in case.not_loaded
     ]
     cuda = cuda or {name[1] for name in names if name}
-    wanted = f"CUDA {cuda.pop()}" if len(cuda) == 1 else "the CUDA whose libraries the program names"
+    wanted = f"CUDA {cuda.pop()}" if len(cuda) == 1 else "the CUDA release whose libraries the message names"
     wanted += f" and cuDNN {cudnn.pop()}" if len(cudnn) == 1 else " and its cuDNN"
     where = (
         "with their bin folders on PATH"
@@ -178,7 +181,7 @@ def _instead(code: str, language: str, case: Case) -> list[Step]:
     return [
         manual(
             f"Install {wanted} from NVIDIA's archives ({libraries.ARCHIVES}), {where}",
-            f"{NAMES[language]} loads its own TensorFlow library, which opens the system's CUDA; it cannot"
-            " use what pip or conda installs for Python",
+            f"{NAMES[language]} loads its own TensorFlow library, which loads the system's CUDA libraries; it"
+            " cannot use what pip or conda installs for Python",
         )
     ]

@@ -1,4 +1,4 @@
-"""Commands to paste that are correct for the platform of a case and for what pip can install on it.
+"""Commands for the user to paste, correct for the platform of a case and for what pip can install there.
 
 In: a `Case` (what is known of the case) and the tables. Out: steps. Pins come from the tables; a command
 that needs an administrator is marked, and the tool never runs it.
@@ -35,8 +35,8 @@ def python_command(case: Case) -> tuple[Word, ...]:
 
 
 def run_python(case: Case, line: str, python: Sequence[Word] = ()) -> Command:
-    """A command that runs one line of Python. python: the words that start another Python than that of the
-    case."""
+    """A command that runs one line of Python. python: the words that start a Python other than the Python of
+    the case."""
     return run(*(python or python_command(case)), "-c", line)
 
 
@@ -150,7 +150,7 @@ def loader_path_without(word: str, *, whole: bool = False) -> Export:
 def off_the_path(case: Case, word: str, why: str = "", *, whole: bool = True) -> list[Step]:
     """Steps that remove folders from LD_LIBRARY_PATH: in this shell, and in the file that sets the variable,
     if that file is known. word: the exact name of a folder, or a part of the names if not `whole`."""
-    why = why or f"in this shell, where the loader searches {word} first"
+    why = why or f"in this shell, the loader then no longer searches {word} first"
     steps = [shell(loader_path_without(word, whole=whole), why, platform="linux")]
     variable = case.env.get("LD_LIBRARY_PATH")
     if case.facts.kind == "machine" and variable is not None and variable.source.where.startswith("/"):
@@ -163,7 +163,7 @@ def off_the_path(case: Case, word: str, why: str = "", *, whole: bool = True) ->
 
 
 def tell_more(case: Case) -> list[Step]:
-    """Steps that show what the report leaves open: the driver, the GPUs, the TensorFlow, its libraries."""
+    """Steps that show what the report leaves open: the driver, the GPUs, TensorFlow and its libraries."""
     from doctor.facts import Fact, GpuRegistered, LibraryLoaded, LibraryNotLoaded, TensorFlowBuild
 
     facts = case.facts
@@ -191,7 +191,7 @@ def tell_more(case: Case) -> list[Step]:
     opened: tuple[type[Fact], ...] = (LibraryLoaded, LibraryNotLoaded, GpuRegistered)
     if not any(facts.of(kind) for kind in opened):
         cmd = case.platform == "windows"
-        why_loading = "prints the library that does not open" + (" (in cmd)" if cmd else "")
+        why_loading = "prints the library that does not load" + (" (in cmd)" if cmd else "")
         missing.append(shell(loading(case), why_loading, platform="windows" if cmd else ""))
     if len(missing) == 1:
         return missing
@@ -203,5 +203,5 @@ def tell_more(case: Case) -> list[Step]:
 
 
 def loading(case: Case) -> Command:
-    """The command that prints the GPUs, and each library that TensorFlow opens or does not find."""
+    """The command that prints the GPUs, and each library that TensorFlow loads or does not find."""
     return replace(list_gpus(case), variables=(("TF_CPP_VMODULE", "dso_loader=1"),))

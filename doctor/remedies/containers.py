@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 IMAGE = "tensorflow/tensorflow:latest-gpu"
 _ORDER = ("singularity", "kubernetes", "podman", "snap", "lxc", "nspawn")
 OF_A_SYSTEM = ("lxc", "nspawn")
-"""Containers that hold an installed system, in which its owner installed the driver's libraries. In other
-containers these libraries come with the image."""
+"""Kinds of containers that contain an installed system, into which its owner installed the driver's
+libraries. In other containers, these libraries come with the image."""
 COMPOSE = (
     "deploy: {resources: {reservations: {devices: [{driver: nvidia, count: all, capabilities: [gpu]}]}}}"
 )
-"""The setting that gives a service of a compose file the GPUs (docs.docker.com, "Run Docker Compose services
-with GPU access")."""
+"""The setting that gives the GPUs to a service in a compose file (docs.docker.com, "Run Docker Compose
+services with GPU access")."""
 NODES = ("/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia-uvm")
 
 
@@ -80,8 +80,8 @@ def toolkit(case: Case) -> list[Step]:
 
 
 DRIVER_FILES = "rm -f /usr/lib/*-linux-gnu/libcuda.so* /usr/lib/*-linux-gnu/libnvidia-*.so*"
-"""The command that removes the driver's libraries, which libnvidia-container mounts into an image of Debian
-or Ubuntu; for any processor."""
+"""The command that removes the driver's libraries from the folder into which libnvidia-container mounts them,
+in an image of Debian or Ubuntu, for any processor."""
 
 
 def without_driver(case: Case) -> tuple[list[Step], Command]:
@@ -89,7 +89,7 @@ def without_driver(case: Case) -> tuple[list[Step], Command]:
     that image gets the GPU."""
     _, verify = give_gpu(case)
     step = manual(
-        f"At the end of the Dockerfile add: RUN {DRIVER_FILES}. Then build the image again",
+        f"At the end of the Dockerfile, add: RUN {DRIVER_FILES}. Then build the image again",
         "an image must not contain a driver: the host's driver is mounted when the container starts. An"
         " image that was committed from a container with a GPU also contains a driver",
     )
@@ -104,7 +104,7 @@ def give_gpu(case: Case, *, no_toolkit: bool = False) -> tuple[list[Step], Comma
         step = manual(
             "Start the container with --nv, and check whether it finds the GPU: singularity exec --nv"
             " IMAGE.sif nvidia-smi",
-            "--nv mounts the host's driver into the container; without it only the device nodes are there",
+            "--nv mounts the host's driver into the container; without it, only the device nodes are there",
             platform="linux",
         )
         return [step], run("nvidia-smi")
@@ -124,7 +124,7 @@ def give_gpu(case: Case, *, no_toolkit: bool = False) -> tuple[list[Step], Comma
     if kind == "lxc":
         steps = [
             manual(
-                "On the host pass the GPU into the container (CONTAINER is its name): lxc config device add"
+                "On the host, pass the GPU into the container (CONTAINER is its name): lxc config device add"
                 " CONTAINER gpu gpu; lxc config set CONTAINER nvidia.runtime=true; lxc restart CONTAINER",
                 "the first command adds the device nodes, the second adds the host's driver libraries"
                 " (libnvidia-container)",
@@ -201,8 +201,8 @@ def give_gpu(case: Case, *, no_toolkit: bool = False) -> tuple[list[Step], Comma
     if case.platform == "windows" or (case.platform == "wsl" and case.facts.kind == "machine"):
         steps.append(
             manual(
-                "Docker Desktop uses the driver of Windows: if --gpus all does not help, update that driver"
-                " and Docker Desktop"
+                "Docker Desktop uses the Windows driver: if --gpus all does not help, update that driver and"
+                " Docker Desktop"
             )
         )
     else:
@@ -211,7 +211,7 @@ def give_gpu(case: Case, *, no_toolkit: bool = False) -> tuple[list[Step], Comma
             steps = [*installed, *steps]
         else:
             first, last = installed
-            steps += [replace(first, why=f"if docker does not know --gpus: {first.why}"), last]
+            steps += [replace(first, why=f"only if docker does not know --gpus; {first.why}"), last]
     return steps, look
 
 

@@ -1,4 +1,4 @@
-"""A TensorFlow that works in this case: the build in use with the libraries that it opens, or another build.
+"""A TensorFlow that works in this case: the build in use with the libraries that it loads, or another build.
 
 In: a `Case`. Out: a `Cure`. Its steps lead only to a build that has code for the GPUs of the case, has a
 wheel for its Python and runs on its driver, as far as each of these is known.
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 @remembered
 def libraries_for_build(case: Case) -> Cure:
-    """The cure that installs CUDA and cuDNN for the TensorFlow in use; another TensorFlow if the one in use
-    cannot use the GPUs of the case."""
+    """The cure that installs CUDA and cuDNN for the TensorFlow in use, or that installs another TensorFlow if
+    the one in use cannot use the GPUs of the case."""
     newest = _newest_usable(case)
     if newest is None:
         return another_build(case)
@@ -58,8 +58,8 @@ def _version(case: Case, newest: TensorFlowRelease) -> str | None:
 
 @remembered
 def cudnn_for_build(case: Case) -> Cure:
-    """The cure that installs the cuDNN for which the TensorFlow in use was made; another TensorFlow if the
-    one in use cannot use the GPUs of the case."""
+    """The cure that installs the cuDNN for which the TensorFlow in use was made, or that installs another
+    TensorFlow if the one in use cannot use the GPUs of the case."""
     newest = _newest_usable(case)
     if newest is None:
         return another_build(case)
@@ -69,7 +69,7 @@ def cudnn_for_build(case: Case) -> Cure:
 
 def _move(case: Case, build: TensorFlowRelease) -> list[Step]:
     """Steps that install, instead of an old CUDA, a TensorFlow release with pip's libraries; only for a
-    program that uses TensorFlow 2 already."""
+    program that already uses TensorFlow 2."""
     best = recommendation(case)
     release = best.build if best is not None else None
     if (
@@ -92,7 +92,7 @@ def _move(case: Case, build: TensorFlowRelease) -> list[Step]:
 
 
 def inside_wsl(case: Case) -> list[Step]:
-    """Steps for the newest TensorFlow under WSL2, with the Python of the Ubuntu in it."""
+    """Steps for the newest TensorFlow under WSL2, with the Python of WSL2's Ubuntu."""
     best = recommendation(case)
     if best is None or best.route != "wsl2":
         return []
@@ -138,7 +138,7 @@ def build_for_mac(case: Case) -> Cure:
         (
             shell(
                 commands.pip(case, "install", "tensorflow"),
-                "installs into the Python that runs the program",
+                "installs TensorFlow into the Python that runs the program",
             ),
         )
     )
@@ -146,18 +146,18 @@ def build_for_mac(case: Case) -> Cure:
 
 @remembered
 def another_build(case: Case, *, own: bool = False, words: str = "") -> Cure:
-    """The cure that installs the TensorFlow that the plan for the case recommends, with its libraries; on
-    Windows also the last release with CUDA for Windows itself.
+    """The cure that installs the TensorFlow that the plan for the case recommends, with its libraries. On
+    Windows, it also contains the steps for the last release with CUDA for Windows itself.
 
-    own: use a separate environment even if the Python of the case would do. words: text to put before the
-    explanation.
+    own: whether to use a separate environment even if the Python of the case would do. words: text to put
+    before the explanation.
     """
     if case.platform == "macos":
         return Cure(
             (
                 manual(
-                    "TensorFlow has no CUDA build for macOS since 1.2; on Apple silicon tensorflow-metal uses"
-                    " Apple's GPU"
+                    "TensorFlow has had no CUDA build for macOS since 1.2; on Apple silicon,"
+                    " tensorflow-metal uses Apple's GPU"
                 ),
             )
         )
@@ -200,7 +200,7 @@ def _on_windows(case: Case, words: str) -> Cure:
         return Cure((*environments.wsl_install(), *inside_wsl(case), *stay.steps), best.build.version, inside)
     release = fitting(case) or fitting(case, python=False) or fitting(case, python=False, driver=False)
     if release is not None and case.build is not None and release.version == case.build.version:
-        release = None  # this release is installed already
+        release = None  # this release is already installed
     found = None if release is None else of_conda(case, release)
     if release is None or found is None:
         if words and best is not None and under_wsl:  # nothing for Windows itself; the caller returns WSL2
@@ -239,7 +239,7 @@ def better_code(case: Case) -> Cure:
                 manual(
                     f"The released TensorFlow {build.version} has machine code for this GPU: check which"
                     " TensorFlow the program imports",
-                    "the program runs another build or another environment than expected",
+                    "the program uses a build or an environment other than the expected one",
                 ),
                 shell(
                     commands.run_python(
@@ -258,8 +258,8 @@ def better_code(case: Case) -> Cure:
         manual(
             f"Keep TensorFlow {build.version}: no release that works on this machine has machine code for"
             f" compute capability {gpus}",
-            "the driver compiles TensorFlow's kernels at their first use; start the program once and wait "
-            "until the driver has compiled them",
+            "the driver compiles TensorFlow's kernels when they are first used; start the program once and "
+            "wait until the driver has compiled them",
         ),
         shell(
             Export("CUDA_CACHE_MAXSIZE", "4294967296"),
@@ -273,8 +273,8 @@ def better_code(case: Case) -> Cure:
 
 
 def _container(case: Case, kind: str = "sbsa") -> list[Step]:
-    """The step that runs TensorFlow in NVIDIA's container, as an alternative; none if no image fits. kind: of
-    a build in the table nvidia_builds; "tf1" for code that needs TensorFlow 1."""
+    """The step that runs TensorFlow in NVIDIA's container, as an alternative; none if no image fits. kind:
+    the kind of build in the table nvidia_builds; "tf1" for code that needs TensorFlow 1."""
     if case.container or case.platform not in (None, "linux", "wsl"):
         return []
     from doctor.tables.arm import nvidia_builds
@@ -284,7 +284,7 @@ def _container(case: Case, kind: str = "sbsa") -> list[Step]:
     return [
         shell(
             run("docker", "run", "--rm", "--gpus", "all", row["image"], "python3", "-c", line),
-            f"or{', for code of TensorFlow 1,' if kind == 'tf1' else ''} NVIDIA's own TensorFlow"
+            f"or{', for TensorFlow 1 code,' if kind == 'tf1' else ''} NVIDIA's own TensorFlow"
             f" {row['tensorflow']} with CUDA {row['cuda']}"
             + (f": {row['blackwell']}" if row.get("blackwell") else ""),
             platform="linux",

@@ -56,15 +56,15 @@ def install(
 
 def _wanted(minimum: str, last: str) -> str:
     if last and minimum:
-        return f"{minimum} or newer, of branch R{last} at most"
+        return f"{minimum} or newer (from branch R{last} or older)"
     if last:
-        return f"of branch R{last} at most"
+        return f"from branch R{last} or older"
     return f"{minimum} or newer" if minimum else ""
 
 
 def _command(name: str, manager: str, minimum: str, last: str, own: str) -> tuple[Line | str, str]:
-    """The command that installs the driver, and the reason for it on this distribution. In place of the
-    command, an instruction to the user if the work has to be done by hand."""
+    """The command that installs the driver, and the reason for it on this distribution. If the work has to be
+    done by hand, an instruction to the user replaces the command."""
     debian = any(word in name for word in DEBIAN)
     if last and (found := _of_branch(name, manager, last, debian)):
         return found
@@ -72,8 +72,8 @@ def _command(name: str, manager: str, minimum: str, last: str, own: str) -> tupl
         return (
             run("sudo", "apt", "install", "cuda-drivers"),
             (
-                "from NVIDIA's repository for the distribution (add it first); the distribution's own"
-                f" driver, branch {own}, is too old"
+                "from NVIDIA's repository for the distribution (add the repository first); the distribution's"
+                f" own driver, branch {own}, is too old"
             ),
         )
     if manager == "dnf" and "fedora" not in name:
@@ -109,7 +109,7 @@ def _command(name: str, manager: str, minimum: str, last: str, own: str) -> tupl
 
 
 def _release(name: str) -> int | None:
-    """The major version in a distribution's name."""
+    """The major version in a distribution's name; None without one."""
     number = re.search(r"\d+", name)
     return int(number[0]) if number else None
 
@@ -139,7 +139,7 @@ def _of_branch(name: str, manager: str, last: str, debian: bool) -> tuple[Line |
     distribution's own package is of that branch or older."""
     why = f"the last branch for this GPU is R{last}"
     if manager == "pacman":
-        return f"Build and install nvidia-{last}xx-dkms from the AUR, with headers for the kernel in use", why
+        return f"Build and install nvidia-{last}xx-dkms from the AUR, and the running kernel's headers", why
     if manager == "dnf" and last == "470":
         tool = "yum" if (_release(name) or 8) <= 7 else "dnf"
         return run("sudo", tool, "install", "akmod-nvidia-470xx"), f"{why}; from RPM Fusion"
@@ -162,7 +162,8 @@ def _of_branch(name: str, manager: str, last: str, debian: bool) -> tuple[Line |
     if last == "470":
         if manager == "apt":
             package = "nvidia-tesla-470-driver" if debian else "nvidia-driver-470"
-            return run("sudo", "apt", "install", package), f"{why}; this is the distribution's package of it"
+            why += "; this is the distribution's package for that branch"
+            return run("sudo", "apt", "install", package), why
         if manager == "zypper":
             opensuse = run("sudo", "zypper", "install", "nvidia-driver-G05-kmp-default")
             return opensuse, f"{why}; from NVIDIA's repository"
@@ -175,7 +176,8 @@ OPEN_MODULES = "with the open kernel modules, which Blackwell and later GPUs req
 
 
 def open_modules(name: str, manager: str, branch: str) -> Step:
-    """The step that installs the driver's open kernel modules. branch: of the installed driver ("570")."""
+    """The step that installs the driver's open kernel modules. branch: the branch of the installed driver
+    ("570")."""
     low = name.lower()
     if manager == "apt" and not any(word in low for word in DEBIAN) and branch:
         line: Line = run("sudo", "apt", "install", f"nvidia-driver-{branch}-open")
@@ -200,8 +202,8 @@ def open_modules(name: str, manager: str, branch: str) -> Step:
 def build_module(tool: str, name: str, manager: str, release: str, headers: bool) -> list[Step]:
     """Steps that rebuild NVIDIA's kernel module for the running kernel.
 
-    tool: dkms or akmods; release: of the running kernel ("6.8.0-45-generic"). headers: whether the kernel's
-    headers are installed.
+    tool: dkms or akmods. release: the running kernel's release ("6.8.0-45-generic"). headers: whether the
+    kernel's headers are installed.
     """
     steps = []
     package = {
@@ -222,7 +224,7 @@ def build_module(tool: str, name: str, manager: str, release: str, headers: bool
 
 
 def without_nouveau(manager: str) -> Step:
-    """The step that keeps nouveau from taking the GPU, also early in the system's start."""
+    """The step that keeps nouveau from taking the GPU, even early in the boot."""
     image = {"dnf": ("dracut", "--force"), "zypper": ("dracut", "--force"), "pacman": ("mkinitcpio", "-P")}
     blacklist = run("sudo", "tee", "/etc/modprobe.d/blacklist-nouveau.conf")
     line = sequence(

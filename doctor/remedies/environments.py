@@ -1,4 +1,4 @@
-"""Steps that create an environment with TensorFlow, by commands of pip, uv, conda and docker.
+"""Steps that create an environment with TensorFlow, through commands of pip, uv, conda and docker.
 
 `plan` prints these steps and `install` runs them. Paths are relative to the current folder; every command is
 one line.
@@ -13,7 +13,7 @@ from doctor.shell import Command, Literal, Path, Word, run
 from doctor.tables import dotted
 
 UV_PYTHONS = "3.8"
-"""The oldest Python that uv installs (docs.astral.sh/uv, "Python versions"); older ones come from conda."""
+"""The oldest Python that uv installs (docs.astral.sh/uv, "Python versions"). conda installs older ones."""
 ENV = "tf-gpu"
 """The folder of the new virtual environment, or the name of the new conda environment."""
 UV_INSTALL = Literal(
@@ -37,7 +37,7 @@ def venv(env: str, python: str, kind: str, *, family: str = "", here: bool = Tru
     start = ("py", f"-{python}") if kind == "windows" else (f"python{python}" if here else "python3",)
     why = "a separate environment: nothing that is already installed changes"
     if family == "apt":
-        why += f" (where venv is missing: sudo apt install python{python}-venv)"
+        why += f" (if venv is missing, run: sudo apt install python{python}-venv)"
     pip = run(Path(interpreter(env, kind)), "-m", "pip", "install", "--upgrade", "pip")
     return [
         shell(run(*start, "-m", "venv", Path(env)), why, platform=kind),
@@ -50,12 +50,12 @@ def uv_venv(env: str, python: str, kind: str) -> list[Step]:
     unchanged."""
     get = UV_INSTALL_WINDOWS if kind == "windows" else UV_INSTALL
     found = (
-        "then continue in a new terminal, which finds uv"
+        "; then continue in a new terminal, which finds uv"
         if kind == "windows"
-        else "and puts it on this shell's PATH"
+        else ", and puts it on this shell's PATH"
     )
     return [
-        shell(get, f"installs uv for this user if it is missing, {found}", platform=kind),
+        shell(get, f"installs uv for this user if it is missing{found}", platform=kind),
         shell(
             run("uv", "venv", "--python", python, Path(env)),
             f"a separate environment with Python {python}; the system's Python stays as it is",
@@ -73,7 +73,7 @@ def pip_install(
     uv: bool = False,
     options: Sequence[str] = (),
 ) -> Step:
-    """The step that installs packages into a virtual environment. options: of the command `install`."""
+    """The step that installs packages into a virtual environment. options: options of pip's install."""
     python = Path(interpreter(env, kind))
     start = ("uv", "pip", "install", "--python", python) if uv else (python, "-m", "pip", "install")
     return shell(run(*start, *options, *requirements), why, platform=kind)
@@ -83,9 +83,9 @@ def link_command(python: Sequence[Word], libraries: Sequence[tuple[str, str]], i
     """The command that makes relative symbolic links in the folder `into` of a Python's site-packages, so
     that the loader finds pip's libraries.
 
-    python: the words that start that Python. libraries: each a file name, and its folder under site-packages.
-    That Python itself finds the site-packages with TensorFlow (Debian's pip does not install into purelib),
-    so that the command works in every environment and shell.
+    python: the words that start that Python. libraries: the file name of each library, and its folder under
+    site-packages. That Python itself finds the site-packages with TensorFlow (Debian's pip does not install
+    into purelib), so that the command works in every environment and shell.
     """
     up = "/".join([".."] * (into.count("/") + 1))
     named = " ".join(f"{folder}/{library}" for library, folder in libraries)
@@ -116,15 +116,15 @@ def conda_python(name: str) -> tuple[str, ...]:
 def conda_pip(
     name: str, requirements: Sequence[str], kind: str, why: str, *, options: Sequence[str] = ()
 ) -> Step:
-    """The step that runs pip inside a conda environment. options: of pip's install."""
+    """The step that runs pip inside a conda environment. options: options of pip's install."""
     return shell(
         run(*conda_python(name), "-m", "pip", "install", *options, *requirements), why, platform=kind
     )
 
 
 def conda_library_path(name: str, kind: str) -> list[Step]:
-    """The step that makes each activation of a conda environment put its library folder on LD_LIBRARY_PATH;
-    none for Windows."""
+    """The step after which each activation of a conda environment puts the environment's library folder on
+    LD_LIBRARY_PATH; none for Windows."""
     if kind == "windows":
         return []
     script = (
@@ -158,8 +158,8 @@ def with_python(
 
 
 def docker_run(image: str, python_line: str, note: str = "", *, integrated: bool = False) -> list[Step]:
-    """Steps that start an image with the host's GPUs. note: further information. integrated: whether the GPU
-    is that of a Jetson."""
+    """Steps that start a container from an image, with the host's GPUs. note: further information.
+    integrated: whether the GPU is a Jetson's."""
     gpus = ("--runtime", "nvidia") if integrated else ("--gpus", "all")
     return [
         shell(
@@ -188,7 +188,7 @@ def docker_run(image: str, python_line: str, note: str = "", *, integrated: bool
                 image,
                 "bash",
             ),
-            "starts a shell in the image, with this folder as /work",
+            "starts a shell in a container, with this folder as /work",
             platform="linux",
         ),
     ]
@@ -206,7 +206,7 @@ def wsl_install() -> list[Step]:
         manual(
             "Start Ubuntu from the Start menu, create a user, and continue in Ubuntu's shell; install no"
             " NVIDIA driver in Ubuntu",
-            "WSL2 uses the driver of Windows",
+            "WSL2 uses the Windows driver",
             platform="windows",
         ),
     ]

@@ -1,4 +1,5 @@
-"""The situation of a case for queries of the tables, and whether a build can use the case's GPUs."""
+"""Converts a case to a situation, with which the tables are queried, and says whether a build can use the
+case's GPUs."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 @remembered
 def situation(case: Case, /, **change: object) -> compat.Situation:
-    """The situation of the case for queries of the tables; `change` replaces fields of it."""
+    """The situation of the case, with which the tables are queried; `change` replaces fields of it."""
     from doctor import compat
 
     base = compat.Situation(
@@ -87,8 +88,8 @@ def installation(
 def brought(case: Case, build: TensorFlowRelease, python: str = "") -> Installation | None:
     """How to install a build with CUDA and cuDNN from pip; None if pip cannot install them.
 
-    python: the Python ("3.11"), by default that of the case; the newest with a wheel if the build has none
-    for that of the case.
+    python: the Python ("3.11"). By default, the Python of the case; if the build has no wheel for it, the
+    newest Python for which the build has a wheel.
     """
     from doctor.remedies.installation import with_libraries
 

@@ -1,7 +1,8 @@
 """The pip requirements for one TensorFlow release, and the links that its installation needs.
 
-check, explain, plan and install all use this module, so that none prescribes what another calls broken. In: a
-build, a `Situation` and the tables. Out: an `Installation`; doctor.remedies.environments makes its commands.
+check, explain, plan and install all use this module, so that none prescribes an installation that another
+reports as broken. In: a build, a `Situation` and the tables. Out: an `Installation`;
+doctor.remedies.environments makes its commands.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from doctor.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """How to install a build. extra: with TensorFlow's own extra and-cuda. pins: further requirements. links:
-    symbolic links to make afterwards."""
+    """How to install a build. extra: whether to install TensorFlow's own extra and-cuda. pins: further
+    requirements. links: symbolic links to make afterwards."""
 
     build: TensorFlowRelease
     extra: bool = False
@@ -76,7 +77,7 @@ def link_steps(installation: Installation, interpreter: Sequence[Word], kind: st
                 if one
                 else "the links let the loader find the libraries"
             )
-            + f" from every shell and notebook; to undo this step, remove the {'link' if one else 'links'}"
+            + f" in every shell and notebook; to undo this step, remove the {'link' if one else 'links'}"
         )
         found.append(
             shell(
@@ -89,8 +90,8 @@ def link_steps(installation: Installation, interpreter: Sequence[Word], kind: st
 
 
 def setting_steps(answer: Answer) -> list[Step]:
-    """Steps for the settings that a program needs for a build on a GPU, from the traps behind an answer of
-    doctor.compat."""
+    """Steps for the settings that a program needs to run a build on a GPU. They come from the traps in an
+    answer of doctor.compat."""
     settings = [
         row.data["setting"] for row in answer.rows if isinstance(row, Trap) and row.data.get("setting")
     ]

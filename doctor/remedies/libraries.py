@@ -1,5 +1,5 @@
-"""Steps that install the CUDA and cuDNN that a TensorFlow build opens: by pip, conda, an image, a module, or
-by hand."""
+"""Steps that install the CUDA and cuDNN that a TensorFlow build loads: with pip or conda, from an image or an
+environment module, or by hand."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def steps(case: Case, build: TensorFlowRelease) -> list[Step]:
         return [
             manual(
                 "Remove the command that installs this TensorFlow, restart the runtime, and use the"
-                " preinstalled one",
+                " preinstalled TensorFlow",
                 "the preinstalled TensorFlow fits the machine's CUDA, which you cannot change;"
                 f" {_wants(case, build)}",
             )
@@ -64,7 +64,7 @@ def cudnn(case: Case, build: TensorFlowRelease) -> list[Step]:
         return [
             shell(
                 commands.pip(case, "install", wanted),
-                f"the cuDNN that TensorFlow {build.version} requires",
+                f"installs the cuDNN that TensorFlow {build.version} requires",
             )
         ]
     if case.environments & {"colab", "kaggle"}:
@@ -92,8 +92,8 @@ def cudnn(case: Case, build: TensorFlowRelease) -> list[Step]:
 
 
 def by_name(case: Case, build: TensorFlowRelease) -> list[Step]:
-    """Steps that install NVIDIA's packages with pip and link to them, for a build without the extra and-cuda;
-    no administrator is needed.
+    """Steps that install NVIDIA's packages with pip and make links to their libraries, for a build without
+    the extra and-cuda; no administrator is needed.
 
     No steps if the possible builds need different libraries, or no package contains the libraries.
     """
@@ -107,14 +107,14 @@ def by_name(case: Case, build: TensorFlowRelease) -> list[Step]:
         return []
     wanted = [pin.requirement for pin in found.pins if pin.requirement.startswith("nvidia-")]
     why = (
-        "the CUDA and cuDNN libraries from NVIDIA's packages, without an administrator;"
+        "installs the CUDA and cuDNN libraries from NVIDIA's packages, without an administrator;"
         f" {_wants(case, build)}"
     )
     return [_install(case, wanted, why), *installations.link_steps(found, commands.python_command(case))]
 
 
 def links(case: Case, build: TensorFlowRelease) -> list[Step]:
-    """The step for the links that let an installed build find pip's libraries."""
+    """The step that makes the links through which an installed build finds pip's libraries."""
     found = brought(case, build)
     return installations.link_steps(found, commands.python_command(case)) if found is not None else []
 
@@ -130,7 +130,7 @@ def with_build(case: Case, build: TensorFlowRelease, why: str) -> list[Step]:
         return with_pip(case, build, why)
     if case.container and (found := image(case, build)):
         return found
-    install = _install(case, installation(case, build).requirements, f"{why}; {_pythons(build)}")
+    install = _install(case, installation(case, build).requirements, f"{why}{_pythons(build)}")
     return (
         [install, *toolkit(case, build, known=True)]
         if "conda" not in case.environments
@@ -144,8 +144,8 @@ def on_cpu(case: Case, build: TensorFlowRelease, why: str) -> list[Step]:
 
 
 def with_pip(case: Case, build: TensorFlowRelease, why: str = "") -> list[Step]:
-    """Steps that install TensorFlow and NVIDIA's libraries with pip, with the pins and links that they
-    need."""
+    """Steps that install TensorFlow and NVIDIA's libraries with pip, with the pins and links that the build
+    needs."""
     found = brought(case, build)
     if found is None:
         lost = f"pip cannot install the extra and-cuda of TensorFlow {build.version} here"
@@ -195,7 +195,7 @@ def pip_package(case: Case, soname: str) -> str | None:
 
 
 def conda_row(case: Case, build: TensorFlowRelease) -> dict[str, str] | None:
-    """The row of the table conda for the CUDA release and the cuDNN major version of a build; None if there
+    """The row for the CUDA release and the cuDNN major version of a build in the table `conda`; None if there
     is none."""
     if not build.cuda or not build.cudnn:
         return None
@@ -211,16 +211,16 @@ def conda_row(case: Case, build: TensorFlowRelease) -> dict[str, str] | None:
 
 
 def conda(case: Case, build: TensorFlowRelease, *, known: bool = False) -> list[Step]:
-    """Steps that install CUDA and cuDNN from conda: into the active conda environment, or together with the
-    build into a new one if none is active."""
+    """Steps that install CUDA and cuDNN from conda: into the active conda environment or, if none is active,
+    into a new one together with the build."""
     row = conda_row(case, build)
     if row is None:
         return []
     packages = (f"cudatoolkit={row['cudatoolkit']}", f"cudnn={row['cudnn']}")
     if "conda" in case.environments:
         why = (
-            f"{_wants(case, build, known)}; this puts both into the active environment (a channel may have"
-            " dropped old packages)"
+            f"{_wants(case, build, known)}; this installs both into the active environment (a channel may"
+            " have dropped old packages)"
         )
         return [shell(run("conda", "install", "-c", row["channel"], *packages), why)]
     kind = case.platform or "linux"
@@ -228,8 +228,8 @@ def conda(case: Case, build: TensorFlowRelease, *, known: bool = False) -> list[
     python = python if python in build.pythons else build.pythons[-1]
     create = environments.conda_create(environments.ENV, python, kind, packages, row["channel"])
     why = (
-        "or, if conda is installed, without an administrator: creates an environment with Python"
-        f" {python} and these libraries"
+        "or use conda, which needs no administrator, if it is installed; this creates an environment with"
+        f" Python {python} and these libraries"
     )
     return [
         replace(create, why=why),
@@ -237,21 +237,22 @@ def conda(case: Case, build: TensorFlowRelease, *, known: bool = False) -> list[
             environments.ENV,
             installation(case, build, bare=True).requirements,
             kind,
-            f"installs TensorFlow {build.version} into it",
+            f"installs TensorFlow {build.version} into that environment",
         ),
         *environments.conda_library_path(environments.ENV, kind),
     ]
 
 
 def image(case: Case, build: TensorFlowRelease) -> list[Step]:
-    """The steps for the official image of a build, for a case in a container."""
+    """The step that runs the official image of a build, for a case in a container; none without an image."""
     row = next((r for r in case.tables.store.all("images") if r["version"] == build.version), None)
     if row is None or case.platform == "windows":
         return []
     look = ("python3", "-c", code.list_gpus(build.version))
+    contents = [f"{name} {v}" for name, v in (("CUDA", build.cuda), ("cuDNN", build.cudnn)) if v]
     what = (
-        f"the official image of TensorFlow {build.version}, with CUDA {build.cuda or ''} and cuDNN"
-        f" {build.cudnn or ''}: use it as the base of your image"
+        f"the official image of TensorFlow {build.version}"
+        f"{', with ' + ' and '.join(contents) if contents else ''}: use it as the base of your image"
     )
     if "singularity" in case.environments:
         return [
@@ -263,8 +264,8 @@ def image(case: Case, build: TensorFlowRelease) -> list[Step]:
 
 
 def toolkit(case: Case, build: TensorFlowRelease, *, other: bool = False, known: bool = False) -> list[Step]:
-    """Steps that install the CUDA Toolkit and cuDNN from NVIDIA. other: the report shows another way before
-    this one. known: the cure itself chose the build."""
+    """The step that installs the CUDA Toolkit and cuDNN from NVIDIA. other: whether the steps of another way
+    come first. known: whether the cure itself chose the build."""
     if not build.cuda:
         return []
     folder = (
@@ -286,18 +287,19 @@ def _module(build: TensorFlowRelease) -> Step:
 
 
 def _wants(case: Case, build: TensorFlowRelease, known: bool = False) -> str:
-    """A clause that says for which CUDA and cuDNN the build was made. It names the build's version if that is
-    known, otherwise the possible releases."""
+    """A clause that says for which CUDA and cuDNN the build was made. It names the build's version if that
+    version is known, otherwise the possible releases."""
     made_for = f"made for CUDA {build.cuda}" + (f" and cuDNN {build.cudnn}" if build.cudnn else "")
     from doctor.tables import dotted
 
     same = sorted({b.version for b in case.builds if b.cuda == build.cuda}, key=dotted)
     if known or case.build is not None or len(same) < 2:
         return f"TensorFlow {build.version} was {made_for}"
-    return f"the TensorFlow releases that open these libraries ({same[0]} to {same[-1]}) were {made_for}"
+    return f"the TensorFlow releases that load these libraries ({same[0]} to {same[-1]}) were {made_for}"
 
 
 def _pythons(build: TensorFlowRelease) -> str:
+    """A clause about the Python versions for which a build has wheels; "" if they are unknown."""
     if len(build.pythons) < 2:
-        return f"it has a wheel for Python {''.join(build.pythons) or 'unknown'}"
-    return f"it has wheels for Python {build.pythons[0]} to {build.pythons[-1]}"
+        return f"; it has a wheel for Python {build.pythons[0]}" if build.pythons else ""
+    return f"; it has wheels for Python {build.pythons[0]} to {build.pythons[-1]}"

@@ -18,8 +18,8 @@ SESSION = (
     " model. The options of the first session apply to the whole process."
 )
 ANYWHERE = "Anywhere in the program, around the ops whose device you choose."
-FIRST = "Right after `import tensorflow`, before the first op; it applies to the ops that follow."
-AROUND_MODEL = "Before the model is built: build and compile it inside the scope, call fit outside."
+FIRST = "Right after `import tensorflow`, before the first op; the setting applies to the ops that follow."
+AROUND_MODEL = "Before the model is built: build and compile it inside the scope, and call fit outside."
 TOP = "At the very top of the program, before `import tensorflow`."
 
 
@@ -27,9 +27,10 @@ TOP = "At the very top of the program, before `import tensorflow`."
 class Options:
     """The options of a snippet.
 
-    tensorflow: the release, None if unknown. gpus: TensorFlow's numbers for the GPUs, None if not given.
-    memory_mib, or fraction (0 to 1): how much of the GPU's memory. count: how many logical GPUs. workers:
-    each as "host:port". index: this worker's position among them.
+    tensorflow: the release; None if unknown. gpus: TensorFlow's numbers for the GPUs; None if not given.
+    memory_mib or fraction: the limit on the GPU's memory, in MiB or as a fraction (0 to 1). count: the number
+    of logical GPUs. workers: the address of each worker, as "host:port". index: this worker's position in
+    `workers`.
     """
 
     tensorflow: str | None = None
@@ -70,8 +71,8 @@ ONE_GROWTH = (
     " limit on the same GPU."
 )
 RENUMBERED = (
-    "The GPU numbers in code are TensorFlow's, which count only the GPUs that CUDA_VISIBLE_DEVICES leaves;"
-    " `tfgpu-doctor devices` maps them to nvidia-smi's numbers."
+    "The code uses TensorFlow's GPU numbers, which count only the GPUs that CUDA_VISIBLE_DEVICES leaves"
+    " visible; `tfgpu-doctor devices` maps them to nvidia-smi's numbers."
 )
 
 
@@ -98,14 +99,14 @@ def _limit(options: Options) -> Snippet:
     mib = options.memory_mib or 2048
     notes = [
         (
-            f"{mib} MiB is the limit of TensorFlow's allocator; the CUDA context, cuDNN and cuBLAS need some"
+            f"{mib} MiB is the limit of TensorFlow's allocator; the CUDA context, cuDNN and cuBLAS need a few"
             " hundred MiB more."
         ),
         "No environment variable sets this limit.",
     ]
     if code.era(options.tensorflow) == "1":
         notes.append(
-            "virtual_devices was checked in 1.15.5; a 1.x release without it has "
+            "virtual_devices was checked in 1.15.5; in a 1.x release without it, use "
             "per_process_gpu_memory_fraction (`tfgpu-doctor snippet memory-fraction`)."
         )
     else:
@@ -127,8 +128,8 @@ def _fraction(options: Options) -> Snippet:
         notes.insert(
             0,
             "TensorFlow 2 has no setting for a fraction (per_process_gpu_memory_fraction belongs to the "
-            "sessions of 1.x), so this code computes the limit from the GPU's memory. It numbers GPUs as the "
-            "CUDA driver does; so does TensorFlow.",
+            "sessions of 1.x), so this code computes the limit from the GPU's memory. The GPU numbers in it "
+            "are the CUDA driver's, which TensorFlow uses too.",
         )
     return Snippet(
         "memory-fraction",
@@ -151,8 +152,9 @@ def _visible(options: Options) -> Snippet:
         (
             RENUMBERED,
             (
-                "On a shared machine it is better to set the variable: the process then creates no CUDA"
-                " context on the other GPUs. `tfgpu-doctor devices --visible VALUE` shows what a value does."
+                "On a shared machine, it is better to set the environment variable: the process then"
+                " creates no CUDA context on the other GPUs. `tfgpu-doctor devices --visible VALUE` shows"
+                " what a value does."
             ),
         ),
         tuple(code.environment(gpus).items()),
@@ -166,16 +168,19 @@ def _virtual(options: Options) -> Snippet:
         f"make one GPU look like {count} GPUs of {mib} MiB each",
         code.virtual_gpus(options.tensorflow, count, mib, (options.gpus or (0,))[0]),
         _where(options),
-        ("Use it to try out code for several GPUs. The logical GPUs share one GPU: nothing becomes faster.",),
+        (
+            "Use this to try out code for several GPUs. The logical GPUs share one GPU, so nothing becomes"
+            " faster.",
+        ),
     )
 
 
 def _soft(options: Options) -> Snippet:
     notes = (
         (
-            "An op without a GPU kernel then runs on the CPU, and so does an op that is pinned to a GPU that"
-            " does not exist: the program does not fail, but is slow. The snippet log-placement shows where"
-            " ops run."
+            "An op then runs on the CPU if it has no GPU kernel, or if it is pinned to a GPU that does not"
+            " exist: the program does not fail, but it is slow. The snippet log-placement shows where ops"
+            " run."
         ),
     )
     return Snippet(
@@ -185,7 +190,7 @@ def _soft(options: Options) -> Snippet:
         _where(options, FIRST),
         notes
         if code.era(options.tensorflow) == "1"
-        else (*notes, "In TensorFlow 2 soft placement is on by default."),
+        else (*notes, "In TensorFlow 2, soft placement is on by default."),
     )
 
 
@@ -209,8 +214,8 @@ def _placement(options: Options) -> Snippet:
         (
             RENUMBERED,
             (
-                "Without a tf.device scope TensorFlow uses GPU 0 for every op that has a GPU kernel; it never"
-                " spreads one program over several GPUs by itself."
+                "Without a tf.device scope, TensorFlow uses GPU 0 for every op that has a GPU kernel; it"
+                " never spreads one program over several GPUs by itself."
             ),
         ),
     )
@@ -247,10 +252,10 @@ def _workers(options: Options) -> Snippet:
             "Run the same program on every machine, each with its own index; the machines must reach each"
             " other's ports. The first worker also writes checkpoints and summaries."
         ),
-        "In 1.x the usual way was tf.train.Server.create_local_server() and "
+        "In 1.x, the usual way was tf.train.Server.create_local_server() and "
         "K.set_session(tf.Session(server.target)): "
         + (
-            "both are still there in 1.15."
+            "1.15 still has both."
             if kind == "1"
             else (
                 "TensorFlow 2 has both names only under tf.compat.v1; the strategy starts the servers itself."
@@ -259,9 +264,10 @@ def _workers(options: Options) -> Snippet:
     ]
     if kind == "keras-3":
         notes.append(
-            "model.fit of Keras 3 does not support this strategy (tried with 2.21.0: `Attempt to convert a "
-            "value (PerReplica...`): write the loop with strategy.run, or use Keras 2 with the package "
-            "tf-keras and TF_USE_LEGACY_KERAS=1, whose fit does (tried with 2.21.0 and two workers)."
+            "Keras 3's model.fit does not support this strategy (tried with 2.21.0: `Attempt to convert a "
+            "value (PerReplica...`). Write the training loop with strategy.run, or use Keras 2 (the package "
+            "tf-keras, with TF_USE_LEGACY_KERAS=1), whose model.fit supports the strategy (tried with 2.21.0 "
+            "and two workers)."
         )
     return Snippet(
         "multi-worker",
@@ -278,7 +284,10 @@ def _cpu(options: Options) -> Snippet:
         "use no GPU",
         code.cpu_only(options.tensorflow),
         _where(options),
-        ("With the variable the process does not even see the GPUs, and allocates no memory on them.",),
+        (
+            "If you set the environment variable instead, CUDA hides the GPUs from the process, so that it"
+            " allocates no memory on them.",
+        ),
         tuple(code.environment(()).items()),
     )
 
@@ -305,7 +314,7 @@ def _environment(options: Options) -> Snippet:
             ),
             (
                 "CUDA_DEVICE_ORDER=PCI_BUS_ID makes CUDA number the GPUs as nvidia-smi does; without this "
-                "variable the fastest GPU is GPU 0."
+                "variable, the fastest GPU is GPU 0."
             ),
         ),
         tuple(chosen.items()),

@@ -26,7 +26,7 @@ def enter(start: Symptom) -> list[Step]:
     if kind == "activation":
         prefix = name.rpartition(" ")[2]
         conda = "/conda-meta/" in file or "/etc/conda/" in file
-        if conda and start.get("of_kind") == "container":  # nobody types a command before its first process
+        if conda and start.get("of_kind") == "container":  # no shell runs before a container's first process
             again = run("conda", "run", "--no-capture-output", "-p", Path(prefix), "python", "PROGRAM.py")
             why = "as CMD or ENTRYPOINT of the image; it activates the environment first"
             return [manual(f"Start the container's program with {rendered(again, '')}", why)]
@@ -53,7 +53,8 @@ def enter(start: Symptom) -> list[Step]:
         return [
             manual(
                 "Start the program with the variables of the container's first process:"
-                f" LD_LIBRARY_PATH={value}; docker exec and kubectl exec set them, a login over ssh does not"
+                f" LD_LIBRARY_PATH={value}; docker exec and kubectl exec set them, but a login over ssh does"
+                " not"
             )
         ]
     return [
@@ -86,11 +87,11 @@ def _give_to(start: Symptom, value: str) -> list[Step]:
             ),
         ]
     if kind == "notebook":
-        return [manual(f'In {file} add "env": {{"LD_LIBRARY_PATH": "{value}"}}, then restart the kernel')]
+        return [manual(f'In {file}, add "env": {{"LD_LIBRARY_PATH": "{value}"}}, then restart the kernel')]
     if kind == "editor":
         return [
             manual(
-                f"In {file}, or in the settings of the program that it belongs to, set"
+                f"In {file}, or in the settings of the program that uses this file, set"
                 f" LD_LIBRARY_PATH={value}"
             )
         ]

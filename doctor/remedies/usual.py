@@ -132,7 +132,7 @@ USUAL: dict[str, Usual] = {
             "-gpu"
         ),
         "nvidia-smi -L",
-        "inside the container the command or the GPU is missing; on the host both are there",
+        "in the container, the command or the GPU is missing; on the host, both are there",
     ),
     "wsl-driver": Usual(
         text(
@@ -149,13 +149,13 @@ USUAL: dict[str, Usual] = {
         "no libcudart in the loader's list, and no nvidia-cuda-runtime package in pip's list",
     ),
     "cuda-version-mismatch": Usual(
-        libraries, LDCONFIG, "libcudart from a release other than the one that the build opens"
+        libraries, LDCONFIG, "libcudart from a release other than the one that the build loads"
     ),
     "cudnn-missing": Usual(
         cudnn, LDCONFIG, "no libcudnn in the loader's list, and no nvidia-cudnn package in pip's list"
     ),
     "cudnn-version-mismatch": Usual(
-        cudnn, LDCONFIG, "libcudnn from a release other than the one that the build opens"
+        cudnn, LDCONFIG, "libcudnn from a release other than the one that the build loads"
     ),
     "library-path": Usual(
         text(
@@ -221,14 +221,14 @@ USUAL: dict[str, Usual] = {
     "tf-import-failed": Usual(
         text(
             "Create a new environment with a Python and a TensorFlow release that work together (tfgpu-doctor"
-            " plan lists them). Look for a file of your own that is called tensorflow.py"
+            " plan lists them). Look for a file of yours that is called tensorflow.py"
         ),
         'python3 -c "import tensorflow"',
         "the import ends with an error that mentions no CUDA library",
     ),
     "cpu-no-avx": Usual(
         text(
-            "Use a TensorFlow build for processors without AVX (1.5, your own or a distribution's), a "
+            "Use a TensorFlow build for processors without AVX (1.5, your own build or a distribution's), a "
             "processor that has AVX, or a virtual machine that exposes the processor's AVX"
         ),
         "grep -c avx /proc/cpuinfo",
@@ -244,8 +244,9 @@ USUAL: dict[str, Usual] = {
     ),
     "tf-addon-mismatch": Usual(
         text(
-            "Install the add-on's release for this TensorFlow, or rebuild the add-on against it: "
-            "tensorflow-text and tensorflow-io have the same minor number as their TensorFlow; Horovod and "
+            "Install the add-on's release for this TensorFlow, or rebuild the add-on against this "
+            "TensorFlow: tensorflow-text and tensorflow-io have the same minor number as their TensorFlow; "
+            "Horovod and "
             "your own ops are compiled for one TensorFlow"
         ),
         LIST,

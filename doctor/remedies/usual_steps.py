@@ -82,7 +82,8 @@ def in_slurm() -> list[Step]:
         ),
         shell(
             run("srun", "--gres=gpu:1", "nvidia-smi", "-L"),
-            "in the job: must list a GPU; start the program in the same way, in a job step that requests it",
+            "in the job: must list a GPU; start the program in the same way, in a job step that requests a"
+            " GPU",
             platform="linux",
         ),
         manual("If the program or the job's script sets CUDA_VISIBLE_DEVICES, remove that line"),
@@ -98,7 +99,7 @@ def visible(case: Case) -> Sequence[Step]:
         shell(unset, "makes all GPUs visible again"),
         manual(
             "Remove the line that sets CUDA_VISIBLE_DEVICES in the code, a notebook or a job script; "
-            "TensorFlow reads it when the program starts"
+            "TensorFlow reads the variable when the program starts"
         ),
     ]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from doctor.case import Case
 
 _OPTIONS = {"--force-reinstall": "--reinstall", "--no-cache-dir": "--no-cache", "-y": None}
-"""pip's options that have another name in uv, or None if uv has no such option."""
+"""A mapping from pip's options to their names in uv, if these differ; to None if uv has no such option."""
 
 
 def lacks_pip(case: Case) -> bool:
@@ -37,7 +37,7 @@ def reworded(finding: Finding, case: Case) -> Finding:
     own = shell(run(*python, "-m", "pip")).on(case.platform)
     note = " (this environment has no pip"
     note += (
-        f"; without uv: `{ensure.text}`, then `{own.text}` in place of `uv pip`)"
+        f"; without uv, run `{ensure.text}`, then use `{own.text}` in place of `uv pip`)"
         if own.kind == "shell"
         else ")"
     )

@@ -2,8 +2,8 @@
 of its code.
 
 `PLACES` lists every code with the module of its rule, in the order in which a person should act on the
-findings. It is written by hand, so that a reader of one code's page imports no other rule. `python
-scripts/rule_needs.py` writes needs.json: the facts that each rule needs.
+findings. It is written by hand, so that showing the page of one code imports no other rule. `python
+scripts/rule_needs.py` writes needs.json, which lists the facts that each rule needs.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ ORDER = tuple(PLACES)
 
 
 def rule_of(code: str) -> Rule:
-    """The rule of one code; no other rule is imported. Raises KeyError for an unknown code."""
+    """The rule of one code. Imports no other rule. Raises KeyError for an unknown code."""
     import_module(f"doctor.rules.{PLACES[code]}")
     return RULES[code]
 
@@ -93,7 +93,7 @@ def all_rules() -> tuple[Rule, ...]:
 
 
 class _Rules(Dict[str, Rule]):
-    """Maps codes to rules; imports each rule at its first use."""
+    """Maps codes to rules; imports each rule when it is first used."""
 
     def __missing__(self, code: str) -> Rule:
         rule = self[code] = rule_of(code)
@@ -102,8 +102,8 @@ class _Rules(Dict[str, Rule]):
 
 @lru_cache(maxsize=1)
 def rule_set() -> RuleSet:
-    """Every rule with the facts that it needs, from needs.json. Most reports need few rules; the others are
-    not imported."""
+    """Every rule with the facts that it needs, from needs.json. A rule is imported only when it is used; most
+    reports use few."""
     import json
 
     from doctor import resources

@@ -25,15 +25,15 @@ def busy(case: Case) -> list[Step]:
         ),
         shell(
             run("tfgpu-doctor", "bench"),
-            "compares CPU and GPU over growing sizes: a small model may gain nothing from the GPU",
+            "compares the CPU and the GPU at growing sizes: a small model may gain nothing from the GPU",
         ),
     ]
     if case.platform == "windows":
         steps.insert(
             1,
             manual(
-                "In the Task Manager, choose Cuda or Compute for one of the GPU's graphs: the default"
-                " graphs do not show CUDA's load",
+                "In Task Manager, choose Cuda or Compute for one of the GPU's graphs: the default graphs do"
+                " not show the load from CUDA",
                 platform="windows",
             ),
         )

@@ -1,4 +1,4 @@
-"""Nothing to fix: harmless lines, a GPU that works, or too little to tell."""
+"""benign-messages and healthy: nothing to fix, because the lines are harmless or the GPU works."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ QUIET = frozenset(
 
 
 HIDES = " TF_CPP_MIN_LOG_LEVEL=2 hides such lines, but also real warnings."
-"""A sentence on hiding lines of TensorFlow's C++ log. The variable does not affect Python's warnings."""
+"""A sentence about hiding lines of TensorFlow's C++ log. The variable does not affect Python's warnings."""
 
 
 @rule(
@@ -151,8 +151,8 @@ def _stops_in_nccl(case: Case) -> bool:
 
 
 def _in_simulation(facts: Facts) -> str:
-    """Sentences on what a simulation does not show: there is no GPU, and the simulation's libraries replace
-    the environment's own."""
+    """Sentences that say what a simulation does not show: there is no GPU, and the simulation's libraries
+    replace the environment's own."""
     words = "This is a simulation without a real GPU. "
     own = next(iter(facts.symptoms("simulated-libraries")), None)
     if own is None:
@@ -162,13 +162,13 @@ def _in_simulation(facts: Facts) -> str:
     if missing:
         return (
             words + f"Without the simulation, these would not load: {missing}. A check outside the simulation"
-            f" lists the steps. "
+            f" lists the steps that install them. "
         )
-    return words + "A check outside the simulation would find a file for each of them. "
+    return words + "A check outside the simulation would find a file for each of these libraries. "
 
 
 def _own_missing(facts: Facts) -> bool:
-    """Whether a simulation's libraries stand in for some that the environment itself lacks."""
+    """Whether a simulation's libraries replace some that the environment itself lacks."""
     return any(symptom.get("missing") for symptom in facts.symptoms("simulated-libraries"))
 
 
@@ -182,12 +182,13 @@ def _title_in_simulation(facts: Facts) -> str:
 
 
 def _without_compiler(lack: Symptom) -> str:
-    """A sentence about XLA if the files contain no compiler but may be incomplete. lack: what is missing."""
+    """Sentences about XLA's compiler, if it is not among files that may be incomplete. lack: the symptom that
+    lists the missing parts."""
     lacks = lack.get("lacks").replace(" ", ", ")
     return (
         f" XLA's compiler ({lacks}) is not among the files that were read. If it is not on the machine "
         f"either,"
-        " jit_compile=True and Keras 3's fit fail; pip's nvidia-cuda-nvcc contains it."
+        " jit_compile=True and Keras 3's fit fail; the pip package nvidia-cuda-nvcc contains it."
     )
 
 
@@ -202,8 +203,8 @@ def healthy(case: Case) -> Iterator[Finding]:
     `Created device … GPU:0`, `Loaded cuDNN version`, and a program that continues.
 
     ## What to do
-    Nothing. `check --deep` runs with memory growth on; `reproduce cudnn-init-oom` shows what happens to a
-    program that leaves it off.
+    Nothing. `check --deep` turns memory growth on; `reproduce cudnn-init-oom` shows what happens to a program
+    that does not.
     """
     facts = case.facts
     works = [r for r in case.registered if r.count]
@@ -279,7 +280,8 @@ def healthy(case: Case) -> Iterator[Finding]:
             + ", every library that this TensorFlow loads is present and intact, and no other check found"
             " a fault. TensorFlow itself was not started; --deep does that."
             + "".join(
-                " The value of PATH is not known; CUDA's installer adds the folder of its libraries to PATH."
+                " The value of PATH is not known; the check assumed that it contains the folder that CUDA's"
+                " installer adds to it."
                 for _ in facts.symptoms("path-assumed")
             )
             + "".join(f" TensorFlow ignores {gpu.name or 'a GPU'}: {why}." for gpu, why in ignored)
@@ -347,7 +349,7 @@ def healthy(case: Case) -> Iterator[Finding]:
     if idle:
         text += (
             " If its utilisation is still low, the program is usually the reason: a small model or batch, "
-            "slow input, or a first step that still runs."
+            "slow input, or a first step that is still running."
         )
         steps += busy(case)
     if works and grew:

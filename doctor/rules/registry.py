@@ -25,7 +25,7 @@ Judge: TypeAlias = "Callable[[Case], Iterator[Finding]]"
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The function of one code, and what its findings have in common.
+    """The function that judges one code, and what its findings have in common.
 
     code: the stable name. severity: the severity of its findings, unless a finding sets its own. title: one
     line. explains: codes whose findings are consequences of this rule's cause and are folded into its
@@ -120,7 +120,7 @@ def found(
     steps: Iterable[Step] = (),
     verify: Line | Callable[[], Line] | None = None,
 ) -> Finding:
-    """Make a finding of a registered rule from facts, whose sources become its evidence, and table rows.
+    """Make a finding of a registered rule from facts and table rows. The facts' sources become its evidence.
 
     evidence: what shows the fault, the most telling first; None entries are left out. severity: error,
     warning or info, if it differs from the rule's. confidence: certain (a program's message proves it),

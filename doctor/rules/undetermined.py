@@ -22,8 +22,8 @@ def _examined_next(unexamined: Sequence[Unreadable]) -> list[Step]:
     if HOSTS_DRIVER in places:
         return [
             manual(
-                "Start a container from the image with the GPU (docker run --gpus all, or as is usual on the"
-                " host), and run tfgpu-doctor check in it"
+                "Start a container from the image with the GPU (docker run --gpus all, or the host's usual"
+                " command), and run tfgpu-doctor check in it"
             )
         ]
     if RUNNING_KERNEL in places:
@@ -33,7 +33,7 @@ def _examined_next(unexamined: Sequence[Unreadable]) -> list[Step]:
             "Give this user access to what could not be examined, or repair it if it does not answer, and"
             " run tfgpu-doctor check again"
         ),
-        manual("If another Python runs the program, check that one: tfgpu-doctor check --python PATH"),
+        manual("If another Python runs the program, check that Python: tfgpu-doctor check --python PATH"),
     ]
 
 
@@ -58,9 +58,9 @@ def undetermined(case: Case) -> Iterator[Finding]:
             "The checks found no fault, but could not examine this: "
             + "; ".join(dict.fromkeys(f"{fact.what}: {fact.reason}" for fact in facts.unexamined))
             + (
-                ". Whether TensorFlow is installed and works there is not known."
+                ". So it is not known whether TensorFlow is installed and works."
                 if of_python
-                else ". Whether a GPU works there is not known."
+                else ". So it is not known whether a GPU works."
             ),
             facts.unexamined,
             title="A decisive part of the machine could not be examined",

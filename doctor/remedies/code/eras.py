@@ -2,9 +2,9 @@
 
 Read from the wheels: tf.config.experimental.set_memory_growth exists from 1.14 on,
 tf.config.list_physical_devices and tf.config.set_visible_devices from 2.1 on,
-tf.config.set_logical_device_configuration in 2.3.0 already (its experimental name still works in 2.21),
-tf.distribute.MultiWorkerMirroredStrategy from 2.4 on. TensorFlow 2.16 is the first whose tf.keras is Keras 3
-(release notes of 2.16).
+tf.distribute.MultiWorkerMirroredStrategy from 2.4 on. tf.config.set_logical_device_configuration is already
+in 2.3.0 (its experimental name still works in 2.21). TensorFlow 2.16 is the first release whose tf.keras is
+Keras 3 (release notes of 2.16).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ERAS = {
     "2.4": "TensorFlow 2.4 to 2.15",
     "keras-3": "TensorFlow 2.16 and later (Keras 3)",
 }
-"""Every era with its name for the user."""
+"""Every era, with the name that the user sees."""
 
 
 @lru_cache(maxsize=256)
@@ -45,12 +45,12 @@ def has_growth_variable(version: str | None) -> bool:
 
 
 def era_name(version: str | None) -> str:
-    """The name of a release's era for the user."""
+    """The name of a release's era, as the user sees it."""
     return ERAS[era(version)]
 
 
 def listing(version: str | None) -> str:
-    """The function of a release that lists the physical devices, as it is written in code."""
+    """The function that lists the physical devices in a release, as it is written in code."""
     return (
         "tf.config.experimental.list_physical_devices"
         if era(version) == "2.0"
@@ -59,6 +59,6 @@ def listing(version: str | None) -> str:
 
 
 def visible(version: str | None) -> str:
-    """The module of a release that has set_visible_devices and get_visible_devices, as it is written in
+    """The module that contains set_visible_devices and get_visible_devices in a release, as it is written in
     code."""
     return "tf.config.experimental" if era(version) == "2.0" else "tf.config"

@@ -8,8 +8,8 @@ from doctor.remedies.code.eras import era
 
 
 def multi_gpu(version: str | None = None, gpus: Sequence[int] = (), nccl: bool = True) -> str:
-    """Code that trains one model on all GPUs of this machine, or only on `gpus`; without `nccl` the GPUs
-    exchange gradients by copies."""
+    """Code that trains one model on all GPUs of this machine, or only on `gpus`. If `nccl` is false, the GPUs
+    exchange gradients without NCCL, by copying them."""
     arguments = [repr([f"/gpu:{index}" for index in gpus])] if gpus else []
     if not nccl:
         arguments.append("cross_device_ops=tf.distribute.HierarchicalCopyAllReduce()")

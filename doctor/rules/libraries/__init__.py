@@ -1,2 +1,2 @@
-"""Rules about CUDA's and cuDNN's libraries: missing, in another version, outside the loader's search path, or
-broken."""
+"""Rules about the libraries of CUDA and cuDNN: they are missing, have another version, are outside the
+loader's search path, or are broken."""

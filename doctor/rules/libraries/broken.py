@@ -31,12 +31,12 @@ def library_broken(case: Case) -> Iterator[Finding]:
     """A library is present but cannot be loaded.
 
     ## What it means
-    The file exists but is incomplete or does not fit: a broken download truncated it, it is for another
-    processor, it is older than the library that calls it, or one of its own dependencies is missing.
+    The file exists but cannot be used: an interrupted download truncated it, it is for another processor, it
+    is older than the library that calls it, or one of its own dependencies is missing.
 
     ## What you see
-    `file too short`, `invalid ELF header`, `wrong ELF class`, `undefined symbol`, or a message that blames
-    another library than the requested one (`libnvJitLink.so.12` for `libcusolver.so.11`, `zlibwapi.dll` for
+    `file too short`, `invalid ELF header`, `wrong ELF class`, `undefined symbol`, or a message that blames a
+    library other than the requested one (`libnvJitLink.so.12` for `libcusolver.so.11`, `zlibwapi.dll` for
     cuDNN 8 on Windows).
 
     ## What to do
@@ -52,7 +52,7 @@ def library_broken(case: Case) -> Iterator[Finding]:
         for lib in case.not_loaded
         if (
             lib.cause == "broken"
-            and case.component(lib.name) != "other"  # a plugin's library for other devices, say
+            and case.component(lib.name) != "other"  # for example, a plugin's library for other devices
             and (lib.culprit is None or "." in (lib.culprit or ""))
             and not (lib.culprit or "").startswith(("GLIBC", "CXXABI"))
         )
@@ -63,7 +63,7 @@ def library_broken(case: Case) -> Iterator[Finding]:
     ]
     if registered(
         case
-    ):  # TensorFlow loads parts of cuDNN at their first use, long after it created the device
+    ):  # TensorFlow loads parts of cuDNN when they are first used, long after it created the device
         broken = [
             lib
             for lib in broken
@@ -94,7 +94,7 @@ def library_broken(case: Case) -> Iterator[Finding]:
     elif lib is not None:
         blame = (
             f"{lib.name} is found, but {lib.culprit}, which it needs,"
-            f" {'is not readable for this user' if _denied(case, lib) else 'is not found'}"
+            f" {'cannot be read by this user' if _denied(case, lib) else 'is not found'}"
             if lib.culprit
             else f"{lib.name} is found but cannot be loaded" + (f" ({lib.error})" if lib.error else "")
         )
@@ -213,8 +213,8 @@ def library_broken(case: Case) -> Iterator[Finding]:
 
 
 def _names(symptom: Symptom) -> str:
-    """The names of a missing symbol and of the library that lacks it, without the rest of the line; "" for
-    one of TensorFlow's symbols, whose absence concerns a custom op or TensorFlow itself."""
+    """The names of the library that lacks a symbol and of that symbol, without the rest of the line; "" for
+    one of TensorFlow's symbols, because its absence concerns a custom op or TensorFlow itself."""
     name = symptom.get("symbol")
     return "" if "10tensorflow" in name else f"{symptom.get('library')} {name}"
 
@@ -237,9 +237,9 @@ def _denied(case: Case, lib: LibraryNotLoaded) -> bool:
 
 
 def _in_the_way(case: Case, path: str, name: str) -> str:
-    """The path of an unusable file in a folder that must stay on the loader's search path, because it
-    contains other CUDA libraries. "" without one, for a report, and for a wheel's file, which pip replaces.
-    """
+    """The path of an unusable file in a folder that must stay on the loader's search path, because the folder
+    contains other CUDA libraries. "" if there is no such file, for a report, and for a wheel's file, which
+    pip replaces."""
     folder = posixpath.dirname(path)
     if case.facts.kind != "machine" or posixpath.basename(path) != name or "-packages/" in path:
         return ""
@@ -252,7 +252,7 @@ def _in_the_way(case: Case, path: str, name: str) -> str:
 
 def _stray(case: Case, lib: LibraryNotLoaded | None) -> tuple[str, bool]:
     """The folder on LD_LIBRARY_PATH that contains the unusable file, and whether a usable file with the same
-    name exists elsewhere. ("", False) without such a folder, and for a report."""
+    name exists elsewhere. ("", False) if there is no such folder, and for a report."""
     variable = case.env.get("LD_LIBRARY_PATH")
     where = lib.source.where if lib is not None else ""
     folder = posixpath.dirname(where)

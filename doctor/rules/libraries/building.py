@@ -39,7 +39,7 @@ def building(case: Case, code: str) -> Iterator[Finding]:
             ),
             shell(
                 Export("LIBRARY_PATH", Path(f"/usr/local/cuda/lib64{'/stubs' if stub else ''}")),
-                "makes the linker search the toolkit's folder, as -L does for one command"
+                "makes the linker search the toolkit's folder, as -L does for a single command"
                 + ("; its libcuda stub is for linking only: never put it on LD_LIBRARY_PATH" if stub else ""),
                 platform="linux",
             ),
@@ -49,7 +49,7 @@ def building(case: Case, code: str) -> Iterator[Finding]:
             shell(run("nvcc", "--version"), "shows whether a toolkit is installed, and its version"),
             shell(
                 Export("CUDA_HOME", Path("/usr/local/cuda")),
-                "points a build that searches elsewhere to the toolkit",
+                "points builds that search elsewhere to the toolkit",
                 platform="linux",
             ),
         ]
@@ -62,7 +62,7 @@ def building(case: Case, code: str) -> Iterator[Finding]:
     )
     yield found(
         code,
-        f"A build does not find {part}{', a part of' if not stub else ','} {_OF[component]}. It is not"
+        f"A build does not find {part}{', a part of' if not stub else ','} {_OF[component]}. Either it is not"
         f" installed, or the {'build' if by != 'linker' else 'linker'} does not search its folder."
         " This does not affect TensorFlow's wheels.",
         several[:3],

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def asked_for(case: Case) -> bool:
-    """Whether anything shows that the user wants a GPU, such as a search for a device or a card's name."""
+    """Whether anything shows that the user wants a GPU, such as a search for a device or a GPU's name."""
     facts = case.facts
     return bool(
         facts.kind == "machine"
@@ -62,8 +62,8 @@ def cuda_missing(case: Case) -> Iterator[Finding]:
 
     ## What you see
     `Could not load dynamic library 'libcudart.so.…'`; since TensorFlow 2.12, `Could not find cuda drivers on
-    your machine`, which TensorFlow prints if libcudart does not load and which says nothing about the driver;
-    `Cannot dlopen some GPU libraries`, which names no library.
+    your machine`, which TensorFlow prints if it cannot load libcudart and which says nothing about the
+    driver; `Cannot dlopen some GPU libraries`, which does not say which library is missing.
 
     ## What to do
     On Linux and WSL2, `pip install 'tensorflow[and-cuda]'` installs the libraries; older releases need the
@@ -76,7 +76,7 @@ def cuda_missing(case: Case) -> Iterator[Finding]:
     if facts.has("tensorboard-serving") and not facts.has("gpu-skipped", "gpu-not-used", "gpu-list-empty"):
         return
     if case.stated_absent("gpu") and not asked_for(case):
-        return  # the reporter has no GPU, and the message says that it can be ignored without a GPU
+        return  # the reporter has no GPU, and the message says that it can then be ignored
     missing = gone(case)
     skipped = facts.symptoms("gpu-skipped")
     stub = facts.symptoms("cudart-stub", "cuda-libraries-error")
@@ -108,7 +108,7 @@ def cuda_missing(case: Case) -> Iterator[Finding]:
         )
     elif skipped:
         which = (
-            "the lines before the message, which are missing here, name the library"
+            "the lines before the message, which the report does not contain, name the library"
             if _names_them(case)
             else "since TensorFlow 2.12, the message does not name the library"
         )
@@ -117,21 +117,22 @@ def cuda_missing(case: Case) -> Iterator[Finding]:
             f" the library belongs to CUDA or is cuDNN."
             if driver_works
             else (
-                f"TensorFlow skipped the GPU because a library did not load; {which}. Most often"
-                f" NVIDIA's libraries are not installed at all; a missing cuDNN, or a folder that the loader"
-                f" does not search, causes the same message."
+                f"TensorFlow skipped the GPU because a library did not load; {which}. Most often, none of"
+                f" NVIDIA's libraries is installed; a missing cuDNN, or a folder that the loader does not"
+                f" search, causes the same message."
             )
         )
     elif only_xla and not (stub or absent):
         text = (
-            "XLA_GPU is listed, but GPU is not: the driver shows the GPU, but TensorFlow (1.14 to 2.3)"
-            " skipped it, usually because a CUDA library that it loads is missing or has another version."
+            "The device XLA_GPU is listed, but GPU is not: the driver finds the GPU, but TensorFlow (1.14 to"
+            " 2.3) skipped it, usually because a CUDA library that TensorFlow loads is missing or has another"
+            " version."
         )
     else:
         text = (
-            "TensorFlow prints 'Could not find cuda drivers' if libcudart does not load; the line says"
-            " nothing about the driver, although it mentions drivers. Either CUDA's libraries are not"
-            " installed for this TensorFlow, or there is no driver and no GPU, and the line is harmless."
+            "TensorFlow prints 'Could not find cuda drivers' if libcudart does not load; although the line"
+            " mentions drivers, it says nothing about the driver. Either the CUDA libraries that this"
+            " TensorFlow needs are not installed, or there is no driver and no GPU, and the line is harmless."
             " nvidia-smi shows which of the two is true."
         )
     stranger = _other_runtime(case, names)
@@ -141,7 +142,7 @@ def cuda_missing(case: Case) -> Iterator[Finding]:
             manual(
                 "First find the file that loads the library: it is the last file in the traceback. If it does"
                 " not belong to TensorFlow, rebuild or reinstall its package for this TensorFlow. If it"
-                " does, the program imports another release than the stated one (see pip list). Run the"
+                " does, the program imports a release other than the stated one (see pip list). Run the"
                 " next steps only if you keep the package as it is"
             )
         )
@@ -169,8 +170,8 @@ def cuda_missing(case: Case) -> Iterator[Finding]:
 
 
 def _other_runtime(case: Case, names: list[str]) -> str:
-    """A sentence on a requested CUDA runtime that the stated TensorFlow release does not load; "" if there is
-    none."""
+    """A sentence about a requested CUDA runtime that the stated TensorFlow release does not load; "" if there
+    is none."""
     known = case.tensorflow
     row = case.tables.tensorflow(known.version.split("+")[0], None, case.table_platform) if known else None
     own = [name for name in row.libraries if "cudart" in name] if row else []
@@ -178,15 +179,16 @@ def _other_runtime(case: Case, names: list[str]) -> str:
     if known is None or not own or not asked or set(own) & set(asked):
         return ""
     return (
-        f" TensorFlow {known.version} loads {own[0]}, so another TensorFlow release requests {asked[0]}, or a"
-        " package in the same process that was built for another release (Horovod, a compiled op)."
+        f" TensorFlow {known.version} loads {own[0]}. So {asked[0]} is requested by another TensorFlow"
+        " release, or by a package in the same process that was built for another release (Horovod, a"
+        " compiled op)."
     )
 
 
 def _names_them(case: Case) -> bool:
     """Whether the text comes from a TensorFlow before 2.12, which prints the name of each library that does
-    not load. Evidence: the version, or the wording of the message about the processor's instructions, from
-    which 2.12 removed oneDNN's full name (tensorflow/core/platform/cpu_feature_guard.cc)."""
+    not load. This is known from the version, or from the message about the processor's instructions: 2.12
+    removed oneDNN's full name from it (tensorflow/core/platform/cpu_feature_guard.cc)."""
     if case.tensorflow is not None:
         return dotted(case.tensorflow.version) < (2, 12)
     return any(

@@ -1,4 +1,4 @@
-"""cuda-version-mismatch: the installed CUDA is not the release that the build loads."""
+"""cuda-version-mismatch: the installed CUDA release is not the one whose libraries the build loads."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def cuda_version_mismatch(case: Case) -> Iterator[Finding]:
 
     ## What it means
     A TensorFlow build loads the libraries of one CUDA release by name (`libcudart.so.10.0`). In every other
-    release, even a newer one, the libraries have other names, so it does not work. The "CUDA Version" that
-    nvidia-smi shows is the highest version that the driver supports, not the installed version.
+    release, even a newer one, the libraries have other names, so the build does not find them. The "CUDA
+    Version" that nvidia-smi shows is the highest version that the driver supports, not the installed version.
 
     ## What you see
     `Could not load dynamic library 'libcudart.so.10.0'`, although LD_LIBRARY_PATH, nvcc or the reporter names
@@ -78,7 +78,7 @@ def cuda_version_mismatch(case: Case) -> Iterator[Finding]:
     same, others = other_files(case, names)
     if [f for f in same if f.searched is not False and case.facts.kind == "report"]:
         return
-    # all of them are installed, in a folder that the loader does not search
+    # all of these libraries are installed, in folders that the loader does not search
     if case.facts.kind == "machine" and {f.name for f in same} >= set(names):
         return
     loaded = [lib for lib in case.facts.of(LibraryLoaded) if case.component(lib.name) == "cuda"]
@@ -110,9 +110,9 @@ def cuda_version_mismatch(case: Case) -> Iterator[Finding]:
         elif asked is not None and opened[1] > asked[1] and len(missing) < len(loaded):
             reasons += loaded[:3]
             said = (
-                "most libraries load and this one does not: CUDA "
+                "most libraries load, but this library does not: CUDA "
                 + ".".join(str(n) for n in asked[1])
-                + " is the last release with this library, and a later release is installed"
+                + " is the last release that contains it, and a later release is installed"
             )
         elif (
             asked is not None
@@ -123,7 +123,7 @@ def cuda_version_mismatch(case: Case) -> Iterator[Finding]:
         ):
             reasons += loaded[:3]
             said = (
-                "some libraries load but the CUDA runtime of the same release does not, which happens if a"
+                "some libraries load, but the CUDA runtime of the same release does not. This happens if a"
                 " later release is installed in which some libraries have the same file names"
             )
     if not reasons and others:
@@ -137,12 +137,12 @@ def cuda_version_mismatch(case: Case) -> Iterator[Finding]:
     if strange:  # use the CUDA releases that contain the file instead of the build's release
         row = case.tables.library(first.name)
         wanted = tuple(dict.fromkeys(v for v in (row.first, row.last) if v)) if row is not None else ()
-    need = f", which is CUDA {' or '.join(wanted)}" if 0 < len(wanted) <= 3 else " of another CUDA release"
+    need = f" of CUDA {' or '.join(wanted)}" if 0 < len(wanted) <= 3 else " of another CUDA release"
     cure = matching(case)
     if strange and "ImportError" in first.source.text:
         look = shell(
             commands.pip(case, "list"),
-            "shows which TensorFlow is installed: the stated release loads other libraries",
+            "shows which TensorFlow is installed: the release that the report states loads other libraries",
         )
         cure = cure.after(look)
     yield found(
@@ -163,8 +163,8 @@ def cuda_version_mismatch(case: Case) -> Iterator[Finding]:
 
 
 def _compiling(refused: list[Symptom]) -> Finding:
-    """The finding for a toolkit that does not support the host's compiler, the GPU or the program for which
-    code is compiled."""
+    """The finding for a toolkit that does not support the host's compiler, or the GPU or the program for
+    which it compiles code."""
     compiler, old, wanted = (refused[0].get(key) for key in ("compiler", "old", "wanted"))
     if compiler:
         text = "The installed CUDA toolkit does not support the host's compiler, which is too new for it."
@@ -196,16 +196,16 @@ def _compiling(refused: list[Symptom]) -> Finding:
 
 
 def _rank(reason: Fact) -> int:
-    """The rank of a reason (lower is more reliable). A file without a folder is only somebody's statement."""
+    """The rank of a reason (lower is more reliable). A file name without a folder ranks only as prose."""
     if isinstance(reason, LibraryFile):
         return PROSE if "/" not in reason.path and "\\" not in reason.path else MEASURED
     return getattr(reason, "rank", MEASURED)
 
 
 def _asked_by_another(case: Case, lib: LibraryNotLoaded) -> bool:
-    """Whether something other than the build, such as cuDNN, requests the library, because it belongs to
-    another CUDA major version than the build. False if the import itself fails without the library: then the
-    imported build is not the stated one."""
+    """Whether something other than the build, such as cuDNN, requests the library, because the library
+    belongs to a CUDA major version other than the build's. False if the import itself fails without the
+    library: then the imported build is not the stated one."""
     if "ImportError" in lib.source.text:
         return False
     row, build = case.tables.library(lib.name), case.build
@@ -216,7 +216,7 @@ def _asked_by_another(case: Case, lib: LibraryNotLoaded) -> bool:
 
 
 def _stated_pair(case: Case) -> Iterator[Finding]:
-    """The finding for a report without a log that states a TensorFlow and a CUDA that do not match."""
+    """The finding for a report that contains no log, but states a TensorFlow and a CUDA that do not match."""
     signs = mismatched_pair(case)
     builds, cuda = case.builds, case.cuda
     if not signs or cuda is None:
@@ -236,8 +236,8 @@ def _stated_pair(case: Case) -> Iterator[Finding]:
 
 
 def matching(case: Case) -> Cure:
-    """The steps that install the CUDA that the build loads, or the TensorFlow that fits the installed CUDA;
-    the easier way comes first."""
+    """The steps that install the CUDA that the build loads, and the steps that install the TensorFlow that
+    fits the installed CUDA; the easier ones come first."""
     cure = cures.libraries_for_build(case)
     fitting = _for_cuda_there(case)
     if fitting is None or cure.version == fitting.version:
@@ -245,10 +245,10 @@ def matching(case: Case) -> Cure:
     wanted = installation(case, fitting, bare=True).requirements
     step = shell(
         commands.pip(case, "install", *wanted),
-        f"the newest TensorFlow that was built for the installed CUDA"
-        f" {case.cuda.version if case.cuda else ''}",
+        f"installs the newest TensorFlow that was built for the installed CUDA"
+        f" {case.cuda.version if case.cuda else ''}".rstrip(),
     )
-    if case.environments & {"colab", "kaggle", "slurm"}:  # there the user does not administer the CUDA
+    if case.environments & {"colab", "kaggle", "slurm"}:  # there, the user cannot choose the CUDA
         return Cure((step, *(replace(s, why=f"or: {s.why}") for s in cure.steps)), fitting.version)
     return cure.then(replace(step, why=f"or {step.why}"))
 

@@ -1,4 +1,4 @@
-"""Helpers for cuDNN: its major version in a file name, the GPUs it dropped, and the steps that install it."""
+"""Helpers for cuDNN: its major version in a file name, GPUs that it dropped, and steps that install it."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ IN_EVERY_CUDNN = ("cudnnCreate", "cudnnDestroy", "cudnnGetVersion", "cudnnSetStr
 
 
 def never_opened(case: Case) -> list[Symptom]:
-    """The functions that TensorFlow did not find although every cuDNN has them: it did not search cuDNN. If
-    cuDNN did not load, releases before 1.0 search the process itself (stream_executor/cuda/cuda_dnn.cc,
-    dynload)."""
+    """The symptoms of functions that TensorFlow did not find although every cuDNN has them: TensorFlow did
+    not search cuDNN. If cuDNN did not load, releases before 1.0 search the process itself
+    (stream_executor/cuda/cuda_dnn.cc, dynload)."""
     return [s for s in case.facts.symptoms("cudnn-symbol-missing") if s.get("symbol") in IN_EVERY_CUDNN]
 
 
@@ -33,18 +33,18 @@ def cudnn_major(name: str) -> str | None:
 
 
 def bring_cudnn(case: Case) -> Cure:
-    """The steps that install the cuDNN that the build needs, and that show a copy which the loader finds
-    first."""
+    """The steps that install the cuDNN that the build needs, and that show other copies that the loader may
+    find first."""
     stated = case.facts.first(CudnnMismatch)
     if (
         stated is not None and not case.builds
-    ):  # the TensorFlow is unknown, but not the cuDNN that it was compiled with
+    ):  # the TensorFlow release is unknown, but the cuDNN that it was compiled with is known
         cure = Cure(
             (
                 manual(
-                    f"Install cuDNN {stated.compiled}, or a later one with the same major version, for the"
-                    f" installed CUDA: as a package from pip or conda, or from NVIDIA's archive",
-                    "TensorFlow names the version that it was compiled with",
+                    f"Install cuDNN {stated.compiled}, or a later version with the same major version, for"
+                    f" the installed CUDA: as a package from pip or conda, or from NVIDIA's archive",
+                    "TensorFlow's message names the version with which it was compiled",
                 ),
             )
         )
@@ -69,15 +69,15 @@ def bring_cudnn(case: Case) -> Cure:
 
 
 def wanted_major(case: Case) -> str | None:
-    """The CUDA major version of the build as text ("12"); None if it is unknown or ambiguous. The build's
-    cuDNN must be built for the same major version."""
+    """The CUDA major version of the build, such as "12"; None if it is unknown or ambiguous. The cuDNN must
+    be built for the same CUDA major version."""
     majors = {version.split(".")[0] for version in case.wanted_cuda}
     return majors.pop() if len(majors) == 1 else None
 
 
 def dropped_gpu(case: Case, cudnn: CudnnVersion) -> tuple[Gpu, str, Answer] | None:
-    """A GPU for which this cuDNN has no kernels, with its compute capability and the table's answer; None
-    without such a GPU. In a report, only if cuDNN supports none of the GPUs."""
+    """A GPU for which this cuDNN has no kernels, with its compute capability and the answer from the tables;
+    None if there is no such GPU. For a report, None unless cuDNN supports none of the GPUs."""
     if "." not in cudnn.version:
         return None
     from doctor import compat

@@ -58,7 +58,7 @@ def cudnn_version_mismatch(case: Case) -> Iterator[Finding]:
     ## What it means
     A build needs the major version of cuDNN that it was compiled with, and the same or a higher minor
     version. Each cuDNN is built for one CUDA major version: a cuDNN for CUDA 12 loads CUDA 12's libraries.
-    Each cuDNN has kernels for some GPUs only: from 9.11 on, for Turing and later.
+    Each cuDNN has kernels for only some GPUs: from 9.11 on, for Turing and later.
 
     ## What you see
     `Loaded runtime CuDNN library: 8.0.5 but source was compiled with: 8.6.0`; `libcudnn.so.7` requested but
@@ -79,7 +79,8 @@ def cudnn_version_mismatch(case: Case) -> Iterator[Finding]:
         yield found(
             "cudnn-version-mismatch",
             f"TensorFlow loaded cuDNN {first.loaded} but was compiled with {first.compiled}. It needs the"
-            f" same major and an equal or higher minor version. Later cuDNN failures are consequences.",
+            f" same major version and an equal or higher minor version. Later cuDNN failures are"
+            f" consequences.",
             [*stated[:2], *facts.symptoms("dnn-not-found", "conv-algorithm-failed")[:1]],
             tables=[build] if build else [],
             steps=steps,
@@ -91,7 +92,8 @@ def cudnn_version_mismatch(case: Case) -> Iterator[Finding]:
         yield found(
             "cudnn-version-mismatch",
             f"This build was compiled with cuDNN {compiled_cudnn(case)}, but the loader finds"
-            f" {older.version} first. The build needs the same major and an equal or higher minor version.",
+            f" {older.version} first. The build needs the same major version and an equal or higher minor"
+            f" version.",
             [older, case.tensorflow],
             confidence="likely",
             tables=[build] if build else [],
@@ -108,8 +110,8 @@ def cudnn_version_mismatch(case: Case) -> Iterator[Finding]:
     if lacking:
         yield found(
             "cudnn-version-mismatch",
-            f"The cuDNN that was loaded has no function {lacking[0].get('symbol') or lacking[0].get('s2')},"
-            " which this TensorFlow calls: this cuDNN is not the version for which the build was made.",
+            f"The loaded cuDNN has no function {lacking[0].get('symbol') or lacking[0].get('s2')}, which this"
+            " TensorFlow calls: this cuDNN is not the version for which the build was made.",
             lacking[:2],
             tables=[build] if build else [],
             steps=steps,
@@ -146,8 +148,8 @@ def cudnn_version_mismatch(case: Case) -> Iterator[Finding]:
         yield found(
             "cudnn-version-mismatch",
             f"cuDNN could not start although {free:.1f} of the GPU's {total:.1f} GiB were free, so memory"
-            f" is not the reason. The remaining reason is a cuDNN that does not fit the build, the installed"
-            f" CUDA or the driver, or other cuDNN files that the loader finds first.",
+            f" is not the reason. The remaining reasons are a cuDNN that does not fit the build, the"
+            f" installed CUDA or the driver, and other cuDNN files that the loader finds first.",
             [*facts.symptoms("cudnn-handle-failed")[:2], roomy],
             title="cuDNN cannot start, although memory is free",
             confidence="likely",
@@ -160,8 +162,8 @@ def cudnn_version_mismatch(case: Case) -> Iterator[Finding]:
         yield found(
             "cudnn-version-mismatch",
             "TensorFlow has no cuDNN for this operation. An earlier line of the log gives the reason:"
-            " `Loaded runtime CuDNN library` (another version, the usual reason), `Could not load library` or"
-            " `Could not create cudnn handle` (memory).",
+            " `Loaded runtime CuDNN library` (the version is wrong; the usual reason), `Could not load"
+            " library`, or `Could not create cudnn handle` (memory is short).",
             facts.symptoms("dnn-not-found")[:2],
             title="TensorFlow could not start cuDNN, most often because its version does not fit",
             confidence="likely",
@@ -207,8 +209,8 @@ def compiled_cudnn(case: Case) -> str | None:
 
 def older_than_compiled(case: Case) -> CudnnVersion | None:
     """The cuDNN that the loader of a machine finds, if it is older than the cuDNN that the build was compiled
-    with; else None, and None for a report. TensorFlow refuses to use it (cuda_dnn.cc, "needs to have matching
-    major version and equal or higher minor version")."""
+    with; else None. Always None for a report. TensorFlow refuses to use an older cuDNN (cuda_dnn.cc, "needs
+    to have matching major version and equal or higher minor version")."""
     compiled = compiled_cudnn(case)
     if case.facts.kind != "machine" or compiled is None:
         return None
@@ -222,8 +224,8 @@ def older_than_compiled(case: Case) -> CudnnVersion | None:
 
 
 def _cudnn_without_kernels(case: Case) -> Finding | None:
-    """The finding for a cuDNN that no longer supports the GPU, as 9.11 dropped Maxwell, Pascal and Volta. For
-    a report, only if the report shows that cuDNN fails."""
+    """The finding for a cuDNN that no longer supports the GPU (cuDNN 9.11 dropped Maxwell, Pascal and Volta).
+    For a report, None unless the report shows that cuDNN fails."""
     cudnn = case.facts.first(CudnnVersion) if case.facts.kind == "machine" else case.cudnn
     failing = case.facts.symptoms("autotuning-failed", "known-defect", "arch-mismatch", *HANDLE_FAILURES)
     if cudnn is None or (case.facts.kind != "machine" and not failing):

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 def named_to_the_loader(case: Case, folders: Sequence[str]) -> list[Step]:
-    """The steps that make the loader search the given folders. For a report, the usual steps instead, unless
-    all of them are folders in which CUDA is usually installed."""
+    """The steps that make the loader search the given folders. For a report, the result of `search_steps`
+    instead, unless all are folders in which CUDA is usually installed."""
     if case.facts.kind != "machine" and not all(map(validated.library_folder, folders)):
         return search_steps(case)
     why = "makes the loader search the folder, in this shell"
@@ -34,9 +34,9 @@ def named_to_the_loader(case: Case, folders: Sequence[str]) -> list[Step]:
     if prefix and all(folder == prefix or folder.startswith(f"{prefix}/") for folder in folders):
         if "conda" in case.environments:
             return [*_at_activation(prefix, folders), named]
-        why = "permanent, for every shell in which the environment is activated"
+        why = "makes the change permanent, for every shell in which the environment is activated"
         return [named, manual(f"Put the same line at the end of {prefix}/bin/activate", why)]
-    if any(folder.startswith(("/home/", "/root/")) for folder in folders):  # one user's, not the machine's
+    if any(folder.startswith(("/home/", "/root/")) for folder in folders):  # folders of a single user
         last = (
             "to make it permanent, put the same line into the file that starts the program: ~/.bashrc, the"
             " job's script or the service's unit file"
@@ -48,7 +48,7 @@ def named_to_the_loader(case: Case, folders: Sequence[str]) -> list[Step]:
         named,
         shell(
             sequence(known, run("sudo", "ldconfig")),
-            "permanent, for the whole machine",
+            "makes the change permanent, for the whole machine",
             platform="linux",
             root=True,
         ),
@@ -62,8 +62,8 @@ def _environment(case: Case) -> str:
 
 
 def _at_activation(prefix: str, folders: Sequence[str]) -> list[Step]:
-    """The steps that add a script which conda runs when the environment is activated (conda, "Managing
-    environments"); none if a folder's name needs quoting."""
+    """The steps that add a script that conda runs when the environment is activated (conda documentation,
+    "Managing environments"); none if a folder's name needs quoting."""
     below = [posixpath.relpath(folder, prefix) for folder in folders]
     if not all(re.fullmatch(r"[\w./+-]+", name, re.ASCII) for name in below):
         return []  # a shell would run this name as a part of the script
@@ -85,14 +85,14 @@ def _at_activation(prefix: str, folders: Sequence[str]) -> list[Step]:
 def pip_folders(case: Case) -> list[Step]:
     """The steps that make the loader search the folders into which pip installed NVIDIA's libraries, before
     any other folder."""
-    # the package lists all its folders: those of a user's packages, of Debian's dist-packages, of a venv
+    # the package lists all its folders: in the user's site-packages, Debian's dist-packages, or a venv
     listed = (
         "import glob, nvidia as n; print(':'.join(f for p in n.__path__ for f in glob.glob(p + '/*/lib')))"
     )
     return [
         shell(
             piped(commands.pip(case, "list"), run("grep", "nvidia")),
-            "must list nvidia-cudnn and other packages; if not, the environment does not contain them",
+            "must list nvidia-cudnn and other packages; if not, this environment does not contain them",
             platform="linux",
         ),
         shell(
@@ -104,7 +104,7 @@ def pip_folders(case: Case) -> list[Step]:
 
 
 def search_steps(case: Case) -> list[Step]:
-    """The steps for a person to find the libraries and to make the loader search their folder."""
+    """The steps with which a person finds the libraries and makes the loader search their folder."""
     if case.platform == "windows":
         if "conda" in case.environments:
             return [
@@ -140,7 +140,8 @@ def search_steps(case: Case) -> list[Step]:
         ),
         shell(
             Literal('export LD_LIBRARY_PATH="/usr/local/cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"'),
-            "makes the loader search their folder; for an IDE or a service, set it in its configuration",
+            "makes the loader search their folder; for an IDE or a service, set the variable in its"
+            " configuration",
             platform="linux",
         ),
     ]

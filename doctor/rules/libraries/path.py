@@ -65,9 +65,10 @@ def library_path(case: Case) -> Iterator[Finding]:
 
     ## What it means
     The loader searches LD_LIBRARY_PATH, ld.so.cache and the folders that TensorFlow's own library lists
-    (RUNPATH); Windows searches PATH. The loader does not find libraries of a toolkit in another folder, or of
-    a conda environment that is not activated. An IDE or service may start the program with other values of
-    these variables. The RUNPATH of TensorFlow 2.16.1 and 2.21.0 leaves out pip's `nvidia/*/lib`.
+    (RUNPATH); Windows searches PATH. The loader does not find the libraries of a toolkit that is in another
+    folder, or of a conda environment that is not activated. An IDE or service may start the program with
+    other values of these variables. The RUNPATH of TensorFlow 2.16.1 and 2.21.0 leaves out pip's
+    `nvidia/*/lib`.
 
     ## What you see
     The file exists on disk under exactly the name that cannot be loaded; the program works in a terminal but
@@ -92,7 +93,7 @@ def library_path(case: Case) -> Iterator[Finding]:
         yield found(
             "library-path",
             f"The libraries are on this machine, but {start.get('of')} does not search their folders. "
-            f"In {start.get('name')}, the loader finds them: {start.get('file')} sets its path there.",
+            f"In {start.get('name')}, the loader finds them: {start.get('file')} sets the search path there.",
             [*missing[:3], start],
             tables=table_rows(case, names),
             steps=starts.enter(start),
@@ -116,16 +117,16 @@ def library_path(case: Case) -> Iterator[Finding]:
         listed = case.extra_listed(build)
         # on a machine the files themselves were found
         stated = facts.kind == "machine" or facts.has("and-cuda-installed") or listed is True
-        # every library that RUNPATH leaves out fails; if only some of them fail, the reason is another one
+        # every library that RUNPATH leaves out fails; if only some of them fail, something else is the reason
         exactly = not names or {
             lib.name for lib in case.not_loaded if case.component(lib.name) != "driver"
         } >= set(missed)
-        # TensorFlow prints "Could not find cuda drivers" if libcudart did not load; RUNPATH has its folder
+        # TensorFlow prints "Could not find cuda drivers" if libcudart did not load; RUNPATH lists its folder
         unsaid = facts.kind == "report" and dotted(build.version) < (2, 21) and not facts.has("cudart-stub")
         if listed is False and facts.kind == "report" and not facts.has("and-cuda-installed"):
             unsaid = False  # the list of packages shows that pip's libraries are not installed
         if case.cudnn is not None and build.cudnn and dotted(case.cudnn.version)[0] != dotted(build.cudnn)[0]:
-            unsaid = False  # a cuDNN of another major version is enough to explain the failure
+            unsaid = False  # the other major version of cuDNN is enough to explain the failure
         if exactly and (stated or unsaid):
             yield found(
                 "library-path",
@@ -151,7 +152,7 @@ def library_path(case: Case) -> Iterator[Finding]:
     if stubs:
         yield found(
             "library-path",
-            "The loader finds the toolkit's libcuda stub first. The stub is only for linking; every call to"
+            "The loader finds the toolkit's libcuda stub first. The stub is only for linking; every call into"
             " it fails.",
             stubs[:3],
             confidence="certain" if facts.kind == "machine" or facts.has("stub-library") else "likely",
@@ -169,8 +170,8 @@ def library_path(case: Case) -> Iterator[Finding]:
     if blamed and not missing and not mismatched_pair(case):
         yield found(
             "library-path",
-            "A DLL did not load. The report says that the folder of CUDA's or cuDNN's DLLs was missing from"
-            " PATH, or must be added to PATH.",
+            "A DLL did not load. The report says that the folder with the DLLs of CUDA or cuDNN was missing"
+            " from PATH, or must be added to PATH.",
             [*facts.symptoms("dll-load-failed")[:1], *blamed[:2]],
             confidence="likely",
             steps=loader_steps.search_steps(case),
@@ -185,7 +186,7 @@ def library_path(case: Case) -> Iterator[Finding]:
         folders = _folders(case, [lib.name for lib in (*missing, *case.missing("cudnn"))])
         yield found(
             "library-path",
-            f"{same[0].name} exists in {folders[0]}, but this process's loader does not search that folder.",
+            f"{same[0].name} is in {folders[0]}, but the loader of this process does not search that folder.",
             [*missing[:3], *same[:3]],
             tables=table_rows(case, names),
             steps=loader_steps.named_to_the_loader(case, folders),
@@ -244,7 +245,7 @@ def library_path(case: Case) -> Iterator[Finding]:
             "library-path",
             "The report says that the library is installed in the version that this build loads"
             + (", and that the program works in a terminal" if terminal else "")
-            + ". The failing process does not search the folder of that library.",
+            + ". The loader of the failing process does not search the library's folder.",
             [*missing[:3], *fits[:2], *terminal[:1], *(hints[:1] if not terminal else [])],
             confidence="likely",
             tables=table_rows(case, names),
@@ -272,9 +273,9 @@ def _there_unnamed(case: Case, errors: Sequence[Fact]) -> Iterator[Finding]:
         return
     yield found(
         "library-path",
-        "pip installed NVIDIA's libraries, but TensorFlow could not load one of them. Either the loader"
-        " searches another folder first, or the program runs in an environment without these libraries. The"
-        " message does not name the library.",
+        "pip installed NVIDIA's libraries, but TensorFlow could not load one of them; the message does not"
+        " say which. Either the loader searches another folder first, or the program runs in an environment"
+        " without these libraries.",
         [*errors[:1], *brought[:2]],
         confidence="likely",
         tables=[] if build is None else [build],
@@ -287,7 +288,7 @@ def _there_unnamed(case: Case, errors: Sequence[Fact]) -> Iterator[Finding]:
 
 
 def _folders(case: Case, names: Sequence[str]) -> list[str]:
-    """The smallest list of folders that contain every library on disk that did not load."""
+    """A short list of folders that together contain every library that is on disk but did not load."""
     chosen: list[str] = []
     for name in dict.fromkeys(names):
         holding = [re.split(r"[/\\][^/\\]+$", file.path)[0] for file in other_files(case, [name])[0]]
@@ -318,8 +319,8 @@ def _suggested(case: Case) -> Iterator[Finding]:
         return
     yield found(
         "library-path",
-        "The report says that the libraries are on the machine. The loader possibly does not search their "
-        "folder.",
+        "The report says that the libraries are on the machine. Perhaps the loader does not search their"
+        " folder.",
         suggested[:2],
         confidence="possible",
         steps=loader_steps.search_steps(case),
@@ -328,13 +329,13 @@ def _suggested(case: Case) -> Iterator[Finding]:
 
 
 def _soon_after(suggested: Fact, error: Fact) -> bool:
-    """Whether a line follows an error within a few lines, where reports usually state the solution."""
+    """Whether a suggestion follows an error within six lines, where reports usually state the solution."""
     first, then = error.source.line, suggested.source.line
     return first is not None and then is not None and 0 <= then - first <= 6
 
 
 def _found_by_pip(case: Case, links: Sequence[Step]) -> list[Step]:
-    """The steps that let TensorFlow find pip's libraries: the next patch release, or links."""
+    """The steps after which TensorFlow finds pip's libraries: install a later patch release or make links."""
     newer = _next_patch(case)
     if newer and links:
         links = [replace(links[0], why=f"or keep this release: {links[0].why}"), *links[1:]]

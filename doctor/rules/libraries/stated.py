@@ -1,4 +1,4 @@
-"""Reports that name a TensorFlow and a CUDA that do not fit each other, without a message from the loader."""
+"""Reports that contain no message from the loader, but name a TensorFlow and a CUDA that do not match."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _OTHER_REASONS = (
     "no-avx",
 )
 _NOT_ABSENT = ("initialization", "win32", "1455", "access", "denied", "初始化", "initialisierung")
-"""Windows' messages for a DLL that exists but does not work."""
+"""Words in Windows' messages about a DLL that exists but does not work."""
 
 
 def mismatched_pair(case: Case) -> list[Symptom]:

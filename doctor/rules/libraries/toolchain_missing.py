@@ -31,8 +31,8 @@ def xla_toolchain_missing(case: Case) -> Iterator[Finding]:
     """XLA or the JIT cannot find libdevice.10.bc, ptxas or nvlink, or finds a ptxas that is too old.
 
     ## What it means
-    The machine compiles code for `jit_compile=True`, for some Keras optimisers and for kernels generated at
-    run time. That needs parts of the CUDA toolkit that neither the driver nor TensorFlow's wheel contains.
+    `jit_compile=True`, some Keras optimisers and kernels generated at run time need code to be compiled on
+    the machine. That takes parts of the CUDA toolkit that neither the driver nor TensorFlow's wheel contains.
 
     ## What you see
     `libdevice not found at ./libdevice.10.bc`, `Couldn't invoke ptxas --version`, `No PTX compilation
@@ -145,9 +145,9 @@ def xla_toolchain_missing(case: Case) -> Iterator[Finding]:
 
 
 def _nvcc(case: Case, major: str, minor: str, *, newest: bool) -> str:
-    """The pip requirement for the compiler package: the one in the release's own extra, otherwise the version
-    of the CUDA in use, because XLA compiles one kernel at a time if ptxas is newer than the driver. newest:
-    the GPU, or an installed ptxas that fails, needs the newest version."""
+    """The pip requirement for the compiler package: the version in the release's own extra, otherwise the
+    version of the CUDA in use, because XLA compiles one kernel at a time if ptxas is newer than the driver.
+    newest: require the newest version instead, because of the GPU or of an installed ptxas that fails."""
     package = f"nvidia-cuda-nvcc-cu{major}"
     own = case.build.extras.get("and-cuda", {}).get(package) if case.build is not None else None
     there = any(wheel.version.startswith(f"{minor}.") for wheel in case.tables.nvidia_wheels(package))

@@ -1,4 +1,4 @@
-"""Which CUDA releases contain a library with a given name."""
+"""Finds the CUDA releases that contain a library with a given name."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 def window(case: Case, names: list[str]) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """The first and the last CUDA release whose toolkit contains all libraries with these names; None if no
-    name is known."""
+    """The first and the last CUDA release whose toolkit contains all libraries with these names; None if the
+    tables contain none of the names."""
     low: tuple[int, ...] = (0,)
     high: tuple[int, ...] = (99,)
     known = False

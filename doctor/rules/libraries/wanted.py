@@ -27,8 +27,8 @@ def xla_gpu_note(case: Case) -> str:
 
 def gone(case: Case) -> list[LibraryNotLoaded]:
     """The CUDA libraries that a GPU device needs and that did not load. Optional libraries, such as CUPTI and
-    NCCL, count only if the import itself failed without them: some builds are linked against them, as
-    NVIDIA's builds for Jetson boards are linked against NVTX."""
+    NCCL, count only if the import itself failed without them, because some builds are linked against them
+    (NVIDIA's builds for Jetson boards, for example, against NVTX)."""
     linked = ("cupti", "nvrtc", "npp", "nvtoolsext")
     optional = ("nccl", "nvshmem", *linked)
 
@@ -58,7 +58,8 @@ def other_files(case: Case, names: list[str]) -> tuple[list[LibraryFile], list[L
 
 
 def unusable_files(case: Case, names: list[str]) -> list[LibraryFile]:
-    """The files with the requested names that cannot be loaded, without names that an intact file has."""
+    """The files with the requested names that cannot be loaded, except for names that an intact file also
+    provides."""
     sound, _ = other_files(case, names)
     lacking = {n.lower() for n in names if not any(_soname(f, {n.lower()}) for f in sound)}
     return [f for f in case.facts.of(LibraryFile) if f.problem and _soname(f, lacking)]
@@ -80,7 +81,8 @@ def works(case: Case) -> bool:
 
 
 def table_rows(case: Case, names: list[str]) -> list[object]:
-    """The table rows that a finding about these libraries cites: of the first two names and of the build."""
+    """The table rows that a finding about these libraries cites: the rows of the first two names and of the
+    build."""
     rows: list[object] = [case.tables.library(n) for n in names[:2]]
     rows += list(case.builds[-1:])
     return [r for r in rows if r is not None]

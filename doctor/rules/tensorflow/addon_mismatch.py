@@ -41,8 +41,8 @@ def tf_addon_mismatch(case: Case) -> Iterator[Finding]:
     NotFoundError from `tf.load_op_library`.
 
     ## What to do
-    Install the release of the add-on that was built for this TensorFlow (tensorflow-text has the same minor
-    version as TensorFlow), or rebuild the add-on against the TensorFlow in use.
+    Install the release of the add-on that was built for this TensorFlow (tensorflow-text must have the same
+    minor version as TensorFlow), or rebuild the add-on against the installed TensorFlow.
     """
     facts = case.facts
     ops = own_ops(case)
@@ -63,20 +63,20 @@ def tf_addon_mismatch(case: Case) -> Iterator[Finding]:
         return
     name = addon_of(broken[0]) if broken else printed[0].get("addon")
     package = validated.distribution(name) if not broken or name in ADDONS.values() else None
-    of = package or "its package"
+    of = package or "the add-on's package"
     choose = f"hoose the release of {of} that its compatibility table lists for this TensorFlow"
     steps = [manual(f"C{choose}")]
     if package:
         again = commands.pip(case, "install", "--no-cache-dir", "--force-reinstall", "--no-deps", package)
         why = "builds or downloads the add-on again, for the installed TensorFlow"
-        steps = [shell(again, why), manual(f"If that installs the same file: c{choose}")]
+        steps = [shell(again, why), manual(f"If that installs the same file, c{choose}")]
     plugin = any(s.get("plugin") for s in printed) and not broken
     yield found(
         "tf-addon-mismatch",
-        f"{name}, a plugin for other devices, does not load: usually it was built for another TensorFlow"
-        " than the installed one."
+        f"{name}, a plugin for other devices, does not load: usually it was built for a TensorFlow release"
+        " other than the installed one."
         if plugin
-        else f"{name or 'An add-on'} contains code that was compiled for another TensorFlow release than the"
+        else f"{name or 'An add-on'} contains code that was compiled for a TensorFlow release other than the"
         " installed one.",
         [*broken[:2], *printed[:2], case.tensorflow],
         confidence="likely" if plugin else "certain",
@@ -86,8 +86,8 @@ def tf_addon_mismatch(case: Case) -> Iterator[Finding]:
 
 
 def _stated(case: Case, stated: list[Symptom]) -> Finding:
-    """The finding for installed add-ons whose metadata requires other TensorFlow releases. Only programs that
-    import such an add-on fail."""
+    """The finding for installed add-ons whose metadata requires a TensorFlow release other than the installed
+    one. Only programs that import such an add-on fail."""
     names = [f"{s.get('addon')} {s.get('version')}" for s in stated]
     first = stated[0]
     steps: list[Step] = []
@@ -111,7 +111,7 @@ def _stated(case: Case, stated: list[Symptom]) -> Finding:
                     " the add-on's compatibility table lists for your TensorFlow",
                 )
             )
-    steps.append(manual(f"If no program imports {first.get('addon')}, leave it or uninstall it"))
+    steps.append(manual(f"If no program imports {first.get('addon')}, leave it as it is, or uninstall it"))
     return found(
         "tf-addon-mismatch",
         f"{' and '.join(names)} {'contain' if len(names) > 1 else 'contains'} code that was compiled for"

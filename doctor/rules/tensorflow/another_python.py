@@ -1,4 +1,4 @@
-"""Replaces a step that installs a release without a wheel for the Python of the case: the new steps also
+"""Replaces a step that installs a release which has no wheel for the Python of the case: the new steps also
 install a Python for which the release has a wheel."""
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _ELSEWHERE = lazy.compile(r"\bvenv\b|\bconda create\b|\bdocker run\b|\bsingulari
 
 
 def with_its_python(finding: Finding, case: Case) -> Finding:
-    """The finding with a new environment in place of the step that installs a release, if the release has no
-    wheel for the Python of the case and no other step makes an environment; else the same finding."""
+    """The finding, changed if a step installs a release that has no wheel for the Python of the case and no
+    other step makes an environment. Steps that make a new environment then replace that step."""
     steps = finding.prescription
     if case.python is None or any(_ELSEWHERE.search(step.text) for step in steps):
         return finding

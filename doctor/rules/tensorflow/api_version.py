@@ -24,7 +24,7 @@ def tf_api_version(case: Case) -> Iterator[Finding]:
 
     ## What it means
     TensorFlow 2 has no sessions, placeholders or `contrib`; TensorFlow 1 lacks most names that TensorFlow 2
-    code uses; Keras moved and removed names in 2.4, 2.6, 2.12 and 3. The installation itself works.
+    code uses; Keras moved or removed names in 2.4, 2.6, 2.12 and 3. The installation itself works.
 
     ## What you see
     `module 'tensorflow' has no attribute 'Session'` (ConfigProto, GPUOptions, placeholder …), `No module
@@ -59,7 +59,7 @@ def tf_api_version(case: Case) -> Iterator[Finding]:
     if runs_one and name not in ("contrib",):
         text = (
             f"The code uses {'tf.' + name + ', which' if name else 'names that'} TensorFlow {version} does"
-            " not have yet: it was written for a later release."
+            " not have yet: the code was written for a later release."
         )
         steps.append(
             manual(
@@ -80,8 +80,8 @@ def tf_api_version(case: Case) -> Iterator[Finding]:
         )
     elif old_code or first is not None:
         text = (
-            f"The code uses {'`' + name + '`' if name else 'parts'} of TensorFlow 1 (or an older Keras)"
-            f" that the installed release no longer has. The installation itself works."
+            f"The code uses {'`' + name + '`, a part' if name else 'parts'} of TensorFlow 1 (or an older"
+            f" Keras) that the installed release no longer has. The installation itself works."
         )
         steps.append(python(code.compat_v1(), "runs most TensorFlow 1 code on TensorFlow 2"))
         if name in ("ConfigProto", "GPUOptions", "Session", "set_session", "get_session"):
@@ -94,7 +94,7 @@ def tf_api_version(case: Case) -> Iterator[Finding]:
         steps.append(
             manual(
                 "Or rewrite the names in a whole folder: tf_upgrade_v2 --intree OLD --outtree NEW",
-                "TensorFlow 2 contains this program",
+                "this program comes with TensorFlow 2",
             )
         )
     else:

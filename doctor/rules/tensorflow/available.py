@@ -1,4 +1,5 @@
-"""Chooses a TensorFlow release that pip can find, and an environment whose Python has a wheel of it."""
+"""Chooses a TensorFlow release that pip can find, and makes an environment with a Python for which that
+release has a wheel."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ ENV = "tf-env"
 
 
 def target(case: Case) -> TensorFlowRelease | None:
-    """The requested release if it has wheels for this platform and runs on the GPUs, else the best fit; None
-    if the platform has no wheel."""
+    """The requested release if it has wheels for this platform and runs on the GPUs, else the release that
+    fits best; None if no release has a wheel for the platform."""
     asked = asked_for(case)
     row = case.tables.tensorflow(asked, None, case.table_platform) if asked else None
     if row is not None and row.pythons and (not row.gpu or usable(case, row)):
@@ -39,8 +40,8 @@ def target(case: Case) -> TensorFlowRelease | None:
 
 
 def environment(case: Case, release: TensorFlowRelease | None, platform: str = "") -> Cure:
-    """The cure that makes an environment with a Python for which the release has a wheel. It is the newest
-    such Python if the user requested the release, else the one before, for which more packages have wheels.
+    """The cure that makes an environment with a Python for which the release has a wheel: the newest such
+    Python if the user requested the release, else the second newest, for which more packages have wheels.
     """
     if release is None or not release.pythons:
         return Cure(())
@@ -49,7 +50,7 @@ def environment(case: Case, release: TensorFlowRelease | None, platform: str = "
         if release.version == asked_for(case)
         else release.pythons[max(0, len(release.pythons) - 2)]
     )
-    why = f"Python {python} has a wheel of TensorFlow {release.version}"
+    why = f"TensorFlow {release.version} has a wheel for Python {python}"
     found = installation(case, release, python=python, bare=no_gpu_meant(case))
     made, start = environments.with_python(
         ENV, python, case.platform or platform or "linux", found.requirements, why

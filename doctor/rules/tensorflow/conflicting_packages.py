@@ -66,8 +66,8 @@ def tf_conflicting_packages(case: Case) -> Iterator[Finding]:
     crossed = [
         s
         for s in facts.symptoms("undefined-symbol")
-        # a path that leads out of the package is that of a library which TensorFlow loads, not of its own
-        # file
+        # a path that leads out of the package belongs to a library that TensorFlow loads, not to one of
+        # TensorFlow's own files
         if "cudnn DSO" not in s.source.text
         and not pythons_own(s)
         and re.search(
@@ -91,7 +91,7 @@ def tf_conflicting_packages(case: Case) -> Iterator[Finding]:
     refusals = {(s.source.where, s.source.line) for s in facts.symptoms("gpu-package-removed")}
     both = [s for s in both if (s.source.where, s.source.line) not in refusals]
     if registered(case) or facts.has(*HANDLE_FAILURES, "launch-failed", "tensor-oom") or looks_for_gpus(case):
-        both = []  # the GPU is used or searched for, so the CUDA build came last
+        both = []  # the GPU is used or searched for, so the CUDA build was installed last
     twins = _twins(case, several)
     if twins and facts.kind == "report":
         several, both = [], []
@@ -105,7 +105,7 @@ def tf_conflicting_packages(case: Case) -> Iterator[Finding]:
             f" other."
             if several
             else (
-                "The report names both distributions; the CPU package was installed last and overwrites the "
+                "The report names both distributions; the CPU package was installed last and overwrote the "
                 "GPU package."
                 if both and not hollow
                 else (
@@ -115,7 +115,7 @@ def tf_conflicting_packages(case: Case) -> Iterator[Finding]:
                     else (
                         "One process loads files of two TensorFlow installations."
                         if crossed
-                        else "pip's and conda's TensorFlow overwrite each other."
+                        else "The TensorFlow packages from pip and conda overwrite each other."
                     )
                 )
             )
@@ -150,8 +150,8 @@ def tf_conflicting_packages(case: Case) -> Iterator[Finding]:
 
 
 def _twins(case: Case, several: list[Package]) -> bool:
-    """Whether tensorflow and tensorflow-gpu have the same release, in which both packages contain the same
-    CUDA build (2.1 to 2.11): one still overwrites the other, but changes nothing."""
+    """Whether tensorflow and tensorflow-gpu are both installed in one release in which both contain the same
+    CUDA build (2.1 to 2.11). One still overwrites the other, but the files do not change."""
     releases = {p.version for p in several} or ({case.tensorflow.version} if case.tensorflow else set())
     names = {p.name for p in several} or {"tensorflow", "tensorflow-gpu"}
     if len(releases) != 1 or names != {"tensorflow", "tensorflow-gpu"}:

@@ -38,8 +38,8 @@ NUMPY_OF_API = {
 
 
 def _numpy_asked(symptom: Symptom) -> str:
-    """The oldest NumPy that a module needs which was compiled for a newer NumPy than the installed one; "" if
-    the symptom shows another failure."""
+    """The oldest NumPy with which a module works, if the module was compiled for a newer NumPy than the
+    installed one; "" if the symptom shows another failure."""
     built, there = (int(symptom.get(name, "0"), 16) for name in ("built", "there"))
     return NUMPY_OF_API.get(built, "") if built > there else ""
 
@@ -183,7 +183,7 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
     build = case.build
     stated = [
         f"{d.name}{d.specifier}" for d in facts.of(Dependency) if "[" not in d.of
-    ]  # of what is installed
+    ]  # the requirements of the installed packages, without those of extras
     requires = stated or (build.requires if build is not None else ())
     release = build.version if build is not None else case.tensorflow.version if case.tensorflow else ""
     unmet: list[Package] = []
@@ -233,14 +233,14 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
             steps.append(
                 manual(
                     f"Find the module's package in the traceback. Install a release of that package that was"
-                    f" compiled for {own}, which this TensorFlow requires, or a newer TensorFlow that accepts"
-                    f" NumPy {older} (tfgpu-doctor plan)"
+                    f" compiled for {own}, which this TensorFlow requires, or install a newer TensorFlow that"
+                    f" accepts NumPy {older} (tfgpu-doctor plan)"
                 )
             )
             text = (
-                f"A module was compiled for NumPy {older} or later, but TensorFlow"
-                f" {build.version if build else ''} requires {own}: the module most likely belongs to"
-                f" another package."
+                f"A module was compiled for NumPy {older} or later, but"
+                f" {f'TensorFlow {build.version}' if build else 'TensorFlow'} requires {own}: the module most"
+                f" likely belongs to another package."
             )
         elif older:
             steps.append(
@@ -258,8 +258,8 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
             limit = own or ("numpy<1.20" if symbolic else "numpy<1.24" if alias else "numpy<2")
             steps.append(shell(install(limit), "installs the NumPy for which this build was made"))
             text = (
-                "A layer of TensorFlow up to 2.4 passes a tensor to NumPy as the shape of a new array. NumPy "
-                "1.20 and later refuse that."
+                "A layer of TensorFlow (2.4 and earlier) passes a tensor to NumPy as the shape of a new"
+                " array. NumPy 1.20 and later refuse that."
                 if symbolic
                 else (
                     "The code uses names that NumPy 1.24 removed."
@@ -282,7 +282,7 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
             steps.append(
                 manual(
                     f"Find the package of the generated file (_pb2.py) in the traceback. Install an older"
-                    f" release of that package, or a newer TensorFlow that accepts protobuf {older}"
+                    f" release of that package, or install a newer TensorFlow that accepts protobuf {older}"
                     f" (tfgpu-doctor plan)"
                 )
             )
@@ -299,7 +299,7 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
         )
         text = "The protobuf package does not match TensorFlow's generated code."
     elif h5py:
-        steps.append(shell(install("h5py<3"), "installs h5py 2, with which Keras before 2.4 reads files"))
+        steps.append(shell(install("h5py<3"), "installs h5py 2, which Keras before 2.4 needs to read files"))
         text = "h5py 3 returns text where this Keras expects bytes."
     elif keras:
         version = case.tensorflow.version if case.tensorflow else None
@@ -310,8 +310,9 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
             shell(install(keras_wanted), "installs the Keras that belongs to this TensorFlow")
             if minor or keras_wanted != own
             else manual(
-                "Install the Keras with TensorFlow's own minor version (keras==2.6.* for 2.6, up to 2.15);"
-                " for 2.16 and later, install tf-keras with that minor version"
+                "For TensorFlow up to 2.15, install the Keras with the same minor version (for example,"
+                " keras==2.6.* for TensorFlow 2.6); for 2.16 and later, install tf-keras with the same minor"
+                " version"
             )
         )
         text = "The releases of Keras and TensorFlow do not fit together."
@@ -335,14 +336,14 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
             text += f" {package.name.capitalize()} {package.version}: {row['reason']}." if row else ""
     elif resolver:
         text = (
-            f"pip installed packages that contradict TensorFlow's own requirements: it requires"
+            f"pip installed packages that contradict TensorFlow's own requirements: TensorFlow requires"
             f" {resolver[0].get('requirement')}, but {resolver[0].get('have')} is installed."
         )
         wanted = validated.requirement(resolver[0].get("requirement"))
         if wanted is not None and _name_of(wanted) in _required_by_tensorflow(case):
             steps.append(shell(install(wanted), "installs a version that TensorFlow accepts"))
     else:
-        text = "A package that TensorFlow imports is missing or has a version that it cannot use."
+        text = "A package that TensorFlow imports is missing, or TensorFlow cannot use its version."
         steps.append(
             shell(
                 install("--force-reinstall", commands.present(case)),
@@ -372,7 +373,7 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
 
 
 def _unsolvable(case: Case) -> Iterator[Finding]:
-    """The finding for a request to pip, related to TensorFlow, whose packages exclude each other."""
+    """The finding for a pip request that concerns TensorFlow and whose packages exclude each other."""
     signs, depends = case.facts.symptoms("pip-unsolvable"), case.facts.symptoms("pip-depends-on")
     named = [s for s in signs if re.search(r"tensorflow|keras", s.get("packages"), re.IGNORECASE)]
     if not signs or not (named or depends):
@@ -387,8 +388,8 @@ def _unsolvable(case: Case) -> Iterator[Finding]:
         title="The requested packages exclude each other",
         steps=[
             manual(
-                "Request the package that conflicts with TensorFlow's requirement without a version, so that"
-                " pip chooses one, or request a TensorFlow that accepts this version"
+                "Find the package that conflicts with TensorFlow's requirement. Request it without a version,"
+                " so that pip chooses one, or request a TensorFlow that accepts its version"
             ),
             shell(
                 run("tfgpu-doctor", "plan", "-r", Path("requirements.txt")),

@@ -29,7 +29,7 @@ OWN_PARTS = ("tensorflow.python", "tensorflow.core", "tensorflow.python.tools", 
 
 
 def _of_tensorflow(line: str) -> bool:
-    """Whether a line about an undefined symbol concerns a library of TensorFlow's rather than of CUDA's."""
+    """Whether a line about an undefined symbol concerns one of TensorFlow's libraries, not one of CUDA's."""
     return "tensorflow" in line.lower() and not re.search(r"could not find cu\w{1,80} in \w{1,12} DSO", line)
 
 
@@ -104,7 +104,7 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
     cuda = [
         lib for lib in facts.of(LibraryNotLoaded) if case.component(lib.name) in ("cuda", "cudnn", "driver")
     ]
-    # leave out a library that does not load only because a library of CUDA is missing
+    # leave out a library that fails to load only because a CUDA library is missing
     lost_library = [lib for lib in lost_library if not any(lib.source == other.source for other in cuda)]
     if (
         not cuda
@@ -114,7 +114,7 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
     tf_dll = [s for s in dll if re.search(r"tensorflow|pywrap|msvcp|vcruntime|DLL", s.source.text, re.I)]
     if (
         facts.has("source-folder-import") and not shadow and not tf_dll
-    ):  # the import failed, and the report names the runtime as missing
+    ):  # the import failed, and the report says that the runtime is missing
         tf_dll = [*dll[:1], *facts.symptoms("source-folder-import")[:1]]
     seen = [  # on a machine, the check tried the import or simulated it from the files
         *facts.symptoms("deep-import-failed"),
@@ -165,7 +165,7 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
         python_now = ".".join(case.python.version.split(".")[:2]) if case.python else None
         if python_now:
             fitting = [r for r in fitting if python_now in r.pythons]
-        steps = [manual("Use a newer distribution, or an image with one (such as tensorflow/tensorflow)")]
+        steps = [manual("Use a newer distribution, or an image that contains one (tensorflow/tensorflow)")]
         if fitting:
             rows.append(fitting[-1])
             steps.insert(
@@ -199,14 +199,14 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
     elif parts or lost:
         what = parts[0].get("module") if parts else f"tf.{lost[0].get('name')}"
         part = (
-            "is a part of every release"
+            "every release contains"
             if parts or case.tensorflow is None
             else f"TensorFlow {case.tensorflow.version} has"
         )
         text = (
-            f"The package that `import tensorflow` finds has no {what}, which {part}: the installation"
+            f"The package that `import tensorflow` finds has no {what}, which {part}. Either the installation"
             f" stopped halfway or was overwritten,"
-            f" {'' if parts else 'Python finds another installation first, '}or another file or folder is"
+            f" {'' if parts else 'or Python finds another installation first, '}or another file or folder is"
             f" called tensorflow."
         )
         steps = [
@@ -233,8 +233,8 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
     elif tls:
         library = tls[0].get("library")
         text = (
-            f"{library.rsplit('/', 1)[-1]} loads too late: no space is left for its thread-local"
-            f" variables. The import works if this library loads first."
+            f"{library.rsplit('/', 1)[-1]} is loaded too late: no space is left for its thread-local"
+            f" variables. The import works if this library is loaded first."
         )
         first = (
             "mport TensorFlow (or the package that contains this library) before all other packages,"
@@ -267,14 +267,14 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
                 platform="linux",
             ),
             manual(
-                "Or start the program in an environment with the folders that wheels expect: with nix-ld or"
-                " pkgs.buildFHSEnv on NixOS, with guix shell --container --emulate-fhs on Guix"
+                "Or start the program in an environment with the folders that wheels expect: use nix-ld or"
+                " pkgs.buildFHSEnv on NixOS, or guix shell --container --emulate-fhs on Guix"
             ),
         ]
     elif symbol and pythons_own(symbol[0]):
         name = symbol[0].get("symbol")
         text = (
-            f"TensorFlow's library was built for another Python than the one that loads it: {name} is a"
+            f"TensorFlow's library was built for a different Python from the one that loads it: {name} is a"
             " symbol of Python itself that this Python does not have."
         )
         if name.startswith("PyUnicodeUCS"):
@@ -291,7 +291,7 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
                     "import sys, sysconfig; print(sys.executable, sys.version,"
                     " sysconfig.get_config_var('Py_UNICODE_SIZE'))",
                 ),
-                "shows which Python runs, and for Python 2 the width of its characters in bytes",
+                "shows which Python runs, and the width of its characters in bytes (Python 2)",
             ),
             manual(
                 "Install TensorFlow with that Python's own pip, which chooses a matching wheel; do not copy"
@@ -301,7 +301,7 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
         ]
     elif symbol and not tf_dll:
         text = (
-            "TensorFlow's own files do not fit together: one of the loaded libraries comes from another"
+            "TensorFlow's own files do not match: one of the loaded libraries comes from another"
             " installation or build."
         )
         steps = fresh
@@ -363,7 +363,7 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
 
 
 def _below_the_floor(case: Case) -> list[Symptom]:
-    """The symptom that a machine's glibc is older than the wheel in use requires; [] without it."""
+    """The symptom that a machine's glibc is older than the installed wheel requires; [] if it is not."""
     build, here = case.build, case.facts.first(Glibc)
     if case.facts.kind != "machine" or build is None or here is None or not build.of_wheel:
         return []

@@ -33,8 +33,8 @@ def cpu_no_avx(case: Case) -> Iterator[Finding]:
     instructions, but these aren't available on your machine`.
 
     ## What to do
-    Let the virtual machine pass AVX through (CPU type host). Otherwise use TensorFlow 1.5, conda's builds, or
-    another machine.
+    Make the virtual machine pass AVX through (CPU type host). Otherwise use TensorFlow 1.5, conda's builds,
+    or another machine.
     """
     facts = case.facts
     said = facts.symptoms("cpu-instructions", "cpu-without-avx")
@@ -75,8 +75,8 @@ def cpu_no_avx(case: Case) -> Iterator[Finding]:
                 " pass-through"
             ),
             manual(
-                "Otherwise use a build without AVX: TensorFlow 1.5 (Python 3.6 at most), or a build that was"
-                " compiled for this processor"
+                "Otherwise use a build that does not need AVX: TensorFlow 1.5 (with Python 3.6 at most), or a"
+                " build that was compiled for this processor"
             ),
         ],
         tables=[old] if old else [],
@@ -92,8 +92,8 @@ def _arm(case: Case, illegal: list[Symptom]) -> Finding:
     """
     return found(
         "cpu-no-avx",
-        "A library ran an instruction that this ARM processor does not have. On Jetsons, the reason is"
-        " nearly always not TensorFlow but the OpenBLAS in the wheel of numpy 1.19.5, which mistakes the"
+        "A library ran an instruction that this ARM processor does not have. On Jetsons, the cause is nearly"
+        " always the OpenBLAS in the wheel of numpy 1.19.5, not TensorFlow: OpenBLAS mistakes the"
         " processor's core for a newer one.",
         illegal[:2],
         confidence="likely",

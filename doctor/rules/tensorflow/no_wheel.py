@@ -31,15 +31,15 @@ def tf_no_wheel(case: Case) -> Iterator[Finding]:
     """pip has no TensorFlow for this Python, platform or architecture.
 
     ## What it means
-    Each release has wheels for a few Python versions and platforms only, none for 32-bit systems. pip offers
-    only releases that fit the Python that runs it; if none fits, it prints "from versions: none".
+    Each release has wheels for only a few Python versions and platforms, and none for 32-bit systems. pip
+    offers only releases that fit the Python that runs pip; if none fits, it prints "from versions: none".
 
     ## What you see
     `Could not find a version that satisfies the requirement tensorflow`, `No matching distribution found`,
     `is not a supported wheel on this platform`.
 
     ## What to do
-    Use a 64-bit Python for which TensorFlow has a wheel (uv or conda installs such a Python in a minute). Or
+    Use a 64-bit Python for which TensorFlow has a wheel (uv or conda installs one in a minute). Or
     install a TensorFlow release that has a wheel for this Python.
     """
     facts = case.facts
@@ -62,7 +62,7 @@ def tf_no_wheel(case: Case) -> Iterator[Finding]:
     narrow = [*facts.symptoms("python-32bit")[:1], *[p for p in facts.of(PythonVersion) if p.bits == 32][:1]]
     if narrow:
         reason = Reason(
-            "This is a 32-bit Python or system, and TensorFlow has never had 32-bit wheels for it.",
+            "This is a 32-bit Python or system, for which TensorFlow has never had wheels.",
             steps=(manual("Install a 64-bit Python (on a 64-bit operating system)"),),
         )
         release, cure = None, Cure(())

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 def addon_that_does_not_load(case: Case, addon: list[Symptom]) -> Finding:
-    """The finding tf-import-failed if Node cannot load the addon or TensorFlow's library.
-    tfjs-node/scripts/install.js puts both into the package."""
+    """The finding tf-import-failed if Node cannot load the addon or TensorFlow's library. Both are installed
+    by tfjs-node/scripts/install.js."""
     package = (
         "tfjs-node-gpu"
         if any("tfjs-node-gpu" in s.source.text for s in (*addon, *case.facts.symptoms("binding")))
@@ -39,8 +39,8 @@ def addon_that_does_not_load(case: Case, addon: list[Symptom]) -> Finding:
         )
     return found(
         "tf-import-failed",
-        "Node could not load the addon of TensorFlow.js: the addon, or the TensorFlow library that it needs,"
-        " is not in the folder into which npm should have installed it"
+        "Node could not load TensorFlow.js's addon: the addon, or the TensorFlow library that it needs, is"
+        " not in the folder into which npm should have installed it"
         + (
             "; with the GPU package before 2.0, a missing CUDA or cuDNN DLL causes the same message."
             if package.endswith("gpu")

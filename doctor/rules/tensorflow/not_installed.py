@@ -24,8 +24,8 @@ def tf_not_installed(case: Case) -> Iterator[Finding]:
     """This Python has no TensorFlow.
 
     ## What it means
-    The interpreter that runs the program has no TensorFlow. Another environment, Python version or user may
-    have it.
+    The interpreter that runs the program has no TensorFlow. It may be installed in another environment, for
+    another Python version or for another user.
 
     ## What you see
     `ModuleNotFoundError: No module named 'tensorflow'`.
@@ -53,7 +53,7 @@ def tf_not_installed(case: Case) -> Iterator[Finding]:
         cure = cure.then(
             shell(
                 commands.run_python(case, asks),
-                "shows which Python runs here; IDEs and notebooks may use another",
+                "shows which Python runs here; IDEs and notebooks may use a different one",
             )
         )
     steps = cure.steps
@@ -68,8 +68,8 @@ def tf_not_installed(case: Case) -> Iterator[Finding]:
                     "reg add HKLM\\SYSTEM\\CurrentControlSet\\Control\\FileSystem /v LongPathsEnabled /t"
                     " REG_DWORD /d 1 /f"
                 ),
-                "lets Windows use long paths; then open a new prompt and install TensorFlow again (or install"
-                " it in a folder with a short path, such as C:\\tf)",
+                "allows long paths in Windows; then open a new prompt and install TensorFlow again (or"
+                " install it in a folder with a short path, such as C:\\tf)",
                 platform="windows",
                 root=True,
             ),
@@ -77,8 +77,8 @@ def tf_not_installed(case: Case) -> Iterator[Finding]:
         )
     elif broke:
         text = (
-            "Nothing was installed: the shell read the brackets as a pattern of file names. Put the name of"
-            " the package in quotes."
+            "Nothing was installed: the shell read the brackets as a pattern for file names. Put the"
+            " package's name in quotes."
         )
     yield found(
         "tf-not-installed",

@@ -1,4 +1,4 @@
-"""Reads pip's list of releases, which contains those with a wheel for the Python that runs pip."""
+"""Reads pip's list of releases. It contains the releases with a wheel for the Python that runs pip."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ PLATFORMS = ("linux-x86_64", "linux-aarch64", "windows-amd64", "macos-arm64", "m
 @dataclass(frozen=True)
 class Offer:
     """The releases of `package` that pip lists, oldest first. `places`: the pairs of platform and Python for
-    which, according to the tables, exactly these releases have wheels; several if the list is ambiguous, none
-    if it fits no pair (a mirror, a truncated list)."""
+    which, according to the tables, exactly these releases have wheels. There are several pairs if the list is
+    ambiguous, and none if it fits no pair (for example, because a mirror lacks releases)."""
 
     package: str
     releases: tuple[str, ...]
@@ -48,8 +48,8 @@ class Offer:
         )
 
     def lacking(self, case: Case, version: str) -> Offer:
-        """The same offer without the places for which the release has a wheel, because pip would have listed
-        the release there; unchanged if no place is left."""
+        """The offer without the places for which the release `version` has a wheel, because pip would have
+        listed the release there; the same offer if no place would be left."""
         left = []
         for platform, python in self.places:
             row = case.tables.tensorflow(version, self.package, platform)

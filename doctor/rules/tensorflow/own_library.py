@@ -1,5 +1,5 @@
-"""Explanations and steps if the loader cannot load TensorFlow's own library or a system library that it
-needs."""
+"""Explanations and steps for the case that the loader cannot load TensorFlow's own library, or a system
+library that TensorFlow needs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def not_found(case: Case, library: LibraryNotLoaded) -> tuple[str, list[Step]]:
-    """The explanation and the steps if the loader does not find TensorFlow's or a system library."""
+    """The explanation and the steps if the loader does not find TensorFlow's library or a system library."""
     name = library.name
     if case.component(name) == "system":
         package = manual(
@@ -34,14 +34,14 @@ def not_found(case: Case, library: LibraryNotLoaded) -> tuple[str, list[Step]]:
             platform="linux",
         ),
         manual(
-            "For a program in C, Go, Rust or .NET, unpack TensorFlow's C library, in the release that the"
+            "For a program in C, Go, Rust or .NET, unpack the release of TensorFlow's C library that the"
             " program or its language binding needs. Add the library's lib folder to LD_LIBRARY_PATH (PATH on"
             " Windows) or to a file in /etc/ld.so.conf.d. For Node and Java, reinstall the package, which"
             " contains the library for this system and processor"
         ),
         manual(
-            "For a custom op, or a package that was compiled for TensorFlow, install a build for the"
-            " installed TensorFlow. The library's file name changes with TensorFlow's major version"
+            "For a custom op, or a package that was compiled for TensorFlow, install a build that was made"
+            " for the installed TensorFlow. The library's file name changes with TensorFlow's major version"
             " (libtensorflow_framework.so.1, libtensorflow_framework.so.2)"
         ),
     ]
@@ -55,8 +55,8 @@ def not_mapped(library: str) -> tuple[str, list[Step]]:
     library: its path in the message.
     """
     text = (
-        f"The system refuses to map {library.rsplit('/', 1)[-1]} into memory: its file system is"
-        f" mounted noexec, or a limit on the process's memory is too low for it."
+        f"The system refuses to map {library.rsplit('/', 1)[-1]} into memory: the library's file system is"
+        f" mounted noexec, or the limit on the process's memory is too low."
     )
     own = validated.library_of_environment(library)
     noexec = "if the options contain noexec, move the environment to another file system, "
@@ -66,8 +66,8 @@ def not_mapped(library: str) -> tuple[str, list[Step]]:
         shell(look, noexec, platform="linux"),
         shell(
             Literal("ulimit -v"),
-            "shows the limit in kilobytes of address space, or unlimited; TensorFlow needs several gigabytes,"
-            " and a batch job may have to request more memory",
+            "shows the limit on the address space in kilobytes, or unlimited; TensorFlow needs several"
+            " gigabytes, and a batch job may have to request more memory",
             platform="linux",
         ),
     ]

@@ -1,7 +1,7 @@
-"""Findings for ops compiled outside TensorFlow, which `tf.load_op_library` loads: what their library lacks,
-and the steps. TensorFlow itself works; it passes dlopen's message on as a NotFoundError (LoadLibrary in
-tensorflow/core/platform/posix/load_library.cc, 1.0 to 1.15; LoadDynamicLibrary in
-platform/default/load_library.cc since)."""
+"""Findings for ops that were compiled outside TensorFlow and that `tf.load_op_library` loads: what their
+library lacks, and the steps. TensorFlow itself works; it reports dlopen's message as a NotFoundError
+(LoadLibrary in tensorflow/core/platform/posix/load_library.cc, 1.0 to 1.15; since then, LoadDynamicLibrary in
+platform/default/load_library.cc)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LIBRARIES = r"(?<![\w-])(?:lib(?:tensorflow|tfkernel|bfloat)|_pywrap_)"
 """Matches the names of TensorFlow's own libraries, which use each other's symbols."""
 
 _INSTALLED = r"(?:site|dist)-packages[/\\]{1,2}(\w{1,80})[/\\]"
-"""Matches the path of a library in an installed package, which nobody compiled by hand. Group 1 is the
+"""Matches the path of a library in an installed package: the user did not compile it. Group 1 is the
 package's folder."""
 
 _FOLDERS = ("tensorflow", "tensorflow_core")
@@ -45,13 +45,13 @@ ADDONS = {
     "tensorflow_decision_forests": "tensorflow-decision-forests",
     "tensorflow_ranking": "tensorflow-ranking",
 }
-"""Packages with ops compiled against one TensorFlow release: the names of their folders in site-packages, and
-their names for pip."""
+"""Packages with ops compiled against one TensorFlow release: a mapping from the names of their folders in
+site-packages to their names in pip."""
 
 
 def addon_of(symptom: Symptom) -> str:
-    """The name for pip of the add-on whose library lacks a symbol; for another package's library that lacks
-    one of TensorFlow's symbols, the name of the library; "" in all other cases."""
+    """The pip name of the add-on whose library lacks a symbol; for another package's library that lacks one
+    of TensorFlow's symbols, the file name of the library; "" in all other cases."""
     path = symptom.get("library") or symptom.source.text
     found = re.search(_INSTALLED, path)
     folder = found[1] if found else ""
@@ -86,7 +86,7 @@ def pythons_own(symptom: Symptom) -> bool:
 
 
 def op_without_code(case: Case, signs: list[Symptom]) -> Finding:
-    """The finding tf-addon-mismatch for an op that loads but whose kernels are for another GPU."""
+    """The finding tf-addon-mismatch for an op that can be loaded but has kernels only for other GPUs."""
     capability = next(iter(case.capabilities), "")
     number = capability.replace(".", "") if re.fullmatch(r"\d{1,2}\.\d", capability) else ""
     flag = f"-gencode arch=compute_{number},code=sm_{number}" if number else "-arch=sm_NN of this GPU"
@@ -100,7 +100,7 @@ def op_without_code(case: Case, signs: list[Symptom]) -> Finding:
                 run("nvidia-smi", "--query-gpu=name,compute_cap", "--format=csv"),
                 "shows the GPU's compute capability; 8.6, for example, means sm_86",
             ),
-            manual(f"Delete the op's library and compile it again, with {flag} among the options of nvcc"),
+            manual(f"Delete the op's library and compile it again, with {flag} among nvcc's options"),
         ],
         verify=commands.list_gpus(case),
     )
@@ -116,7 +116,7 @@ def op_that_does_not_load(case: Case, ops: list[Symptom]) -> Finding:
     start = (
         f"{file} is a custom op; TensorFlow works but cannot load it"
         if file
-        else "A library that was compiled against TensorFlow, an op or an add-on, cannot be loaded"
+        else "A library that was compiled against TensorFlow (an op or an add-on) cannot be loaded"
     )
     flags = (
         "import tensorflow as tf; print(*tf.sysconfig.get_compile_flags(), *tf.sysconfig.get_link_flags())"
@@ -127,15 +127,15 @@ def op_that_does_not_load(case: Case, ops: list[Symptom]) -> Finding:
         )
     if re.match(r"_{0,2}(?:cuda|cu[A-Z]|cublas|cudnn)", symbol):
         text = (
-            f"{start}. It was compiled with the nvcc of one CUDA release, but finds the runtime of another "
-            f"release, which has no {symbol}."
+            f"{start}. It was compiled with the nvcc of one CUDA release, but it finds the runtime of another"
+            f" release, which has no {symbol}."
         )
         flag = ""
     elif re.search(r"cxx11", symbol):
-        text = f"{start}. It was compiled with the new C++ string ABI, this TensorFlow with the old one."
+        text = f"{start}. It was compiled with the new C++ string ABI, but this TensorFlow with the old ABI."
         flag = ", with -D_GLIBCXX_USE_CXX11_ABI=0"
     elif re.search(r"ESs|RKSs", symbol):
-        text = f"{start}. It was compiled with the old C++ string ABI, this TensorFlow with the new one."
+        text = f"{start}. It was compiled with the old C++ string ABI, but this TensorFlow with the new ABI."
         flag = ", without -D_GLIBCXX_USE_CXX11_ABI=0"
     else:
         text = (
@@ -145,9 +145,9 @@ def op_that_does_not_load(case: Case, ops: list[Symptom]) -> Finding:
         flag = ""
     build = case.build
     cuda = (
-        f" of CUDA {build.cuda}, for which this TensorFlow is built"
+        f" of CUDA {build.cuda}, for which this TensorFlow was built"
         if build is not None and build.cuda
-        else " of the CUDA for which this TensorFlow is built"
+        else " of the CUDA for which this TensorFlow was built"
     )
     steps: list[Step] = [
         shell(
@@ -157,8 +157,8 @@ def op_that_does_not_load(case: Case, ops: list[Symptom]) -> Finding:
             platform="linux",
         ),
         manual(
-            f"Delete {file or 'the library'} and recompile it with these flags{flag}, with the nvcc{cuda}"
-            + ("" if file else "; for an add-on from pip, install the release for this TensorFlow")
+            f"Delete {file or 'the library'} and recompile it with these flags{flag}. Use the nvcc{cuda}"
+            + ("" if file else ". For an add-on from pip, install the release for this TensorFlow")
         ),
     ]
     if "_cudacache" in library:

@@ -1,4 +1,4 @@
-"""The TensorFlow release of the case, and the signs that its user expects a GPU."""
+"""The TensorFlow release of the case, and the symptoms that the user expects a GPU."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 def likely_build(case: Case) -> TensorFlowRelease | None:
-    """The table row of the build in use; if the release is unknown, that of the newest build that loads the
-    libraries of the case; None if there is neither."""
+    """The table row of the installed build. If the release is unknown, the row of the newest build that loads
+    the libraries of the case. None if there is neither."""
     return case.builds[-1] if case.builds else None
 
 
 def version_of(case: Case) -> str | None:
-    """The TensorFlow release for which steps show code: the release of the case, otherwise the likely one;
-    None if there is neither."""
+    """The TensorFlow release for which steps show code: the release of the case, otherwise that of the likely
+    build; None if there is neither."""
     if case.tensorflow is not None:
         return case.tensorflow.version
     build = likely_build(case)

@@ -28,8 +28,8 @@ IN_EVERY_ONE = frozenset(
     ]
 )
 """Names in tf.* that every release from 1.0 to 1.15 has (tensorflow/python/__init__.py: client_lib,
-config_pb2, framework_lib, standard_ops, app, flags) but TensorFlow 2 does not. An installed TensorFlow 1
-without them is incomplete."""
+config_pb2, framework_lib, standard_ops, app, flags) but TensorFlow 2 does not have. An installation of
+TensorFlow 1 without them is incomplete."""
 
 REMOVED_IN_2 = IN_EVERY_ONE.union(
     [
@@ -103,7 +103,7 @@ GONE_MODULES = (
     "keras.preprocessing",
     "keras.wrappers",
 )
-"""Prefixes of module names, as in `import`, that TensorFlow 2 or a later Keras does not have."""
+"""Prefixes of the names of modules that TensorFlow 2 or a later Keras does not have."""
 
 GONE_NAMES = frozenset(
     [
@@ -134,7 +134,8 @@ GONE_NAMES = frozenset(
 
 
 def missing_parts(case: Case) -> list[Symptom]:
-    """The names that the TensorFlow 1 of a case lacks although every release of TensorFlow 1 has them."""
+    """The symptoms of names that the TensorFlow 1 of a case lacks, although every release of TensorFlow 1 has
+    them."""
     known = case.tensorflow
     if known is None or known.rank > FORM or not known.version.startswith("1."):
         return []

@@ -1,5 +1,5 @@
-"""Why pip found no TensorFlow: the requested release, the releases that pip offered, and the wheels in the
-tables."""
+"""Finds out why pip found no TensorFlow, from the requested release, the releases that pip offered, and the
+wheels in the tables."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ _MANYLINUX = (
     ("manylinux2014", "19.3"),
     ("manylinux_2_", "20.3"),
 )
-"""The platform tags of Linux wheels, oldest first, each with the first pip that accepts it (release notes of
-pip 19.0, 19.3 and 20.3)."""
+"""The platform tags of Linux wheels, oldest first, each with the first pip release that accepts the tag
+(release notes of pip 19.0, 19.3 and 20.3)."""
 
 
 def asked_for(case: Case) -> str | None:
-    """The release that the user requested from the installer; without a request, the release that the text
-    names; None if there is neither."""
+    """The release that the user requested from the installer. Without a request, the release that the text
+    names. None if there is neither."""
     asked = next((r for r in case.facts.of(Requirement) if r.name.startswith("tensorflow")), None)
     if asked is None:
         return (
@@ -56,21 +56,22 @@ def asked_for(case: Case) -> str | None:
 
 
 def why_none(case: Case, *, gone: bool) -> Reason:
-    """The reason for which the evidence is strongest. gone: pip got the address of a wheel that does not
-    exist."""
+    """The reason for which the evidence is strongest. gone: pip was given the address of a wheel that does
+    not exist."""
     platform, version = case.table_platform, asked_for(case)
     python = commands.minor(case.python.version) if case.python is not None else None
     row = case.tables.tensorflow(version, None, platform) if version else None
     offer = offered(case)
     if gone:
         return Reason(
-            "pip got the address of a wheel that does not exist: nobody published a wheel for that release,"
-            " Python and platform at that address."
+            "pip was given the address of a wheel that does not exist: nobody published a wheel for that"
+            " release, Python and platform at that address."
         )
     if row is not None and python and python not in row.pythons:
         return Reason(
-            f"On {platform}, TensorFlow {row.version} has wheels for Python"
-            f" {', '.join(row.pythons) or 'none'}, but this is Python {python}.",
+            f"On {platform}, TensorFlow {row.version} has"
+            f" {'wheels for Python ' + ', '.join(row.pythons) if row.pythons else 'no wheels'}, but this is"
+            f" Python {python}.",
             (row,),
         )
     if row is not None and python and listed_nothing(case):
@@ -95,8 +96,8 @@ def why_none(case: Case, *, gone: bool) -> Reason:
         if not have:
             return Reason(f"No TensorFlow release has a wheel for Python {python} on {platform}.")
         return Reason(
-            f"For Python {python} on {platform} there are wheels of TensorFlow {have[0].version} to"
-            f" {have[-1].version} only.",
+            f"For Python {python} on {platform}, there are only wheels of TensorFlow {have[0].version} to"
+            f" {have[-1].version}.",
             (have[0], have[-1]),
         )
     if version and (row is None or not row.pythons):
@@ -138,7 +139,7 @@ def _newer_than_pip(case: Case, offer: Offer, version: str) -> Reason | None:
                     ),
                     shell(
                         commands.pip(case, "install", *again),
-                        "repeats the installation, with limits on versions that the release itself lacks",
+                        "repeats the installation, with version limits that the release itself does not set",
                     ),
                     *cures.driver_for(case, asked),
                 ),
@@ -148,7 +149,7 @@ def _newer_than_pip(case: Case, offer: Offer, version: str) -> Reason | None:
 
 
 def _wheel_name(row: TensorFlowRelease) -> int | None:
-    """The oldest platform tag in a Linux wheel's name, as an index of _MANYLINUX."""
+    """The oldest platform tag in a Linux wheel's name, as an index into _MANYLINUX; None without a tag."""
     return next((place for place, (tag, _) in enumerate(_MANYLINUX) if tag in row.source), None)
 
 
@@ -157,7 +158,7 @@ def _intel_mac(case: Case, offer: Offer, version: str) -> Reason:
     rows = [r for r in case.tables.releases("macos-x86_64", "tensorflow") if r.pythons and not r.yanked]
     text = (
         f"{offer} on Intel Macs. TensorFlow {version} has no wheel for them; {rows[-1].version} is the newest"
-        f" release that has one. If this is an Apple-silicon Mac, the Python is an Intel one that Rosetta"
+        f" release that has one. If this is an Apple-silicon Mac, the Python is an Intel build that Rosetta"
         f" translates; a native Python (arm64) can install the newer releases."
     )
     return Reason(text, (rows[-1],), target=rows[-1], platform="macos")
@@ -170,8 +171,9 @@ def _unseen(case: Case, row: TensorFlowRelease, python: str) -> Reason:
         arm = [r for r in case.tables.releases("macos-arm64", "tensorflow") if r.pythons and not r.yanked]
         if row.platform == "macos-x86_64" and arm:
             first = (
-                f"TensorFlow {row.version} has a wheel for Python {python} on Intel Macs. If pip sees"
-                f" no wheel, this is an Apple-silicon Mac, whose first wheels are those of {arm[0].version}."
+                f"TensorFlow {row.version} has a wheel for Python {python} on Intel Macs. If pip sees no"
+                f" wheel, this is an Apple-silicon Mac, for which {arm[0].version} is the first release with"
+                f" wheels."
             )
             return Reason(
                 first,
@@ -182,9 +184,9 @@ def _unseen(case: Case, row: TensorFlowRelease, python: str) -> Reason:
             )
     return Reason(
         f"TensorFlow {row.version} has a wheel for Python {python} on {row.platform}, but pip saw no"
-        f" release at all. Either the Python is of another kind (32-bit, another processor, Alpine's"
-        f" musl), or pip is too old for the wheel's tag, or the package index has no wheel or could not be"
-        f" reached.",
+        f" release at all. Either this Python was built for something else (32 bits, another processor,"
+        f" Alpine's musl), or pip is too old for the wheel's tag, or the package index has no wheel or could"
+        f" not be reached.",
         (row,),
         (
             shell(
@@ -200,7 +202,7 @@ def _unseen(case: Case, row: TensorFlowRelease, python: str) -> Reason:
 
 
 def _not_for_this_platform(case: Case, version: str) -> Reason | None:
-    """The reason if a release has wheels but none for the platform of the case; else None. None, too, for a
+    """The reason if a release has wheels but none for the platform of the case; else None. Also None for a
     Mac whose processor is not known."""
     platform = case.table_platform
     if case.platform is None or (case.platform == "macos" and not _processor(case)):
@@ -218,7 +220,7 @@ def _not_for_this_platform(case: Case, version: str) -> Reason | None:
     if native is None or not native.pythons:
         return Reason(text, (elsewhere, have[-1]))
     words = (
-        f"If this is an Apple-silicon Mac, the Python is an Intel one that Rosetta translates; for a native"
+        f"If this is an Apple-silicon Mac, the Python is an Intel build that Rosetta translates; for a native"
         f" Python (arm64, {' or '.join(native.pythons[-2:])}), TensorFlow {native.version} has wheels"
     )
     return Reason(text, (native, have[-1]), instead=(manual(words),))

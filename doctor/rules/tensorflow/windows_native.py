@@ -1,4 +1,4 @@
-"""tf-windows-native: releases above 2.10 have no GPU support on native Windows."""
+"""tf-windows-native: releases after 2.10 have no GPU support on native Windows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @rule(
     "tf-windows-native",
-    "TensorFlow above 2.10 has no GPU support on native Windows",
+    "TensorFlow after 2.10 has no GPU support on native Windows",
     explains=(
         "tf-cpu-only",
         "cuda-missing",

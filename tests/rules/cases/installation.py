@@ -97,7 +97,7 @@ FIRES = (
         " undefined symbol: PyUnicodeUCS4_FromString\n",
         "PyUnicodeUCS4_FromString",
         says=("Py_UNICODE_SIZE", "that Python's own pip"),
-        words=("another Python", "cp27mu"),
+        words=("a different Python", "cp27mu"),
     ),
     Fires(
         "tf-import-failed",
@@ -367,7 +367,7 @@ FIRES = (
         " tensorflow==2.9.0 (from versions: none)\n",
         "tensorflow==2.9.0 (from versions",
         says=("tensorflow==2.13.1",),
-        words=("whose first wheels are those of 2.13.0",),
+        words=("2.13.0 is the first release with wheels",),
     ),
     Fires(
         "tf-no-wheel",
@@ -377,7 +377,7 @@ FIRES = (
         " macOS (`macosx_14_0_x86_64`), but `tensorflow` (v2.19.0) only has wheels for the following"
         " platforms: `manylinux_2_17_x86_64`, `macosx_12_0_arm64`, `win_amd64`\n",
         "can't be installed because",
-        says=("tensorflow==2.16.2", "the Python is an Intel one that Rosetta translates"),
+        says=("tensorflow==2.16.2", "the Python is an Intel build that Rosetta translates"),
         never=("tensorflow-gpu",),
         words=("has no wheel for macos-x86_64; 2.16.2 is the newest",),
     ),

@@ -100,7 +100,7 @@ FIRES = (
         "ImportError: libcublas.so.8.0: cannot open shared object file: No such file or directory\n",
         "ImportError: libcublas.so.8.0",
         says=("list",),
-        words=("The imported TensorFlow loads libcublas.so.8.0, which is CUDA 8.0", "CUDA 9.0 is installed"),
+        words=("The imported TensorFlow loads libcublas.so.8.0 of CUDA 8.0", "CUDA 9.0 is installed"),
     ),
     Fires(
         "cuda-missing",
