@@ -30,11 +30,13 @@ from doctor.probe.resolution import Candidate, Loaded, Refused, Resolution, reas
 NO_SUCH_FILE = "cannot open shared object file: No such file or directory"
 OF_DRIVER = ("libcuda.so.1", "libnvidia-ml.so.1")
 """Libraries that belong to the driver, not to the system or the environment."""
+DEFAULT_STEP = "default folder"
 ALWAYS_THERE = lazy.compile(
     r"(lib(c|m|dl|rt|pthread|util|gcc_s|stdc\+\+|resolv)\.so\.\d+|ld-linux.*\.so\.\d|linux-vdso.*)$"
 )
 """Libraries of the C and C++ runtimes. Every running Python finds them, even if a record leaves them out; but
 a Python that Nix or Guix built does not find the C++ ones (Loader.kept_in_store)."""
+TOKEN = lazy.compile(r"\$(?:(ORIGIN|LIB|PLATFORM)|\{(ORIGIN|LIB|PLATFORM)\})")
 OF_CPP = ("libstdc++.so.6", "libgcc_s.so.1")
 
 
@@ -73,7 +75,7 @@ class Loader:
             self.default_folders = loader_places.default_folders(machine, self.interpreter, self.processor)
         self.cache, self.cache_problem = self._cache.entries, self._cache.problem
         self._unseen += unseen.items()
-        self.glibc = glibc_version(self)
+        self.glibc, self.c_library = loader_places.glibc(self.default_folders, self.header)
         self._levels = subfolders(machine, self.glibc)
         self.preloaded = self._preloaded(env.get("LD_PRELOAD", ""))
         if self.program is not None:
@@ -225,10 +227,9 @@ class Loader:
                     yield from self._expanded(link, link.header.rpath, f"RPATH of {link.path}")
                 did_program |= link is self.program
                 link = link.loader
-            if not did_program and self.program is not None and self.program.header.rpath:
-                yield from self._expanded(
-                    self.program, self.program.header.rpath, f"RPATH of {self.program.path}"
-                )
+            program = self.program
+            if program is not None and program.header.rpath and not did_program:
+                yield from self._expanded(program, program.header.rpath, f"RPATH of {program.path}")
         yield from self.library_path
         if caller is not None and caller.header.runpath:
             yield from self._expanded(caller, caller.header.runpath, f"RUNPATH of {caller.path}")
@@ -238,14 +239,12 @@ class Loader:
 
     def _expanded(self, owner: Loaded, folders: tuple[str, ...], via: str) -> Iterator[tuple[str, str]]:
         """Folders of an RPATH or RUNPATH with $ORIGIN, $LIB and $PLATFORM replaced (ld.so(8))."""
-        origin = posixpath.dirname(owner.path)
         multiarch = any("-linux-gnu" in folder for folder in self.default_folders)
         lib = f"lib/{self.processor}-linux-gnu" if multiarch else "lib64"
+        values = {"ORIGIN": posixpath.dirname(owner.path), "LIB": lib, "PLATFORM": self.processor}
         for folder in dict.fromkeys(folders):
-            text = re.sub(r"\$(ORIGIN|\{ORIGIN\})", lambda _: origin, folder)
-            text = re.sub(r"\$(LIB|\{LIB\})", lambda _: lib, text)
-            text = re.sub(r"\$(PLATFORM|\{PLATFORM\})", lambda _: self.processor, text)
-            yield self._absolute(text), via
+            filled = TOKEN.sub(lambda found: values[found[1] or found[2]], folder)
+            yield self._absolute(filled), via
 
     def _absolute(self, folder: str) -> str:
         """The folder as an absolute, normalized path; "" and relative paths start at the current folder."""
@@ -339,7 +338,7 @@ class Loader:
         for library, version, weak in entry.header.wants:
             if weak or not version.startswith("GLIBC_2."):
                 continue
-            wanted = _numbers(version)
+            wanted = loader_places.glibc_numbers(version)
             if self.glibc and wanted and wanted > self.glibc:
                 provider = self._known(library)
                 raise Refused(
@@ -400,29 +399,3 @@ class Loader:
         a path are left out."""
         headers = ((path, self._header(path)) for path in re.split("[: ]", value) if path.startswith("/"))
         return [Loaded(path, header) for path, header in headers if isinstance(header, elf.Elf)]
-
-
-DEFAULT_STEP = "default folder"
-
-
-def _numbers(version: str) -> tuple[int, int] | None:
-    match = re.match(r"GLIBC_(\d+)\.(\d+)", version)
-    return (int(match[1]), int(match[2])) if match else None
-
-
-def glibc_version(loader: Loader) -> tuple[int, int] | None:
-    """The glibc's version, such as (2, 36): the highest GLIBC_2.x that libc.so.6 defines; None if there is
-    none."""
-    found, _ = glibc_file(loader)
-    return found
-
-
-def glibc_file(loader: Loader) -> tuple[tuple[int, int] | None, str]:
-    """The result of `glibc_version`, and the path of the libc.so.6 that was read ("" if there is none)."""
-    for folder in loader.default_folders:
-        path = posixpath.join(folder, "libc.so.6")
-        header = loader._header(path)
-        if isinstance(header, elf.Elf):
-            versions = [v for v in map(_numbers, header.gives) if v]
-            return (max(versions) if versions else None), path
-    return None, ""

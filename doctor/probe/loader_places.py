@@ -9,10 +9,10 @@ from __future__ import annotations
 import functools
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from doctor import lazy
-from doctor.probe import ldcache
+from doctor.probe import elf, ldcache
 from doctor.probe.machine import Machine
 from doctor.probe.resolution import reason
 from doctor.values import dataclass
@@ -144,3 +144,22 @@ def _built_in(data: bytes) -> tuple[str, ...]:
         end = data.find(NEXT_FOLDER, end + 1)
     found = match.group().rstrip(b"\0").split(b"\0") if match else []
     return tuple(folder.decode("utf-8", "replace").rstrip("/") for folder in found)
+
+
+def glibc_numbers(version: str) -> tuple[int, int] | None:
+    """The numbers in the name of a symbol version: (2, 36) for "GLIBC_2.36"; None for any other name."""
+    match = re.match(r"GLIBC_(\d+)\.(\d+)", version)
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def glibc(
+    folders: Iterable[str], header: Callable[[str], elf.Elf | None]
+) -> tuple[tuple[int, int] | None, str]:
+    """The highest GLIBC_2.x that the first usable libc.so.6 of some folders defines, such as (2, 36), and the
+    path of that file. (None, "") if there is none."""
+    for folder in folders:
+        path = posixpath.join(folder, "libc.so.6")
+        library = header(path)
+        if library is not None:
+            return max(filter(None, map(glibc_numbers, library.gives)), default=None), path
+    return None, ""

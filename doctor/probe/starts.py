@@ -18,7 +18,7 @@ from doctor import lazy
 from doctor.backports import removeprefix
 from doctor.facts import Source
 from doctor.probe import containers, project_files
-from doctor.probe.account import Account
+from doctor.probe.accounts import home_of, rows
 from doctor.probe.machine import Machine
 from doctor.probe.module_files import Module, loaded, modules
 from doctor.probe.python_paths import named_folders
@@ -166,52 +166,13 @@ def _login(machine: Machine, prefix: str | None, site: tuple[str, ...]) -> Start
 def _shell_of(machine: Machine, home: str) -> str:
     """The name of the login shell of the user with this home folder: from passwd(5), otherwise guessed from
     the folder's files; "" if neither shows it."""
-    for fields in _rows(machine, "/etc/passwd", 7):
+    for fields in rows(machine, "/etc/passwd", 7):
         if fields[5] == home:
             return posixpath.basename(fields[6])
     others = (
         shell for shell, names in RUN_BY.items() if any(machine.exists(f"{home}/{name}") for name in names)
     )
     return "" if machine.exists(f"{home}/.bashrc") else next(others, "")
-
-
-def home_of(machine: Machine, prefix: str | None) -> str:
-    """The home folder of an environment's user: on a live machine that of this process; otherwise the one
-    that contains the environment; otherwise the only one in /home, or /root."""
-    if machine.live and machine.env.get("HOME", "").startswith("/"):
-        return machine.env["HOME"].rstrip("/") or "/"
-    match = re.match(r"/home/[^/]+", prefix or "")
-    if match:
-        return match[0]
-    homes = [path for path in machine.glob("/home/*") if machine.is_dir(path)]
-    return homes[0] if len(homes) == 1 and not (prefix or "").startswith("/root") else "/root"
-
-
-def account_of(machine: Machine, prefix: str | None) -> Account | None:
-    """The account of an environment's user; None if passwd and group do not show it."""
-    home = home_of(machine, prefix)
-    if not (prefix or "").startswith(f"{home}/"):
-        return None  # outside the home folder: any user may use it
-    person = next(
-        (
-            f
-            for f in _rows(machine, "/etc/passwd", 7)
-            if f[5] == home and f[2].isdecimal() and f[3].isdecimal()
-        ),
-        None,
-    )
-    if person is None:
-        return None
-    groups = [fields for fields in _rows(machine, "/etc/group", 4) if fields[2].isdecimal()]
-    mine = {int(fields[2]) for fields in groups if person[0] in fields[3].split(",")}
-    return Account(
-        person[0], int(person[2]), frozenset({*mine, int(person[3])}), {int(f[2]): f[0] for f in groups}
-    )
-
-
-def _rows(machine: Machine, path: str, size: int) -> list[list[str]]:
-    rows = [line.split(":") for line in _text(machine, path).splitlines()]
-    return [fields for fields in rows if len(fields) == size]
 
 
 def activated(machine: Machine, start: Start, prefix: str, site: tuple[str, ...]) -> Start:

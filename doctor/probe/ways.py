@@ -22,6 +22,7 @@ from doctor.facts import (
     Symptom,
 )
 from doctor.probe import interpreter, python_paths
+from doctor.probe.accounts import account_of
 from doctor.probe.interpreter import Environment
 from doctor.probe.libraries import unserved
 from doctor.probe.machine import Machine
@@ -87,7 +88,7 @@ class Ways:
         found = replace(machine, env=_for_search(plain))
         where = interpreter.find(found, python)
         executable, _, prefix = where
-        machine = replace(machine, account=starts.account_of(machine, prefix))
+        machine = replace(machine, account=account_of(machine, prefix))
         candidates: tuple[Start, ...] = (plain,)
         if prefix is not None:
             site = tuple(python_paths.site_folders(machine, prefix, None))

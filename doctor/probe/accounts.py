@@ -1,0 +1,56 @@
+"""Finds the user of an environment in passwd(5) and group(5)."""
+
+from __future__ import annotations
+
+import re
+
+from doctor.probe.account import Account
+from doctor.probe.machine import Machine
+
+SIZE = 64 << 10
+"""The most bytes to read of passwd and group."""
+
+
+def home_of(machine: Machine, prefix: str | None) -> str:
+    """The home folder of an environment's user: on a live machine that of this process; otherwise the one
+    that contains the environment; otherwise the only one in /home, or /root."""
+    if machine.live and machine.env.get("HOME", "").startswith("/"):
+        return machine.env["HOME"].rstrip("/") or "/"
+    match = re.match(r"/home/[^/]+", prefix or "")
+    if match:
+        return match[0]
+    homes = [path for path in machine.glob("/home/*") if machine.is_dir(path)]
+    return homes[0] if len(homes) == 1 and not (prefix or "").startswith("/root") else "/root"
+
+
+def account_of(machine: Machine, prefix: str | None) -> Account | None:
+    """The account of an environment's user; None if passwd and group do not show it."""
+    home = home_of(machine, prefix)
+    if not (prefix or "").startswith(f"{home}/"):
+        return None  # outside the home folder: any user may use it
+    person = next(
+        (
+            f
+            for f in rows(machine, "/etc/passwd", 7)
+            if f[5] == home and f[2].isdecimal() and f[3].isdecimal()
+        ),
+        None,
+    )
+    if person is None:
+        return None
+    groups = [fields for fields in rows(machine, "/etc/group", 4) if fields[2].isdecimal()]
+    mine = {int(fields[2]) for fields in groups if person[0] in fields[3].split(",")}
+    return Account(
+        person[0], int(person[2]), frozenset({*mine, int(person[3])}), {int(f[2]): f[0] for f in groups}
+    )
+
+
+def rows(machine: Machine, path: str, size: int) -> list[list[str]]:
+    """The rows of a file whose fields are separated by colons; only those with `size` fields. Empty if the
+    file cannot be read; the machine notes why."""
+    try:
+        text = machine.text(path, SIZE) or ""
+    except OSError:
+        return []
+    fields = (line.split(":") for line in text.splitlines())
+    return [several for several in fields if len(several) == size]
