@@ -1,4 +1,5 @@
-"""Reads the JSON that collectors print: pip inspect, pip list and conda list as JSON, docker inspect."""
+"""Reads the JSON of collecting tools: pip inspect, docker inspect, and pip list and conda list with their
+JSON options."""
 
 from __future__ import annotations
 
@@ -89,8 +90,8 @@ def _listed(document: list[dict[str, Any]], source: Source) -> Iterator[Fact]:
 
 
 def _docker_inspect(document: list[dict[str, Any]], source: Source) -> Iterator[Fact]:
-    """The facts of docker inspect CONTAINER: whether the container was started with a GPU (fields:
-    api/types/container of Docker's engine)."""
+    """The facts of docker inspect CONTAINER: whether the container was started with a GPU. Source of the
+    fields: api/types/container of Docker Engine."""
     for entry in document[:20]:
         host, config = entry.get("HostConfig"), entry.get("Config")
         if not isinstance(host, dict) or not isinstance(config, dict):

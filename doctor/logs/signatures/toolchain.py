@@ -19,8 +19,8 @@ def defect(release: str, cure: str) -> Maker:
 
 
 def part_missing(match: re.Match[str], source: Source) -> Fact | None:
-    """The fact about a part of the toolkit that a build does not find. For TensorFlow's own library, it is a
-    LibraryNotLoaded."""
+    """The fact about a part of the toolkit that a build does not find. If TensorFlow's own library does not
+    find it, the fact is a LibraryNotLoaded."""
     found = match.groupdict()
     by = "linker" if found["library"] or found["lib"] else "build"
     part = next(value for value in found.values() if value)
