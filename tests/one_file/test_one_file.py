@@ -219,7 +219,7 @@ def test_a_python_that_is_too_old_is_reported(one_file: Path, tmp_path: Path) ->
     for python in old:
         done = run([python, str(one_file), "check"], tmp_path)
         assert done.returncode == 3
-        assert done.stderr.startswith(b"tfgpu-doctor: it needs Python 3.8 or later; this is ")
+        assert done.stderr.startswith(b"tfgpu-doctor: Python 3.8 or later is needed; this is ")
 
 
 def test_the_page_is_served_and_judges(one_file: Path, tmp_path: Path) -> None:

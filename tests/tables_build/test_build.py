@@ -237,7 +237,7 @@ def test_ctrl_c_ends_it_at_once_and_leaves_nothing_half_written(
         _, errors = process.communicate(timeout=20)
     assert process.returncode == 130
     assert "Traceback" not in errors
-    assert "the same call goes on from there" in errors
+    assert "the same command continues there" in errors
     assert not (tmp_path / "table.json").exists()
     assert not list(tmp_path.rglob("*.part"))
     with pytest.raises(ProcessLookupError):
