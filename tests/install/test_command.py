@@ -1,4 +1,5 @@
-"""`install` as people call it: it asks, shows, refuses, and prints a script that does the same."""
+"""Tests `install` as people call it: it asks, shows its steps, refuses, and prints a script that does the
+same."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def dry_run(cli: Cli, env: Path, *more: str) -> subprocess.CompletedProcess[bytes]:
-    """The script that would install by pip into a folder."""
+    """The script that would install with pip into a folder."""
     options = ["--tensorflow", RELEASE, "--python", HERE, "--env", str(env), "--installer", "pip"]
     return cli("install", "--dry-run", *options, *more)
 
@@ -103,7 +104,7 @@ def test_name_that_is_a_command_is_a_name_in_the_script(cli: Cli, tmp_path: Path
 
 
 def test_script_for_windows_does_the_same_in_a_batch_file(tables: Tables, tmp_path: Path) -> None:
-    """No cmd is here to run it: each line is held to what cmd reads apart."""
+    """There is no cmd here to run the script, so each line is checked for characters that cmd interprets."""
     made = job(tables, tmp_path / "tf", memory_growth=True)
     env = PureWindowsPath(r"C:\Users\a b\50% done\tf")
     python = str(env / "Scripts" / "python.exe")
@@ -135,7 +136,7 @@ def test_script_for_windows_does_the_same_in_a_batch_file(tables: Tables, tmp_pa
 
 
 def test_script_leaves_what_is_there_and_takes_away_what_is_half_made(tables: Tables, tmp_path: Path) -> None:
-    """Run for real, with commands that make a folder and then fail."""
+    """The script is run, with commands that make a folder and then fail."""
     made = job(tables, tmp_path / "it's here" / "tf")
     env = made.env
     broken = (Action(("mkdir", "-p", str(env / "bin")), "an environment"), Action(("false",), "TensorFlow"))

@@ -1,4 +1,5 @@
-"""The trace says for every code what became of it, and agrees with the verdict."""
+"""Tests that the trace says for every code why it was or was not chosen, and that it agrees with the
+verdict."""
 
 from __future__ import annotations
 

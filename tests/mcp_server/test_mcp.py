@@ -1,4 +1,4 @@
-"""The MCP server, asked by the official client over standard input and output."""
+"""Tests the MCP server with the official client over standard input and output."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ TOOLS = {"explain_text", "check_machine", "plan", "lookup_table", "finding_page"
 
 @pytest.fixture(autouse=True)
 def _sdk() -> None:
-    """Looked for when a test runs: the SDK takes a second to import."""
+    """Whether the SDK is installed. It is imported only when a test runs, because that takes a second."""
     pytest.importorskip("mcp.server.mcpserver", reason="needs the official SDK (pip install 'mcp>=2')")
 
 
 def asked(questions: Callable[[Client], Awaitable[None]], *, process: bool = False, **env: str) -> None:
-    """Ask the server. process: it is started as an assistant starts it, with these variables; else it is in
-    this process."""
+    """Ask the server. process: the environment variables with which to start the server as an assistant does;
+    None to run it in this process."""
     from mcp import Client, StdioServerParameters
     from mcp.client.stdio import stdio_client
 
@@ -48,7 +48,7 @@ def asked(questions: Callable[[Client], Awaitable[None]], *, process: bool = Fal
     )  # fmt: skip
 
     async def session() -> None:
-        # a file of its own for the server's messages: sys.stderr at the time of the import may be pytest's
+        # a separate file for the server's messages: sys.stderr at the time of the import may be pytest's
         with Path(os.devnull).open("w") as log:
             served = stdio_client(parameters, errlog=log) if process else server()
             async with Client(served, read_timeout_seconds=60) as client:
@@ -140,7 +140,7 @@ def test_a_table_without_a_key_is_listed_in_short() -> None:
             assert len(rows) > 1, table
             assert len(json.dumps(rows)) < 200_000, (
                 table
-            )  # an assistant reads it; TensorFlow's rows alone have 1.5 MB
+            )  # an assistant reads it; the rows of TensorFlow alone have 1.5 MB
 
     asked(questions)
 
