@@ -77,7 +77,7 @@ def address(python: Path) -> Iterator[str]:
         while alive() < 1 and time.monotonic() < patience:
             time.sleep(0.5)
         start(f"--address=127.0.0.1:{port}", "--node-name=r2", CUDA_VISIBLE_DEVICES="1")
-        while alive() < 2 and time.monotonic() < patience:  # two that start together may choose the same ports
+        while alive() < 2 and time.monotonic() < patience:  # two that start at once may use the same ports
             time.sleep(0.5)
         start(f"--address=127.0.0.1:{port}", "--node-name=r3")
         while alive() < 3 and time.monotonic() < patience:

@@ -30,13 +30,14 @@ TOOLS = {"explain_text", "check_machine", "plan", "lookup_table", "finding_page"
 
 @pytest.fixture(autouse=True)
 def _sdk() -> None:
-    """Whether the SDK is installed. It is imported only when a test runs, because that takes a second."""
+    """Skip the tests if the SDK is not installed. It is imported only when a test runs, because that takes a
+    second."""
     pytest.importorskip("mcp.server.mcpserver", reason="needs the official SDK (pip install 'mcp>=2')")
 
 
 def asked(questions: Callable[[Client], Awaitable[None]], *, process: bool = False, **env: str) -> None:
-    """Ask the server. process: the environment variables with which to start the server as an assistant does;
-    None to run it in this process."""
+    """Ask the server. process: whether to start the server in its own process, as an assistant does. env: the
+    environment variables of that process."""
     from mcp import Client, StdioServerParameters
     from mcp.client.stdio import stdio_client
 

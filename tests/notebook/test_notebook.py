@@ -74,7 +74,7 @@ def run(kernel: str, *cells: str, timeout: int = 90) -> list[list[dict[str, Any]
     """Run cells in a kernel. Returns the outputs of each cell."""
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("PYTEST_CURRENT_TEST", raising=False)  # if it is set, ipykernel does not redirect the descriptors
+        patch.delenv("PYTEST_CURRENT_TEST", raising=False)  # with it, ipykernel ignores the descriptors
         nbclient.NotebookClient(notebook, kernel_name=kernel, timeout=timeout, allow_errors=True).execute()
     return [list(cell.outputs) for cell in notebook.cells]
 

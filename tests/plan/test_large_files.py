@@ -1,5 +1,5 @@
-"""Requirement files of any size and shape are read in time that grows with their size, or refused with a
-clear word."""
+"""Tests that requirement files of any size and shape are read in a time proportional to their size, or
+refused with a clear message."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ PUMPS: dict[str, Callable[[int], str]] = {
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """The least of three runs, of the processor."""
+    """The lowest processor time of three runs, in seconds."""
     found = []
     for _ in range(3):
         start = time.process_time()

@@ -1,4 +1,5 @@
-"""The commonest real questions, answered by hand from the wheels and NVIDIA's documents, and held here."""
+"""Tests the most common real questions. The expected answers were written by hand, from the wheels and
+NVIDIA's documents."""
 
 from __future__ import annotations
 
@@ -99,7 +100,7 @@ def test_rtx_5090_with_driver_550_needs_another_driver_not_the_cpu(tables: Table
 
 
 def test_windows_with_a_gpu_older_than_pascal_stays_on_windows(tables: Tables) -> None:
-    """WSL2 serves GPUs from Pascal on."""
+    """WSL2 supports GPUs from Pascal on."""
     plan = first(outcome(tables, os="Windows 11", gpu="GTX 980"))
     assert (plan.tensorflow, plan.route) == ("2.10.1", "conda")
 
@@ -182,7 +183,7 @@ def test_mac_has_no_cuda(tables: Tables) -> None:
 
 
 def test_mac_with_an_intel_processor_gets_no_cuda_of_2017(tables: Tables) -> None:
-    """tensorflow 1.0 had CUDA on macOS; no macOS since 10.13 has a driver."""
+    """tensorflow 1.0 supported CUDA on macOS, but there is no driver for macOS after 10.13."""
     found = outcome(tables, os="macOS x86_64")
     assert codes(found) == ["tf-cpu-only"]
     assert [p.route for p in found.plans] == ["cpu"]
@@ -203,8 +204,8 @@ def test_windows_on_arm_has_no_cuda(tables: Tables) -> None:
 
 
 def test_empty_wheel_is_planned_only_where_what_it_requires_has_a_file(tables: Tables) -> None:
-    """The files of tensorflow-intel, tensorflow-macos and tensorflow-cpu-aws on the package index; 2.13.0 has
-    those for 3.8."""
+    """The files of tensorflow-intel, tensorflow-macos and tensorflow-cpu-aws on the package index end with
+    Python 3.8 for 2.13.0."""
     for system, version, python in (
         ("Windows 11", "2.13.1", "3.8"),
         ("macOS arm64", "2.13.1", "3.8"),
@@ -248,7 +249,7 @@ def test_2_10_on_debian_11_gets_cuda_11_from_nvidias_packages_and_links(tables: 
 
 
 def test_2_14_under_python_3_11_takes_its_libraries_by_name(tables: Tables) -> None:
-    """The extra's TensorRT has no wheel for Python 3.11; no GPU device needs it."""
+    """The TensorRT that the extra requires has no wheel for Python 3.11, but no GPU device needs it."""
     plan = first(outcome(tables, "2.14", python="3.11", gpu="RTX 3060", driver="470.256.02"))
     assert (plan.tensorflow, plan.python, plan.route) == ("2.14.1", "3.11", "pip-and-cuda")
     assert "nvidia-cudnn-cu11==8.7.0.84" in commands(plan)
@@ -257,7 +258,7 @@ def test_2_14_under_python_3_11_takes_its_libraries_by_name(tables: Tables) -> N
 
 
 def test_2_4_has_no_libraries_on_the_index(tables: Tables) -> None:
-    """libcusolver.so.10 was never in a package of pip's."""
+    """No package on the index ever contained libcusolver.so.10."""
     assert "pip-and-cuda" not in {
         p.route
         for p in outcome(tables, "2.4", python="3.8", gpu="RTX 3060").plans
@@ -330,7 +331,7 @@ def test_debian_11_does_not_get_its_own_driver_of_branch_470_for_cuda_12(tables:
 
 
 def test_2_12_on_python_3_8_builds_jax_where_all_else_has_to_be_a_wheel(tables: Tables) -> None:
-    """jax up to 0.4.15 is a source archive of plain Python, and no later one takes Python 3.8."""
+    """jax up to 0.4.15 is a source archive of plain Python, and no later release supports Python 3.8."""
     found = outcome(tables, "2.12", os="CentOS 7", python="3.8")
     assert (first(found).tensorflow, first(found).python) == ("2.12.1", "3.8")
     assert install_options(first(found).candidate, found.context, uv=True) == (
@@ -375,7 +376,7 @@ def test_every_plan_ends_with_the_cpu(tables: Tables) -> None:
 
 
 def looked_at(*facts: Fact) -> PlanContext:
-    """A Linux machine with a GPU, a driver and Python 3.11, where more was seen."""
+    """A Linux machine with a GPU, a driver and Python 3.11, on which further facts were found."""
     here = Source("the machine")
     more = (
         Platform(here, "linux", "x86_64"),
