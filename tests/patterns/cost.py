@@ -83,7 +83,7 @@ def cost(
 
 @lru_cache(maxsize=None)
 def _is_of(escape: str, letter: str, ascii_only: bool, of_bytes: bool) -> bool:
-    """Whether a class such as \\w holds a letter."""
+    """Whether a class such as \\w contains a letter."""
     if of_bytes:
         return re.match(escape.encode(), letter.encode("latin-1"), re.ASCII * ascii_only) is not None
     return re.match(escape, letter, re.ASCII * ascii_only) is not None
@@ -255,7 +255,7 @@ class _Automaton:
         elif where is constants.AT_BEGINNING and first and self.flags & re.MULTILINE:
             self._step(start, end, Gate(self._letter(10), self.all))
         elif where in (constants.AT_BEGINNING, constants.AT_BEGINNING_STRING) and first:
-            self._step(start, end, Gate(0, self.all))  # happens once in a text, because no repetition leads there
+            self._step(start, end, Gate(0, self.all))  # once in a text, because no repetition leads there
         elif where is constants.AT_END:
             self._step(start, end, Gate(self.all, self._letter(10)))
         elif where is constants.AT_END_STRING:

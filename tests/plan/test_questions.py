@@ -204,8 +204,8 @@ def test_windows_on_arm_has_no_cuda(tables: Tables) -> None:
 
 
 def test_empty_wheel_is_planned_only_where_what_it_requires_has_a_file(tables: Tables) -> None:
-    """The files of tensorflow-intel, tensorflow-macos and tensorflow-cpu-aws on the package index end with
-    Python 3.8 for 2.13.0."""
+    """This follows from the files of tensorflow-intel, tensorflow-macos and tensorflow-cpu-aws on the package
+    index, where 2.13.0 has files for Python 3.8."""
     for system, version, python in (
         ("Windows 11", "2.13.1", "3.8"),
         ("macOS arm64", "2.13.1", "3.8"),

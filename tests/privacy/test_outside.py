@@ -105,7 +105,7 @@ def test_an_answer_to_a_file_needs_no_standard_output(command: str, folder: Path
 
 
 PARTS = sampled(range(5), 1)
-"""Each takes every fifth command: all of them is slow."""
+"""Each part tests every fifth command, because testing all of them is slow."""
 
 
 @pytest.mark.skipif(

@@ -83,7 +83,7 @@ def test_nothing_private_is_in_what_is_shared(name: str) -> None:
     text, private = {**SECRETS, **PRIVATE}[name]
     for form, page in formats(diagnosis(text)).items():
         assert private not in bare(page), form
-    for make in PLACES.values():  # one at a time, because a name that one place reveals is also removed from the others
+    for make in PLACES.values():  # one at a time: a name that one place reveals is known in all
         for fact in shared_facts(Facts(tuple(make(text)))):
             assert private not in str(fact)
 

@@ -1,4 +1,4 @@
-"""What the probes stand on: files of another root, programs under limits, the record of a machine."""
+"""Tests the basis of the probes: files of another root, programs under limits, the record of a machine."""
 
 from __future__ import annotations
 
