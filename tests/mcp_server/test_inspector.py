@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 PACKAGE = Path(__file__).parent / "inspector"
 NODE = 20
-"""The lowest major version of Node with which the Inspector is known to run."""
+"""The first major version of Node with which the Inspector was seen to run."""
 Ask: TypeAlias = "Callable[..., dict[str, Any]]"
 
 

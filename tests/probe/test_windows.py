@@ -311,7 +311,7 @@ def test_zlib_may_be_in_any_folder_of_a_path_that_is_not_known(there: bool, tmp_
 
 def test_a_driver_without_a_named_gpu_has_one(tmp_path: Path) -> None:
     machine = Windows(tmp_path)
-    assert diagnose(machine.facts(), Tables.bundled()).verdict.code == "undetermined"  # and no version is known
+    assert diagnose(machine.facts(), Tables.bundled()).verdict.code == "undetermined"  # and no version
     machine.write("Windows/System32/nvcuda.dll", versioned((31, 0, 15, 4633)))
     verdict = diagnose(machine.facts(), Tables.bundled()).verdict
     assert verdict.code == "healthy"

@@ -1,4 +1,4 @@
-"""CUDA 11 for a TensorFlow without the extra comes from NVIDIA's packages, as plan has it."""
+"""Tests that CUDA 11 for a TensorFlow release without the extra comes from NVIDIA's packages, as in plan."""
 
 from __future__ import annotations
 

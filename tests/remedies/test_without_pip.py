@@ -1,4 +1,4 @@
-"""An environment that uv made has no pip: what is prescribed for it runs there all the same."""
+"""Tests that the steps work in an environment without pip, such as one that uv made."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = [
 
 @pytest.fixture
 def bare(tmp_path: Path) -> Path:
-    """An environment without pip that holds one package."""
+    """An environment that contains one package but no pip."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "env"], check=True, timeout=120)
     site = next((tmp_path / "env").glob("lib/python3*/site-packages"))
     (site / "numpy-1.26.4.dist-info").mkdir()

@@ -1,4 +1,4 @@
-"""One page that needs nothing else, tried in a real browser."""
+"""Tests the HTML report in a real browser: it is one page that needs nothing else."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ VOID = {"meta", "br", "hr", "img", "link", "input"}
 
 
 class Checked(HTMLParser):
-    """Collects tags, and fails where they are not nested."""
+    """Collects tags, and fails if they are not nested properly."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What a person sees at a terminal."""
+"""Tests what a person sees at a terminal."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ def test_json_holds_nothing_that_a_terminal_acts_on(diagnosed: Callable[..., Dia
 
 
 def test_verbose_names_a_fact_once_however_often_it_was_seen() -> None:
-    """A line that a training log repeats for each batch: its places are counted, and the page stays
+    """The places of a line that a training log repeats for each batch are counted, so that the page stays
     readable."""
     from doctor import api
 

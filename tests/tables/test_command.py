@@ -1,4 +1,4 @@
-"""`tfgpu-doctor tables`: what people and scripts get."""
+"""Tests the output of `tfgpu-doctor tables` for people and scripts."""
 
 from __future__ import annotations
 
