@@ -89,7 +89,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(skip)
     if not any(shutil.which(name) for name in ("cc", "gcc", "clang")):
         skip = pytest.mark.skip(
-            reason="the simulated GPU is built with a C compiler, and there is none (apt install gcc)"
+            reason="the simulated GPU needs a C compiler, and there is none (apt install gcc)"
         )
         for item in items:
             if (
@@ -149,7 +149,7 @@ def times_pass(tmp_path: Path) -> Callable[..., float]:
     user cannot write.
     """
     resource = pytest.importorskip(
-        "resource", reason="the processor time of a child is asked for as POSIX has it"
+        "resource", reason="the processor time of a child is read with POSIX functions"
     )
     kept = {"PYTHONPYCACHEPREFIX": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": ""}
     none = {"PYTHONPYCACHEPREFIX": "", "PYTHONDONTWRITEBYTECODE": "1"}

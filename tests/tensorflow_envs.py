@@ -76,7 +76,7 @@ def _interpreter(name: str, lowest: int, highest: int) -> str:
             and subprocess.run([found, "-c", "import venv"], capture_output=True, check=False).returncode == 0
         ):
             return found
-    raise RuntimeError(f"{name} needs a Python from 3.{lowest} to 3.{highest}, and none is on PATH")
+    raise RuntimeError(f"{name} needs Python 3.{lowest} to 3.{highest}, and none of them is on PATH")
 
 
 def _make(folder: Path, packages: Sequence[str], interpreter: str) -> None:

@@ -84,7 +84,7 @@ def test_every_module_imports_only_from_layers_before_it() -> None:
 
 def _imports_only_from_layers_before_it(path: Path) -> None:
     here = _layer(_name(path))
-    assert here >= 0, f"{_name(path)} stands in no layer: give it a place in the house"
+    assert here >= 0, f"{_name(path)} is in no layer: add it to one"
     for node in imports_and_calls(path):
         names: list[str] = []
         if isinstance(node, ast.ImportFrom) and node.module:

@@ -142,7 +142,7 @@ def _writes_through_one_function(path: Path) -> None:
             assert called != "sys.stderr.write", f"{name}:{node.lineno}"
             to_error = any(k.arg == "file" and ast.unparse(k.value) == "sys.stderr" for k in node.keywords)
             assert not (called == "print" and to_error), (
-                f"{name}:{node.lineno} writes past doctor.printable.say"
+                f"{name}:{node.lineno} writes without doctor.printable.say"
             )
     if name != "doctor/render/console.py":
         assert "rich.markup import escape" not in text, name

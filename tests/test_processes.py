@@ -22,7 +22,7 @@ from doctor.probe.running import run_program
 from tests.sampling import sampled
 
 pytestmark = pytest.mark.skipif(
-    not sys.platform.startswith("linux"), reason="the kernel gives orphans to us on Linux only"
+    not sys.platform.startswith("linux"), reason="only Linux lets this process adopt orphans"
 )
 
 DAEMON = """
@@ -94,7 +94,7 @@ def test_no_descendant_outlives_its_program(way: str, how: str, tmp_path: Path) 
     ran = run_program([sys.executable, "-c", program(way, how, mark)], 2.0, dict(os.environ), limit=1 << 20)
     assert time.monotonic() - start < 20
     assert (ran.status == 0) == (how == "ends"), ran
-    assert mark.read_text().split(), "the program must have started what it starts"
+    assert mark.read_text().split(), "the program must have started its children"
     assert not left(mark)
 
 

@@ -307,7 +307,7 @@ def test_shell_syntax_is_written_in_the_source_and_nowhere_else() -> None:
             if name == "shell" and node.args:
                 assert not isinstance(node.args[0], (ast.Constant, ast.JoinedStr, ast.BinOp)), at
             if name == "Step":
-                assert path.name == "findings.py", f"{at}: a step is made by shell, python or manual"
+                assert path.name == "findings.py", f"{at}: only shell, python and manual may make a step"
 
 
 def test_shell_step_without_a_command_is_refused() -> None:

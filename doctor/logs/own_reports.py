@@ -128,7 +128,8 @@ def _around(text: str, name: str) -> Iterator[Fact]:
     ]
     if lines:
         number = f"{len(lines)} line{'s' if len(lines) > 1 else ''}"
-        yield Unreadable(Source(name), "the text around the report", f"{number}; explain it separately")
+        number += "; for this text, run `explain` separately"
+        yield Unreadable(Source(name), "the text around the report", number)
 
 
 def _called(name: str) -> str:

@@ -137,7 +137,7 @@ def test_files_are_what_the_script_makes(tmp_path: Path) -> None:
     if importlib.util.find_spec("shtab") is None or importlib.util.find_spec("argparse_manpage") is None:
         pytest.skip("needs shtab and argparse-manpage (pip install '.[places]')")
     if sys.version_info[:2] not in ((3, 11), (3, 12)):
-        pytest.skip("argparse writes its help in another way")
+        pytest.skip("argparse formats help differently in this Python version")
     run(sys.executable, str(ROOT / "scripts/shell_files.py"), str(tmp_path))
     for file in FILES.values():
         assert (tmp_path / file).read_text(encoding="utf-8") == (FOLDER / file).read_text(encoding="utf-8"), (
@@ -147,7 +147,7 @@ def test_files_are_what_the_script_makes(tmp_path: Path) -> None:
 
 def test_command_reference_is_what_help_prints(tmp_path: Path) -> None:
     if sys.version_info[:2] not in ((3, 11), (3, 12)):
-        pytest.skip("argparse writes its help in another way")
+        pytest.skip("argparse formats help differently in this Python version")
     run(sys.executable, str(ROOT / "scripts/command_reference.py"), str(tmp_path / "reference.md"))
     kept = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
     assert (tmp_path / "reference.md").read_text(encoding="utf-8") == kept, (

@@ -214,7 +214,7 @@ def cluster() -> Iterator[Cluster]:
     if not all(programs.values()):
         pytest.skip("there is no Slurm (apt install slurm-wlm munge)")
     if os.getuid() != 0:
-        pytest.skip("a slurmctld and several slurmd of one's own are started by root")
+        pytest.skip("only root can start a slurmctld and several slurmd")
     folder = Path(tempfile.mkdtemp(prefix="slurm"))  # other users cannot read pytest's own folders
     folder.chmod(0o755)
     mine, other = folder / "environment", folder / "other"

@@ -61,7 +61,7 @@ def test_nodes_of_a_job_that_agree_and_reach_each_other(cluster: Cluster) -> Non
         not shutil.which("unshare")
         or subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode
     ):
-        pytest.skip("no mount namespaces here, so that the nodes do not know each other's names")
+        pytest.skip("no mount namespaces here, so the nodes do not know each other's names")
     _, said = in_a_job(cluster, "n1,n3")
     assert said["the same TensorFlow"]["agrees"] is True
     assert said["every node reaches every other one by its name"]["agrees"] is True, said
@@ -74,7 +74,7 @@ def test_nodes_of_a_job_that_do_not_agree(cluster: Cluster) -> None:
         not shutil.which("unshare")
         or subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode
     ):
-        pytest.skip("no mount namespaces here, so that no node can have files of its own")
+        pytest.skip("no mount namespaces here, so no node can have its own files")
     config = json.dumps({"cluster": {"worker": WORKERS}, "task": {"type": "worker", "index": 0}})
     code, said = in_a_job(cluster, "n1,n2", TF_CONFIG=config, NCCL_SOCKET_IFNAME="ib0")
     assert code == 1

@@ -48,7 +48,7 @@ def schemas() -> Path:
     try:
         return package_env("fleet-kubernetes", ["kubernetes-validate>=1.30"])
     except RuntimeError as error:
-        pytest.skip(f"no schemas of Kubernetes' API here: {error}"[:300])
+        pytest.skip(f"the schemas of the Kubernetes API are not available: {error}"[:300])
 
 
 @pytest.mark.slow

@@ -83,7 +83,7 @@ def address(python: Path) -> Iterator[str]:
         while alive() < 3 and time.monotonic() < patience:
             time.sleep(0.5)
         if alive() < 3:
-            pytest.skip("the Ray cluster does not get ready")
+            pytest.skip("the Ray cluster did not become ready")
         hung = _raylet(started[2])
         os.kill(hung, signal.SIGSTOP)
         yield f"127.0.0.1:{port}"

@@ -130,7 +130,7 @@ def test_it_needs_no_root(cluster: Cluster, tmp_path: Path) -> None:
             [python, "-c", "import sys; sys.exit(sys.version_info < (3, 9))"], check=False
         ).returncode
     ):
-        pytest.skip("there is no Python that another user may start")
+        pytest.skip("no Python here can be started by another user")
     import packaging
 
     place = cluster.folder / "tool"

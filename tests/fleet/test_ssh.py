@@ -154,7 +154,7 @@ def _wait_until(process: subprocess.Popen[str], host: str, asked: bool) -> None:
     until = time.monotonic() + 60
     while (subprocess.run(words, stdout=subprocess.DEVNULL, check=False).returncode == 0) != asked:
         assert process.poll() is None
-        assert time.monotonic() < until, f"{host}: asked={asked} never came"
+        assert time.monotonic() < until, f"{host}: asked={asked} never happened"
         time.sleep(0.02)
 
 

@@ -116,7 +116,7 @@ def test_sarif_is_valid_and_names_the_line(tmp_path: Path, monkeypatch: pytest.M
     assert places["undetermined", "nightly.txt"] == (1, "warning")
     assert places["known-release-bug", "Dockerfile"] == (2, "error")
     fixes = [fix for result in run["results"] for fix in result.get("fixes", ())]
-    assert fixes, "a reviewer can take the cure over"
+    assert fixes, "a reviewer can apply the cure"
 
 
 def test_schema_refuses_what_is_no_sarif() -> None:
@@ -162,7 +162,7 @@ def test_a_file_is_no_source_of_workflow_commands(
         assert row.startswith(("tfgpu-doctor: ", "::error file=", "::warning file=", "::notice file="))
         command, _, message = row[2:].partition("::") if row.startswith("::") else ("", "", "")
         assert "\n" not in message
-        assert command.count(",") <= 2, "no property of the file's own"
+        assert command.count(",") <= 2, "the name of the file adds no property"
 
 
 def test_json_is_that_of_plan_and_tells_each_file(tmp_path: Path) -> None:

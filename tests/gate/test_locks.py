@@ -327,7 +327,7 @@ def test_compose_judges_what_it_builds(tmp_path: Path) -> None:
         str(tmp_path / "app" / "requirements.txt"),
         1,
     )
-    assert any("web/Dockerfile" in f.explanation for f in found.whole.findings), "what is not there is not ok"
+    assert any("web/Dockerfile" in f.explanation for f in found.whole.findings), "a missing file is not ok"
 
 
 def test_yaml_paths() -> None:

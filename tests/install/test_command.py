@@ -129,7 +129,7 @@ def test_script_for_windows_does_the_same_in_a_batch_file(tables: Tables, tmp_pa
         r'rmdir /s /q "C:\Users\a b\50%% done\tf"',
         "exit /b 1",
     ]
-    assert r'if exist "C:\Users\a b\50%% done\tf" exit /b 1' in lines, "nothing that is there is touched"
+    assert r'if exist "C:\Users\a b\50%% done\tf" exit /b 1' in lines, "existing files are not touched"
     for line in lines:
         bare = re.sub(r'"[^"]*"', "", removeprefix(line.replace("||", "").replace("2>nul", ""), ">"))
         assert line.startswith("rem ") or not re.search(r"[&|<>^]", bare), line
@@ -148,17 +148,17 @@ def test_script_leaves_what_is_there_and_takes_away_what_is_half_made(tables: Ta
         ).returncode
 
     assert ran() == 1
-    assert not env.exists(), "what was half made is gone"
+    assert not env.exists(), "a partial environment is removed"
     assert ran(keep=True) == 1
-    assert (env / "bin").is_dir(), "kept on demand"
+    assert (env / "bin").is_dir(), "it is kept if the user asks for that"
     (env / "mine").touch()
     assert ran() == 1
-    assert (env / "mine").exists(), "nothing that was there is touched"
-    assert ran(replace=True) == 1, "it is not an environment"
+    assert (env / "mine").exists(), "existing files stay untouched"
+    assert ran(replace=True) == 1, "the folder is not an environment"
     assert {p.name for p in env.iterdir()} == {"bin", "mine"}
     (env / "pyvenv.cfg").touch()
     assert ran(replace=True) == 1
-    assert (env / "mine").exists(), "and it is put back"
+    assert (env / "mine").exists(), "the old environment is restored"
     assert [p.name for p in env.parent.iterdir()] == ["tf"]
 
 

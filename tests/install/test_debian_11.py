@@ -34,7 +34,7 @@ def installed() -> Iterator[tuple[Path, dict[str, Any]]]:
     """The folder, and the output of `install`. The environment is removed afterwards."""
     folder = debian_11()
     if shutil.disk_usage(folder).free < 8 << 30:
-        pytest.skip("less than 8 GiB of disk are free")
+        pytest.skip("less than 8 GiB of disk space is free")
     shutil.rmtree(folder / ENV.lstrip("/"), ignore_errors=True)
     done = tool(
         folder,

@@ -38,10 +38,10 @@ def installed(
     spec, pythons, more = CASES[request.param]
     python = next((p for p in pythons if interpreters.find(p)), None)
     if python is None:
-        pytest.skip(f"none of Python {', '.join(pythons)} is here")
+        pytest.skip(f"this machine has none of Python {', '.join(pythons)}")
     folder = tmp_path_factory.mktemp("real")
     if shutil.disk_usage(folder).free < 16 << 30:
-        pytest.skip("less than 16 GiB of disk are free")
+        pytest.skip("less than 16 GiB of disk space is free")
     command = [
         sys.executable,
         "-m",

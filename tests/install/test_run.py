@@ -51,7 +51,7 @@ def test_environment_is_made_by_real_pip(
     written = run(made, log, quiet=True)
     assert written == [str(made.site_packages / MEMORY_GROWTH)]
     assert imported(made) == ["2.20.0", "true"]
-    assert left(tmp_path) == {"tf"}, "the journal is gone"
+    assert left(tmp_path) == {"tf"}, "the journal is removed"
     text = log.path.read_text()
     assert "-m venv" in text
     assert "tensorflow[and-cuda]==2.20.0" in text
@@ -64,7 +64,7 @@ def test_failing_package_leaves_nothing_behind(
     index("tensorflow", "2.20.0", ("no-such-package-at-all",))
     with pytest.raises(InstallFailedError, match="no-such-package-at-all"):
         run(job(tables, tmp_path / "deep" / "down" / "tf"), log, quiet=True)
-    assert left(tmp_path) == set(), "the folders above are gone too"
+    assert left(tmp_path) == set(), "the folders above are removed too"
 
 
 @pytest.mark.slow
@@ -78,7 +78,7 @@ def test_kept_environment_stays_on_demand(
     (tmp_path / "tf" / "thesis.tex").write_text("years of work")
     with pytest.raises(UsageError, match="already exists"):
         run(job(tables, tmp_path / "tf"), log, quiet=True)
-    assert (tmp_path / "tf" / "thesis.tex").exists(), "what was kept is the user's"
+    assert (tmp_path / "tf" / "thesis.tex").exists(), "the kept files belong to the user"
 
 
 @pytest.mark.slow
@@ -153,7 +153,7 @@ def test_replaced_folder_comes_back_where_the_new_one_fails(
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "terminated"])
 def test_interrupted_installation_leaves_nothing_behind(
     tables: Tables, tmp_path: Path, index: Callable[..., Path], number: int

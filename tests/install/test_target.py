@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
 pytestmark = [
-    pytest.mark.skipif(os.name == "nt", reason="signals and fork of POSIX"),
+    pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals and fork"),
     pytest.mark.skipif(sys.version_info >= (3, 14), reason="TensorFlow has no final release for this Python"),
 ]
 ROOT = Path(__file__).resolve().parents[2]
@@ -319,7 +319,7 @@ def test_second_installation_into_the_same_folder_is_refused_and_says_who_holds_
     assert strays(tmp_path, temporary) == []
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="PR_SET_PDEATHSIG")
+@pytest.mark.skipif(sys.platform != "linux", reason="needs PR_SET_PDEATHSIG")
 def test_installer_ends_with_the_killed_process(
     tmp_path: Path, place: Path, make: Make, temporary: Path, log: Callable[[str], Log]
 ) -> None:

@@ -35,7 +35,7 @@ def folder() -> Path:
     try:
         return package_env("uv", ["uv"]).parent
     except RuntimeError as problem:
-        pytest.skip(f"uv cannot be had: {str(problem)[-200:]}")
+        pytest.skip(f"uv is not available: {str(problem)[-200:]}")
 
 
 @pytest.fixture

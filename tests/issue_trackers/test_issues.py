@@ -177,7 +177,9 @@ def test_one_comment_is_posted_updated_and_withdrawn(forge: Forge, act: Act) -> 
     assert comment["body"].startswith("<!-- tfgpu-doctor: cudnn-init-oom -->\n")
     assert forge.tokens == {"Bearer secret-token"}
     act(event(OOM, "edited"))
-    assert [call for call in forge.calls if call[0] in ("PATCH", "PUT")] == [], "nothing new, nothing written"
+    assert [call for call in forge.calls if call[0] in ("PATCH", "PUT")] == [], (
+        "nothing is written without news"
+    )
     act(event(MISSING, "edited"))
     (same,) = forge.comments
     assert same["id"] == comment["id"]
@@ -388,7 +390,7 @@ def test_every_input_of_the_action_reaches_the_program_as_a_variable() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.name != "posix", reason="a runner with bash")
+@pytest.mark.skipif(os.name != "posix", reason="needs a runner with bash")
 def test_script_of_the_action_runs(forge: Forge, tmp_path: Path) -> None:
     """Runs the script of the action as a runner does. The script installs the project from the package
     index."""

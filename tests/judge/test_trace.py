@@ -49,4 +49,4 @@ def test_explain_shows_it(form: str) -> None:
         assert {row["stage"] for row in json.loads(done.stdout)["trace"]} >= {"rule", "rank"}
     else:
         assert "rule cudnn-missing: found, error" in done.stdout
-        assert "natural logarithm" in done.stdout, "the unit of the weights is explained"
+        assert "natural logarithm" in done.stdout, "the unit of the weights must be explained"

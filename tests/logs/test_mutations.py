@@ -122,5 +122,5 @@ def test_no_kind_of_mutation_changes_more_than_a_few_verdicts(texts: Callable[[]
 def test_a_mutation_changes_a_text_always_in_the_same_way(name: str) -> None:
     cases = [*logs()[::8], *reports()[::20]]
     text = next((t for t in cases if changed(name, t) != t), None)
-    assert text is not None, "it changes none of the cases"
+    assert text is not None, "the mutation changes none of the cases"
     assert changed(name, text) == changed(name, text)

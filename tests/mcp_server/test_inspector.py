@@ -68,7 +68,7 @@ def program() -> Path:
                 command, cwd=folder, capture_output=True, text=True, timeout=600, check=False
             )
             if done.returncode:
-                pytest.skip("no package registry is reached, and the Inspector is a package of it")
+                pytest.skip("the Inspector is in a package registry, and none can be reached")
             (folder / ".finished").touch()
     return folder / "node_modules" / ".bin" / "mcp-inspector"
 

@@ -180,13 +180,13 @@ def test_what_is_wrong_is_an_error_in_words() -> None:
                 assert result.is_error, name
                 assert words in text.lower(), text
             else:
-                assert "/bin/sh" not in text, "no program of the assistant's choosing is run"
+                assert "/bin/sh" not in text, "the assistant cannot choose a program to run"
 
     asked(questions)
 
 
 def test_machines_are_compared() -> None:
-    pytest.importorskip("doctor.fleet", reason="comes with the command fleet")
+    pytest.importorskip("doctor.fleet", reason="needs the command fleet")
 
     def report(driver: str) -> dict[str, Any]:
         finding = {

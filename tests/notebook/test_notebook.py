@@ -28,7 +28,7 @@ pytest.importorskip("ipykernel", reason="needs nbclient and ipykernel (pip insta
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore"),
-    pytest.mark.skipif(os.name != "posix", reason="file descriptors as POSIX has them"),
+    pytest.mark.skipif(os.name != "posix", reason="needs POSIX file descriptors"),
 ]
 LOAD = "%load_ext doctor.notebook"
 LOG = (
@@ -124,7 +124,7 @@ def test_a_cell_is_explained_below_itself_and_auto_explains_tensorflows_trouble_
     (nothing,) = shown(quiet)
     assert "printed nothing in this cell" in nothing["text/plain"]
     assert [errors(one) for one in failing] == [["KeyError"], ["SyntaxError"], [], ["ZeroDivisionError"]]
-    assert len(shown(failing[0])) == 1, "and the exception stays its own"
+    assert len(shown(failing[0])) == 1, "and the exception stays the program's own"
     automatic = outputs[7:]
     assert [len(shown(cell)) for cell in automatic] == [0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0]
     assert errors(automatic[1]) == ["ZeroDivisionError"]
@@ -295,4 +295,4 @@ def test_real_tensorflow_on_the_simulated_gpu(kernels: Run) -> None:
     assert "cuDNN" in explanation["text/plain"]
     assert shown(outputs[4]) == [], "once"
     assert errors(outputs[5])
-    assert shown(outputs[5]) == [], "an error of one's own, though Keras called it"
+    assert shown(outputs[5]) == [], "the error is the user's own, although Keras called the code"

@@ -47,7 +47,7 @@ PLAIN = [
 
 pytestmark = [
     pytest.mark.online,  # the file is made from wheels of the registry
-    pytest.mark.skipif(sys.platform == "win32", reason="folders that take no files are POSIX's here"),
+    pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX folders that reject new files"),
 ]
 
 
@@ -59,7 +59,7 @@ def one_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
         [sys.executable, str(BUILD), str(file)], capture_output=True, text=True, timeout=300, check=False
     )
     if "could not fetch" in done.stderr:
-        pytest.skip("no package registry is reached, and the wheels are in no folder")
+        pytest.skip("no package registry can be reached, and no folder contains the wheels")
     assert done.returncode == 0, done.stderr
     return file
 

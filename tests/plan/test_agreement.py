@@ -99,7 +99,7 @@ def test_prescriptions_name_what_plan_recommends_on_a_thousand_machines(tables: 
     judged = sum(
         any(named(f) for f in diagnose(facts, tables).findings if f.code in CODES) for facts in chosen[:100]
     )
-    assert judged > 20, "the test would say nothing otherwise"
+    assert judged > 20, "otherwise, the test would prove nothing"
     assert [(list(facts), w) for facts in chosen for w in disagreements(facts, tables)] == []
 
 

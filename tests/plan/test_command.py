@@ -93,7 +93,7 @@ def test_file_takes_in_others_relative_to_itself(cli: Cli, tmp_path: Path) -> No
 def test_several_gpus_in_one_option(cli: Cli) -> None:
     both = cli("plan", "--gpu", "A100, Tesla K80", "--format", "json").stdout
     assert both == cli("plan", "--gpu", "A100", "--gpu", "Tesla K80", "--format", "json").stdout
-    assert json.loads(both)["plans"][0]["tensorflow"] == "2.14.1", "the one that serves both"
+    assert json.loads(both)["plans"][0]["tensorflow"] == "2.14.1", "the release that supports both"
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_plan_takes_less_than_300_ms(times_pass: Callable[..., float], machine: 
     assert times_pass("plan", *machine, "--format", "json") < 30
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a terminal of POSIX")
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX terminal")
 @pytest.mark.parametrize("command", [("check",), pytest.param(("plan", "--check"), marks=pytest.mark.slow)])
 def test_a_python_that_takes_long_is_waited_for_with_a_word_on_the_terminal(
     tmp_path: Path, command: tuple[str, ...]

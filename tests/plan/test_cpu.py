@@ -42,7 +42,7 @@ def test_without_a_gpu_the_first_plan_brings_no_cuda(tables: Tables) -> None:
     assert first.route == "cpu"
     assert any(f"tensorflow=={first.tensorflow}" in step.text for step in first.commands), "pinned"
     assert not any("nvidia" in step.text or "and-cuda" in step.text for step in first.commands)
-    assert {plan.route for plan in found.plans[1:]} > {"pip-and-cuda"}, "those for a GPU follow"
+    assert {plan.route for plan in found.plans[1:]} > {"pip-and-cuda"}, "the plans for a GPU follow"
 
 
 def test_a_login_node_prepares_for_the_nodes_with_gpus(tables: Tables) -> None:

@@ -74,7 +74,7 @@ def test_time_of_reading_grows_with_the_size_alone(name: str, pump: str) -> None
 def test_specifier_of_12_000_parts_is_judged_at_once_or_named(tables: Tables) -> None:
     start = time.process_time()
     same = judged(tables, "requirements.txt", "tensorflow[and-cuda]" + ",".join([">=2.15"] * 2_000) + "\n")
-    assert left_out(same) == [], "a bound that is repeated is one bound"
+    assert left_out(same) == [], "a repeated bound counts as one bound"
     many = judged(
         tables, "requirements.txt", "tensorflow" + ",".join(f">=2.{at}" for at in range(2_000)) + "\n"
     )

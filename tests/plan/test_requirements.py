@@ -75,7 +75,7 @@ def test_dockerfile_counts_the_python_of_its_base_and_the_line_within_a_command(
     )
     found = judged(tables, "Dockerfile", text)
     assert errors(found) == {"tf-no-wheel": 5}
-    assert any(e.line == 1 for e in found.findings[0].evidence), "where the Python comes from is said"
+    assert any(e.line == 1 for e in found.findings[0].evidence), "the plan says where the Python comes from"
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_numpy_2_beside_a_release_whose_metadata_lets_it_in(tables: Tables) -> N
         assert not [f for f in bounded.findings if f.code == "python-dependency-conflict"], fine
     on_3_8 = judged(tables, "requirements.txt", "tensorflow==2.10.1\n", python="3.8")
     assert not [f for f in on_3_8.findings if f.code == "python-dependency-conflict"], (
-        "NumPy 2 does not take Python 3.8"
+        "NumPy 2 does not support Python 3.8"
     )
 
 
@@ -265,7 +265,7 @@ def test_python_that_a_project_requires_has_to_have_a_wheel(tables: Tables) -> N
     assert errors(judged(tables, "pyproject.toml", text)) == {"tf-no-wheel": 3}
     newer = judged(tables, "pyproject.toml", text.replace("2.10.1", "2.20.0"))
     assert errors(newer) == {}
-    assert newer.plans[0].python == "3.13", "Ubuntu 22.04 has 3.10, which the project refuses"
+    assert newer.plans[0].python == "3.13", "Ubuntu 22.04 has 3.10, which the project does not allow"
     poetry = (
         '[tool.poetry.dependencies]\npython = "^3.8"\ntensorflow = {version = "2.20.0", extras ='
         ' ["and-cuda"]}\n'

@@ -121,7 +121,7 @@ def _ended(pid: int) -> bool:
     return False
 
 
-@pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
 def test_ctrl_c_leaves_nothing_behind(tmp_path: Path) -> None:
     subprocess.run(
         [sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True, timeout=120

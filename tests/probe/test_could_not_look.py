@@ -27,7 +27,7 @@ from tests.sampling import sampled
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="scripts, links and modes as POSIX has them")
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs POSIX scripts, links and modes")
 Cli: TypeAlias = "Callable[..., subprocess.CompletedProcess[bytes]]"
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -287,7 +287,7 @@ def test_packages_that_this_user_may_not_read_are_not_absent(tmp_path: Path) -> 
     if not done.stdout and (
         "Permission denied" in done.stderr or "error while loading shared libraries" in done.stderr
     ):
-        pytest.skip("another user may not run this Python or read this checkout")
+        pytest.skip("another user cannot run this Python or read this checkout")
     assert done.returncode == 3, done.stdout + done.stderr
     assert "Permission denied" in done.stdout
     assert "tf-not-installed" not in done.stdout

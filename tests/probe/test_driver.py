@@ -60,7 +60,7 @@ def asked(machine: Machine) -> list[Fact]:
 
 
 @needs_compiler
-@pytest.mark.skipif(sys.platform != "linux", reason="shared objects as Linux has them")
+@pytest.mark.skipif(sys.platform != "linux", reason="needs Linux shared objects")
 class TestLibcuda:
     """A libcuda that is really loaded and called, in its own process."""
 

@@ -148,7 +148,7 @@ CLOSED = {
 
 
 @pytest.mark.skipif(
-    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may become another user"
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can become another user"
 )
 @pytest.mark.parametrize("what", CLOSED)
 def test_a_library_that_may_not_be_read_is_broken_for_this_user(what: str, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from scripts.machines.skeleton import skeleton
 from tests.probe.machines import Folder, open_to_others
 from tests.probe.test_verdicts import with_wheels
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="links, pipes and modes as POSIX has them")
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs POSIX links, pipes and modes")
 ROOT = Path(__file__).resolve().parents[2]
 PROBE = ROOT / "doctor" / "probe"
 REFUSED = r"No such file|Not a directory|Is a directory|Too many levels|not a regular file|larger than"

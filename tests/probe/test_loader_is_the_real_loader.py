@@ -18,7 +18,10 @@ from doctor.probe.machine import Machine
 from tests.probe.shared_objects import compile_library, compile_program, needs_compiler
 from tests.sampling import sampled
 
-pytestmark = [needs_compiler, pytest.mark.skipif(sys.platform != "linux", reason="glibc's loader is Linux's")]
+pytestmark = [
+    needs_compiler,
+    pytest.mark.skipif(sys.platform != "linux", reason="glibc's loader is only on Linux"),
+]
 
 CALLER = r"""
 #define _GNU_SOURCE

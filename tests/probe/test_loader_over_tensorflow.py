@@ -127,4 +127,4 @@ def compare(place: Path, env: dict[str, str]) -> None:
         assert os.path.realpath(path) in mapped, f"{name} was predicted to come from {path}"
     for name in refused:
         assert name not in sonames, f"{name} was predicted to fail"
-        assert name in asked, f"TensorFlow did not ask for {name}"
+        assert name in asked, f"TensorFlow did not request {name}"

@@ -24,9 +24,7 @@ pytestmark = [
     pytest.mark.skipif(
         not (shutil.which("apt-get") and shutil.which("dpkg")), reason="Debian's tools are needed"
     ),
-    pytest.mark.skipif(
-        kernel_version(Machine.here()) is not None, reason="this machine has a driver of its own"
-    ),
+    pytest.mark.skipif(kernel_version(Machine.here()) is not None, reason="this machine has its own driver"),
 ]
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"

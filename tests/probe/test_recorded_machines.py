@@ -26,7 +26,7 @@ VERDICTS = {
 
 pytestmark = pytest.mark.skipif(
     sys.platform == "win32" or not RECORDS.is_dir(),
-    reason="the records hold links and colons in names: Windows and a source distribution lack them",
+    reason="the records contain links and names with colons, which Windows and source distributions lack",
 )
 
 

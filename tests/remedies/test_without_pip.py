@@ -51,7 +51,7 @@ def test_with_pip_brought_by_ensurepip_its_own_pip_is_prescribed(cli: Cli, bare:
         [bare / "bin/python", "-m", "ensurepip"], capture_output=True, check=False, timeout=180
     )
     if done.returncode:
-        pytest.skip("this Python has no ensurepip (Debian packs it apart)")
+        pytest.skip("this Python has no ensurepip (Debian has a separate package for it)")
     text = "\n".join(prescribed(cli, bare))
     assert f"{bare}/bin/python -m pip install" in text
     assert "uv pip" not in text

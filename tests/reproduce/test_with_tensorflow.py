@@ -54,7 +54,7 @@ def test_the_default_fails_genuinely_and_every_cure_passes(version):
     }
     assert all("Loaded cuDNN version" in row["line"] for row in cures)
     assert len({row["held_by_other_mib"] for row in answer["rows"]}) == 1, (
-        "every attempt meets the same pressure"
+        "every attempt has the same lack of memory"
     )
     assert answer["free_at_end_mib"] == answer["free_at_start_mib"]
     assert answer["simulated"] is True

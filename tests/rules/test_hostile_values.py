@@ -179,7 +179,9 @@ def test_every_value_of_every_fact_filled_runs_nothing(platform: str, part: int,
     executed(sorted(texts), tmp_path)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="the records hold symbolic links and colons in names")
+@pytest.mark.skipif(
+    sys.platform == "win32", reason="the records contain symbolic links and names with colons"
+)
 @pytest.mark.parametrize(("platform", "name"), sampled(itertools.product(
     ["linux", "windows"], sorted((path.name for path in RECORDS.iterdir() if path.is_dir()), reverse=True),
 ), 2))  # fmt: skip
@@ -209,7 +211,9 @@ def test_every_value_of_a_recorded_machine_filled_runs_nothing(
     executed(sorted(texts), tmp_path)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="the records hold symbolic links and colons in names")
+@pytest.mark.skipif(
+    sys.platform == "win32", reason="the records contain symbolic links and names with colons"
+)
 def test_a_plan_for_a_recorded_machine_with_any_value_filled_runs_nothing(tmp_path: Path) -> None:
     payloads = itertools.cycle(PAYLOADS)
     items = list(examine(Machine.at(RECORDS / "simulated-rtx3070-2.18.1")))

@@ -50,7 +50,7 @@ def start(
 def wait_until(condition: Callable[[], bool], within: float = 15.0) -> None:
     deadline = time.monotonic() + within
     while not condition():
-        assert time.monotonic() < deadline, "it did not come to pass in time"
+        assert time.monotonic() < deadline, "the condition was not met in time"
         time.sleep(0.02)
 
 

@@ -17,7 +17,7 @@ from doctor.simulate.compilation import cache_folder
 from doctor.simulate.ownership import make_private, stranger_at
 
 pytestmark = pytest.mark.skipif(
-    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away"
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can change the owner of files"
 )
 SOMEBODY = 65534
 

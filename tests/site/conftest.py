@@ -46,7 +46,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if not missing:
         return
     skip = pytest.mark.skip(
-        reason=f"the page is built and driven with what is missing here: apt install {' '.join(missing)}"
+        reason=f"programs that build or run the page are missing: apt install {' '.join(missing)}"
     )
     for item in items:
         if item.get_closest_marker("page") is not None:
@@ -149,7 +149,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     command = [sys.executable, str(ROOT / "scripts" / "build_site"), str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     if "could not fetch" in done.stderr:
-        pytest.skip("no package registry is reached, and the site is made of packages of it")
+        pytest.skip("the site needs packages of a registry, and none can be reached")
     assert done.returncode == 0, done.stdout + done.stderr
     return folder
 
@@ -163,7 +163,7 @@ def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
     command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
     if done.returncode:
-        pytest.skip("no package registry is reached, and axe is a package of it")
+        pytest.skip("axe is in a package registry, and none can be reached")
     return (folder / "node_modules" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
 
 

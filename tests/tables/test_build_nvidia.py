@@ -155,7 +155,7 @@ def test_cudnn_says_the_gpus_that_its_ops_library_has_code_for(
         "7.5",
         "9.0a",
         "12.0",
-    ], "12.0 is no 12.0a: its ELF ABI keeps the flag elsewhere"
+    ], "12.0 is not 12.0a: its ELF ABI has the flag in another place"
     assert (row["ptx"], row["ptx_isa"], row["lowest"]) == (["12.0"], {"12.0": ["8.8"]}, "7.5")
     assert (row["version"], row["cuda"]) == ("9.99.0.1", ["12"])
 

@@ -177,7 +177,7 @@ def test_wheel_for_another_python_is_a_change(
     row = Tables.bundled().tensorflow("9.8.0")
     assert row is not None
     assert row.pythons == ("3.13", "3.14")
-    assert row.cuda == "12.5", "what was known stays"
+    assert row.cuda == "12.5", "known rows stay"
 
 
 @pytest.mark.usefixtures("pip_asked_once")

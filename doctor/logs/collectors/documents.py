@@ -109,5 +109,5 @@ def _docker_inspect(document: list[dict[str, Any]], source: Source) -> Iterator[
         devices = str(host.get("Devices") or "")
         given = "nvidia" in devices or "gpu" in str(host.get("DeviceRequests") or "").lower()
         if not given and str(host.get("Runtime") or "").startswith("runc") and not host.get("Privileged"):
-            text = f"Runtime {host.get('Runtime')}, no DeviceRequests, no Devices of NVIDIA (image {image})"
+            text = f"Runtime {host.get('Runtime')}, no DeviceRequests, no NVIDIA Devices (image {image})"
             yield Symptom(Source(source.where, None, text[:300]), "gpu-flag-said")

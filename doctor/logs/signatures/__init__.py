@@ -78,7 +78,7 @@ class Catalogue(Sequence[Signature]):
         start, end = self._starts[place : place + 2]
         signatures = family(list(self.leads.families)[place])
         if len(signatures) != end - start:
-            raise RuntimeError("a signature came or went: run python scripts/signature_index.py")
+            raise RuntimeError("a signature was added or removed: run python scripts/signature_index.py")
         self._known[start:end] = signatures
         return signatures[at - start]
 

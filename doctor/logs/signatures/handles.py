@@ -35,7 +35,7 @@ def part_of_cudnn(match: re.Match[str], source: Source) -> Fact:
     """The fact about a part of cuDNN that the other parts do not find, or whose version differs from
     theirs."""
     problem = (
-        "is of another version than the rest"
+        "has a different version from the rest"
         if match["mixed"]
         else "or a library that it needs, does not load"
     )

@@ -158,7 +158,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"Autotuner could not find any supported configs",
         "INTERNAL: Autotuner could not find any supported configs for HLO: %cudnn-conv-bias-activation.7",
         defect(
-            "2.21.0", "Bring cuDNN up to a release after 9.5.1, which cannot serve what XLA asks of it here"
+            "2.21.0", "Upgrade cuDNN to a release after 9.5.1: 9.5.1 does not support what XLA requests here"
         ),
         seen_in="==2.21.*",
     ),
