@@ -41,8 +41,8 @@ def fetch(address: str, *, comments: bool = False) -> IO[bytes]:
     """The report at a URL. comments: also read the comments of an issue.
 
     Raises InputError if the report is missing, private, too large, too slow, not text, or unreachable; its
-    hint says what to do. Redirects are followed to public addresses, and to addresses of the kind that the
-    user gave.
+    hint says what to do. Redirects are followed to public addresses, and to addresses of the same kind as the
+    one that the user gave.
     """
     import requests
 
@@ -211,7 +211,7 @@ def _text(at: _Reading, place: str) -> IO[bytes]:
         if kind in ("text/html", "application/xhtml+xml"):
             raise at.error(
                 "it is a web page, not the text of a report",
-                "give the URL of the raw text, or paste the text into: tfgpu-doctor explain -",
+                "give the URL of the raw text, or run `tfgpu-doctor explain -` and paste the text",
             )
         if kind.startswith(("image/", "video/", "audio/", "font/")):
             raise at.error(f"it is {kind}, not text", "copy the text out of it")
@@ -226,15 +226,15 @@ def _get(at: _Reading, place: str, headers: dict[str, str]) -> requests.Response
     try:
         return get(at.session, place, {"User-Agent": f"tfgpu-doctor/{__version__}", **headers}, TIMEOUT)
     except RefusedError as error:
-        raise at.error(str(error), "if you trust it, give the URL of the text itself") from error
+        raise at.error(str(error), "if you trust that server, give the URL of the text itself") from error
     except requests.Timeout as error:
-        raise at.error("no answer in time", "try again later") from error
+        raise at.error("the server did not answer in time", "try again later") from error
     except requests.exceptions.SSLError as error:
         raise at.error(
-            "its certificate is not trusted", "behind a proxy, REQUESTS_CA_BUNDLE may help"
+            "its certificate is not trusted", "behind a proxy, setting REQUESTS_CA_BUNDLE may help"
         ) from error
     except requests.ConnectionError as error:
-        raise at.error(f"{urlsplit(place).hostname} cannot be reached", "is there a network?") from error
+        raise at.error(f"{urlsplit(place).hostname} cannot be reached", "check the network") from error
     except (requests.RequestException, ValueError) as error:
         raise at.error(without_doors(f"{type(error).__name__}: {error}")[:300]) from error
 
@@ -251,7 +251,7 @@ def _read(at: _Reading, answer: requests.Response) -> bytes:
         raise at.error(str(error), "download it, and run `explain` on the file") from error
     except requests.RequestException as error:
         raise at.error("the connection broke", "try again") from error
-    if at.limit.passed:  # the connection was cut, which some answers do not show
+    if at.limit.passed:  # some answers do not show that the connection was cut
         raise at.error("it arrived incomplete")
     length = answer.headers.get("Content-Length", "")
     if length.isdigit() and not answer.headers.get("Content-Encoding") and len(data) < int(length):

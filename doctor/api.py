@@ -40,8 +40,8 @@ PLATFORMS = ("linux", "windows", "wsl", "macos")
 class Report:
     """The diagnosis of one machine, or of one pasted report.
 
-    `findings` and the rest of `diagnosis` contain paths, users and hosts unchanged. `to_dict` and `render`
-    redact names, paths and secrets. times: the seconds that each probe of a machine took.
+    `findings` and the rest of `diagnosis` contain the original paths, user names and host names. `to_dict`
+    and `render` redact names, paths and secrets. times: the seconds that each probe of a machine took.
     """
 
     diagnosis: Diagnosis
@@ -72,8 +72,8 @@ class Report:
     def render(self, form: str = "text", *, width: int = 80, colour: bool = False, verbose: int = 0) -> str:
         """The report for a person, as "text", "markdown" or "html" (a whole page).
 
-        For text: `width` in columns, `colour` for terminal escapes, `verbose` 1 to show where each fact came
-        from. Raises UsageError for any other form.
+        For text, `width` is the number of columns, `colour` adds terminal escapes, and `verbose=1` shows
+        where each fact came from. Raises UsageError for any other form.
         """
         from doctor.render import Options, around, rendered
 
@@ -145,7 +145,7 @@ def _known(form: str) -> None:
     if form not in FORMATS:
         from doctor.errors import UsageError
 
-        raise UsageError(f"there is no format {form!r}", f"one of {', '.join(FORMATS)}")
+        raise UsageError(f"there is no format {form!r}", f"choose one of {', '.join(FORMATS)}")
 
 
 def diagnosed(facts: Facts) -> Report:
@@ -164,13 +164,14 @@ def explain(
     progress: Callable[[int], None] | None = None,
     processes: bool = False,
 ) -> Report:
-    """Diagnose one pasted report: a log, a traceback, pip or nvidia-smi output, an issue's text, in any mix.
+    """Diagnose one pasted report: a log, a traceback, pip or nvidia-smi output, the text of an issue, or any
+    mix of these.
 
     report: its text, its bytes in any encoding, or a stream of bytes, which is read in constant memory. name:
     the name of the report in the evidence. platform: linux, windows, wsl or macos, used if the report does
-    not show its platform. progress: for a large report, called with the number of bytes read since the last
-    call. processes: allow several processes to read a large file. Raises UsageError for another platform,
-    InputError if the report is empty or is not text, DefectError if a rule fails.
+    not show its platform. progress: called while a large report is read, with the number of bytes read since
+    the last call. processes: allow several processes to read a large file. Raises UsageError for another
+    platform, InputError if the report is empty or is not text, DefectError if a rule fails.
     """
     from io import BytesIO
 
@@ -179,7 +180,7 @@ def explain(
     from doctor.logs import NotText, read_stream
 
     if platform not in (None, *PLATFORMS):
-        raise UsageError(f"there is no platform {platform!r}", f"one of {', '.join(PLATFORMS)}")
+        raise UsageError(f"there is no platform {platform!r}", f"choose one of {', '.join(PLATFORMS)}")
 
     if isinstance(report, str):
         report = report.encode("utf-8", "surrogatepass")
@@ -190,7 +191,7 @@ def explain(
     except NotText as error:
         raise InputError(f"cannot read `{name}`: {error}") from error
     if platform is not None and not facts.of(Platform):
-        facts = facts.plus([Platform(Source("as the caller gave it", None, platform), platform)])
+        facts = facts.plus([Platform(Source("platform given by the caller", None, platform), platform)])
     return diagnosed(facts)
 
 
@@ -206,13 +207,13 @@ def check(
 ) -> Report:
     """Diagnose this machine and a Python environment on it, or the files of another machine.
 
-    python: an interpreter or an environment's folder; by default VIRTUAL_ENV, CONDA_PREFIX, `python3` or
-    `python` on PATH, or this Python. root: a folder to read instead of `/`; nothing in it is run or loaded.
-    deep: also start TensorFlow in a separate process, for `limit` seconds at most, and use each GPU. record:
-    read this file, written by `check --save`, instead of examining this machine. tell: called with a text
-    before each slow step. printed: what TensorFlow printed when it ran on the machine. Raises UsageError if
-    options exclude each other, InputError if a path or a record cannot be read, UnableError if no Python was
-    found to start TensorFlow with, DefectError if a rule fails.
+    python: an interpreter or an environment's folder; by default the first of VIRTUAL_ENV, CONDA_PREFIX,
+    `python3` and `python` on PATH, and this Python. root: a folder to read instead of `/`; nothing in it is
+    run or loaded. deep: also start TensorFlow in a separate process, for `limit` seconds at most, and use
+    each GPU. record: read this file, written by `check --save`, instead of examining this machine. tell:
+    called with a text before each slow step. printed: what TensorFlow printed when it ran on the machine.
+    Raises UsageError if options exclude each other, InputError if a path or a record cannot be read,
+    UnableError if no Python was found to start TensorFlow with, DefectError if a rule fails.
     """
     from doctor.errors import UsageError
 
@@ -291,15 +292,16 @@ def plan(
     requirements: str | Sequence[str] = (),
     texts: Mapping[str, str] | None = None,
 ) -> PlanReport:
-    """Find which TensorFlow, Python, CUDA, cuDNN and driver work together, using only the tables.
+    """Find which versions of TensorFlow, Python, CUDA, cuDNN and the driver work together, using only the
+    tables.
 
     The parameters are the options of `tfgpu-doctor plan`. The request: tensorflow ("2.15", ">=2.16,<2.19",
     "latest"), python ("3.12"), cuda and cudnn (installed versions that must be used), cpu (no CUDA),
-    requirements (files; each of their lines is judged), texts (files as name and content; files that they
-    include are not read). The machine: os ("Ubuntu 24.04"), gpu (names, PCI ids or compute capabilities;
-    "none"), driver ("535.183.01"), or machine (a file with the JSON that `check` printed there); by default
-    this machine. Raises UsageError if parameters exclude each other or refer to something that does not
-    exist, InputError if a file cannot be read.
+    requirements (files; each of their lines is judged), texts (a mapping from file name to content; files
+    that they include are not read). The machine: os ("Ubuntu 24.04"), gpu (names, PCI ids or compute
+    capabilities; "none"), driver ("535.183.01"), or machine (a file with the JSON that `check` printed on
+    that machine); by default this machine. Raises UsageError if parameters exclude each other or refer to
+    something that does not exist, InputError if a file cannot be read.
 
     >>> found = plan(tensorflow="2.15", os="Ubuntu 22.04", gpu="Tesla T4", driver="535.183.01")
     >>> found.plans[0].tensorflow, found.plans[0].cuda

@@ -6,7 +6,7 @@ import os
 import threading
 
 HEAD, KEPT = 256 << 10, 1 << 20
-"""At most this many bytes of the output are kept: of its beginning, and in total."""
+"""The most bytes of the output that are kept: HEAD of its beginning, KEPT in total."""
 WAIT = 0.5
 """Time limit, in seconds, to read the rest of the pipe at the end of a cell."""
 
@@ -21,7 +21,7 @@ class Captured:
         self._saved = self._read = -1
 
     def start(self) -> None:
-        """Replace the descriptor by a pipe. Raises OSError if that fails; the descriptor is then
+        """Replace the descriptor with a pipe. Raises OSError if that fails; the descriptor is then
         unchanged."""
         saved = os.dup(2)
         try:

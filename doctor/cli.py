@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "check": "diagnose this machine and the Python environment in use (the default)",
     "explain": "diagnose pasted reports: logs, tracebacks, pip and nvidia-smi output, whole issues",
-    "plan": "find which TensorFlow, Python, CUDA, cuDNN and driver work together, before installing",
+    "plan": "before installing, find which TensorFlow, Python, CUDA, cuDNN and driver work together",
     "install": "install a plan in a new environment, test it, and remove it if the test fails",
     "reproduce": "cause a failure on purpose, then show which settings fix it",
     "snippet": "print configuration code for a TensorFlow version",
@@ -33,7 +33,7 @@ COMMANDS = {
     "fleet": "check many nodes (ssh, Slurm, Ray, Kubernetes) and say which differ",
     "bench": "compare the speed of CPU and GPU for growing problem sizes",
     "tables": "look things up in the compatibility tables",
-    "mcp": "give an AI assistant the same answers (Model Context Protocol)",
+    "mcp": "answer an AI assistant (Model Context Protocol)",
     "completion": "print completion for bash, zsh and fish, or the manual page",
     "serve": "serve the web page on this machine: paste logs, plan, look things up",
     "code": "explain a finding code; without a code, list all",
@@ -248,8 +248,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 class _Closed(io.TextIOBase):
-    """Replaces a standard output that was closed before the start (`>&-`). Writing to it raises an error that
-    states the reason."""
+    """Stands in for a standard output that was closed before the start (`>&-`). Writing to it raises an error
+    that states the reason."""
 
     def write(self, text: str) -> int:
         raise OSError(errno.EBADF, "it is closed", "standard output")
@@ -265,7 +265,7 @@ def _open_streams() -> None:
     if sys.stdout is None:
         sys.stdout = _Closed()
     if sys.stderr is None:
-        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 as long as the process
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 it stays open until the end
 
 
 def _say_no_more() -> None:

@@ -3,7 +3,7 @@ merged, and the verdict comes first."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from doctor.case import Case
@@ -45,12 +45,12 @@ def diagnose(facts: Facts, tables: Tables, rules: Iterable[Rule] | None = None) 
         ordered, others = ranked(by_rules, case, parts)
     except TableError as error:
         raise DefectError(f"a table cannot be read: {error}") from error
-    except ValueError as error:  # a version in a record that is none: what the rules found stands
+    except ValueError as error:  # a record contains an invalid version; the rules' findings remain
         ordered, others = by_rules, ()
         skipped.append(Skipped("undetermined", f"other causes were not judged: {error}"))
     findings = [_here(finding, case) for finding in ordered]
     findings[:1] = [compared(verdict, case) for verdict in findings[:1]]
-    named = {finding.code for finding in findings}  # a cause that only sentences suggest has no finding
+    named = {finding.code for finding in findings}  # ranking may add a finding whose rule was skipped
     unjudged = tuple(skip for skip in skipped if skip.code not in named)
     return Diagnosis(facts, tuple(restated(findings, facts)), unjudged, parts, others)
 
@@ -62,7 +62,7 @@ def gathered(
     skipped: list[Skipped] | None = None,
     stages: list[tuple[str, list[Finding]]] | None = None,
 ) -> tuple[Case, list[Finding], tuple[Part, ...]]:
-    """The basis of a verdict: the case, the findings of the rules, and the versions that fit.
+    """The basis of a verdict: the case, the findings of the rules, and which versions fit.
 
     skipped: a list to which the rules that could not judge are added. stages: a list to which each step adds
     its name and the findings after the step.
@@ -94,7 +94,7 @@ def gathered(
         return case, by_rules, compatibility.parts(case)
     except TableError as error:
         raise DefectError(f"a table cannot be read: {error}") from error
-    except ValueError as error:  # a version in a record that is none: what the rules found stands
+    except ValueError as error:  # a record contains an invalid version; the rules' findings remain
         skipped.append(Skipped("undetermined", f"the versions were not compared: {error}"))
         return case, by_rules, ()
 
@@ -124,7 +124,7 @@ def _incidental(finding: Finding) -> bool:
 
 @lru_cache(maxsize=None)
 def _not_ready(code: str) -> Skipped:
-    return Skipped(code, "no fact that it needs was seen")
+    return Skipped(code, "no relevant fact was found")
 
 
 AT_HOME = {
@@ -147,7 +147,7 @@ def fitting(finding: Finding, platform: str | None) -> Finding:
 
 
 MISFITS = ("cuda-version-mismatch", "cudnn-version-mismatch")
-"""Codes of findings about versions that do not fit, which people suspect first."""
+"""Codes of findings about version conflicts, which people suspect first."""
 
 
 VERSIONS = (Gpu, TensorFlowVersion, CudaVersion, CudnnVersion, DriverVersion)
@@ -155,9 +155,9 @@ VERSIONS = (Gpu, TensorFlowVersion, CudaVersion, CudnnVersion, DriverVersion)
 
 
 def surer(findings: list[Finding], case: Case) -> list[Finding]:
-    """The findings without the version conflicts that a better finding refutes. Suspected conflicts go if
-    there is a more certain finding. Conflicts that follow only from stated versions go if a program's own
-    message reports another fault."""
+    """The findings without the version conflicts that a better finding refutes. Suspected conflicts are
+    dropped if there is a more certain finding. Conflicts that follow only from stated versions are dropped if
+    a program's own message reports another fault."""
     sure = any(f.severity == "error" and f.confidence != "possible" for f in findings)
     stated = {fact.source for kind in VERSIONS for fact in case.facts.of(kind)}
     suspected = [
@@ -181,11 +181,11 @@ BEFORE_IT_STARTS = ("tf-not-installed", "tf-no-wheel", "python-dependency-confli
 
 
 def overcome(findings: list[Finding], case: Case) -> list[Finding]:
-    """The findings without possible import faults that a later run in the report overcame: it looked for
-    GPUs, so the import worked.
+    """The findings, where an installation or import fault is only "possible" if a later run in the report
+    overcame it: that run looked for GPUs, so the import worked.
 
-    Guides and threads often mention faults that were solved on the way. Only findings about the last run
-    stay.
+    Guides and threads often mention faults that were solved on the way. A fault keeps its confidence if no
+    error was found after it.
     """
     facts = case.facts
     runs = [
@@ -215,16 +215,16 @@ CHANGES = ("and-cuda-installed", "growth-set")
 
 
 def compared(verdict: Finding, case: Case) -> Finding:
-    """The verdict. If another run in the text got a GPU, it has a note about that run and about what changed
-    between the two runs."""
+    """The verdict. If another run in the text got a GPU, the explanation also points to that run and to what
+    changed between the two runs."""
     works = next((device.source for device in case.in_another_run if device.source.line is not None), None)
     at = min((source.line for source in verdict.evidence if source.line is not None), default=None)
     if works is None or works.line is None:
         return verdict
     first, last = sorted((works.line, works.line if at is None else at))
     between = [s.source for s in case.facts.symptoms(*CHANGES) if first < (s.source.line or 0) < last]
-    change = f" (line {between[0].line})" if between else ""
-    note = f"Line {works.line} belongs to another run, which got a GPU; compare the two runs{change}."
+    change = f"; line {between[0].line} shows a change between them" if between else ""
+    note = f"Line {works.line} belongs to another run, which got a GPU. Compare the two runs{change}."
     noted = replace(verdict, explanation=f"{verdict.explanation} {note}")
     return noted.with_more(evidence=[works, *between[:1]])
 
@@ -241,30 +241,36 @@ def merged(findings: Iterable[Finding], rules: Mapping[str, Rule]) -> list[Findi
     """One finding per code, with consequences merged into their causes, in the order in which a person should
     act.
 
-    A cause explains a consequence only if it is at least as certain. A finding that is only possible explains
-    nothing.
+    A finding that is only "possible" explains only findings that are "possible" too. Of findings that explain
+    each other, directly or through others, the best one stays.
     """
-    ranked = sorted(findings, key=_rank)
     kept: list[Finding] = []
-    for finding in ranked:
+    for finding in sorted(findings, key=_rank):
         same = next((i for i, other in enumerate(kept) if other.code == finding.code), None)
         if same is not None:
             kept[same] = kept[same].with_more(evidence=finding.evidence)
-            continue
-        kept.append(finding)
-    result: list[Finding] = []
-    for finding in kept:
-        causes = [
-            other
+        else:
+            kept.append(finding)
+    causes = {
+        finding.code: [
+            other.code
             for other in kept
             if other is not finding
             and finding.code in rules[other.code].explains
             and (other.confidence != "possible" or finding.confidence == "possible")
         ]
-        if not causes:
-            result.append(finding)
-    if not result:  # if two rules explain each other, keep the better one
-        result = kept[:1]
+        for finding in kept
+    }
+    behind = {code: _behind(code, causes) for code in causes}
+    better = {code: place for place, code in enumerate(causes)}
+    result = [
+        finding
+        for finding in kept
+        if all(
+            finding.code in behind[cause] and better[finding.code] <= better[cause]
+            for cause in behind[finding.code]
+        )
+    ]
     for finding in kept:
         if finding in result:
             continue
@@ -273,3 +279,14 @@ def merged(findings: Iterable[Finding], rules: Mapping[str, Rule]) -> list[Findi
                 result[i] = cause.with_more(consequences=[f"{finding.code}: {finding.title}"])
                 break
     return result
+
+
+def _behind(code: str, causes: Mapping[str, Sequence[str]]) -> set[str]:
+    """The causes of a code, and their causes, and so on. In a circle, the code is one of its own causes."""
+    found: set[str] = set()
+    waiting = [code]
+    while waiting:
+        new = set(causes[waiting.pop()]) - found
+        found |= new
+        waiting += new
+    return found

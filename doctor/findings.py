@@ -14,7 +14,7 @@ CONFIDENCES = ("certain", "likely", "possible")
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A change of one line of a file.
+    """A change to one line of a file.
 
     line: the number of the line, from 1. old: its text, without surrounding white space and without a
     trailing comment. new: the replacement; "" removes the line.
@@ -73,7 +73,8 @@ def _of_shell(command: Line, why: str, platform: str, root: bool, where: str) ->
         return Step("shell", rendered(command, where), why, platform, root, command)
     except RefusedError as refused:
         text = (
-            f"Rename {refused.value!r}: no command that is safe to paste can contain it. Then run this again"
+            f"Rename {refused.value!r}: no command that is safe to paste can contain it. Then run"
+            " tfgpu-doctor again"
         )
         return Step("manual", text, why, platform, root, command)
 
@@ -111,9 +112,9 @@ class Finding:
 
     def __post_init__(self) -> None:
         if self.severity not in SEVERITIES:
-            raise ValueError(f"{self.code}: severity {self.severity!r}")
+            raise ValueError(f"{self.code}: unknown severity {self.severity!r}")
         if self.confidence not in CONFIDENCES:
-            raise ValueError(f"{self.code}: confidence {self.confidence!r}")
+            raise ValueError(f"{self.code}: unknown confidence {self.confidence!r}")
         if not self.evidence:
             raise ValueError(f"{self.code}: a finding needs evidence")
 

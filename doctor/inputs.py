@@ -1,4 +1,4 @@
-"""Opens the inputs on the command line: files, folders, standard input and URLs.
+"""Opens the inputs that the command line names: files, folders, standard input and URLs.
 
 `expand` turns the arguments of the command line into `Input`s, and `opened` returns a stream of bytes for
 each. This module does not interpret their content.
@@ -28,8 +28,8 @@ _BINARY = (
 
 
 class Input(NamedTuple):
-    """One input. `listed`: whether it was found in a folder. Such a file may not be a report; an input that
-    the caller gave is one."""
+    """One input. `listed`: whether it was found in a folder. Such a file need not be a report, but an input
+    that the caller gave must be one."""
 
     name: str
     listed: bool = False
@@ -69,7 +69,7 @@ def opened(item: Input) -> IO[bytes]:
     """
     if item.name == STDIN:
         if sys.stdin is None:
-            raise InputError("standard input is closed", "give a file instead")
+            raise InputError("standard input is closed", "pass a file instead")
         return sys.stdin.buffer
     if item.name.lower().startswith(_ADDRESS):
         from doctor.addresses import fetch

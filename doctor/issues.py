@@ -1,13 +1,13 @@
-"""Writes one answer to an issue and keeps it up to date. `action.yml` runs this program, and so can a GitLab
-job.
+"""Writes one answer to an issue and keeps it up to date. `action.yml` runs this program; a GitLab job can run
+it too.
 
     python -m doctor.issues        reads everything from environment variables (`Settings.of`)
 
 The issue comes from the file of the event, never from a command line. The answer is the Markdown of
-`explain`, in which no text of the report can become a mention, a link or a reference. It is one comment with
-a hidden mark. The program updates the comment when the issue is edited, and deletes it if there is nothing to
-say any more. Sources: GitHub, "REST API endpoints for issue comments" and "Webhook events and payloads",
-issues; GitLab, "Notes API" and "Webhook events", issue events.
+`explain`, in which no text of the report can become a mention, a link or a reference. The answer is one
+comment that contains a hidden mark. The program updates the comment when the issue is edited, and deletes it
+if there is no longer anything to say. Sources: GitHub, "REST API endpoints for issue comments" and "Webhook
+events and payloads", issues; GitLab, "Notes API" and "Webhook events", issue events.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ TRIES = 3
 LONGEST_WAIT = 30.0
 """The longest wait, in seconds, when a server answers that the client should retry later."""
 ACTIONS = ("opened", "edited", "reopened", "labeled", "open", "update", "reopen")
-"""The actions on an issue to which this program responds, in the terms of GitHub and GitLab."""
+"""The actions on an issue to which this program responds, as GitHub and GitLab name them."""
 SILENT = ("healthy",)
 
 
@@ -158,7 +158,7 @@ class Issue:
         if action not in ACTIONS:
             return None
         if not isinstance(number, int) or not re.fullmatch(r"[\w.-]+/[\w.-]+|\d+", project):
-            raise InputError("the event contains no issue of a project")
+            raise InputError("the event does not contain a valid project and issue number")
         text = f"{issue.get('title') or ''}\n\n{body or ''}"[:BODY_LIMIT]
         return cls(project, number, text, tuple(str(label) for label in labels if label), by_program)
 
@@ -262,7 +262,7 @@ class Tracker:
             if attempt + 1 < TRIES:
                 time.sleep(min(LONGEST_WAIT, float(wait) if wait.isdigit() else 2.0**attempt))
         hint = (
-            "give the job's token `issues: write`"
+            "give the job's token the permission `issues: write`"
             if problem in ("status 401", "status 403", "status 404")
             else ""
         )
@@ -280,7 +280,8 @@ def _content(answer: Any) -> bytes:
 
 
 def answer_to(issue: Issue, settings: Settings) -> tuple[str, str]:
-    """The code of the verdict, and the comment; "" if there is nothing to say."""
+    """Return the code of the verdict ("" if no verdict was requested) and the comment ("" if there is nothing
+    to say)."""
     from doctor import api
 
     wanted_by_label = not settings.needs_label or settings.needs_label in issue.labels
@@ -320,13 +321,13 @@ def act(settings: Settings) -> str:
     issue = Issue.of(event)
     if issue is None or issue.by_program:
         return "nothing to do: " + (
-            "the event is not about an issue's text" if issue is None else "a program wrote it"
+            "the event is not about an issue's text" if issue is None else "a program wrote the issue"
         )
     code, comment = answer_to(issue, settings)
     if settings.dry_run:
         _show(comment)
         return f"dry run: the verdict is {code or 'not asked for'}; " + (
-            "it would write a comment" if comment else "no comment"
+            "this comment would be written" if comment else "no comment"
         )
     tracker = Tracker(settings, issue)
     before = tracker.own()
@@ -349,13 +350,13 @@ def _commented(tracker: Tracker, before: tuple[int, str] | None, comment: str) -
         tracker.delete(number)
         return "the comment was withdrawn"
     if text.strip().replace("\r\n", "\n") == comment.strip():
-        return "the comment stays"
+        return "the comment is unchanged"
     tracker.update(number, comment)
     return "the comment was updated"
 
 
 def _show(comment: str) -> None:
-    """Print the comment into the log. No line of it can become a command for the runner."""
+    """Print the comment to the log. No line of the comment can become a command for the runner."""
     if comment:
         key = os.urandom(16).hex()
         print(f"::stop-commands::{key}\n{comment}\n::{key}::")

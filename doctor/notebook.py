@@ -3,7 +3,7 @@
     %tfgpu       examine this kernel: its interpreter, environment variables, and TensorFlow's output
     %%tfgpu      explain a cell: its exception, and what TensorFlow's C++ code printed
     %tfgpu auto  from now on, explain each error of TensorFlow once, below the cell in which it occurred
-    %tfgpu off   stop doing so
+    %tfgpu off   stop these explanations
 
 TensorFlow's C++ code writes to file descriptor 2. A kernel may show this output, drop it, or send it to the
 server's terminal. While a cell is watched, the descriptor is a pipe. Everything is passed on at once to the
@@ -174,8 +174,9 @@ def _begun() -> Captured | None:
 
 
 def is_ours(error: BaseException) -> bool:
-    """Whether an exception, or an exception that caused it, comes from TensorFlow or Keras. It does if they
-    define its class, if its traceback passes through their code, or if they could not be imported."""
+    """Whether an exception, or an exception that caused it, comes from TensorFlow or Keras. It does if one of
+    their packages defines its class, if its traceback passes through their code, or if one of them could not
+    be imported."""
     from doctor.backports import removeprefix
 
     seen: set[int] = set()
@@ -195,8 +196,8 @@ def is_ours(error: BaseException) -> bool:
 
 
 def _of_tensorflow(text: str) -> bool:
-    """Whether the text contains records of TensorFlow's C++ log: a C++ source file with a line number, or its
-    words about CUDA."""
+    """Whether the text contains records of TensorFlow's C++ log. Signs are a C++ source file with a line
+    number, and words that TensorFlow uses in messages about CUDA."""
     return any(
         sign in text for sign in (".cc:", "StreamExecutor", "libcud", "TF-TRT", "cuda_dnn", "tensorflow/")
     )
@@ -263,7 +264,7 @@ def _set_too_late() -> Iterator[str]:
     if now != began.get("LD_LIBRARY_PATH", ""):
         yield (
             f"LD_LIBRARY_PATH was set to {now!r} after this kernel had started, but the loader reads it"
-            " only at the start. Put it under `env` in kernel.json, or start Jupyter with it."
+            " only when a process starts. Set it under `env` in kernel.json, or before you start Jupyter."
         )
 
 
@@ -313,7 +314,7 @@ def _show(report: Report | None, notes: list[str]) -> None:
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Register the magics: what `%load_ext doctor.notebook` calls."""
+    """Register the magics. `%load_ext doctor.notebook` calls this function."""
     watch = Watch(shell)
     shell.register_magic_function(watch.magic, "line_cell", "tfgpu")
     shell.events.register("pre_run_cell", watch.before_cell)
@@ -322,7 +323,7 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def unload_ipython_extension(shell: Any) -> None:
-    """Remove the magics: what `%unload_ext doctor.notebook` calls."""
+    """Remove the magics. `%unload_ext doctor.notebook` calls this function."""
     watch = shell.tfgpu_doctor
     shell.events.unregister("pre_run_cell", watch.before_cell)
     shell.events.unregister("post_run_cell", watch.after_cell)

@@ -39,13 +39,13 @@ def options() -> dict[str, Any]:
 
 @contextlib.contextmanager
 def starting() -> Iterator[None]:
-    """A context for the start of a program and the call of `hold`, so that no other orphan is mistaken for a
-    child of this program. Ctrl-C between the start and `hold` does not leave the program running. Raises
-    OSError after `stop`."""
+    """A context in which to start a program and call `hold`. In it, no other orphan is mistaken for a child
+    of that program. Ctrl-C between the start and `hold` does not leave the program running. Raises OSError
+    after `stop`."""
     global _strangers, _adopting
     with _lock:
         if _stopped:
-            raise OSError("the user interrupted")
+            raise OSError("interrupted by the user")
         if not _running and not _adopting and _adopt(on=True):
             _adopting = True
             _strangers = frozenset(_children().get(os.getpid(), ()))

@@ -2,7 +2,7 @@
 scripts/build_pyz makes.
 
 The loader of the package reads them (PEP 302, `get_data`), as it does for `importlib.resources`. That module
-takes as long to import as a short report takes to read, and has other names in Python 3.8.
+takes as long to import as a short report takes to read, and its functions have other names in Python 3.8.
 """
 
 from __future__ import annotations

@@ -34,7 +34,8 @@ def restated(findings: Sequence[Finding], facts: Facts) -> list[Finding]:
             fact.code,
             severity,
             rule.title,
-            "A report of tfgpu-doctor states this. The facts in it are not enough to derive the steps again.",
+            "A report of tfgpu-doctor states this finding. The facts in that report are not enough to derive"
+            " the steps again.",
             (fact.source,),
             prescription=(
                 shell(

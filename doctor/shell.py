@@ -241,7 +241,7 @@ def batch_file(command: Command) -> str:
 
 
 def _set(name: str, value: Word, *, closed: bool = False) -> str:
-    """cmd's command that sets a variable. closed: another command follows, so the space before it must not
+    """The cmd command that sets a variable. closed: another command follows, so the space before it must not
     become part of the value."""
     text = _bare(value, _READ_IN_QUOTES)
     bare = not closed and _PLAIN_ON_WINDOWS.fullmatch(text)

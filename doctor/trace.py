@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 MERGED = "merged"
 """The stage that merges findings with the same cause."""
-NOT_CONSIDERED = "not considered, because no fact that it needs was seen"
+NOT_CONSIDERED = "not considered, because no relevant fact was found"
 
 
 class Row(NamedTuple):

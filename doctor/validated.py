@@ -128,8 +128,8 @@ def _plain_path(text: str) -> bool:
 
 
 def library_of_environment(path: str) -> str | None:
-    """The path, if it is that of a library in a Python or conda environment; otherwise None. Always None
-    below /tmp and the other folders to which everybody may write (known by name)."""
+    """The path, if it is that of a library in a Python or conda environment; otherwise None. A path below
+    /tmp, or below another folder that is known by name as writable for everybody, always gives None."""
     return path if _plain_path(path) and _OF_ENVIRONMENT.fullmatch(path) else None
 
 

@@ -2,7 +2,7 @@
 
 A session from `guarded` never talks to a loopback, link-local or private address unless the user gave an
 address of that kind. The check uses the established connection, so neither a redirect nor a DNS name can get
-around it. From https, the session follows no redirect to http. `Limit` ends everything that takes too long,
+around it. The session follows no redirect from https to http. `Limit` ends everything that takes too long,
 including slow headers and bodies.
 """
 
@@ -97,7 +97,8 @@ class Guard:
 
 
 def guarded(session: requests.Session, named: Iterable[str]) -> requests.Session:
-    """The session, with a guard in its attribute `guard`."""
+    """Add a guard to a session, as its attribute `guard`, and return the session. named: the addresses that
+    the user gave."""
     guard = Guard(named)
     adapter = _adapter(guard)
     session.mount("http://", adapter)
@@ -188,7 +189,7 @@ def _adapter(guard: Guard) -> HTTPAdapter:
 
 class Limit:
     """A context with a time limit, in seconds, for everything that a session does in it. `passed` says
-    whether the time is over."""
+    whether the limit has passed."""
 
     def __init__(self, session: requests.Session, seconds: float) -> None:
         self.seconds = seconds

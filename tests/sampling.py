@@ -53,7 +53,7 @@ def each(
                     test(**given, **fixtures)
                 except AssertionError as problem:
                     wrong.append(f"{ids(value)}: {problem}")
-                except Exception as problem:
+                except (Exception, pytest.skip.Exception) as problem:  # a skip would hide the other cases
                     raise AssertionError(f"the case {ids(value)}") from problem
             assert not wrong, f"{len(wrong)} cases:\n" + "\n".join(wrong)
 

@@ -231,7 +231,7 @@ def test_after_the_end_was_asked_for_no_thread_starts_a_program() -> None:
     processes.stop()
     try:
         ran = run_program(["sleep", "600"], 60, dict(os.environ))
-        assert ran.failure == "the user interrupted"
+        assert ran.failure == "interrupted by the user"
     finally:
         processes.resume()
     assert run_program(["true"], 60, dict(os.environ)).status == 0

@@ -1,1 +1,1 @@
-"""Compares CPU and GPU: times matrix products and convolutions of growing size in a child process."""
+"""Compares the CPU and the GPU: times matrix products and convolutions of growing size in a child process."""

@@ -1,4 +1,4 @@
-"""Measurements, their statistics, and the size from which the GPU is faster."""
+"""Defines measurements and their statistics, and finds the size from which the GPU is faster."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class Measurement:
 
     @property
     def median(self) -> float:
-        """The median of the steady times."""
+        """The median of the times of the later calls."""
         return median(self.times)
 
     @property
     def quartiles(self) -> tuple[float, float]:
-        """The lower and upper quartile of the steady times."""
+        """The lower and upper quartile of the times of the later calls."""
         if len(self.times) < 2:
             return self.times[0], self.times[0]
         low, _, high = quantiles(self.times, n=4, method="inclusive")
@@ -60,8 +60,8 @@ class Measurement:
 
 
 def pays_from(measured: Sequence[Measurement], op: str, *, transfer: bool) -> int | None:
-    """The smallest size from which the GPU is faster than the CPU at all sizes that both ran; None without
-    one.
+    """The smallest size from which the GPU is faster than the CPU at all sizes that both ran; None if there
+    is no such size.
 
     Faster means that the upper quartile of the GPU's times is below the lower quartile of the CPU's times.
     """
@@ -79,7 +79,7 @@ def pays_from(measured: Sequence[Measurement], op: str, *, transfer: bool) -> in
 class Bench:
     """The result of a whole run. software: the library that computed ("TensorFlow 2.21.0"). gpu: the GPU's
     name; None without a GPU. load: the machine's load at the start and at the end, in runnable processes per
-    core; None if the system does not report it. stopped: sentences on why measurements ended early."""
+    core; None if the system does not report it. stopped: sentences that say why measurements ended early."""
 
     software: str
     gpu: str | None

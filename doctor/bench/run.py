@@ -63,7 +63,7 @@ def bench(
                     tell(found)
                 elif stage == "stopped":
                     stopped.append(
-                        f"{answer['op']} on the {answer['device']} ended at {answer['size']}:"
+                        f"{answer['op']} on the {answer['device']} ended at size {answer['size']}:"
                         f" {answer['why']}."
                     )
                 elif stage == "absent":
@@ -73,7 +73,8 @@ def bench(
                     )
                 elif stage == "failed":
                     raise UnableError(
-                        f"the measurement failed: {answer['error']}", "`tfgpu-doctor check --deep`"
+                        f"the measurement failed: {answer['error']}",
+                        "run `tfgpu-doctor check --deep` for more details",
                     )
                 done = done or stage == "done"
         except ChildError as problem:

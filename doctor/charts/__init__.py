@@ -46,8 +46,8 @@ def may_write(path: str) -> None:
 
 
 def write(chart: Chart, path: str) -> None:
-    """Write the plot as SVG or PNG, as the ending of the path says. Raises the errors of `may_write`, and
-    UnableError if the file cannot be written."""
+    """Write the plot as SVG or PNG, depending on the extension of the path. Raises the errors of `may_write`,
+    and UnableError if the file cannot be written."""
     from doctor.charts.svg import drawn
 
     may_write(path)
@@ -73,7 +73,7 @@ def _drawer() -> Callable[..., bytes] | None:
 
 def scaled(values: Sequence[float], logarithmic: bool) -> list[float]:
     """The positions of the values on an axis: the values themselves, or their logarithms on a logarithmic
-    axis. There, values up to 0 count as the smallest positive value."""
+    axis. On such an axis, values up to 0 are placed at the smallest positive value."""
     from math import log10
 
     if not logarithmic:

@@ -7,7 +7,8 @@ from html import escape
 from doctor.charts import Chart, scaled, ticks
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 760, 440, 76, 20, 40, 96
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Okabe and Ito, for all eyes
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+"""The palette of Okabe and Ito, which colour-blind readers can distinguish."""
 
 
 def drawn(chart: Chart) -> str:

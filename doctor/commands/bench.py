@@ -129,7 +129,7 @@ def _whole_chart(result: Bench) -> Chart:
         if (points := _points(result, op, device, transfer, by_size=False))
     )
     simulated = ", SIMULATED GPU" if result.simulated else ""
-    title = f"{result.software}: CPU {f'against {result.gpu}' if result.gpu else 'alone'}{simulated}"
+    title = f"{result.software}: CPU {f'and {result.gpu}' if result.gpu else 'alone'}{simulated}"
     return Chart(title, "10^6 floating-point operations in one call", "ms", lines, logarithmic=True)
 
 
@@ -156,14 +156,14 @@ def _print(result: Bench, out: TextIO, args: argparse.Namespace) -> None:
 
     console = console_for(out, args.color, 120)
     against = (
-        f"CPU against {result.gpu}{' (SIMULATED)' if result.simulated else ''}" if result.gpu else "CPU alone"
+        f"CPU and {result.gpu}{' (SIMULATED)' if result.simulated else ''}" if result.gpu else "CPU alone"
     )
     for op in SIZES:
         rows = [m for m in result.measured if m.op == op]
         if not rows:
             continue
         table = Table(title=safe(f"{op}: {against}, {result.software} ({SIZES[op]})"), title_justify="left")
-        for heading in ("size", "device", "first call", "median", "middle half", "GFLOP/s", "times"):
+        for heading in ("size", "device", "first call", "median", "middle half", "GFLOP/s", "calls"):
             table.add_column(heading, justify="left" if heading == "device" else "right")
         for m in sorted(rows, key=lambda m: (m.size, m.device, m.transfer)):
             low, high = m.quartiles
@@ -182,10 +182,10 @@ def _print(result: Bench, out: TextIO, args: argparse.Namespace) -> None:
             "\n" + safe(text.drawn(_chart(result, op), min(console.width, 90), plain=plain)), soft_wrap=True
         )
         if result.gpu and not result.simulated:
-            for transfer, words in ((False, "with the data on the GPU"), (True, "with transfer")):
+            for transfer, words in ((False, "With the data on the GPU"), (True, "With transfer")):
                 size = pays_from(result.measured, op, transfer=transfer)
-                said = f"from {size} on" if size is not None else "at none of the measured sizes"
-                console.print(f"The GPU is faster {words}: {said}.", soft_wrap=True)
+                said = f"from size {size} on" if size is not None else "at none of the measured sizes"
+                console.print(f"{words}, the GPU is faster {said}.", soft_wrap=True)
         console.print()
     for note in result.notes():
         console.print(safe(note), soft_wrap=True)

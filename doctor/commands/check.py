@@ -74,9 +74,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Check the machine and print the diagnosis.
 
-    Returns exit code 0; 1 if a finding is an error; 3 if none is, but a decisive part could not be examined.
-    Raises UsageError for options that exclude each other, InputError if a path or a saved file cannot be
-    read, UnableError if --save cannot write.
+    Returns exit code 1 if a finding is an error; otherwise 3 if a decisive part could not be examined;
+    otherwise 0. Raises UsageError for options that exclude each other, InputError if a path or a saved file
+    cannot be read, UnableError if --save cannot write its file.
     """
     if args.script:
         from doctor import resources
@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     import gc
 
-    # a short process: frequent collection costs a twentieth of its time and frees little
+    # a short process: frequent garbage collection costs a twentieth of its time and frees little
     gc.set_threshold(100_000, 20, 20)
     from doctor import api, render
     from doctor.commands.waiting import LOOKING, progress_notice

@@ -113,12 +113,13 @@ def _document(
     notes = []
     if assumed:
         notes.append(
-            f"No NVIDIA GPU responds here ({seen.problem}): explained for {assumed} GPUs of the same model."
+            f"No NVIDIA GPU responds here ({seen.problem}), so the value is explained for {assumed} GPUs"
+            " of the same model."
         )
     if not certain:
         notes.append(
-            "The GPUs differ, and without CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA puts the fastest first and leaves"
-            " the rest unspecified; the driver gave no order, so the numbers may differ."
+            "The GPUs differ, and without CUDA_DEVICE_ORDER=PCI_BUS_ID, CUDA puts the fastest first and"
+            " leaves the order of the rest unspecified; the driver gave no order, so the numbers may differ."
         )
     elif seen.driver_order and list(seen.driver_order) != [device.bus_id for device in seen.devices]:
         notes.append(
@@ -133,7 +134,8 @@ def _document(
         )
     if visibility.value is not None and visibility.shown:
         notes.append(
-            "The process numbers the GPUs that it sees from GPU:0; use those numbers in the program."
+            "The process numbers the GPUs that it sees, beginning with GPU:0; use these numbers in the"
+            " program."
         )
     return {
         "schema": 1,
@@ -174,7 +176,7 @@ def _print(page: dict[str, Any], out: TextIO, color: str, *, real: bool) -> None
             ("nvidia-smi", "right"),
             ("TensorFlow", "left"),
             ("GPU", "left"),
-            ("free MiB, of all", "right"),
+            ("free MiB", "right"),
             ("used by", "left"),
         ):
             table.add_column(heading, justify=side)  # type: ignore[arg-type]
@@ -191,11 +193,11 @@ def _print(page: dict[str, Any], out: TextIO, color: str, *, real: bool) -> None
     if page["explanation"]:
         console.print(safe(f"  {page['explanation']}"))
     for entry in page["entries"]:
-        which = "" if entry["nvidia_smi"] is None else f", GPU {entry['nvidia_smi']} of nvidia-smi"
+        which = "" if entry["nvidia_smi"] is None else f", nvidia-smi's GPU {entry['nvidia_smi']}"
         word = "[green]visible[/green]" if entry["visible"] else "[red]hidden[/red] "
         console.print(f"  {safe('`' + entry['text'] + '`'):<8} {word} {safe(entry['why'] + which)}")
     if value is not None:
-        seen = ", ".join(f"{d['tensorflow']} = nvidia-smi's {d['nvidia_smi']}" for d in page["visible"])
+        seen = ", ".join(f"{d['tensorflow']} = nvidia-smi's GPU {d['nvidia_smi']}" for d in page["visible"])
         console.print(f"  TensorFlow sees: {seen or 'no GPU'}")
     if page["driver_agrees"]:
         console.print("  With this value, the driver shows the same GPUs.")

@@ -26,10 +26,10 @@ Files may be of any size: above one megabyte, only the lines that can matter are
 Requests to GitHub use the token in GITHUB_TOKEN or GH_TOKEN if one is set."""
 
 MANY = 32
-"""More reports than this are read on all cores."""
+"""If there are more reports than this, all cores read them."""
 ALONE = 0.25
-"""Seconds for which only this process reads reports, the first ones. It thus compiles the patterns that most
-reports need, before other processes start."""
+"""Seconds at the start for which only this process reads reports. It thus compiles the patterns that most
+reports need before other processes start."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="show for each code whether its rule fired, what stopped it, or that it was not considered",
     )
-    parser.add_argument("--summary", action="store_true", help="one table of causes over all reports")
+    parser.add_argument("--summary", action="store_true", help="print one table of the causes in all reports")
     parser.add_argument(
         "--comments", action="store_true", help="with the URL of an issue: also read its comments"
     )
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
 
     gc.set_threshold(
         100_000, 20, 20
-    )  # a short process, or similar reports: frequent collection costs a tenth of the time, frees little
+    )  # a short process, or similar reports: collecting often takes a tenth of the time and frees little
     from doctor import render
     from doctor.inputs import expand
     from doctor.render.output import destination
@@ -123,7 +123,7 @@ def run(args: argparse.Namespace) -> int:
             raise error(f"none of {failed} inputs could be read" if failed > 1 else "nothing was read")
         if not read:
             raise InputError(
-                "the named files contain no text", "name text files, or a folder that contains some"
+                "the given files contain no text", "pass text files, or a folder that contains some"
             )
         if summary is not None:
             summary.unreadable = failed
@@ -184,7 +184,7 @@ def _hint(reason: str) -> str:
     return (
         "did the program print anything? 2>&1 also captures standard error"
         if reason == "empty"
-        else "name a text file"
+        else "pass a text file"
     )
 
 
@@ -193,7 +193,7 @@ def _invite(item: Input, options: Options) -> None:
     if item.name == "-" and sys.stdin is not None and sys.stdin.isatty() and not options.quiet:
         from doctor.printable import say
 
-        say("Paste the report, then Ctrl-D (Ctrl-Z and Enter on Windows).")
+        say("Paste the report, then press Ctrl-D (Ctrl-Z and Enter on Windows).")
 
 
 # --- many reports ------------------------------------------------------------------------------------
@@ -243,7 +243,7 @@ def _on_all_cores(work: Callable[[Input], Answer], inputs: Sequence[Input], core
     rest = inputs[here:]
     if not rest:
         return
-    gc.freeze()  # objects that exist now live to the end: no need to examine them again
+    gc.freeze()  # objects that exist now live to the end, so the collector need not examine them again
     with pooled().Pool(cores, _quiet) as pool:
         yield from pool.imap(work, rest, chunksize=max(1, min(128, len(rest) // (cores * 4))))
 
@@ -256,7 +256,8 @@ def _quiet() -> None:
 
 
 def _safely(item: Input, options: Options, brief: bool, progress: Progress | None = None) -> Answer:
-    """The answer to one of many inputs. An internal error becomes a failed answer, and the others go on."""
+    """The answer to one of many inputs. An internal error becomes a failed answer, and the other inputs are
+    still read."""
     import os
 
     try:

@@ -33,13 +33,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "words", nargs="*", metavar="read PATH", help="compare reports: files, folders, - for standard input"
     )
     parser.add_argument(
-        "--since", metavar="FILE", help="show what changed since an earlier run, whose JSON this is"
+        "--since", metavar="FILE", help="show what changed since the earlier run that wrote this JSON"
     )
     engines = parser.add_argument_group("how to run `check` on the nodes")
     engines.add_argument(
         "--ssh",
         metavar="HOSTS",
-        help="use ssh to reach these hosts: HOST,USER@HOST, or @FILE with one per line",
+        help="use ssh to reach these hosts: HOST,USER@HOST, or @FILE with one host per line",
     )
     engines.add_argument("--ssh-config", metavar="FILE", help="use this ssh configuration file (ssh -F)")
     engines.add_argument(
@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     engines.add_argument(
         "--manifest",
         choices=("kubernetes",),
-        help="print a manifest; apply it, and the cluster runs the check",
+        help="print a manifest; when you apply it, the cluster runs the check",
     )
     nodes = parser.add_argument_group("on the nodes")
     nodes.add_argument(
@@ -96,7 +96,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="GPUs (nvidia.com/gpu) that each pod requests (1)",
     )
-    pods.add_argument("--namespace", help="the namespace")
+    pods.add_argument("--namespace", help="the Kubernetes namespace of the job")
     pods.add_argument(
         "--node-selector", action="append", default=[], metavar="KEY=VALUE", help="only nodes with this label"
     )
@@ -167,7 +167,7 @@ def _read(args: argparse.Namespace, *, keep: bool) -> list[Answer]:
     if args.words[0] != "read" or len(args.words) < 2:
         raise UsageError(
             f"there is no `fleet {args.words[0]}`" if args.words[0] != "read" else "no reports were given",
-            "fleet read PATH ...",
+            "use `fleet read PATH ...`",
         )
     progress = Progress("reports", quiet=args.quiet)
     try:

@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     request_arguments(parser)
     own = parser.add_argument_group("the installation")
     own.add_argument("--env", metavar="DIR", default="tf-gpu", help="the new environment's folder (./tf-gpu)")
-    own.add_argument("--yes", "-y", action="store_true", help="do not ask")
+    own.add_argument("--yes", "-y", action="store_true", help="do not ask for confirmation")
     own.add_argument("--dry-run", action="store_true", help="only print a script that does the same")
     own.add_argument(
         "--replace",
@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="auto: uv if it is on PATH, otherwise pip",
     )
     own.add_argument("--no-proof", action="store_true", help="do not start TensorFlow in the new environment")
-    own.add_argument("--log", metavar="FILE", help="the log of every step (default: beside the environment)")
+    own.add_argument("--log", metavar="FILE", help="the file for the log (default: beside the environment)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -92,8 +92,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _chosen(outcome: Outcome, args: argparse.Namespace) -> Plan | None:
-    """The first plan that this command can carry out here, or None if that plan does not fulfil the request.
-    Only the driver may be missing."""
+    """The first plan that this command can carry out here and that fulfils the request; None if there is
+    none. The plan may need another driver, which this command does not install."""
     from doctor.install.job import ROUTES
 
     if args.os or args.driver or args.gpu or args.machine:
@@ -104,7 +104,7 @@ def _chosen(outcome: Outcome, args: argparse.Namespace) -> Plan | None:
         if outcome.context.kind not in (system, "wsl" if system == "linux" else system):
             raise UsageError(
                 "the described machine has a different platform from this one",
-                "run install there, or use plan",
+                "run `install` on that machine, or use `plan`",
             )
     for plan in outcome.plans:
         if plan.route not in ROUTES or (plan.route == "cpu") is not outcome.context.for_cpu:
@@ -123,10 +123,10 @@ def _refused(outcome: Outcome, args: argparse.Namespace) -> int:
         raise UnableError("no plan can be installed here")
     if outcome.works and not outcome.context.for_cpu:
         raise UnableError(
-            f"the plan uses {outcome.plans[0].route}, and install supports only pip and uv",
+            f"the plan uses {outcome.plans[0].route}, but `install` supports only pip and uv",
             "run its commands, listed above, or install the CPU plan with --cpu",
         )
-    say("Nothing was installed: the request cannot work here, but the plans above can.")
+    say("Nothing was installed, because the request cannot work here. The plans above can work.")
     return 1
 
 
@@ -141,7 +141,8 @@ def _room(job: Job) -> None:
     if missing:
         raise UnableError(
             missing,
-            "free some space (for example, pip cache purge), or choose another disk with --env and TMPDIR",
+            "free some space (for example with `pip cache purge`), or choose another disk with --env and"
+            " TMPDIR",
         )
 
 
@@ -156,7 +157,7 @@ def _announce(job: Job, outcome: Outcome, args: argparse.Namespace) -> None:
     disk, wheels = needed_mib(job.plan)
     say(
         f"TensorFlow {job.plan.tensorflow} into {job.env} ({job.plan.route}): about {disk / 1024:.1f} GiB on"
-        f" disk, up to {wheels / 1024:.1f} GiB to download unless pip's cache holds them."
+        f" disk, up to {wheels / 1024:.1f} GiB to download, less if pip's cache holds some of it."
     )
     for finding in outcome.findings:
         say(f"{finding.severity}: {finding.title} [{finding.code}]")
@@ -169,11 +170,11 @@ def _announce(job: Job, outcome: Outcome, args: argparse.Namespace) -> None:
         say(f"  {action.line}")
     for link in job.links:
         say(
-            f"  then, inside it: {link.into}/{link.library} -> {link.folder}/{link.library} (a link, so that"
-            " the loader finds it)"
+            f"  then, in the environment: {link.into}/{link.library} -> {link.folder}/{link.library} (a link,"
+            " so that the loader finds the library)"
         )
     if job.memory_growth:
-        say("  then, inside it: memory growth (a .pth file that sets TF_FORCE_GPU_ALLOW_GROWTH)")
+        say("  then, in the environment: memory growth (a .pth file that sets TF_FORCE_GPU_ALLOW_GROWTH)")
     by_hand = [step for step in job.plan.commands if step.needs_root]
     if by_hand:
         say("Not done by this command; an administrator must do it:")
@@ -184,7 +185,7 @@ def _announce(job: Job, outcome: Outcome, args: argparse.Namespace) -> None:
 def _agreed(args: argparse.Namespace) -> bool:
     if not sys.stdin.isatty():
         raise UsageError(
-            "there is no terminal to ask for confirmation",
+            "there is no terminal on which to ask for confirmation",
             "use --yes to install without confirmation, or --dry-run to print the script",
         )
     say("Go ahead? [y/N] ", end="")
@@ -247,11 +248,11 @@ def _summary(job: Job, proof: Proof | None, written: list[str], log: Log, args: 
         if len(written) > 3:
             folders = sorted({str(Path(line.partition(" -> ")[0]).parent) for line in written})
             lines.append(
-                f"Besides packages: {len(written)} files in {' and '.join(folders)}; the log and"
+                f"Added besides packages: {len(written)} files in {' and '.join(folders)}; the log and"
                 " --format json list them"
             )
         else:
-            lines += [f"Besides packages: {line} (undo: remove it)" for line in written]
+            lines += [f"Added besides packages: {line} (to undo this, remove it)" for line in written]
         lines += [f"Use it: {activate}", f"Undo it: remove the folder {job.env}", f"Log: {log.path}"]
         _put("\n".join(lines) + "\n", args.output)
     return {"broken": 1, "unknown": 3}.get(proof.kind, 0) if proof else 0

@@ -1,5 +1,5 @@
-"""`tfgpu-doctor plan`: find out before an installation which TensorFlow, Python, CUDA, cuDNN and driver work
-together."""
+"""`tfgpu-doctor plan`: find out before an installation which versions of TensorFlow, Python, CUDA, cuDNN and
+the driver work together."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 EPILOG = """\
 examples:
-  tfgpu-doctor plan                              the newest of the TensorFlows that need the fewest changes
+  tfgpu-doctor plan                              the newest TensorFlow that needs the fewest changes
   tfgpu-doctor plan --tensorflow 2.15            this machine, that release
   tfgpu-doctor plan --os "Ubuntu 24.04" --gpu "GTX 1080"  another machine, described
   tfgpu-doctor plan --machine check.json         another machine: the JSON that `check` printed there
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--check",
         action="store_true",
-        help="for CI: print one line for each file; exit code 0 ok, 1 an error, 3 could not examine",
+        help="for CI: print one line for each file; exit code 0: ok, 1: an error, 3: a line was not examined",
     )
     parser.add_argument(
         "--skip-without-tensorflow",
@@ -86,8 +86,8 @@ def request_arguments(parser: argparse.ArgumentParser) -> None:
     )
     machine = parser.add_argument_group(
         "the machine",
-        "by default this one; with --os, --gpu or --driver another one, with Linux unless --os says"
-        " otherwise",
+        "by default, this machine; with --os, --gpu or --driver, another machine, which runs Linux unless"
+        " --os says otherwise",
     )
     machine.add_argument(
         "--os", metavar="NAME",
@@ -96,7 +96,8 @@ def request_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     machine.add_argument(
         "--gpu", metavar="NAME", action="append",
-        help="name, PCI id or compute capability; separate several with commas or repeat --gpu; `none`: CPU",
+        help="name, PCI id or compute capability; separate several with commas or repeat --gpu; `none` plans"
+        " for the CPU",
     )  # fmt: skip
     machine.add_argument("--driver", metavar="V", help="version of its NVIDIA driver")
     machine.add_argument("--machine", metavar="FILE", help="the JSON that `check` printed on that machine")

@@ -31,16 +31,16 @@ did not occur, or could not be tried."""
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `reproduce` to the parser."""
     parser.epilog = EPILOG
-    parser.add_argument("failure", choices=("cudnn-init-oom",), help="which failure")
+    parser.add_argument("failure", choices=("cudnn-init-oom",), help="the failure to cause")
     parser.add_argument(
         "--backend",
         choices=("tensorflow", "native"),
         default="tensorflow",
-        help="the software that has to fail (tensorflow)",
+        help="the software in which the failure has to occur (tensorflow)",
     )
     parser.add_argument("--simulate", action="store_true", help="use a simulated GPU, with real TensorFlow")
     parser.add_argument(
-        "--gpu", metavar="N", help="the GPU, by nvidia-smi's number (0); with --simulate a card's name"
+        "--gpu", metavar="N", help="the GPU, by nvidia-smi's number (0); with --simulate, the name of a card"
     )
     parser.add_argument("--python", metavar="ENV", help="use the TensorFlow or cuDNN of this environment")
     parser.add_argument("--force", action="store_true", help="run even if other processes use the GPU")
@@ -167,8 +167,8 @@ def _print(result: Result, out: TextIO, args: argparse.Namespace) -> None:
     )
     console.print(f"\n{safe(result.conclusion())}", soft_wrap=True)
     console.print(
-        f"Free at the start {result.free_at_start_mib} MiB, at the end {result.free_at_end_mib} MiB.",
+        f"Free memory: {result.free_at_start_mib} MiB at the start, {result.free_at_end_mib} MiB at the end.",
         soft_wrap=True,
     )
     if result.reproduced and result.backend == "tensorflow":
-        console.print("The code: `tfgpu-doctor snippet memory-growth`.", soft_wrap=True)
+        console.print("`tfgpu-doctor snippet memory-growth` prints the code.", soft_wrap=True)

@@ -1,4 +1,4 @@
-"""`tfgpu-doctor serve`: serve the web page from this machine; it also shows the check of this machine."""
+"""`tfgpu-doctor serve`: serve the web page from this machine. This page can also check the machine."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--trace",
         metavar="FILE",
-        help="write each call to a simulated library into this file: process, function, status",
+        help="log each call of a simulated library in this file: process, function, status",
     )
     add("--list-faults", action="store_true", help="list the faults that can be simulated")
     add(
@@ -282,8 +282,8 @@ def _run(command: list[str], environment: dict[str, str], forward: list[subproce
 
 @contextmanager
 def _deferred_signals() -> Iterator[list[subprocess.Popen[bytes]]]:
-    """A context that passes on to the command the signals that would end this process. This process then ends
-    when the command ends.
+    """A context in which signals that would end this process are passed on to the command. This process then
+    ends when the command ends.
 
     Ctrl-C reaches the command in any case, because the terminal sends it to the whole foreground group. This
     process therefore only ignores it.

@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _requested(args: argparse.Namespace) -> tuple[Options, str]:
-    """The requested snippet, and where its TensorFlow release comes from."""
+    """The options of the requested snippet, and where its TensorFlow release comes from."""
     from doctor.remedies.snippets import Options
 
     mib, fraction = _memory(args.memory)
@@ -127,7 +127,8 @@ def _known(version: str, *, quiet: bool) -> None:
 
 
 def _memory(text: str | None) -> tuple[int | None, float | None]:
-    """(MiB, None), (None, fraction) or neither. Raises UsageError for anything else."""
+    """The value of --memory as (MiB, None) or (None, fraction); (None, None) without a value. Raises
+    UsageError for any other text."""
     import re
 
     if text is None:

@@ -18,9 +18,9 @@ examples:
   tfgpu-doctor tables tensorflow 1.14 --package tensorflow-gpu
   tfgpu-doctor tables driver 535.183.01      the highest CUDA and the GPUs that it supports
   tfgpu-doctor tables cuda 12.5              a toolkit's drivers and libraries; 12: its releases
-  tfgpu-doctor tables cudnn 9.10             a cuDNN release's CUDA majors and compute capabilities
+  tfgpu-doctor tables cudnn 9.10             the CUDA majors and GPUs of a cuDNN release
   tfgpu-doctor tables gpu RTX 3080           by name, PCI id (10de:2206) or compute capability (8.6)
-  tfgpu-doctor tables library libcudnn.so.8  what a library belongs to, and which releases open it
+  tfgpu-doctor tables library libcudnn.so.8  what a library belongs to, and which releases load it
   tfgpu-doctor tables trap                   known traps
   tfgpu-doctor tables refresh [--undo]       read new releases into your own data folder
   tfgpu-doctor tables verify 2.15.1 2.21.0   read these releases again and compare them with the table"""
@@ -46,14 +46,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"tensorflow: {', '.join(PLATFORMS)}; driver: linux, windows, wsl (default: Linux x86-64)",
     )
     parser.add_argument(
-        "--undo", action="store_true", help="for refresh: go back to the tables that the tool ships"
+        "--undo", action="store_true", help="for refresh: go back to the tables that ship with the tool"
     )
     parser.add_argument(
         "--full",
         action="store_true",
         help=(
             "for refresh and verify: also read the libraries of the wheels (about 0.5 GB for a GPU release);"
-            " only on Linux on x86-64, because the tool loads the library to see what it opens"
+            " only on Linux on x86-64, because the tool loads a library to see which others it loads"
         ),
     )
 
@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
     except NoSuchRowError as miss:
         raise UsageError(str(miss)) from miss
     except TableError as error:
-        raise UnableError(str(error), "tfgpu-doctor tables refresh --undo") from error
+        raise UnableError(str(error), "run `tfgpu-doctor tables refresh --undo`") from error
     with destination(args.output) as out:
         text = found.render(args.format)
         if args.format == "text":

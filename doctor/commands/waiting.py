@@ -1,4 +1,4 @@
-"""A notice on the terminal if an operation takes longer than a second."""
+"""Prints a notice on the terminal if an operation takes longer than a second."""
 
 from __future__ import annotations
 

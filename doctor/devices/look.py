@@ -31,7 +31,7 @@ class Process:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """The current memory of one GPU, in MiB."""
+    """One GPU's memory when NVML was queried, in MiB."""
 
     total_mib: int
     used_mib: int
@@ -42,7 +42,7 @@ class Memory:
 class Seen:
     """The GPUs of this machine in nvidia-smi's order, with the memory and the processes of each.
 
-    driver_order: the bus addresses of all GPUs in CUDA's order, with the current CUDA_DEVICE_ORDER; None if
+    driver_order: the bus addresses of all GPUs in CUDA's order under the current CUDA_DEVICE_ORDER; None if
     libcuda did not answer. problem: why NVML did not answer.
     """
 

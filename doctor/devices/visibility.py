@@ -6,12 +6,13 @@ shows 0 and 2, and "-1,0" shows none. CUDA_DEVICE_ORDER: FASTEST_FIRST (the defa
 first and leaves the order of the others unspecified; PCI_BUS_ID follows the bus, as nvidia-smi does. MIG User
 Guide, "CUDA Device Enumeration": from driver R470 on, the name of an instance is MIG-UUID; before, it was
 MIG-GPU-UUID/INSTANCE/COMPUTE (which the programming guide still shows, so this module always accepts it).
-Before R570, a process gets a single instance and then no whole GPU; from R570 on, it gets all. A divided GPU
-without instances is not a device. For what these pages do not say, this module follows PyTorch,
-torch/cuda/__init__.py, _parse_visible_devices, whose authors measured the driver: an index is the number with
-which an entry begins ("1gpu2" is 1), a repeated entry hides all GPUs, and all entries must be of the first
-entry's kind (number, GPU-, MIG-). An assumption: an entry for a divided GPU as a whole means its instances.
-The simulated driver (doctor/simulate/sources/visible_devices.c) does the same in C; a test compares the two.
+Before R570, a process that gets a MIG instance gets only that one, and no whole GPU; from R570 on, it gets
+all of them. A divided GPU without instances is not a device. Where these pages say nothing, this module
+follows PyTorch, torch/cuda/__init__.py, _parse_visible_devices, whose authors measured the driver: an index
+is the number with which an entry begins ("1gpu2" is 1), a repeated entry hides all GPUs, and all entries must
+be of the first entry's kind (number, GPU-, MIG-). It assumes that an entry for a divided GPU as a whole means
+its instances. The simulated driver (doctor/simulate/sources/visible_devices.c) does the same in C; a test
+compares the two.
 """
 
 from __future__ import annotations
@@ -109,13 +110,13 @@ def interpret(value: str | None, devices: Sequence[Device], driver: str | None =
             shown_so_far = []
             end = f"comes after `{text}`, which is repeated and hides all GPUs"
         else:
-            blank = "; CUDA ignores what follows the blank, as commas separate entries" if ignored else ""
+            blank = "; CUDA ignores what follows the space: only commas separate entries" if ignored else ""
             entries.append(Entry(text, device, True, why + blank))
             shown_so_far.append(device)
     shown = _expanded(shown_so_far, branch)
     entries = [
         e if not e.shown or e.device is None or any(part in shown for part in _parts(e.device))
-        else Entry(e.text, e.device, False, "is divided but has no instance" if not _parts(e.device)
+        else Entry(e.text, e.device, False, "is divided (MIG) but has no instance" if not _parts(e.device)
                    else "a process gets a single MIG instance, the first one")
         for e in entries
     ]  # fmt: skip
@@ -123,8 +124,8 @@ def interpret(value: str | None, devices: Sequence[Device], driver: str | None =
 
 
 def unseparated(value: str) -> list[str]:
-    """The entries of a value in which blanks separate them ("0 1", "0, 1 2"); [] if each comma-separated part
-    is one word at most."""
+    """The entries of a value that separates them by spaces ("0 1", "0, 1 2"); [] if each comma-separated part
+    contains at most one word."""
     spaced = any(len(part.split()) > 1 for part in value.split(","))
     return value.replace(",", " ").split() if spaced else []
 
@@ -184,7 +185,7 @@ def _named(text: str, devices: Sequence[Device], branch: int) -> tuple[Device | 
         return None, f"is negative{rest}"
     if number >= len(devices):
         last = f"the last number is {len(devices) - 1}" if devices else "there is no GPU"
-        return None, f"is not the number of a GPU here, {last}{rest}"
+        return None, f"is not the number of a GPU here; {last}{rest}"
     return devices[number], f"CUDA's number {number}{rest}"
 
 

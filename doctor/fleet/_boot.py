@@ -1,8 +1,8 @@
 # ruff: noqa
 # mypy: ignore-errors
 # The program that runs on a node (Python 3.8 or later). It arrives on standard input (`f`), followed by a
-# line of JSON and a zip archive of the tool's modules (the JSON has its size). It runs from memory and leaves
-# no files.
+# line of JSON and a zip archive of the tool's modules (the JSON states the size of the archive). It runs from
+# memory and leaves no files.
 import importlib.abc
 import importlib.util
 import io
@@ -17,7 +17,7 @@ import zipfile
 ORDER = json.loads(f.readline())
 ARCHIVE = zipfile.ZipFile(io.BytesIO(f.read(ORDER["size"])))
 NAMES = set(ARCHIVE.namelist())
-BASE = os.sep + "sent by tfgpu-doctor" + os.sep  # an absolute path that is no folder
+BASE = os.sep + "sent by tfgpu-doctor" + os.sep  # an absolute path that does not exist
 LOCK = threading.Lock()
 
 
@@ -109,4 +109,4 @@ try:
     sys.stdout.flush()
 except KeyboardInterrupt:
     code = 130
-os._exit(LATE if ENDED else code)  # no thread of ours, and no module that was interrupted, keeps it
+os._exit(LATE if ENDED else code)  # do not wait for threads or an interrupted module

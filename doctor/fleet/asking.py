@@ -43,7 +43,7 @@ class Reply:
 @dataclass(frozen=True, slots=True)
 class Order:
     """The work for every node. argv: the arguments of `check`. timeout: seconds per node. jobs: the number of
-    nodes to ask at the same time. peers: see `sent`."""
+    nodes to ask at the same time. peers: see `doctor.fleet.sent.payload`."""
 
     argv: tuple[str, ...]
     timeout: float
@@ -85,7 +85,7 @@ def ask(
             future.cancel()
         end_children()
         pool.shutdown(wait=True)
-    left = "the run was ended before it answered"
+    left = "the run ended before the node answered"
     return [
         replies.get(node.name) or Reply(unanswered(node.name, "failed", left)) for node in nodes
     ], interrupted

@@ -1,8 +1,9 @@
 """Checks whether the nodes of a job agree on what MultiWorkerMirroredStrategy needs: several questions, each
 answered with the values of the nodes.
 
-Sources: TensorFlow's guide "Multi-worker training with Keras" (TF_CONFIG, one worker a node) and its
-CollectiveAllReduceStrategy, which counts the devices of one worker for all; NCCL's "Environment Variables".
+Sources: TensorFlow's guide "Multi-worker training with Keras" (TF_CONFIG, one worker per node) and its
+CollectiveAllReduceStrategy, where each worker assumes its own number of devices for all workers; NCCL's
+"Environment Variables".
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ def _all(replies: Sequence[Reply]) -> Iterator[Agreement]:
         replies,
         "gpus",
         "the same GPUs",
-        "each worker assumes that all workers have as many devices as itself",
+        "each worker assumes that all workers have as many devices as it has",
         "request the same GPUs on each node",
     )
     yield _nccl(replies)
@@ -92,7 +93,7 @@ def _same(replies: Sequence[Reply], fact: str, question: str, why: str, do: str)
         return Agreement(
             question,
             False if fact == "tensorflow" else None,
-            "no node shows a GPU",
+            "no TensorFlow was found on any node" if fact == "tensorflow" else "no node shows a GPU",
             {},
             do if fact == "tensorflow" else "",
         )
@@ -138,7 +139,7 @@ def _nccl(replies: Sequence[Reply]) -> Agreement:
     return Agreement(
         question,
         True if same else None,
-        "no NCCL package was seen; an NCCL inside TensorFlow agrees if TensorFlow does",
+        "no NCCL package was seen; the NCCL inside TensorFlow is the same if TensorFlow is",
         {},
     )
 
@@ -160,7 +161,7 @@ def _settings(replies: Sequence[Reply]) -> Agreement:
     return Agreement(
         question,
         True,
-        ", ".join(name[4:] for name in names) + " agree" if names else "no such variable is set",
+        "all nodes agree in " + ", ".join(name[4:] for name in names) if names else "no such variable is set",
         {},
     )
 
@@ -296,7 +297,7 @@ def _tf_config(replies: Sequence[Reply]) -> Agreement:
         return Agreement(
             question,
             False,
-            "the entry for a node's own task contains another node",
+            "the entry for a node's own task names another node",
             outside,
             "list the nodes in the order of their tasks",
         )
@@ -305,7 +306,7 @@ def _tf_config(replies: Sequence[Reply]) -> Agreement:
         return Agreement(
             question,
             False,
-            f"it contains nodes that are not in this job: {', '.join(more[:5])}",
+            f"TF_CONFIG contains nodes that are not in this job: {', '.join(more[:5])}",
             {},
             "make the list from this job's nodes",
         )
@@ -333,7 +334,7 @@ def _parsed(text: str) -> tuple[dict[str, list[str]], str, int]:
         raise ValueError("its task has no type or no index")
     if kind not in whole or int(index) >= len(whole[kind]):
         raise ValueError(
-            f"its task is {kind} {index}, but its cluster lists {len(whole.get(kind, ()))} of them"
+            f"its task is {kind} {index}, but its cluster lists {len(whole.get(kind, ()))} tasks of this type"
         )
     return whole, kind, int(index)
 

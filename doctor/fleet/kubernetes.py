@@ -101,7 +101,7 @@ def _tool(options: Options) -> list[dict[str, Any]]:
 
 def _runner(options: Options, tool: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The Job, or the DaemonSet. The pods of a DaemonSet keep running after the check, because Kubernetes
-    would start them again."""
+    would restart pods that end."""
     template = {"metadata": {"labels": dict(_LABELS)}, "spec": _pod(options, tool)}
     if options.nodes is None:
         return {
@@ -177,7 +177,7 @@ def _selector(words: Sequence[str]) -> dict[str, str]:
     for word in words:
         match = _SELECTOR.fullmatch(word)
         if match is None:
-            raise UsageError(f"--node-selector {word[:80]!r} is not KEY=VALUE of a label")
+            raise UsageError(f"--node-selector {word[:80]!r} is not a label of the form KEY=VALUE")
         found[match["key"]] = match["value"]
     return found
 
@@ -187,7 +187,7 @@ def _tolerations(words: Sequence[str]) -> list[dict[str, str]]:
     for word in words or ("nvidia.com/gpu",):
         match = _TOLERATION.fullmatch(word)
         if match is None:
-            raise UsageError(f"--toleration {word[:80]!r} is not KEY[=VALUE][:EFFECT]")
+            raise UsageError(f"--toleration {word[:80]!r} does not have the form KEY[=VALUE][:EFFECT]")
         rule = {"key": match["key"], "operator": "Equal" if match["equal"] else "Exists"}
         rule.update({"value": match["value"]} if match["equal"] else {})
         rule.update({"effect": match["effect"]} if match["effect"] else {})

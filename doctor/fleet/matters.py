@@ -2,7 +2,7 @@
 
 A difference matters always, never, or under a condition. Possible conditions: the tables say that one of its
 values does not fit (`part`), the nodes also differ in a fact that this one can change (`leads_to`), or a
-library opens only on some nodes (`opens`).
+library can be loaded only on some nodes (`opens`).
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ class Kind:
 
     matters, why: the judgement if nothing else decides. part: the part of a report's compatibility whose
     `fits` decides. leads_to: prefixes of the facts that this one can change. opens: whether the value of the
-    fact is the path of a library, or the reason why no file opens. needs: the name of another fact; on a node
-    without that fact, this one does not matter.
+    fact is the path of a library, or the reason why no file can be loaded. needs: the name of another fact;
+    on a node without that fact, this one does not matter.
     """
 
     matters: bool
@@ -71,7 +71,7 @@ KINDS: Mapping[str, Kind] = {
     ),
     "missing_libraries": Kind(
         False,
-        "if a library fails to open and TensorFlow needs it, the verdict of the node says so",
+        "if TensorFlow needs a library that cannot be loaded, the verdict of the node says so",
         leads_to=("verdict",),
         needs="tensorflow",
     ),
@@ -101,16 +101,21 @@ KINDS: Mapping[str, Kind] = {
     "python_path": Kind(
         False, "the path differs, but the compared packages have the same releases", leads_to=_PACKAGES
     ),
-    "env.LD_LIBRARY_PATH": Kind(False, "it does not change which libraries open", leads_to=_LIBRARIES),
+    "env.LD_LIBRARY_PATH": Kind(
+        False, "it does not change which libraries can be loaded", leads_to=_LIBRARIES
+    ),
     "env.LD_PRELOAD": Kind(True, "the loader loads the libraries in it before all others"),
     "env.CUDA_VISIBLE_DEVICES": Kind(True, "it decides which GPUs a program sees, and in which order"),
     "env.NVIDIA_VISIBLE_DEVICES": Kind(True, "it decides which GPUs a container gets"),
     "env.CUDA_DEVICE_ORDER": Kind(True, "it decides which GPU is number 0"),
     "env.PYTHONPATH": Kind(False, "it does not change which packages are found", leads_to=_PACKAGES),
     "env.XLA_FLAGS": Kind(True, "they change how XLA compiles"),
-    "env.TF_CONFIG": Kind(False, "each node of a cluster has its own; `--distributed` compares them"),
+    "env.TF_CONFIG": Kind(
+        False, "each node of a cluster has its own value; `--distributed` compares the values"
+    ),
 }
-"""The rules by the name of the fact. FAMILIES has the rules for other names, by the beginning of the name."""
+"""The rule for each fact, by its name. FAMILIES has the rules for other facts, by the beginning of their
+names."""
 FAMILIES: tuple[tuple[str, Kind], ...] = (
     ("env.TF_", Kind(True, "it changes how TensorFlow behaves")),
     (
@@ -120,13 +125,13 @@ FAMILIES: tuple[tuple[str, Kind], ...] = (
     ("env.KERAS_", Kind(True, "it changes how Keras behaves")),
     ("env.CUDA_", Kind(False, "neither a library nor a GPU depends on it", leads_to=("gpus", *_LIBRARIES))),
     ("env.", Kind(False, "its effects are compared separately")),
-    ("library.", Kind(False, "the file differs, but it opens", opens=True, needs="tensorflow")),
+    ("library.", Kind(False, "the file differs, but it can be loaded", opens=True, needs="tensorflow")),
     ("package.tensorflow", Kind(True, "an add-on is made for one release of TensorFlow", needs="tensorflow")),
     (
         "package.nvidia-",
         Kind(
             False,
-            "the libraries that open are compared separately",
+            "the libraries that can be loaded are compared separately",
             leads_to=_LIBRARIES,
             needs="tensorflow",
         ),
@@ -155,7 +160,7 @@ class Judgement(NamedTuple):
 
 
 def judged(fact: str, with_most: Answer, others: Iterable[Answer]) -> Judgement:
-    """Judge whether it matters that some nodes have another value of `fact` than most nodes.
+    """Judge whether it matters that the value of `fact` on some nodes differs from that on most nodes.
 
     with_most: a node that has the most frequent value. others: one node for each other value.
     """
@@ -173,11 +178,12 @@ def judged(fact: str, with_most: Answer, others: Iterable[Answer]) -> Judgement:
         }
         if len(opens) > 1 and len({node.codes for node in several}) > 1:
             return Judgement(
-                True, "this library opens only on some nodes, and the findings of the nodes differ"
+                True, "this library can be loaded only on some nodes, and the findings of the nodes differ"
             )
         if len(opens) > 1:
             return Judgement(
-                False, "this library opens only on some nodes, and the findings of the nodes are the same"
+                False,
+                "this library can be loaded only on some nodes, but the findings of the nodes are the same",
             )
         if any(fact not in node.values.facts for node in several):
             return Judgement(False, "on the nodes without this library, no program loaded it")
@@ -193,7 +199,7 @@ def judged(fact: str, with_most: Answer, others: Iterable[Answer]) -> Judgement:
 
 
 def _by_fit(fact: str, kind: Kind, several: list[Answer]) -> Judgement | None:
-    """The judgement by the tables; None if all values fit according to them, or if they do not decide."""
+    """The judgement that follows from the tables; None if all values fit, or if the tables do not decide."""
     there = [node for node in several if fact in node.values.facts]
     fits = [node.values.fits.get(kind.part) for node in there]
     for node, fit in zip(there, fits):

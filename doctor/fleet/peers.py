@@ -1,4 +1,4 @@
-"""Tests the connections between the nodes of a distributed job; runs on each of them (Python 3.8 or later).
+"""Tests the connections between the nodes of a distributed job. It runs on each node (Python 3.8 or later).
 
 A node listens on its own port and connects to every other node again and again until a deadline, because the
 nodes do not all start at the same time. It sends its name and the token of this run, so that it cannot

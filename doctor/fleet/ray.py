@@ -1,7 +1,7 @@
-"""Runs `check` on nodes through Ray: as a task that is pinned to each node of a running cluster.
+"""Runs `check` on nodes through Ray, as one task pinned to each node of a running cluster.
 
-Ray requires that a client has the same Ray and Python as the cluster, so the client runs in the user's
-Python, not in this one.
+Ray requires that a client has the same versions of Ray and Python as the cluster, so the client runs in the
+user's Python, not in this one.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def ask(
                 )
         total(len(nodes) - len(replies))
         rounds = 1 + (len(nodes) - len(replies)) // max(1, order.jobs)
-        left = "the run was ended before it answered"
+        left = "the run ended before the node answered"
         interrupted = False
         try:
             for answer in child.answers(time.monotonic() + START + rounds * (order.timeout + 20)):
@@ -116,7 +116,7 @@ def _nodes(child: Child) -> list[dict[str, Any]]:
 
 def _named(nodes: list[dict[str, Any]]) -> dict[str, str]:
     """A name for each node: the name that it was started with, otherwise that of its host. If several nodes
-    share a name, their addresses replace it."""
+    share a name, the first characters of their ids are appended."""
     names = {
         node["id"]: (
             node["name"] if node["name"] not in ("", node["address"]) else node["host"] or node["address"]
@@ -145,13 +145,13 @@ def _reply(name: str, answer: dict[str, Any], mark: str, timeout: float) -> Repl
 
 
 def _interpreter(env: Mapping[str, str]) -> str:
-    """The path of a Python that has ray: this one, that of the environment in use, or that on PATH. Raises
-    UnableError."""
+    """The path of a Python in which ray is installed: this one, the one in the environment in use, or one on
+    PATH. Raises UnableError."""
     for candidate in _candidates(env):
         if run_program([candidate, "-c", _HAS_RAY], 30, env).status == 0:
             return candidate
     raise UnableError(
-        "no Python was found that has the package ray",
+        "no Python with the package ray was found",
         "activate the Python environment of the cluster's Ray, or, in a clone of this tool: pip install"
         " '.[ray]'",
     )

@@ -45,7 +45,7 @@ def read(words: Sequence[str], *, keep: bool, tell: Callable[[int], None] | None
             tell(1)
     if not found:
         raise InputError(
-            "there is no report to read", "give files that contain the output of `check --format json`"
+            "there is no report to read", "pass files that contain the output of `check --format json`"
         )
     return found
 
@@ -129,12 +129,12 @@ def _of_stream(stream: IO[bytes], name: str, *, keep: bool, kinds: set[object]) 
             if count and not pod and b'"tfgpu-doctor"' in body:  # report it although other lines are valid
                 yield unanswered(f"{name}:{number}", "failed", f"this line is not a report: {error}")
     for pod, words in pods.items():
-        yield unanswered(pod, "failed", f"its pod printed no report; it begins with: {words}")
+        yield unanswered(pod, "failed", f"its pod printed no report; the output begins with: {words}")
     if not count and not pods:
         reason = (
             f"its file contains no report: {why}"
             if why
-            else f"its file contains no report; it begins with: {first}"
+            else f"its file contains no report; the file begins with: {first}"
             if first
             else ""
         )
@@ -205,7 +205,7 @@ def _json(text: bytes, path: str) -> Any:
         return json.loads(text.decode("utf-8", "replace"))
     except (ValueError, RecursionError) as error:
         raise InputError(
-            f"cannot read `{path}`: it is not JSON", "--since needs the JSON of an earlier `fleet`"
+            f"cannot read `{path}`: it is not JSON", "--since needs the JSON of an earlier `fleet` run"
         ) from error
 
 
@@ -214,8 +214,8 @@ def _whole(path: str, text: bytes) -> Iterable[Any]:
     nodes = document.get("nodes") if isinstance(document, dict) else None
     if not isinstance(nodes, list):
         raise InputError(
-            f"cannot read `{path}`: it is not the JSON of `fleet`",
-            "--since needs the JSON of an earlier `fleet`",
+            f"cannot read `{path}`: it is not the JSON output of `fleet`",
+            "--since needs the JSON of an earlier `fleet` run",
         )
     return nodes
 

@@ -1,5 +1,5 @@
-"""Makes what is sent to a node: a shell line that finds a Python, and, for that Python's standard input, the
-tool itself, which runs from memory.
+"""Makes the program that is sent to a node: a shell line that finds a Python, and, for that Python's standard
+input, the tool itself, which runs from memory.
 
 A node needs a POSIX shell and Python 3.8 or later, or a later Python if the package `packaging` installed
 here requires it (`least`). The single-file tool contains a `packaging` for 3.8. Nothing is written on the
@@ -53,8 +53,8 @@ _OLD = (1980, 1, 1, 0, 0, 0)
 def script(python: str | None) -> str:
     """A line for sh that finds the first suitable Python and runs the program from standard input in it.
 
-    python: the value of --python, an interpreter or an environment's folder; this Python runs the tool if no
-    other can. Raises UsageError if a shell line cannot contain the value.
+    python: the value of --python, an interpreter or an environment's folder; it runs the tool only if no
+    other Python can. Raises UsageError if a shell line cannot contain the value.
     """
     try:
         own = [sh_argument(python), sh_argument(f"{python.rstrip('/')}/bin/python")] if python else []

@@ -50,8 +50,8 @@ _REASONS = (
             r" )?(?:busy|unavailable)|timed out waiting"
         ),
         (
-            "no step could start at once: its GPUs, CPUs or memory are in use (--gres gpu:1 requests one GPU"
-            " only)"
+            "no step could start at once: its GPUs, CPUs or memory are in use (--gres gpu:1 requests only"
+            " one GPU)"
         ),
     ),
     (
@@ -73,7 +73,7 @@ _REASONS = (
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options of `--slurm`. nodelist: "" for the nodes of this job, or for all nodes."""
+    """The options of `--slurm`. nodelist: "" for the nodes of this job or, outside a job, for all nodes."""
 
     nodelist: str = ""
     partition: str | None = None
@@ -85,7 +85,9 @@ class Options:
             if value is not None and not _WORD.fullmatch(value):
                 raise UsageError(f"--{option} {value[:80]!r} is not a valid name")
         if self.nodelist and not _NODELIST.fullmatch(self.nodelist):
-            raise UsageError(f"--slurm {self.nodelist[:80]!r} is not a list of nodes", "n1,n2 or n[1-8]")
+            raise UsageError(
+                f"--slurm {self.nodelist[:80]!r} is not a list of nodes", "write n1,n2 or n[1-8]"
+            )
 
 
 class Nodes(NamedTuple):
@@ -107,13 +109,13 @@ def nodes(options: Options, python: str | None, timeout: float, env: Mapping[str
     if own and (options.partition or options.account):
         raise UsageError(
             "inside a job, only the job's own nodes are checked, so --partition and --account have no effect",
-            "run this command outside of the job",
+            "run this command outside the job",
         )
     listed = options.nodelist or (env.get("SLURM_JOB_NODELIST", "") if own else "")
     rows = _states(listed, options.partition)
     if not rows:
         raise UsageError(
-            f"Slurm knows no nodes {listed or options.partition or ''}".strip(), "`sinfo -N` lists them"
+            f"Slurm knows no nodes {listed or options.partition or ''}".strip(), "`sinfo -N` lists the nodes"
         )
     asked, silent = [], []
     name = "" if own else f"tfgpu-doctor-{secrets.token_hex(8)}"
@@ -121,7 +123,7 @@ def nodes(options: Options, python: str | None, timeout: float, env: Mapping[str
         base = state.lower().rstrip("*~#!%$@^-+ ")  # the marks of sinfo(1), NODE STATE CODES
         if base not in _UP or "*" in state:
             words = (
-                "which does not respond"
+                "the node does not respond"
                 if base in _UP
                 else reason
                 if reason not in ("", "none")
@@ -193,8 +195,8 @@ def why(ran: Ran) -> tuple[str, str] | None:
 
 @contextmanager
 def cleaned(found: Nodes) -> Iterator[None]:
-    """A context in which jobs may be started. When it ends, for whatever reason, it cancels those that are
-    left."""
+    """A context in which jobs may be started. When it ends, for whatever reason, it cancels the jobs that
+    are left."""
     try:
         yield
     finally:

@@ -1,8 +1,8 @@
 """Runs `check` on nodes through ssh: the system's own OpenSSH client with the user's configuration (names,
 jump hosts, keys, agents).
 
-ssh does not prompt for a password or for the acceptance of a host key here. If `ssh NODE` would prompt, the
-node gets no answer, and the prompt is the reason.
+ssh does not prompt for a password or for the acceptance of a host key here. If `ssh NODE` would prompt, there
+is no answer from the node, and the reason says why.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ _REASONS = (
 
 
 def hosts(text: str) -> list[str]:
-    """The hosts in the value of `--ssh`: HOST,HOST or @FILE with one per line. Raises UsageError for an entry
-    that is not a host, InputError if the file cannot be read."""
+    """The hosts in the value of `--ssh`: HOST,HOST or @FILE with one host per line. Raises UsageError for an
+    entry that is not a host, InputError if the file cannot be read."""
     if text.startswith("@"):
         with opened(Input(text[1:])) as stream:
             words = [
@@ -77,12 +77,12 @@ def hosts(text: str) -> list[str]:
         if word.startswith("-") or not _HOST.fullmatch(word):
             raise UsageError(
                 f"`{word[:80]}` is not a host",
-                "use --ssh HOST,USER@HOST or ssh://HOST:PORT, or --ssh @FILE with one per line",
+                "use --ssh HOST,USER@HOST or ssh://HOST:PORT, or --ssh @FILE with one host per line",
             )
     if not found:
         raise InputError("the list contains no host", "--ssh @FILE reads one host per line")
     if len(found) > MOST:
-        raise UsageError(f"these are {len(found)} hosts", f"at most {MOST}")
+        raise UsageError(f"the list contains {len(found)} hosts", f"at most {MOST} are allowed")
     return found
 
 
@@ -92,7 +92,7 @@ def nodes(names: list[str], python: str | None, timeout: float, config: str | No
     client = shutil.which("ssh")
     if client is None:
         raise UnableError("there is no ssh client on PATH", "install OpenSSH's client")
-    # any shell may be the login shell there: it reads one quoted word, and `exec` replaces it by sh
+    # any shell may be the login shell there: it reads one quoted word, and `exec` replaces it with sh
     command = f"exec /bin/sh -c {sh_argument(script(python))}"
     own = ("-F", config) if config else ()
     limit = ("-o", f"ConnectTimeout={max(1, min(30, int(timeout)))}")

@@ -1,7 +1,7 @@
 """Extracts from a report what is compared between nodes: a name and a text value for each fact.
 
 Names are the fact keys of the JSON, and `mig`, `kernel`, `glibc`, `processor`, `python_path`, `env.NAME`,
-`library.SONAME` (the file that the loader opens) and `package.NAME` (the version of the package).
+`library.SONAME` (the file that the loader finds) and `package.NAME` (the version of the package).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections import Counter
 from sys import intern
 from typing import Any, NamedTuple
 
-NOT_OPEN = "does not open"
+NOT_OPEN = "cannot be loaded"
 NOT_SEARCHED = "on the disk, but the loader does not search there"
 """The value for a library that the loader does not find; it replaces the path of the file."""
 LONGEST = 400

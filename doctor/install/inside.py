@@ -10,8 +10,8 @@ from doctor.compat.workarounds import Link
 from doctor.files import write_whole
 
 MEMORY_GROWTH = "tfgpu_doctor_memory_growth.pth"
-"""A .pth file in site-packages. Python runs its line, which starts with `import`, whenever it starts (module
-site). So the setting applies in every shell, notebook and service; a value that is already set takes
+"""A .pth file in site-packages. Python runs the line in it, which begins with `import`, at every start
+(module site). So the setting applies in every shell, notebook and service; a value that is already set takes
 precedence."""
 MEMORY_GROWTH_LINE = "import os; os.environ.setdefault('TF_FORCE_GPU_ALLOW_GROWTH', 'true')\n"
 

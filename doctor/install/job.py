@@ -72,7 +72,8 @@ def make_job(
     """
     if plan.route not in ROUTES:
         raise UnableError(
-            f"the plan uses {plan.route}, which `install` does not support", "tfgpu-doctor plan -v"
+            f"the plan uses {plan.route}, which `install` does not support",
+            "`tfgpu-doctor plan -v` shows its commands",
         )
     assert plan.python is not None
     try:

@@ -1,4 +1,4 @@
-"""A file that one process locks at a time; the kernel releases the lock when the process ends."""
+"""A file that only one process can lock at a time; the kernel releases the lock when the process ends."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ OUTSIDE = frozenset(
         "cpu-no-avx",
     )
 )
-"""Findings that do not count against the new environment, such as a machine without a GPU or a running
+"""Findings that do not count against the new environment, such as a machine without a GPU or without a loaded
 driver."""
 OF_CUDA = frozenset(
     (
@@ -57,9 +57,9 @@ OF_CUDA = frozenset(
 
 @dataclass(frozen=True)
 class Proof:
-    """The result of a proof. kind: proved (a GPU was registered and computed), consistent (nothing is wrong
-    in the environment, but no GPU proves it), broken, or unknown (the check itself failed). sentences: the
-    result as sentences. findings: the check's findings."""
+    """The result of a proof. kind: proved (TensorFlow registered a GPU and computed on it), consistent
+    (nothing is wrong in the environment, but this was not proved on a GPU), broken, or unknown (the check
+    itself failed). sentences: the result as sentences. findings: the check's findings."""
 
     kind: str
     sentences: tuple[str, ...]
@@ -116,7 +116,7 @@ def read(document: dict[str, Any], *, gpu: bool = True) -> Proof:
             "proved",
             (
                 (
-                    f"proved: TensorFlow {version} registers {count} GPU{'s' if count > 1 else ''} and ran a"
+                    f"proved: TensorFlow {version} registered {count} GPU{'s' if count > 1 else ''} and ran a"
                     " matrix product and a convolution on each"
                 ),
             ),

@@ -58,7 +58,7 @@ def foreign(env: Path, since: float | None = None) -> str | None:
 
 
 def _data_files(env: Path) -> set[str]:
-    """Names in the environment's folder of files that packages put there, from the lists that pip and uv
+    """The names that packages added to the environment's folder, from the lists of files that pip and uv
     write."""
     found = set()
     for listed in env.glob("[lL]ib/**/site-packages/*.dist-info/RECORD"):

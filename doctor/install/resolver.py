@@ -33,16 +33,17 @@ _CONFLICT = lazy.compile(
 
 
 def command(path: str, python: str | None, here: str | None) -> list[str]:
-    """The dry-run command for one file. uv resolves for any Python, pip only for one that is on the machine.
+    """The dry-run command for one file. uv can resolve for any Python, but pip only for an
+    installed one.
 
-    Raises UnableError if neither can.
+    Raises UnableError if neither uv nor a suitable pip is available.
     """
     uv = interpreters.uv()
     if uv is not None:
         version = ["--python-version", python] if python else []
         return [uv, "pip", "compile", "--quiet", "--no-header", *version, path]
     if re.search(r"\.(toml|ya?ml)$", path) or "dockerfile" in path.lower():
-        raise UnableError(f"pip cannot resolve `{path}` by itself", "install uv, or name a requirements.txt")
+        raise UnableError(f"pip cannot resolve `{path}` by itself", "install uv, or pass a requirements.txt")
     if here is None:
         raise UnableError(
             f"neither uv nor Python {python} is installed; one of them is needed to resolve the packages",
@@ -63,7 +64,7 @@ def command(path: str, python: str | None, here: str | None) -> list[str]:
 
 
 def resolved(outcome: Outcome, paths: Sequence[str], *, quiet: bool = False) -> Outcome:
-    """The outcome, with an added finding for each file that does not resolve or that no resolver could
+    """The outcome, with an added finding for each file that cannot be resolved or that no resolver could
     check."""
     findings = list(outcome.findings)
     for path in paths:
@@ -76,7 +77,7 @@ def resolved(outcome: Outcome, paths: Sequence[str], *, quiet: bool = False) -> 
 
 
 def _resolved(path: str, python: str | None) -> Finding | None:
-    """A finding if the file does not resolve, or could not be resolved; None if it resolves."""
+    """A finding if the file cannot be resolved or no resolver could check it; None if it resolves."""
     here = interpreters.find(python) if python else sys.executable
     try:
         done = subprocess.run(command(path, python, here), capture_output=True, text=True, errors="replace",
@@ -95,7 +96,7 @@ def _resolved(path: str, python: str | None) -> Finding | None:
         return _unresolved(
             path,
             "the package index could not be reached",
-            "omit --resolve: the tables need no network",
+            "omit --resolve; the tables need no network",
             words,
         )
     if not _CONFLICT.search(text):
@@ -110,8 +111,8 @@ def _unresolved(path: str, why: str, hint: str = "", words: Sequence[str] = ()) 
         "undetermined",
         "warning",
         f"{path} was not resolved: {why}",
-        "Neither pip nor uv resolved the file; only the tables show whether its lines are compatible."
-        + (f" Next: {hint}." if hint else ""),
+        "Neither pip nor uv resolved the file, so only the tables judged whether its lines fit together."
+        + (f" What to do: {hint}." if hint else ""),
         (Source(path, None, seen[:400]),),
     )
 
@@ -125,7 +126,7 @@ def _finding(path: str, words: list[str]) -> Finding:
     return Finding(
         "tf-no-wheel" if wheel and "tensorflow" in wheel[1] else "python-dependency-conflict",
         "error",
-        f"{path} does not resolve",
+        f"the requirements in {path} cannot be resolved",
         "The installer's own resolver, in a dry run that installs nothing, finds no set of releases that"
         " satisfies every line.",
         (Source(path, None, " ".join(named)[:400]),),

@@ -243,7 +243,7 @@ def _telling(line: str) -> bool:
 
 
 def _why(tail: list[str], action: Action, code: int) -> tuple[str, str]:
-    """A description of what failed, and a hint what to do next.
+    """A description of what failed, and a hint about what to do next.
 
     tail: the last lines of the installer's output. code: its exit status.
     """
@@ -256,17 +256,17 @@ def _why(tail: list[str], action: Action, code: int) -> tuple[str, str]:
     ]
     line = (errors or tail or [f"`{action.line}` ended with status {code}"])[-1].strip()
     start = next((at for at, text in enumerate(tail) if text.lstrip().startswith(("error: ", "× "))), None)
-    if start is not None:  # uv says what is wrong in one line, and why in the lines after it
+    if start is not None:  # uv says what is wrong in one line, and why in the next lines
         line = re.sub(r"\s+", " ", " ".join(text.strip(" ×╰─▶│") for text in tail[start:]))[:600]
     if "no space left on device" in low or "disk quota exceeded" in low:
         return (
             f"the disk is full: {line}",
-            "free some space (pip cache purge), or choose another disk with --env",
+            "free some space (for example with `pip cache purge`), or choose another disk with --env",
         )
     if "do not match the hashes" in low or "hash mismatch" in low:
         return (
             "a downloaded package is not the one that the index lists (its hash differs)",
-            "try again; if it happens again, run pip cache purge, and ask the operator of the index or proxy",
+            "try again; if that fails too, run `pip cache purge`, and ask the operator of the index or proxy",
         )
     network = (
         "failed to establish a new connection",

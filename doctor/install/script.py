@@ -22,7 +22,7 @@ def _posix(job: Job, keep: bool, replace: bool) -> str:
         "#!/bin/sh",
         comment(f"TensorFlow {job.plan.tensorflow} in {job.env}"),
         "set -eu",
-        f"rmdir {env} 2> /dev/null || :  # an empty folder is free",
+        f"rmdir {env} 2> /dev/null || :  # an empty folder may be used",
     ]
     if replace:
         not_one = shlex.quote(f"{job.env} is not a Python environment, so it is not replaced")
@@ -65,8 +65,8 @@ def _posix(job: Job, keep: bool, replace: bool) -> str:
 
 
 def _batch(job: Job, keep: bool, replace: bool) -> str:
-    """The job as a batch file. Percent signs are doubled, because cmd reads one as the start of a
-    variable."""
+    """The job as a batch file. Percent signs are doubled, because cmd treats a single one as the start of
+    a variable."""
     env, aside = f'"{job.env}"', f'"{job.env}.before"'
     lines = [
         "@echo off",

@@ -1,4 +1,4 @@
-"""Disk space: what an installation needs, and what is free."""
+"""Compares the disk space that an installation needs with the free space."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ NVIDIA_OPEN = (4600, 2900)
 
 
 def needed_mib(plan: Plan) -> tuple[int, int]:
-    """Cautious estimates in MiB: the space that the environment needs, and that of the downloads in the
-    cache."""
+    """Cautious estimates in MiB: the space that the environment needs, and the space for the downloads
+    in the cache."""
     build = plan.candidate.build
     wheel = float(build.data.get("size_mib") or 600)
     unpacked, download = 0, 0
     if plan.candidate.situation.route == "pip-and-cuda" and plan.route != "cpu":
         pins = build.extras.get("and-cuda", {})
         unpacked, download = NVIDIA_PINNED if all("==" in pin for pin in pins.values()) else NVIDIA_OPEN
-        if "tensorrt" in pins and plan.candidate.extra:  # 2.14: its wheel has 550 MiB
+        if "tensorrt" in pins and plan.candidate.extra:  # 2.14: the wheel of tensorrt is 550 MiB
             unpacked, download = unpacked + 1300, download + 560
     return (
         int(wheel * UNPACKED_FACTOR) + OTHER_PACKAGES + unpacked,
@@ -65,8 +65,8 @@ def cache_folder() -> Path | None:
 
 
 def shortage(plan: Plan, env: Path, temporary: Path, cache: Path | None) -> str | None:
-    """A sentence if there is not enough space; None if there is. The needs of folders on one disk are added
-    up."""
+    """A sentence if there is not enough space; None if there is. If folders are on the same disk, their needs
+    are added."""
     unpacked, wheels = needed_mib(plan)
     wants: dict[int, tuple[Path, int]] = {}
     parts = [(env, unpacked), (temporary, wheels)] + ([(cache, wheels)] if cache is not None else [])
@@ -79,7 +79,7 @@ def shortage(plan: Plan, env: Path, temporary: Path, cache: Path | None) -> str 
         free = shutil.disk_usage(folder).free >> 20
         if free < mib:
             return (
-                f"about {mib / 1024:.1f} GiB are needed on the disk of {folder}, and {free / 1024:.1f} GiB"
-                " are free"
+                f"about {mib / 1024:.1f} GiB are needed on the disk of {folder}, but only {free / 1024:.1f}"
+                " GiB are free"
             )
     return None

@@ -69,7 +69,7 @@ def held(env: Path, ending: Ending, *, keep: bool = False, replacing: bool = Fal
     """Hold the folder while the block creates an environment in it.
 
     If the block succeeds, the old folder is removed. If it raises, the new one is removed and the old one is
-    put back (keep: both stay). Ctrl-C and SIGTERM interrupt neither. Raises UnableError if another
+    put back (keep: both stay). Ctrl-C and SIGTERM interrupt neither of these. Raises UnableError if another
     installation holds the folder or it cannot be written, UsageError if something there may not be replaced.
     """
     with contextlib.ExitStack() as stack:
@@ -134,7 +134,7 @@ def _may_be_taken(env: Path, replacing: bool) -> None:
     if not os.path.lexists(env) or (env.is_dir() and not env.is_symlink() and not any(env.iterdir())):
         return
     if not replacing:
-        raise UsageError(f"{env} already exists", "choose another folder with --env, or --replace")
+        raise UsageError(f"{env} already exists", "choose another folder with --env, or use --replace")
     if not is_environment(env):
         what = (
             "a link"

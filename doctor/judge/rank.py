@@ -35,7 +35,8 @@ WEAK = 0.4
 AGREED = 0.6
 """From this likelihood of the rule's cause on, the signs agree with a rule that recognized a message."""
 UNPROVED = "Nothing in the report points to a fault in the setup of the GPU"
-"""The title of "healthy" if only sentences suggest this verdict and no program shows a registered GPU."""
+"""The title of "healthy" and "benign-messages" if only sentences suggest this verdict and no program shows a
+registered GPU."""
 SHORT = 120
 """Prose of at most this number of characters makes a cause only possible: it is a sentence or two without
 context."""
@@ -188,7 +189,7 @@ def _finding(best: Hypothesis, case: Case, parts: Sequence[Part]) -> Finding:
     return Finding(
         best.code,
         rule.severity if not all(part.slow for part in misfits) or not misfits else "warning",
-        UNPROVED if best.code == "healthy" and not case.registered else rule.title,
+        UNPROVED if best.code in ("benign-messages", "healthy") and not case.registered else rule.title,
         why,
         best.evidence[:4],
         rows,

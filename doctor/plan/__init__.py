@@ -1,7 +1,7 @@
-"""Plans an installation: which TensorFlow, Python, CUDA, cuDNN and driver work together, from the tables
-alone.
+"""Plans an installation: finds, from the tables alone, which TensorFlow, Python, CUDA, cuDNN and driver work
+together.
 
-    facts, VersionRequest -> PlanContext -> weigh (doctor.compat judges every release by every route) ->
+    facts, VersionRequest -> PlanContext -> weigh (doctor.compat judges every release for every route) ->
     plans, findings
 
 Pure and offline: facts come from doctor.probe or from a description (doctor.plan.described). The best plan is

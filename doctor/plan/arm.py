@@ -53,7 +53,7 @@ def arm_candidates(context: PlanContext) -> list[Candidate]:
             answers.append(("gpu", Answer("slow", blackwell, (source,))))
         elif not context.capabilities or not row.get("capabilities"):
             answers.append(
-                ("gpu", Answer("unknown", "it is not known for which GPUs this build has code", (source,)))
+                ("gpu", Answer("unknown", "it is not known which GPUs this build has code for", (source,)))
             )
         found.append(
             Candidate(
@@ -125,7 +125,7 @@ def installing(candidate: Candidate, env: str) -> list[Step]:
         else []
     )
     if candidate.image is not None:
-        note = "; not verified: only public files show that NVIDIA's registry has this tag"
+        note = "; not verified: only public files show that this tag exists in NVIDIA's registry"
         line = code.list_gpus(candidate.build.version)
         return [*board, *make.docker_run(candidate.image, line, note, integrated=jetson)]
     wanted = [row["requirement"], *(pin.requirement for pin in candidate.pins)]
@@ -152,7 +152,7 @@ def interpreter(candidate: Candidate, env: str) -> tuple[Word, ...]:
 def obstacles_on_arm(
     context: PlanContext, chosen: list[Candidate], steps: tuple[Step, ...]
 ) -> tuple[Finding, ...]:
-    """The finding that the package index has no CUDA build for Arm, with NVIDIA's own builds."""
+    """The finding that the package index has no CUDA build for Arm. It names NVIDIA's own builds."""
     trap = next(t for t in context.tables.traps() if t.name == "aarch64-cpu")
     gpus = [
         row["name"]
@@ -166,7 +166,7 @@ def obstacles_on_arm(
         else ""
     )
     has = (
-        "NVIDIA's own builds have CUDA: "
+        "NVIDIA's own builds are made with CUDA: "
         + ", ".join(f"{c.nvidia['name']} ({c.image or c.nvidia['index']})" for c in chosen if c.nvidia)
         + "."
         if chosen

@@ -1,8 +1,8 @@
-"""The types for what a requirement file requests, line by line, and the reader of one requirement.
+"""Types that describe what a requirement file requests, line by line, and a reader for one requirement.
 
-This module reads nothing from disk, and runs and evaluates nothing. The time of every reader is proportional
-to the text: patterns have at most one unbounded repeat before what they look for, and a line that is longer
-than LINE or has more than BOUNDS version bounds is not read.
+This module reads nothing from disk, and runs and evaluates nothing. Every reader takes time proportional to
+the length of the text: patterns have at most one unbounded repeat before what they look for, and a line that
+is longer than LINE or has more than BOUNDS version bounds is not read.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Unread:
-    """A line that could not be judged. why: the reason, as a sentence without full stop; file: as in
+    """A line that could not be judged. why: the reason, as a sentence without a full stop; file: as in
     Asked."""
 
     line: int
@@ -103,7 +103,7 @@ class Service:
 class Wanted:
     """The content of a file: its requirements, and the Python or image that it requires, each with its line.
     brings_cuda: whether a command of a Dockerfile's last stage mentions CUDA, cuDNN or NVIDIA's packages;
-    brings_python: whether a command installs another Python than that of the image's system. found: the
+    brings_python: whether a command installs a Python other than that of the image's system. found: the
     folders of pip's CUDA libraries that a command links to or puts on LD_LIBRARY_PATH ("cudnn"; "*" for all).
     includes: the files after -r; constraints: the files after -c. indexes: other package indexes. unread:
     lines that could not be judged. locked: whether an installer's resolver chose every version. services:
@@ -131,7 +131,7 @@ def normal(name: str) -> str:
 
 
 def bounds(text: str) -> str | None:
-    """A version specifier without spaces, each bound once; None if the text is not one."""
+    """A version specifier without spaces and with each bound once; None if the text is not a specifier."""
     text = text.strip()
     if text.startswith("(") and text.endswith(")"):
         text = text[1:-1]
@@ -148,7 +148,7 @@ def bounds(text: str) -> str | None:
 
 
 def requirement(text: str, line: int, shown: str = "", manager: str = "pip") -> Asked | None:
-    """One requirement in pip's form; None if the text is not one."""
+    """The requirement that a text in pip's form states; None if the text is not a requirement."""
     body, _, marker = text.partition(";")
     address = ""
     if "@" in body:
@@ -210,7 +210,8 @@ def without_comment(line: str) -> str:
 
 
 def logical(lines: Sequence[str], comment: bool = True) -> Iterator[tuple[int, str]]:
-    """Lines joined over trailing backslashes, without comments, each with the number of its first line."""
+    """Yield the lines without comments and joined at trailing backslashes, each with its first line
+    number."""
     start, parts = 0, []
     for number, raw in enumerate(lines, 1):
         line = without_comment(raw) if comment else raw

@@ -1,8 +1,8 @@
 """Finds where the CUDA libraries come from if a line requests TensorFlow without them.
 
 A Dockerfile's base image shows which CUDA and cuDNN the image contains: the tags of nvidia/cuda are
-VERSION[-cudnn[MAJOR]]-FLAVOUR-SYSTEM (the page of that image; from CUDA 12.4 on
-"cudnn" without a number is 9).
+VERSION[-cudnn[MAJOR]]-FLAVOUR-SYSTEM (the page of that image; from CUDA 12.4 on,
+"cudnn" without a number means cuDNN 9).
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def _of_image(
             Finding(
                 "cuda-version-mismatch",
                 "error",
-                f"{build.requirement} does not open the CUDA {tag['cuda']} of the image",
+                f"{build.requirement} does not load the CUDA {tag['cuda']} libraries of the image",
                 f"{cuda.reason}.",
                 evidence,
                 cuda.refs,
@@ -128,8 +128,8 @@ def _of_image(
                 "cudnn-missing",
                 "error",
                 "the image contains no cuDNN",
-                f"{build.requirement} opens cuDNN {build.cudnn}; the tag of an image that contains cuDNN has"
-                " cudnn in it.",
+                f"{build.requirement} loads cuDNN {build.cudnn}; an image that contains cuDNN has `cudnn` in"
+                " its tag.",
                 evidence,
                 (build.ref,),
                 _cure(build, context),
@@ -160,7 +160,8 @@ def _nothing(
     where: str,
 ) -> Finding:
     extra = (
-        f"{build.requirement} has no extra and-cuda (2.14 is the first with it): pip warns and continues. "
+        f"{build.requirement} has no extra and-cuda (2.14 was the first release with this extra): pip prints"
+        " a warning and continues. "
         if "and-cuda" in line.extras
         else ""
     )
@@ -172,9 +173,8 @@ def _nothing(
         "cuda-missing",
         "warning",
         f"the line for {line.name} does not install CUDA libraries",
-        f"{build.requirement} opens CUDA {build.cuda or ''} and cuDNN {build.cudnn or ''}. {brought}".replace(
-            "  ", " "
-        ),
+        f"{build.requirement} loads {' '.join(filter(None, ('CUDA', build.cuda)))} and"
+        f" {' '.join(filter(None, ('cuDNN', build.cudnn)))}. {brought}",
         evidence,
         (build.ref,),
         _cure(build, context, line, name),
@@ -188,7 +188,7 @@ def _cure(
         return ()
     wanted = (validated.specifiers(line.specifier) or "") if line is not None else f"=={build.version}"
     install = run("pip", "install", f"tensorflow[and-cuda]{wanted}")
-    step = shell(install, "TensorFlow with the CUDA and cuDNN that it opens, in place of that line").on(
+    step = shell(install, "TensorFlow with the CUDA and cuDNN that it loads, instead of that line").on(
         context.kind
     )
     if line is None or line.manager != "pip" or not editable(line):

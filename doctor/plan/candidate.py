@@ -1,4 +1,5 @@
-"""One release by one route, and its cost."""
+"""One release, installed by one route (such as pip, conda or a container), and the cost of what must
+change."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ ROUTES = ("pip-and-cuda", "pip-system-cuda", "conda", "docker", "wsl2", "cpu")
 """The routes in order of preference among equal plans."""
 
 # The cost of each change; the plan with the lowest sum comes first. A link inside the new environment costs
-# least, giving up a requested version more, and a new driver is the last resort with a GPU.
+# least, giving up a requested version costs more, and a new driver is the last resort that keeps the GPU.
 COSTS = {
     "slow": 1.0,
     "links": 0.5,
@@ -33,17 +34,17 @@ COSTS = {
     "cpu": 100.0,
 }
 WSL_PYTHON = "3.12"
-"""python3 of Ubuntu 24.04, which the WSL2 plans install (systems.json)."""
+"""The Python of Ubuntu 24.04, the system that the WSL2 plans install (systems.json)."""
 ANOTHER_MINOR = 1.0
 """The distance from the requested release at which another minor version begins."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One release by one route. `given_up`: which requested versions or parts of the machine have to change
-    (python, driver, cuda, cudnn, tensorflow, system); empty if nothing has to. verified: whether the image's
-    registry or the conda channel was checked when the table was made. nvidia: the table row of NVIDIA's own
-    build, if this is one."""
+    """One release, installed by one route. `given_up`: which requested versions or parts of the machine have
+    to change (python, driver, cuda, cudnn, tensorflow, system); empty if nothing has to. verified: whether
+    the image's registry or the conda channel was checked when the table was made. nvidia: the table row of
+    NVIDIA's own build, if this is one."""
 
     build: TensorFlowRelease
     route: str
@@ -81,7 +82,7 @@ class Candidate:
 
     @cached_property
     def cost(self) -> float:
-        """How much has to change; a new driver costs most (see COSTS)."""
+        """How much has to change: the sum of the costs of all changes (see COSTS)."""
         cost = sum(COSTS[name] for name in self.given_up) + self.distance
         if "tensorflow" in self.given_up and self.distance < ANOTHER_MINOR:
             cost -= COSTS["tensorflow"] - 1.0  # another patch of the same release

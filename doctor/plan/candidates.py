@@ -1,5 +1,5 @@
-"""Every way to run every release on a machine, judged by the tables: what works, and what has to change for
-it."""
+"""Judges, from the tables, every way to run every release on a machine: what works, and what has to change
+first."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Field:
 
 
 def weigh(context: PlanContext, routes: Collection[str] = ROUTES) -> Field:
-    """Judge the GPU releases by every route of the platform, or only by `routes`, from the tables alone.
+    """Judge the GPU releases for every route of the platform, or only for `routes`, from the tables alone.
 
     Releases that the request allows are tried first; other releases only if none of them works without a
     change.
@@ -143,8 +143,8 @@ def _age(candidate: Candidate) -> tuple[float, ...]:
 
 
 def _targets(context: PlanContext) -> list[tuple[str, str, bool]]:
-    """The platforms to try, each with the platform whose driver numbers apply, and with whether it is another
-    system than the machine's."""
+    """The platforms to try, each with the platform whose driver numbers apply, and whether it is a system
+    other than the machine's."""
     if context.kind == "macos" or context.windows_on_arm:
         return []  # macOS has no current NVIDIA driver, and Windows on Arm has none at all
     if context.kind == "windows":
@@ -190,7 +190,7 @@ def _offers(build: TensorFlowRelease, route: str, context: PlanContext, platform
     if route == "conda":
         return extra or recipe_of(build, context.tables) is not None
     if route == "docker":
-        # the tables do not show which of its release's Pythons an image contains
+        # the tables do not show which of the Pythons that a release supports is in its image
         fits = all(context.version_request.takes(python) for python in build.pythons)
         return fits and image_of(build, context.tables) is not None
     return True

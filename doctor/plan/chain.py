@@ -13,8 +13,9 @@ _PRIORITY = ("gpu", "driver", "python", "install", "cuda", "cudnn", "libraries")
 def shortest_chain(refusals: list[Refusal]) -> list[tuple[str, list[tuple[Refusal, Answer]]]]:
     """The fewest aspects that together rule out every release, each with the releases that it rules out.
 
-    Of each release only the first route in ROUTES counts, because a refusal on a later route does not explain
-    why the first one fails.
+    For each release, only one refusal counts: the one with the fewest answers, or with equally many the first
+    in ROUTES, and docker only if there is no other. A refusal on another route does not explain why this one
+    fails.
     """
     by_build: dict[str, list[Refusal]] = defaultdict(list)
     for refusal in refusals:

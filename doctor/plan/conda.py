@@ -97,7 +97,7 @@ def match_spec(body: str, number: int, line: str) -> Asked | None:
     """A match specification as a line in pip's form; None if the text is not one, or if pip's form cannot
     express it (alternatives, patterns).
 
-    "cudatoolkit=11.2" (any 11.2), "cudnn==8.1.0", "conda-forge::cudnn=8.1=h123", "tensorflow 2.10.*
+    Examples: "cudatoolkit=11.2" (any 11.2), "cudnn==8.1.0", "conda-forge::cudnn=8.1=h123", "tensorflow 2.10.*
     cuda112*", "python >=3.8,<3.11", "tensorflow[version='>=2.10', build=cuda*]".
     """
     match = _NAME.fullmatch(body.strip())
@@ -126,7 +126,7 @@ def _parts(rest: str) -> tuple[str, str]:
     """The version and build in the text after a package's name."""
     exact = re.fullmatch(r"(==?\s*[^\s=<>!~,]+)\s*=\s*(\S+)", rest)
     if exact:
-        return f"=={exact[1].lstrip('= ')}", exact[2]  # with a build the version is exact
+        return f"=={exact[1].lstrip('= ')}", exact[2]  # if a build is given, the version is exact
     words = rest.split()
     if len(words) == 2 and re.match(r"[\d*=]", words[0]) and not re.search(r"[=<>!~,]$", words[0]):
         return words[0], words[1]

@@ -31,8 +31,8 @@ def conda_builds(line: Asked) -> str:
         made = re.match(r"\*?cuda(\d+?)(\d)(?!\d)", line.build)
         asked = f"; the line requests a build made with CUDA {made[1]}.{made[2]}" if made else ""
         return (
-            "conda's builds of TensorFlow are not in the tables, so their CUDA and cuDNN are not"
-            f" known{asked}"
+            "conda's builds of TensorFlow are not in the tables, so it is not known which CUDA and cuDNN they"
+            f" use{asked}"
         )
     if _OF_GPU.fullmatch(line.name):
         return f"conda's builds of {line.name} are not in the tables"
@@ -42,8 +42,9 @@ def conda_builds(line: Asked) -> str:
 def judged_pins(
     build: TensorFlowRelease, tensorflow: Asked, asked: Sequence[Asked], context: PlanContext, name: str
 ) -> tuple[list[Finding], list[Unread]]:
-    """Judges the lines for CUDA and cuDNN beside a TensorFlow from pip: a finding for each line that allows
-    no fitting version, and the lines that could not be judged because only some of their versions fit."""
+    """Judge the lines for CUDA and cuDNN beside a TensorFlow that pip installs. Returns a finding for each
+    line that allows no fitting version, and the lines that could not be judged because only some of the
+    versions that they allow fit."""
     found, unread = [], []
     here = _source(tensorflow, name)
     for line in asked:
@@ -57,7 +58,7 @@ def judged_pins(
         )
         shown = _shown(line, versions)
         if bad and len(bad) == len(answers):
-            does = f"cannot use {what}" if what == "cuDNN" else f"does not open {what}"
+            does = f"cannot use {what}" if what == "cuDNN" else f"does not load {what}"
             found.append(
                 Finding(
                     code,
@@ -81,14 +82,14 @@ def judged_pins(
             )
         elif not versions:
             unread.append(
-                Unread(line.line, line.text, f"the tables have no {what} that the line allows", line.file)
+                Unread(line.line, line.text, f"the tables contain no {what} that the line allows", line.file)
             )
     return found, unread
 
 
 def judged_driver(asked: Sequence[Asked], context: PlanContext, name: str) -> Iterator[Finding]:
-    """Findings about the lines by which conda installs CUDA, if conda also installs TensorFlow: the driver is
-    too old for that CUDA."""
+    """Findings about lines whose CUDA is too new for the driver, if conda installs both CUDA and
+    TensorFlow."""
     for line in asked:
         versions = (
             allowed(line, context) if line.manager == "conda" and line.name in CUDA and line.specifier else []

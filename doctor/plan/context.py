@@ -73,7 +73,7 @@ class PlanContext:
 
     @cached_property
     def newest(self) -> str:
-        """The newest final release, which "latest" means."""
+        """The newest final release; a request for "latest" means this one."""
         return newest_final(self.tables)
 
     @cached_property
@@ -204,7 +204,7 @@ class PlanContext:
 
     @property
     def conda(self) -> bool:
-        """Whether the environment in use is conda's."""
+        """Whether the environment in use is a conda environment."""
         return "conda" in self.case.environments
 
     @property
@@ -266,7 +266,7 @@ class PlanContext:
         if aspect == "python" and self.system and "python" in self.system:
             return Source("the distribution's own python3", None, self.system["source"])
         absent = self.facts.first(Absent)
-        return absent.source if absent is not None else Source("the call", None, "not given")
+        return absent.source if absent is not None else Source("the request", None, "not given")
 
 
 def system_row(tables: Tables, name: str) -> dict[str, str] | None:

@@ -13,8 +13,8 @@ from doctor.tables.ordering import is_final, order
 
 
 def cpu_candidate(context: PlanContext) -> Candidate | None:
-    """The newest release that installs on this machine, or the one nearest to the requested releases; None if
-    no release installs."""
+    """The newest release that can be installed on this machine, or the one nearest to the requested releases;
+    None if no release can."""
     if context.musl:
         return None
     newest = context.newest
@@ -78,7 +78,7 @@ def cpu_obstacles(context: PlanContext, candidate: Candidate | None) -> tuple[Fi
     python = f" for Python {context.python}" if context.python else ""
     why = "No release has a wheel for this machine."
     if context.musl:
-        why = "Every TensorFlow wheel for Linux is made for glibc; Alpine has musl. Use a Debian image."
+        why = "Every TensorFlow wheel for Linux is made for glibc, but Alpine uses musl. Use a Debian image."
     elif candidate is not None:
         why = (
             f"The nearest release that has a wheel is TensorFlow {candidate.build.version} on Python"

@@ -155,7 +155,7 @@ def _gpu(text: str, tables: Tables) -> list[Gpu]:
         )
     if _OTHERS.search(text):
         raise UsageError(
-            f"--gpu {text}: not an NVIDIA GPU, so no TensorFlow with CUDA uses it",
+            f"--gpu {text}: not an NVIDIA GPU, so no TensorFlow with CUDA can use it",
             "--gpu none plans for the CPU; AMD's tensorflow-rocm, Intel's intel-extension-for-tensorflow and"
             " Apple's tensorflow-metal are other builds, which are not in the tables",
         )
@@ -182,7 +182,8 @@ def machine_file(path: str, tables: Tables) -> Facts:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InputError(
-            f"`{path}` is not JSON: {error}", "tfgpu-doctor check --format json --output FILE"
+            f"`{path}` is not JSON: {error}",
+            "create it on that machine: tfgpu-doctor check --format json --output FILE",
         ) from error
     kept = document.get("record", document) if isinstance(document, dict) else None
     if isinstance(kept, dict) and kept.get("kind") == record.KIND:
@@ -192,7 +193,7 @@ def machine_file(path: str, tables: Tables) -> Facts:
             raise InputError(f"`{path}`: {error}") from error
     if not isinstance(document, dict) or not isinstance(document.get("facts"), dict):
         raise InputError(
-            f"`{path}` is not the JSON of a check",
+            f"`{path}` is not the JSON output of `tfgpu-doctor check`",
             "create it on that machine: tfgpu-doctor check --format json --output FILE",
         )
     return from_check(document["facts"], path)

@@ -20,7 +20,7 @@ from doctor.values import dataclass, field, replace
 
 _VARIABLE = lazy.compile(r"\$(?:(\w{1,80})|\{(\w{1,80})(?::?-([^}]{0,200}))?\})")
 _PYTHON = lazy.compile(r"python-?3?\.\d+|python=|\buv\b|conda|mamba|pyenv|deadsnakes|Python-3")
-"""Matches commands that may install another Python than that of the image's system: python3.9, uv venv, conda
+"""Matches commands that may install a Python other than that of the image's system: python3.9, uv venv, conda
 create."""
 _OF_PIP = lazy.compile(r"nvidia-[\w-]{1,60}-cu\d+|and-cuda")
 _FOLDERS = lazy.compile(r"nvidia/(\w{1,40})/lib")
@@ -29,8 +29,8 @@ _FINDS = lazy.compile(r"symlink|\bln\s|ld\.so\.conf|ldconfig|LD_LIBRARY_PATH")
 _HEREDOC = lazy.compile(r"<<-?[\"']?(\w+)[\"']?")
 _PIP = lazy.compile(r"(?:.*/)?pip[\d.]*")
 VALUE = 200
-"""The most characters of a variable's value that is filled in, because values may refer to each other and
-double in length each time."""
+"""A variable's value is filled in only if it has at most this many characters, because values may refer to
+each other and double in length each time."""
 _CONDA = ("conda", "mamba", "micromamba")
 _INDEX = ("-i", "--index-url", "--extra-index-url", "-f", "--find-links", "--index", "--default-index")
 _WITH_VALUE = (
@@ -212,7 +212,7 @@ def _filled(text: str, values: dict[str, str]) -> str:
 def _from(rest: str, number: int, line: str, stages: dict[str, _Stage]) -> _Stage:
     words = [word for word in rest.split() if not word.startswith("--")]
     if not words:
-        return _Stage(unread=[Unread(number, line, "FROM contains no image")])
+        return _Stage(unread=[Unread(number, line, "FROM names no image")])
     name = words[0].split("@")[0].lower()
     if name in stages:
         stage = stages[name].heir()
@@ -238,7 +238,7 @@ class _Command:
         self.shell = not re.match(r"(?:--\S+\s+)*\[", text)
 
     def place(self, word: str) -> tuple[int, str]:
-        """The number and text of the line that contains a word, searched from the last found line on."""
+        """The number and text of the line that contains a word. The search starts at the line found last."""
         for part in (word, re.split(r"[=<>!~\[ ]", word)[0]):  # the version may come from a variable
             for at in (*range(self._at, len(self.lines)), *range(self._at)):
                 if part and part in self.lines[at]:
@@ -316,7 +316,7 @@ def _arguments(words: list[str], manager: str, command: _Command, stage: _Stage)
                 _option(taken or option, word if taken else value, command, stage)
             elif (taken or option) in ("-f", "--file"):
                 number, line = command.place(word)
-                stage.unread.append(Unread(number, line, "the file from which conda installs was not read"))
+                stage.unread.append(Unread(number, line, "the file with conda's package list was not read"))
             taken = ""
         elif word.startswith("-"):
             short = re.fullmatch(r"(-[rcif])(\S+)", word) if manager == "pip" else None

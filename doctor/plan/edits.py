@@ -1,4 +1,4 @@
-"""Fixes as edits of a requirement file or Dockerfile: which line replaces which."""
+"""Turns fixes into edits of a requirement file or Dockerfile: which text replaces which line."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def left_out(line: Asked, name: str, why: str) -> Step:
 
 
 def editable(line: Asked) -> bool:
-    """Whether an edit can put another requirement into a line: the line has no hash, which belongs to one
-    release, and if the package is a key of a TOML table (Poetry, Pipfile, pixi), its value is only a version
-    and extras."""
+    """Whether an edit can put another requirement into a line. The line must have no hash, because a hash
+    belongs to one release. If the package is a key of a TOML table (Poetry, Pipfile, pixi), its value must be
+    only a version and extras."""
     if " --hash" in line.text:
         return False
     named = line.manager != "pip" or normalised(line.word).startswith(line.name)
@@ -117,7 +117,7 @@ def image_replaced(image: Asked, other: str, name: str, why: str) -> Step:
 def in_dockerfile(
     findings: Sequence[Finding], judged: Outcome, line: Asked, wanted: Wanted, name: str
 ) -> list[Finding]:
-    """The findings with fixes as lines of the Dockerfile, in place of commands for this machine. A warning
+    """The findings with fixes that are lines of the Dockerfile, not commands for this machine. A warning
     without steps, such as that this machine has no GPU, gets no steps."""
     steps = tuple(_lines(judged, line, wanted, name))
     return [
@@ -145,7 +145,7 @@ def _host(finding: Finding) -> tuple[Step, ...]:
 
 
 def _lines(judged: Outcome, line: Asked, wanted: Wanted, name: str) -> Iterator[Step]:
-    """The lines that the first plan needs."""
+    """Yield the steps that change the lines to what the first plan needs."""
     python, image = wanted.python, wanted.image
     fixed = (
         python is not None and not python.word
@@ -190,8 +190,8 @@ def requests_of(plan: Plan) -> list[str]:
 
 
 def same_with_cuda(line: Asked, context: PlanContext, name: str) -> tuple[Step, ...]:
-    """The step that changes a line to the release of `tensorflow` that it allows and that works on this
-    machine, with its CUDA; empty if there is no such release."""
+    """The step that changes a line to the newest release of `tensorflow` that the line allows and that works
+    on this machine, together with its CUDA; empty if there is no such release."""
     plan = plan_with_cuda(line, context)
     return (replaced(line, requests_of(plan), name),) if plan else ()
 

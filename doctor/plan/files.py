@@ -46,7 +46,7 @@ def judged_files(
     texts: Mapping[str, str],
     included: Mapping[str, Sequence[tuple[str, str | None, bool]]] | None = None,
 ) -> Outcome:
-    """The outcome for the TensorFlow that the files request, in a context; options take precedence.
+    """Judge the TensorFlow that the files request, for the machine of a context; options take precedence.
 
     texts: the text of each file by name. included: by name, the files that it includes with -r or -c, each as
     name, text (None if the file is missing) and whether it only constrains. Each file's own Python
@@ -155,7 +155,12 @@ def _whole(wanted: Wanted, included: Sequence[tuple[str, str | None, bool]]) -> 
     for name, text, constrains in included:
         if text is None:
             unread_lines.append(
-                Unread(1, "", "the image installs from this file, but it is not beside the Dockerfile", name)
+                Unread(
+                    1,
+                    "",
+                    "the image installs from this file, but no such file is beside the Dockerfile",
+                    name,
+                )
             )
             continue
         more = read(text, name)
@@ -181,7 +186,7 @@ def _file(context: PlanContext, name: str, wanted: Wanted) -> tuple[list[Finding
     unread_lines = unexamined(asked, wanted, solver)
     if context.version_request.cpu:
         unread_lines += [
-            Unread(a.line, a.text, f"the builds of {a.name} for the CPU are not in the tables", a.file)
+            Unread(a.line, a.text, f"the tables do not contain the CPU builds of {a.name}", a.file)
             for a in cpu
         ]
     of_pip = [a for a in several if a.manager == "pip" and not a.address]
@@ -299,8 +304,8 @@ def _line(
 def _extra(
     line: Asked, releases: Sequence[TensorFlowRelease], context: PlanContext, name: str
 ) -> list[Finding]:
-    """The finding that pip cannot install any release with the extra that a line requests; only if the plans
-    are for the CPU, because plans for a GPU report this themselves."""
+    """The finding that pip cannot install any release with the extra that a line requests. It is made only if
+    the plans are for the CPU, because plans for a GPU report this themselves."""
     if "and-cuda" not in line.extras or not context.for_cpu:
         return []
     situation = Situation(platform=context.platform, python=context.python, route="pip-and-cuda")

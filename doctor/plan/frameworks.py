@@ -1,4 +1,4 @@
-"""TensorFlow beside torch, JAX, CuPy and ONNX Runtime: whether pip can install the lines of a file together.
+"""Judges whether pip can install TensorFlow together with the torch, JAX, CuPy and ONNX Runtime of a file.
 
 Each of these frameworks requires its own versions of NVIDIA's packages, often exactly one version.
 """
@@ -53,7 +53,7 @@ def judged_together(tensorflow: Asked, asked: Sequence[Asked], solver: Solver, n
                     tensorflow.line,
                     tensorflow.text,
                     "the lines allow more combinations of releases "
-                    "than this tool tries; with --resolve the installer tries them",
+                    "than this tool tries; with --resolve, the installer tries them",
                     here,
                 ),
             )
@@ -151,7 +151,7 @@ def _says(need: Need, line: Asked) -> str:
 
 
 def _cures(one: Asked, other: Asked, solver: Solver, name: str) -> Iterator[Step]:
-    """The fixes: the newest releases that work together, with one line changed or both, and separate
+    """The fixes: the newest releases that work together, with one or both lines changed, and separate
     environments, which always work."""
     alone = False
     for changed, kept in ((other, one), (one, other)):
@@ -256,9 +256,9 @@ def _overwritten(
         "cudnn-version-mismatch" if any("cudnn" in a for a, _ in pairs) else "cuda-version-mismatch",
         "warning",
         f"{_listed([tensorflow, *lines])} overwrite each other's libraries",
-        f"pip installs both without a warning, and the last package overwrites the other: {words}, in the "
-        "same folder, for different major versions of CUDA. One of the frameworks then runs with a library "
-        "that was not made for it.",
+        "pip installs both without a warning, and the package installed last overwrites the other:"
+        f" {words}, in the same folder, for different major versions of CUDA. One of the frameworks then runs"
+        " with a library that was not made for it.",
         tuple(_source(a, name) for a in (tensorflow, *lines)),
         tuple(dict.fromkeys(need.row.ref for need in needs if need.row is not None)),
         tuple(_cures(tensorflow, lines[0], solver, name)),

@@ -46,7 +46,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Gate:
-    """The results for all files. passes_over: whether files that do not request TensorFlow count as fine."""
+    """The results for all files. passes_over: whether files that do not request TensorFlow count as "ok"."""
 
     context: PlanContext
     files: tuple[Judged, ...]
@@ -192,7 +192,7 @@ def _with(text: str, edit: Edit) -> str:
         return text
     first, *more = edit.new.split("\n")
     between = end or ("\r\n" if "\r\n" in text else "\n")
-    continues = edit.line > 1 and lines[edit.line - 2].rstrip().endswith("\\")  # no indent
+    continues = edit.line > 1 and lines[edit.line - 2].rstrip().endswith("\\")  # no indent then
     rows = (f"{indent}{first}{comment}", *(row if continues else f"{indent}{row}" for row in more))
     lines[edit.line - 1] = between.join(rows) + end if edit.new else ""
     return "".join(lines)

@@ -24,8 +24,8 @@ def variable(name: str, value: str, line: int, text: str, alone: bool = False) -
 
 
 def hidden(wanted: Wanted, name: str) -> Iterator[Finding]:
-    """A finding for each variable that hides every GPU from the container. A service's value of a variable
-    takes precedence over the image's."""
+    """A finding for each variable that hides every GPU from the container. The value that a service sets
+    takes precedence over the value in the image."""
     service = wanted.services[0] if wanted.services else None
     set_ = {line.name: line for line in wanted.variables}
     if service is not None:
@@ -46,8 +46,8 @@ def hidden(wanted: Wanted, name: str) -> Iterator[Finding]:
             f'{line.name} is "{value}"'
             + (": NVIDIA's runtime adds no GPU" if requested else ", which hides every GPU"),
             (
-                "The container gets a GPU only if Docker itself requests one (`--gpus all`, or a service's"
-                " request), which sets the variable anew."
+                "The container gets a GPU only if Docker itself is asked for one (`--gpus all`, or a request"
+                " of the service); such a request replaces the value of the variable."
                 if requested
                 else "TensorFlow computes on the CPU in this container, unless the code or the command that"
                 " starts the container sets another value."

@@ -54,7 +54,7 @@ _OF_THE_HOST = (Gpu, GpuMemory, DriverVersion, DriverCuda, Absent)
 
 
 def context_in(image: Asked, context: PlanContext, name: str) -> PlanContext:
-    """The context inside the image: the GPU and the driver of the machine, the system of the image."""
+    """The context inside the image: the GPU and the driver of the machine, and the system of the image."""
     source = Source(image.file or name, image.line, image.text)
     host = context.facts.first(Platform)
     system = (
@@ -129,14 +129,14 @@ def judged_image(image: Asked, context: PlanContext, name: str) -> tuple[list[Fi
     if context.version_request.cpu:
         if release_in(image, context) is not None:
             return [], []
-        why = "the image's tag contains no TensorFlow release of the tables"
+        why = "the image's tag names no TensorFlow release that is in the tables"
         return [], [Unread(image.line, image.text, why, image.file)]
     if "gpu" not in tag:
         return [_without_cuda(image, tag, here, context, name)], []
     build = release_in(image, context)
     if build is None or image_of(build, context.tables) is None:
         newest = _newest(context)
-        known = f"; the tables have images up to {newest.version}" if newest else ""
+        known = f"; they contain images up to {newest.version}" if newest else ""
         return [], [
             Unread(
                 image.line,

@@ -170,7 +170,7 @@ def _edge(package: _Package, table: str, key: str, value: str) -> None:
     """Add the requirements in a line to a package."""
     if table == "package.dependencies":  # Poetry: name = "spec" or {version, markers, extras}
         given = _fields(value)
-        # a lock contains the packages of an extra only if something requests it: its marker always holds
+        # a lock contains an extra's packages only if something requests the extra: its marker always holds
         marker = _OF_EXTRA.sub("python_version > '0'", given.get("markers", ""))
         package.edges.append(_Edge(normalised(key), _words(given.get("extras", "")), marker))
         return
@@ -199,7 +199,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 def _reach(packages: Sequence[_Package], roots: Sequence[_Package]) -> None:
     """Fill in `ways` of each package: the paths to it, each as markers that must all hold. roots: the
-    packages where the paths begin; if empty, every package that no other requires."""
+    packages where the paths begin; if empty, every package that no other package requires."""
     by_name: dict[str, list[_Package]] = {}
     for package in packages:
         by_name.setdefault(package.name, []).append(package)
@@ -353,7 +353,8 @@ def _locked(
 
 
 def _with_python(asked: Sequence[Asked]) -> Wanted:
-    """The lines as a result, in which the line for Python is the environment's Python and no requirement."""
+    """The result with these lines. A line for Python is not a requirement but states the environment's
+    Python."""
     pythons = [line for line in asked if line.name == "python" and line.manager == "conda"]
     minors = {".".join(line.specifier[2:].split(".")[:2]) for line in pythons}
     python = None

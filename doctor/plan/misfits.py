@@ -37,10 +37,14 @@ def nothing(line: Asked, name: str, context: PlanContext) -> Finding:
     return Finding(
         "tf-no-wheel",
         "error",
-        f"no {line.name} {line.specifier} for {context.platform}",
+        f"no {_named(line)} for {context.platform}",
         "The package index has no file of such a release for this platform.",
         (here,),
     )
+
+
+def _named(line: Asked) -> str:
+    return f"{line.name} {line.specifier}".strip()
 
 
 def cpu_build(line: Asked, context: PlanContext, name: str) -> Finding:
@@ -61,9 +65,9 @@ def no_python(line: Asked, releases: Sequence[TensorFlowRelease], wanted: Wanted
     return Finding(
         "tf-no-wheel",
         "error",
-        f"no Python that the file allows has a wheel of {line.name} {line.specifier}",
-        f"The file allows Python {wanted.python.specifier}; {line.name} {line.specifier} has wheels for"
-        f" Python {', '.join(takes)} only.",
+        f"{_named(line)} has no wheel for any Python that the file allows",
+        f"The file allows Python {wanted.python.specifier}; {_named(line)} has wheels only for Python"
+        f" {', '.join(takes)}.",
         (
             Source(line.file or name, line.line, line.text),
             Source(name, wanted.python.line, wanted.python.text),
@@ -77,8 +81,8 @@ def exclude(lines: Sequence[Asked], name: str) -> Finding:
         "python-dependency-conflict",
         "error",
         f"the lines for {lines[0].name} exclude each other",
-        f"No release fits {' and '.join(a.specifier for a in lines)}: pip cannot install them together. The"
-        " rest of this report is for the first of these lines.",
+        f"No release fits {' and '.join(a.specifier for a in lines)}, so pip cannot install these lines"
+        " together. The rest of this report is for the first of them.",
         tuple(Source(a.file or name, a.line, a.text) for a in lines),
     )
 
@@ -87,8 +91,8 @@ def several_packages(lines: list[Asked], name: str) -> Finding:
     return Finding(
         "tf-conflicting-packages",
         "error",
-        "two packages that both contain TensorFlow",
-        f"{' and '.join(dict.fromkeys(a.name for a in lines))} install into one folder: the package that is"
-        " installed last overwrites files of the other. Keep only one of these lines.",
+        "two of the requested packages both contain TensorFlow",
+        f"{' and '.join(dict.fromkeys(a.name for a in lines))} install into the same folder: the package that"
+        " is installed last overwrites files of the other. Keep only one of these lines.",
         tuple(Source(a.file or name, a.line, a.text) for a in lines),
     )

@@ -108,9 +108,9 @@ def _unbounded(
         wrong = next((a for a in lines if not together(a.specifier, limit)), None)
         shown = wrong or (lines[0] if lines else None)
         step: tuple[Step, ...] = (
-            shell(
-                run("pip", "install", bound.requirement), "then add the same bound as a line of the file"
-            ).on(context.kind),
+            shell(run("pip", "install", bound.requirement), "then add the same bound to the file").on(
+                context.kind
+            ),
         )
         taken = (
             f"and the line requests {package} {wrong.specifier}"

@@ -18,7 +18,7 @@ from doctor.tables import TensorFlowRelease, dotted
 from doctor.tables.ordering import order
 
 CHANGES = {
-    "tensorflow": "another TensorFlow",
+    "tensorflow": "another TensorFlow release",
     "python": "another Python",
     "driver": "another NVIDIA driver",
     "cuda": "a separate CUDA inside the environment",
@@ -44,7 +44,7 @@ def obstacles(context: PlanContext, field: Field, chosen: list[Candidate]) -> li
 
 def gpu_absent(context: PlanContext) -> Finding:
     """The finding that the machine was examined and has no GPU; it says what the plans are for."""
-    first = "The first plan computes on the CPU, the others" if context.for_cpu else "The plans"
+    first = "The first plan computes on the CPU; the others" if context.for_cpu else "The plans"
     return Finding(
         "gpu-absent",
         "warning",
@@ -93,8 +93,8 @@ def _refused(
     )
     lines = [
         (
-            f"none of the {len(versions)} releases{asked} from {versions[0]} to {versions[-1]} works here:"
-            f" {answer.reason}; the others fail for similar reasons"
+            f"none of the {len(versions)} releases{asked} from {versions[0]} to {versions[-1]} works here."
+            f" The reason for the newest: {answer.reason}. The others fail for similar reasons"
             if len(versions) > 1
             else f"TensorFlow {versions[0]} does not work here: {answer.reason}"
         )
@@ -170,7 +170,7 @@ def named(aspect: str, build: TensorFlowRelease, answer: Answer, context: PlanCo
             f" on {gpu}" if gpu else ""
         )
     if aspect == "cuda":
-        return "cuda-version-mismatch", f"{_no(name)} opens the libraries of CUDA {context.cuda}"
+        return "cuda-version-mismatch", f"{_no(name)} loads the libraries of CUDA {context.cuda}"
     if aspect == "cudnn":
         return "cudnn-version-mismatch", f"{_no(name)} can use cuDNN {context.cudnn}"
     return "known-release-bug", f"pip cannot install CUDA and cuDNN for TensorFlow {build.version}"
@@ -185,7 +185,7 @@ def _openings(chosen: list[Candidate], context: PlanContext) -> list[str]:
     """The change of each plan that needs only one change, in a few words."""
     words: dict[str, str] = {}
     last = last_branch(context)
-    bound = f", of branch R{last} at most" if last else ""
+    bound = f", but at most branch R{last}" if last else ""
     for candidate in chosen:
         if len(candidate.given_up) != 1:
             continue
@@ -200,8 +200,9 @@ def _openings(chosen: list[Candidate], context: PlanContext) -> list[str]:
                     else f"the image {candidate.image}"
                 ),
                 "driver": (
-                    f"driver {candidate.driver.driver if candidate.driver else ''} or newer{bound}"
-                    f" ({version})"
+                    f"driver {candidate.driver.driver} or newer{bound} ({version})"
+                    if candidate.driver
+                    else f"a newer driver{bound} ({version})"
                 ),
                 "tensorflow": f"TensorFlow {candidate.build.version} instead",
                 "system": f"WSL2 ({version})",
@@ -215,7 +216,10 @@ def _best(chosen: list[Candidate]) -> str:
     if not chosen:
         return "No other release, Python or driver would help"
     lost = " and ".join(CHANGES[name] for name in sorted(chosen[0].given_up))
-    return f"No single change is enough; {lost} together are (tensorflow {chosen[0].build.version})"
+    enough = (
+        "No single change is enough, but these together are" if " and " in lost else "One change is enough"
+    )
+    return f"{enough}: {lost} (tensorflow {chosen[0].build.version})"
 
 
 def _windows(context: PlanContext, severity: str, chosen: list[Candidate]) -> Finding:
@@ -225,7 +229,7 @@ def _windows(context: PlanContext, severity: str, chosen: list[Candidate]) -> Fi
     return Finding(
         "tf-windows-native",
         severity,
-        "TensorFlow after 2.10 does not use a GPU on Windows itself",
+        "TensorFlow after 2.10 does not use a GPU on native Windows",
         (trap.reason[0].upper() + trap.reason[1:] + ". " if trap else "")
         + "Under WSL2, on the same machine, the Linux builds use the GPU through the Windows driver.",
         tuple(
@@ -243,13 +247,13 @@ def _windows(context: PlanContext, severity: str, chosen: list[Candidate]) -> Fi
 
 
 def _no_gpu_build(context: PlanContext, chosen: list[Candidate]) -> Finding | None:
-    """The finding if the platform has no build with CUDA for the request."""
+    """The finding that the platform has no build with CUDA for the request; None if no rule explains that."""
     if context.windows_on_arm:
         return Finding(
             "tf-cpu-only",
             "error",
             "no TensorFlow with CUDA runs on Windows on Arm",
-            "The builds with CUDA for Windows (up to 2.10) and for the Linux of WSL2 are for x86_64.",
+            "The builds with CUDA for Windows (up to 2.10) and for Linux under WSL2 are for x86_64.",
             (context.evidence("system"),),
         )
     if context.kind == "windows":
@@ -280,7 +284,7 @@ def _musl(context: PlanContext, chosen: list[Candidate]) -> Finding:
         "tf-no-wheel",
         "error",
         "no TensorFlow has a wheel for this C library (musl)",
-        "Every TensorFlow wheel for Linux is made for glibc; Alpine Linux has musl. "
+        "Every TensorFlow wheel for Linux is made for glibc, but Alpine Linux uses musl. "
         + (
             "Use an image that is based on Debian or Ubuntu instead (FROM python:3.12-slim)."
             if context.container

@@ -1,4 +1,4 @@
-"""The plans to show: the best candidates of each kind, with what changes, why, and the commands."""
+"""The plans to show: the best candidates of each kind, with their changes, reasons and commands."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LIMIT = 8
 class Plan:
     """One way to run TensorFlow. Values that are unknown are "" or None. changes: what must change on the
     machine, the smallest change first. driver_last: the last driver branch that supports every GPU ("470"),
-    "" if the newest does. candidate: the candidate from which the plan was made."""
+    "" if the newest branch does. candidate: the candidate from which the plan was made."""
 
     candidate: Candidate
     tensorflow: str
@@ -123,7 +123,7 @@ def _chosen(field: Field, version_request: str) -> list[Candidate]:
 
 def _lost(candidate: Candidate) -> frozenset[str]:
     """What has to change for a candidate, without "container": an image is another way to run TensorFlow, not
-    a change of the machine."""
+    a change to the machine."""
     return candidate.given_up - {"container"}
 
 
@@ -211,10 +211,8 @@ def _changes(candidate: Candidate, context: PlanContext, env: str) -> list[str]:
     if context.gpu_absent and candidate.route != "cpu":
         changes.append("an NVIDIA GPU: this machine has none")
     if "driver" in lost:
-        floor = candidate.driver.driver if candidate.driver else "a newer one"
+        floor = f"{candidate.driver.driver} or newer" if candidate.driver else "a newer one"
         last = last_branch(context)
         have = f"instead of {context.driver}" if context.driver else "(none is installed)"
-        changes.append(
-            f"the NVIDIA driver: {floor} or newer{f', of branch R{last} at most,' if last else ''} {have}"
-        )
+        changes.append(f"the NVIDIA driver: {floor}{f', but at most branch R{last},' if last else ''} {have}")
     return changes

@@ -52,7 +52,7 @@ def pipfile(lines: Sequence[str]) -> Wanted:
 
 
 class _Reader:
-    """Reads a pyproject.toml line by line."""
+    """Collects what a pyproject.toml requests, from one line after the other."""
 
     def __init__(self) -> None:
         self.asked: list[Asked] = []
@@ -155,7 +155,7 @@ class _Reader:
         marker = PLATFORMS.get(table["target"] or "", "")
         if found is None:
             if CONCERNS.search(name):
-                self.unread.append(unread(number, line, "this tool cannot read this form of version"))
+                self.unread.append(unread(number, line, "this tool cannot read a version in this form"))
         elif found.name == "python" and found.manager == "conda":
             self.python = self.python or found
         else:
@@ -178,7 +178,7 @@ class _Reader:
         elsewhere = _ELSEWHERE.search(value) if "{" in value or not version else None
         if found is None or value.startswith("["):
             if CONCERNS.search(name):
-                self.unread.append(Unread(number, line, "this tool cannot read this form of version"))
+                self.unread.append(Unread(number, line, "this tool cannot read a version in this form"))
         else:
             self.asked.append(replace(found, address=value if elsewhere else "", word=version))
 

@@ -43,7 +43,7 @@ def reasons(candidate: Candidate, context: PlanContext, floor: object) -> list[R
     if candidate.extra and not candidate.links:
         found.append(
             (
-                f"{candidate.installation.requirements[0]} installs its CUDA and cuDNN and finds them",
+                f"{candidate.installation.requirements[0]} brings its own CUDA and cuDNN and finds them",
                 (build.ref,),
             )
         )
@@ -58,7 +58,9 @@ def reasons(candidate: Candidate, context: PlanContext, floor: object) -> list[R
         found += _driver(context, floor, [reason for reason, _ in found], open_question)
     found += _c_library(candidate, context)
     if not context.capabilities and not context.gpu_absent:
-        found.append(("the GPU is unknown, and so is whether the build has code for it (add --gpu NAME)", ()))
+        found.append(
+            ("the GPU is unknown, so it is unknown whether the build has code for it (add --gpu NAME)", ())
+        )
     return list(dict.fromkeys(found))
 
 
@@ -91,8 +93,8 @@ def _c_library(candidate: Candidate, context: PlanContext) -> list[Reason]:
         return []
     return [
         (
-            f"the tables do not have the glibc of {os.name}: it must be {floor} or newer (check with: ldd"
-            " --version)",
+            f"the tables do not contain the glibc version of {os.name}; it must be {floor} or newer (check"
+            " with: ldd --version)",
             (build.ref,),
         )
     ]

@@ -1,5 +1,5 @@
-"""The candidate of the first plan for a case. Remedies use it, so that check and plan recommend the same; it
-takes less time than a whole plan."""
+"""Finds the candidate of the first plan for a case. Remedies use it, so that `check` and `plan` recommend the
+same release. This takes less time than making all plans."""
 
 from __future__ import annotations
 

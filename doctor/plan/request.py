@@ -1,4 +1,5 @@
-"""Makes the plans for a request, for every caller. In: options and file names. Out: plans."""
+"""Makes the plans for a request. A request consists of options and file names; all callers use this
+module."""
 
 from __future__ import annotations
 
@@ -19,8 +20,8 @@ NO_GPU = "none"
 class Request(NamedTuple):
     """The options of `plan`; "" and None mean "not given".
 
-    gpu: names, PCI ids or compute capabilities, separated by commas. machine: a file with the JSON of a
-    check. requirements: files.
+    gpu: names, PCI ids or compute capabilities, separated by commas. machine: a file with the JSON
+    output of `check`. requirements: files.
     """
 
     tensorflow: str = ""
@@ -88,7 +89,8 @@ def wished(request: Request, tables: Tables) -> VersionRequest:
 
 
 def _check_cuda(cuda: str | None, cudnn: str | None, tables: Tables) -> None:
-    """Raise UsageError, with the known versions, for a CUDA release or cuDNN major that the tables lack."""
+    """Raise UsageError, with the known versions, for a CUDA release or a cuDNN major version that the tables
+    lack."""
     from doctor.tables.ordering import nearest
 
     toolkits = [toolkit.cuda for toolkit in tables.toolkits()]
@@ -115,8 +117,8 @@ def _check_cuda(cuda: str | None, cudnn: str | None, tables: Tables) -> None:
 
 
 def machine_facts(request: Request, tables: Tables) -> Facts:
-    """The facts of the machine: as options describe it, from a file, or of this machine. Raises UsageError
-    and InputError."""
+    """The facts of the machine that the options describe, of the machine in a file, or of this machine.
+    Raises UsageError and InputError."""
     from doctor.plan.described import described, machine_file
     from doctor.probe import Machine, examine
 
@@ -146,8 +148,8 @@ def included(
     constrains. As in pip, paths are relative to the file that contains them.
 
     URLs are not followed. A path in a Dockerfile is inside its image; the file with that name beside the
-    Dockerfile is used for it, with None as the text if there is none. changed: files with another text than
-    on disk. Raises InputError.
+    Dockerfile is used for it, with None as the text if there is no such file. changed: the new texts of files
+    that differ from those on disk. Raises InputError.
     """
     from doctor.plan.requirements import read
 
@@ -197,8 +199,8 @@ def read_text(name: str, limit: int = SIZE_LIMIT) -> str:
         raise InputError(f"cannot read `{name}`: {error.strerror}") from error
     if len(data) > limit:
         raise InputError(
-            f"`{name}` is not a requirement file: it is larger than {SIZE_LIMIT >> 20} MiB with the files"
-            " that it includes"
+            f"`{name}` is not a requirement file: it is larger than {SIZE_LIMIT >> 20} MiB together with the"
+            " files that it includes"
         )
     if b"\0" in data:
         raise InputError(f"`{name}` is not a requirement file: it contains binary data")

@@ -1,10 +1,10 @@
-"""Whether pip can install the lines of a file together, as far as the tables contain the requirements of
-their packages.
+"""Judges whether pip can install the lines of a file together, as far as the tables contain the requirements
+of their packages.
 
 The search tries the releases of TensorFlow and of the frameworks in the tables, the newest first, with the
-requirements in their METADATA; of every other package it compares only the bounds. It needs no network. If
-the search finds no solution, pip finds none either; if it finds one, pip may still fail because of packages
-that are not in the tables.
+requirements in their METADATA; for every other package it compares only the bounds. It needs no network. If
+the search finds no solution, pip finds none either. If the search finds one, pip may still fail because of
+packages that are not in the tables.
 """
 
 from __future__ import annotations
@@ -108,8 +108,8 @@ class Solver:
     def solve(self, lines: Iterable[Asked], *, apart: bool = False) -> Solution | None:
         """A way to install the lines together, or None if there is none.
 
-        apart: only a solution in which no two of NVIDIA's packages install the same library into the same
-        folder. Raises TooManyTriesError.
+        apart: accept only a solution in which no two of NVIDIA's packages install the same library into the
+        same folder. Raises TooManyTriesError.
         """
         self._tries = 0
         needs = [Need(line.name, line.specifier, line.extras) for line in lines]
@@ -204,8 +204,8 @@ class Solver:
         return tuple(sorted(set(first.libraries) & set(second.libraries)))
 
     def _wheel(self, name: str, found: Solution) -> NvidiaWheel | None:
-        """The newest wheel of a package that the requirements allow; the newest wheel of all if the tables
-        have no allowed one."""
+        """The newest wheel of a package that the requirements allow; the newest of all its wheels if the
+        tables contain no allowed one."""
         bound = ",".join(
             dict.fromkeys(need.specifier for need in found.needs.get(name, ()) if need.specifier)
         )

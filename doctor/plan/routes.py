@@ -28,7 +28,7 @@ def steps(candidate: Candidate, context: PlanContext, env: str = ENV) -> list[St
         what = "starts TensorFlow in the new environment" + (
             "" if candidate.route == "cpu" else " and runs a convolution on each GPU"
         )
-        there = " (install tfgpu-doctor also in Ubuntu)" if candidate.route == "wsl2" else ""
+        there = " (first install tfgpu-doctor in Ubuntu, too)" if candidate.route == "wsl2" else ""
         checked = run("tfgpu-doctor", "check", "--python", Path(env), "--deep")
         proof = shell(checked, f"proof: {what}{there}", platform=kind)
     return [*installing(candidate, context, env), proof]
@@ -45,7 +45,7 @@ def installing(candidate: Candidate, context: PlanContext, env: str = ENV) -> li
         note = (
             ""
             if candidate.verified
-            else "; not verified: only public files show that the registry has this tag"
+            else "; not verified: only public files show that this tag exists in the registry"
         )
         started = make.docker_run(candidate.image, code.list_gpus(candidate.build.version), note)
         return [*driver_steps(candidate, context), *started]
@@ -116,7 +116,8 @@ def _found_by_the_loader(candidate: Candidate, context: PlanContext) -> list[Ste
     else:
         text = f"Make sure that the loader finds {which}{at}"
         how = (
-            "put their library folders into ldconfig's cache or on LD_LIBRARY_PATH; on a cluster: module load"
+            "put their library folders into ldconfig's cache or on LD_LIBRARY_PATH; on a cluster, use `module"
+            " load`"
         )
     return [
         manual(text, f"{how}; the last command lists each library that is not found", platform=context.kind)
@@ -140,10 +141,11 @@ WHEELS_OF_TODAY = (2, 28)
 2_28). With an older glibc, pip downloads the newest release as a source archive, and building that fails
 without a compiler."""
 ALL_WHEELS = "2.10.0"
-"""From this TensorFlow on, every package that it requires has a wheel, except those of SOURCE_ONLY."""
+"""From this TensorFlow release on, every required package has a wheel, except those in SOURCE_ONLY."""
 SOURCE_ONLY = {("2.12", "3.8"): "jax"}
-"""Requirements of a minor release that have only a source archive for a Python. jax is plain Python; its
-wheels begin with 0.4.16, which needs Python 3.9 (its files on the package index)."""
+"""By minor release and Python version, the required package that has only a source archive for that Python.
+jax is plain Python; its first release with wheels is 0.4.16, which needs Python 3.9 (its files on the package
+index)."""
 
 
 def install_options(candidate: Candidate, context: PlanContext, *, uv: bool) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Version specifiers as ranges: whether two specifiers share a version, and whether one lies within another.
+"""Treats version specifiers as ranges: do two specifiers share a version, and does one lie within another?
 An excluded version (!=) counts only against a pin of that version."""
 
 from __future__ import annotations

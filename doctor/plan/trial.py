@@ -85,8 +85,8 @@ def try_route(
                 "gpu",
                 Answer(
                     "no",
-                    f"WSL2 supports GPUs from Pascal on, and compute capability {old[0]} is older (CUDA on"
-                    " WSL User Guide 11.4.4, section 2.1)",
+                    f"WSL2 supports only Pascal and later GPUs, and compute capability {old[0]} belongs to an"
+                    " older generation (CUDA on WSL User Guide 11.4.4, section 2.1)",
                     (build,),
                 ),
             )
@@ -165,7 +165,7 @@ def _python_refusals(
     """Why the installed Python does not fit, if the plan uses another Python or no Python fits. chosen: the
     Python of the plan."""
     if chosen is None:
-        why = f"{build.requirement} has wheels for Python {', '.join(build.pythons)} only"
+        why = f"{build.requirement} has wheels only for Python {', '.join(build.pythons)}"
         return [("python", Answer("no", why, (build,)))]
     if here.python is None or here.python == chosen:
         return []
@@ -180,11 +180,11 @@ def _python_refusals(
 
 def _of_names(build: TensorFlowRelease, situation: Situation, answer: Answer, tables: Tables) -> Answer:
     """The answer about a build's CUDA. If the tables do not contain the names of the libraries that the build
-    opens, the answer rests on the CUDA for which it was made."""
+    loads, the answer is based on the CUDA for which the build was made."""
     if answer.verdict != "unknown" or situation.cuda is None:
         return answer
     if build.cuda is None:
-        return Answer("no", f"it is not known which CUDA {build.requirement} opens", (build,))
+        return Answer("no", f"it is not known which CUDA {build.requirement} loads", (build,))
     for trap in traps_of(build, situation, tables, "cuda"):
         if trap.verdict == "no":
             return Answer("no", trap.reason, (trap, build))

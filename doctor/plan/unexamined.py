@@ -55,7 +55,7 @@ def unexamined(asked: Sequence[Asked], wanted: Wanted, solver: Solver) -> list[U
         elif line.address and (line.name in known_in_tables or CONCERNS.search(line.name)):
             why = "the package at this address was not read"
         elif elsewhere:
-            why = f"the builds of {elsewhere} are not in the tables"
+            why = f"the builds at {elsewhere} are not in the tables"
         elif _OTHER_BUILDS.fullmatch(line.name):
             why = f"the builds of {line.name} are not in the tables"
         elif (
@@ -72,8 +72,8 @@ def unexamined(asked: Sequence[Asked], wanted: Wanted, solver: Solver) -> list[U
 
 
 def not_examined(lines: Sequence[Unread], name: str) -> list[Finding]:
-    """A finding for each line that was not judged, MOST at most; the last finding says how many more lines
-    there are."""
+    """A finding for each line that was not judged, at most MOST. If there are more lines, one further finding
+    says how many."""
     found = [_finding(line, name) for line in lines[:MOST]]
     if len(lines) > MOST:
         rest = lines[MOST]
@@ -118,7 +118,7 @@ def others(
             "info",
             f"not examined: {' and '.join(words)}",
             "The tables contain only the requirements of TensorFlow, the GPU frameworks and NVIDIA's"
-            " packages. With --resolve the installer's own resolver checks every line.",
+            " packages. With --resolve, the installer's own resolver checks every line.",
             (Source(first.file or name, first.line, first.text),),
             (),
             (

@@ -28,7 +28,7 @@ def unlinked(
     context: PlanContext,
     name: str,
 ) -> list[Finding]:
-    """The finding that the release which pip installs for a line does not find pip's libraries; empty if the
+    """The finding that the release that pip installs for a line does not find pip's libraries; empty if the
     file makes links or sets LD_LIBRARY_PATH for them, or if the image or the machine has its own libraries.
 
     releases: the releases that all lines allow, oldest first.
@@ -44,7 +44,7 @@ def unlinked(
     folders = ", ".join(dict.fromkeys(link.folder for link in links))
     names = ", ".join(link.library for link in links if not link.library.startswith("libcudnn_"))
     ways = link_steps(Installation(build, links=links), ("python3",), "linux")
-    severity = "warning" if wanted.image is None else "error"  # only its Dockerfile changes an image
+    severity = "warning" if wanted.image is None else "error"  # nothing but its Dockerfile changes an image
     traps = traps_of(build, _situation(context), context.tables, "libraries")
     return [
         Finding(
@@ -108,7 +108,7 @@ def _edits(
     context: PlanContext,
     name: str,
 ) -> Iterator[Step]:
-    """The change of the file: a RUN that makes the links; without a Dockerfile, a release that needs no
+    """The change to the file: a RUN that makes the links; without a Dockerfile, a release that needs no
     links, if TensorFlow's extra and-cuda installs the libraries."""
     if wanted.image is not None and line.end[0]:
         number, text = line.end

@@ -45,7 +45,7 @@ class VersionRequest:
         return together(self.pythons, f"=={python}.*")
 
     def allows(self, version: str, newest: str) -> bool:
-        """Whether a release fits the request; `newest` is the newest final release, which "latest" means.
+        """Whether a release fits the request. newest: the newest final release; "latest" means this one.
 
         As in pip, a pre-release fits only if the request contains a pre-release. Raises UsageError for a
         request that cannot be read.

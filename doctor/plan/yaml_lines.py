@@ -21,8 +21,8 @@ _SCALAR = lazy.compile(r"[|>][+-]?\d?[+-]?$")
 
 
 class Entry(NamedTuple):
-    """One value. path: the keys that lead to it; an item of a list has its line number as key. value: "" if
-    the value is in the lines below."""
+    """One value. path: the keys that lead to it; an item of a list has its line number as its key. value: ""
+    if the value is in the lines below."""
 
     line: int
     text: str

@@ -16,7 +16,7 @@ in doctor.logs.signatures if a log can show the same problem:
     simulated-libraries            the simulation replaced the environment's own CUDA libraries [missing,
                                    asked]
     secure-boot-enabled            Secure Boot is on: an unsigned kernel module is refused
-    driver-module-not-loaded       nvidia.ko is built for the running kernel and is not loaded
+    driver-module-not-loaded       nvidia.ko is built for the running kernel but is not loaded
     driver-module-for-other-kernel nvidia.ko is built only for other kernels [running, built]
     gpu-bound-to-other-driver      an NVIDIA GPU is reserved for a virtual machine [driver, bus]
     gpu-not-driven                 NVIDIA's module is loaded but drives no GPU, although one is present [bus]
@@ -35,21 +35,20 @@ in doctor.logs.signatures if a log can show the same problem:
                                    other; version]
     start-would-serve              the program would find the libraries if it were started in another way
                                    [missing, kind, name, file,
-                                   modules, value: LD_LIBRARY_PATH there; of, of_kind, of_file: the way that
-                                   fails]
+                                   modules, value: its LD_LIBRARY_PATH; of, of_kind, of_file: the way to
+                                   start it that fails]
     start-needed                   the program finds the libraries only if it is started in one way [missing,
                                    kind, name, file, value]
     hung-driver                    a call to NVML, libcuda or nvidia-smi did not return [call, seconds]
     driver-call-crashed            the process that called NVML or libcuda was killed [call, signal]
-    cuda-devices                   how many devices libcuda lists [count; buses: where they are, if each is
-                                   known]
+    cuda-devices                   how many devices libcuda lists [count; buses: their bus addresses, if all
+                                   are known]
     caller-uses-gpu                a process that started this one, such as a notebook kernel, uses a GPU
                                    [pids]
     compute-mode-exclusive         one process at a time may use the GPU [gpu]
     compute-mode-prohibited        no process may use the GPU [gpu]
-    mig-enabled                    the GPU is divided into MIG instances [gpu, instances: compute instances,
-                                   names;
-                                   undivided: GPU instances]
+    mig-enabled                    the GPU is divided into MIG instances [gpu, names, instances: how many
+                                   compute instances, undivided: the numbers of the GPU instances]
     persistence-mode-off           the driver unloads when no process uses the GPU [gpu]
     ecc-errors                     uncorrected memory errors since the driver was loaded [gpu, count]
     xid                            the kernel log contains an Xid error [xid, bus]
@@ -66,17 +65,18 @@ in doctor.logs.signatures if a log can show the same problem:
     login-node                     Slurm is installed, but this process is not in a job
     tensorflow-library-fails       TensorFlow's own library would not load [file, error, culprit; elsewhere:
                                    the culprit's place in the Nix or Guix store]
-    tensorflow-leftover            remains of a half-removed TensorFlow [path; kind=hollow: a module folder]
+    tensorflow-leftover            remains of a half-removed TensorFlow [path; kind=hollow: a module folder
+                                   without __init__.py]
     tensorflow-files-missing       a distribution is listed, but its module does not exist [packages]
     tensorflow-without-metadata    the module exists, but no distribution lists it
     tensorflow-several             several distributions contain the module [packages, owner]
-    stray-tensorflow-module        a tensorflow.py or folder would be imported first [path]
-    plugin-device                  another vendor's plugin or build is installed, with its device [name]
+    stray-tensorflow-module        another file or folder named tensorflow would be imported first [path]
+    plugin-device                  another vendor's plugin or build is installed, and so is its device [name]
     addon-mismatch                 an add-on was compiled for another TensorFlow release [addon, version,
                                    wants, there]
     pip-over-conda                 pip installed TensorFlow over conda's [name, pip, conda]
-    xla-tools-missing              XLA would not find its compiler tools [lacks, elsewhere: a folder that has
-                                   them, sure: "yes" if the files there are complete]
+    xla-tools-missing              XLA would not find its compiler tools [lacks, elsewhere: a folder that
+                                   contains them, sure: "yes" if the files there are complete]
     cudnn-part-broken              a sub-library of cuDNN is missing or unloadable [path, library, problem]
     path-assumed                   Windows' PATH is unknown and assumed to contain a toolkit's folder
                                    [folder]
@@ -98,7 +98,7 @@ and:
                                    seconds]
     deep-operation-failed          the operation raised an exception [gpu, op, error]
     deep-memory                    the peak of the GPU memory in use [gpu, peak_mib]
-    deep-disagrees                 a library came from another place than the static probes predicted
+    deep-disagrees                 a library was not loaded from the place that the static probes predicted
                                    [library, static, deep]
 """
 
@@ -169,7 +169,7 @@ def look(machine: Machine, python: str | None = None, tables: Tables | None = No
 
 
 class _Probes:
-    """A running examination."""
+    """Runs the probes, and collects their facts and durations."""
 
     def __init__(self, ways: Ways, python: str | None, tables: Tables) -> None:
         self.ways, self.machine, self.python, self.tables = ways, ways.machine, python, tables
@@ -199,7 +199,7 @@ class _Probes:
         facts: list[Fact] = []
         for name in ORDER:
             facts += (
-                fact  # without driver libraries that only the system's loader finds, not this program's
+                fact  # drop driver libraries that the system's loader finds, but not this program's
                 for fact in self.found.get(name, ())
                 if not (name == "driver libraries" and isinstance(fact, LibraryLoaded) and fact.name in lost)
             )
@@ -326,7 +326,7 @@ def _unreadable(name: str, reason: str, where: str = "") -> Unreadable:
 
 
 def _printable(fact: Fact) -> Fact:
-    """A copy of the fact: undecodable bytes in file names are escaped, and long evidence is shortened."""
+    """A copy of the fact with undecodable bytes in file names escaped, and long evidence shortened."""
     changes: dict[str, object] = {}
     for name in type(fact).__match_args__:
         value = getattr(fact, name)

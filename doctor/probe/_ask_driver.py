@@ -1,6 +1,6 @@
 # ruff: noqa
 # mypy: ignore-errors
-# This is a separate program over ctypes and untyped bindings; no module imports it.
+# This is a separate program that uses ctypes and untyped bindings; no module imports it.
 """Runs as a separate program: queries NVML and libcuda, and prints one JSON line for each, between cookies
 (random words that mark its own output).
 
@@ -53,7 +53,7 @@ def ask_nvml():
     }
 
     def call(name, *args):
-        """Call a function of the library: (value, None), or (None, the error's symbolic name)."""
+        """Call a function of pynvml. Returns (value, None), or (None, the error's symbolic name)."""
         try:
             return getattr(pynvml, name)(*args), None
         except pynvml.NVMLError as problem:

@@ -1,4 +1,4 @@
-"""The person whose environment is judged."""
+"""Defines the value that describes the user whose environment is examined."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from doctor.values import dataclass
 
 @dataclass(frozen=True)
 class Account:
-    """The person whose environment is judged, from passwd(5) and group(5). groups: the GIDs of the person's
-    groups; named: the name of every group by its GID."""
+    """The user whose environment is examined, as passwd(5) and group(5) describe the user. groups: the GIDs
+    of the user's groups; named: the name of each group on the machine, by GID."""
 
     name: str
     uid: int

@@ -13,7 +13,7 @@ BUILD_INFO = "python/platform/build_info.py"
 
 
 def build_of(machine: Machine, core: str) -> TensorFlowBuild | None:
-    """The facts in build_info.py, read as text; doctor.tables describes its content in each release."""
+    """Read build_info.py as text; None if it is missing or assigns no literals."""
     path = f"{core}/{BUILD_INFO}"
     text = machine.text(path)
     if text is None:

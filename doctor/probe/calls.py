@@ -1,4 +1,4 @@
-"""What NVML and libcuda report. A child process with a time limit queries them.
+"""Asks NVML and libcuda about the driver and its GPUs, in a child process with a time limit.
 
 The child prints JSON lines between cookies (random words that mark its own output), which become facts here.
 If neither library reports a GPU, this module runs nvidia-smi, where it is installed.
@@ -33,7 +33,8 @@ from doctor.probe.running import Ran
 from doctor.probe.script import between, script
 
 LIMIT = 20.0
-"""The child's time limit in seconds: cuInit on an 8-GPU machine without persistence mode takes several."""
+"""The child's time limit in seconds. On an 8-GPU machine without persistence mode, cuInit takes several
+seconds."""
 MIB = 1 << 20
 COMPUTE_MODES = {1: "exclusive", 2: "prohibited", 3: "exclusive"}
 """The values of nvmlComputeMode_t and CUcomputemode; 1, exclusive to one thread, is obsolete."""
@@ -105,7 +106,9 @@ def _no_answer(ran: Ran, library: str, part: str) -> Iterator[Fact]:
         yield Symptom(source, "hung-driver", (("call", call), ("seconds", f"{LIMIT:.0f}")))
         yield Unreadable(source, library, f"{call} did not return in {LIMIT:.0f} s")
     else:
-        how = f"signal {-ran.status}" if ran.status is not None and ran.status < 0 else f"status {ran.status}"
+        how = "no exit status" if ran.status is None else f"status {ran.status}"
+        if ran.status is not None and ran.status < 0:
+            how = f"signal {-ran.status}"
         last = (ran.err.strip().splitlines() or [ran.failure or "no output"])[-1]
         source = Source(f"{library}: {call}", None, f"the process that called it ended with {how}: {last}")
         if ran.status is not None and ran.status < 0:
@@ -163,7 +166,8 @@ def _nvml_device(device: Mapping[str, Any], where: str) -> Iterator[Fact]:
         pid, used, process = (*entry, None, None, None)[:3] if isinstance(entry, list) else (None, None, None)
         if isinstance(pid, int):
             mib = used // MIB if isinstance(used, int) else None
-            text = f"process {pid}" + (f" ({process})" if process else "") + f" on GPU {index}: {mib} MiB"
+            held = f"{mib} MiB" if mib is not None else "its memory is not reported"
+            text = f"process {pid}" + (f" ({process})" if process else "") + f" on GPU {index}: {held}"
             yield GpuProcess(
                 Source(f"{where}: nvmlDeviceGetComputeRunningProcesses", None, text), pid, process, mib, index
             )
@@ -171,7 +175,7 @@ def _nvml_device(device: Mapping[str, Any], where: str) -> Iterator[Fact]:
 
 
 def _modes(device: Mapping[str, Any], index: int, where: str) -> Iterator[Fact]:
-    """The symptoms for settings of compute mode, MIG, ECC and persistence that a training job does not
+    """The symptoms for a compute mode, MIG, ECC errors or a persistence mode that a training job does not
     expect."""
     gpu = ("gpu", str(index))
     mode = COMPUTE_MODES.get(_number(device.get("compute_mode")) or 0)
@@ -182,7 +186,7 @@ def _modes(device: Mapping[str, Any], index: int, where: str) -> Iterator[Fact]:
         parts = _dicts(device.get("mig_devices"))
         names = ", ".join(str(part.get("name")) for part in parts)
         source = Source(
-            f"{where}: nvmlDeviceGetMigMode", None, f"GPU {index}: MIG is on, {len(parts)} instances {names}"
+            f"{where}: nvmlDeviceGetMigMode", None, f"GPU {index}: MIG is on, instances: {names or 'none'}"
         )
         yield Symptom(source, "mig-enabled", (gpu, ("instances", str(len(parts))), ("names", names)))
     if _number(device.get("ecc_uncorrected")):
@@ -257,7 +261,7 @@ def _cuda(answer: Any) -> Iterator[Fact]:
 
 def bus(text: str | None) -> str | None:
     """A PCI address in the form that sysfs uses: 00000000:01:00.0 becomes 0000:01:00.0. None if the text is
-    not one."""
+    not a PCI address."""
     match = re.fullmatch(
         r"(?:[0-9a-f]{0,4}([0-9a-f]{4}):)?([0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f])", (text or "").lower()
     )

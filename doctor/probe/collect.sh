@@ -3,8 +3,8 @@
 # Python that can run tfgpu-doctor. Any /bin/sh works. The script changes nothing, needs no administrator rights and no
 # network, and prints a report:
 #   sh collect.sh > report.txt          then, elsewhere: tfgpu-doctor explain report.txt
-# Set PYTHON to the Python that has TensorFlow (default: python3 or python). It runs for at most a minute to list its
-# GPUs, and the report contains what TensorFlow prints. Set ROOT to a folder to read that folder instead of /.
+# Set PYTHON to the Python that has TensorFlow (default: python3 or python). TensorFlow runs for at most a minute to list
+# the GPUs, and the report contains what it prints. Set ROOT to a folder to read that folder instead of /.
 # Read the report before you pass it on: it contains the environment variables and paths that are listed below.
 LC_ALL=C
 export LC_ALL

@@ -1,6 +1,6 @@
-"""XLA's compiler tools as TensorFlow's own search finds them: ptxas, and libdevice.10.bc in nvvm/libdevice.
+"""Finds XLA's compiler tools where TensorFlow itself searches: ptxas, and libdevice.10.bc in nvvm/libdevice.
 
-This covers only the wheels whose search is known: from what releases 2.12 to 2.20 print if they find no tools
+This covers only the wheels whose search is known from what releases 2.12 to 2.20 print if they find no tools
 (tests/data/logs/simulated/*/no-ptxas.log; XLA, cuda_root_path.cc, subprocess_compilation.cc). Earlier
 releases compile with XLA only if a program requests it. Keras's optimizers have compiled by default since
 2.11, and `fit` since 2.16.
@@ -31,8 +31,8 @@ ROOTS = (
     ("2.18", "", "{site}/tensorflow/cuda"),
     ("2.20", "", "{site}/../../.."),
 )
-"""The folders below which XLA looks: (the first release that looks there, the first that no longer does, the
-folder)."""
+"""The folders below which XLA looks: (the first release that looks there, the first release that no longer
+looks there, the folder)."""
 ELSEWHERE = ("/usr/lib/cuda", "/usr/lib/nvidia-cuda-toolkit")
 """The folders of Debian's CUDA toolkit."""
 USUAL = "/usr/local/bin:/usr/bin:/bin"
@@ -52,7 +52,7 @@ def missing_tools(
     tables: Tables,
     runtime: str | None,
 ) -> Iterator[Symptom]:
-    """The compiler tools that XLA would not find. runtime: the libcudart that TensorFlow opens."""
+    """The compiler tools that XLA would not find. runtime: the libcudart that TensorFlow loads."""
     owner, location, build = installed.tensorflow, installed.location, installed.build
     if release is None or owner is None or location is None or build is None or runtime is None:
         return
@@ -65,7 +65,7 @@ def missing_tools(
     if not of_wheel or by_conda or not at_least(release.version, FIRST) or "fallback_to_driver" in flags:
         return
     site = posixpath.dirname(location)
-    # files from another machine may lack those of a package that are not libraries
+    # a copy of another machine's files may contain only the libraries of a package
     packed = {f"{site}/nvidia/cuda_nvcc" for entry in installed.distributions if OF_PIP.fullmatch(entry.name)}
     if not packed and any(entry.name.startswith("nvidia-cuda-nvcc") for entry in installed.distributions):
         return
@@ -91,7 +91,7 @@ def missing_tools(
         sure = bool(lacks) and _sure(machine, installed, posixpath.dirname(machine.resolve(runtime)), other)
     if not lacks or unseen or (other and "PATH" not in machine.env and lacks[0] == "ptxas"):
         return
-    text = f"{' and '.join(lacks)} not found in PATH nor below {', '.join(roots)}"
+    text = f"{' and '.join(lacks)}: found neither on PATH nor below {', '.join(roots)}"
     detail = (("lacks", " ".join(lacks)), ("elsewhere", other), ("sure", "yes" if sure else ""))
     yield Symptom(Source("XLA's search for its compiler", None, text), "xla-tools-missing", detail)
 
@@ -99,8 +99,8 @@ def missing_tools(
 def _sure(machine: Machine, installed: Installed, folder: str, other: str) -> bool:
     """Whether the files are complete where the tools would be, so that their absence is certain.
 
-    That is so if the package manager that installed the CUDA libraries in this folder lists its packages and
-    none contains the compiler, or if the toolkit has a folder of programs without the compiler.
+    This is true if the package manager that installed the CUDA libraries in this folder lists its packages
+    and none of them contains the compiler, or if the toolkit's folder of programs does not contain it.
     """
     if other:
         return True

@@ -1,5 +1,5 @@
 """Finds out whether a machine's files are those of a container, and which runtime started it. Parts of the
-host that are visible inside do not count as the container's.
+host that are visible inside a container do not count as its own.
 
 In a container, /proc/modules, /sys/bus and the kernel log are the host's. The container itself has only what
 its runtime passed in: device nodes and the driver's libraries. Sources: systemd, "The Container Interface"
@@ -45,7 +45,7 @@ NAMES = {
     "singularity": "singularity",
     "apptainer": "singularity",
 }
-"""The names that container managers use for themselves, and the kind of EnvironmentKind for each. WSL also
+"""The names that container managers use for themselves, each with its kind in EnvironmentKind facts. WSL also
 writes its name there, but is not a container."""
 GROUPS = (
     ("kubepods", "kubernetes"),
@@ -105,8 +105,8 @@ def at_rest(machine: Machine) -> bool:
 
 
 def driver_from_host(machine: Machine) -> Mapping[str, str]:
-    """For an image, which gets the driver's libraries only when it is started: where they are missing and
-    why, in the form of Machine.noting. {} if the files can show them."""
+    """Why an image cannot show the driver's libraries, which the host adds only when it starts a container:
+    {place: reason}, as Machine.noting collects them. {} if the files can show the libraries."""
     if not at_rest(machine) or not (inside(machine) or not any(map(machine.glob, KERNELS))):
         return {}
     return {

@@ -1,4 +1,4 @@
-"""The CPU's features, and the subfolders that glibc's loader searches first because of them."""
+"""Reads the CPU's features, and derives the subfolders that glibc's loader searches first because of them."""
 
 from __future__ import annotations
 

@@ -34,8 +34,7 @@ from doctor.probe.running import Ran, run_program
 from doctor.probe.script import between, script
 
 OUTPUT_LIMIT = 4 << 20
-"""The number of bytes to keep of TensorFlow's output: an allocator that retries has been seen to write
-gigabytes."""
+"""The number of bytes to keep of TensorFlow's output: an allocator that retries can write gigabytes."""
 LOG = "TensorFlow's log (check --deep)"
 QUIETED = ("TF_CPP_MIN_LOG_LEVEL", "TF_CPP_MIN_VLOG_LEVEL", "TF_CPP_MAX_VLOG_LEVEL")
 """Variables that suppress TensorFlow's messages or bury them in others; they are unset for this run."""
@@ -93,7 +92,8 @@ def _ended(ran: Ran, stages: list[dict[str, Any]], limit: float) -> Iterator[Fac
 
 
 def logged(text: str, name: str = LOG) -> Iterator[Fact]:
-    """The facts in what TensorFlow printed, from the reader of reports. name: its name in evidence."""
+    """The facts that doctor.logs finds in what TensorFlow printed. name: the name of this text in
+    evidence."""
     if not text.strip():
         return
     from doctor import logs
@@ -152,7 +152,7 @@ def _devices(entry: Mapping[str, Any]) -> Iterator[Fact]:
         yield Symptom(Source(where, None, "[]"), "gpu-list-empty")
     else:
         yield Symptom(
-            Source("check --deep", None, "memory growth is on in the process of this check"), "growth-set"
+            Source("check --deep", None, "this check turned memory growth on in its process"), "growth-set"
         )
     for index, gpu in enumerate(gpus):
         name = gpu.get("device") if isinstance(gpu.get("device"), str) else None
@@ -185,8 +185,8 @@ def _operation(entry: Mapping[str, Any], *, simulated: bool) -> Iterator[Fact]:
 
 
 def _disagreements(machine: Machine, static: Facts, stages: list[dict[str, Any]]) -> Iterator[Fact]:
-    """Symptoms for libraries that TensorFlow mapped from a place other than predicted, or that were predicted
-    to fail."""
+    """Symptoms for libraries that TensorFlow mapped from a place other than predicted, or that it mapped
+    although they were predicted to fail."""
     files = next((_texts(s.get("files")) for s in stages if s.get("stage") == "mapped"), [])
     really = {soname(machine, path): path for path in files}
     predicted = {fact.name: fact.path for fact in static.of(LibraryLoaded) if fact.path}

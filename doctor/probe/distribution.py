@@ -1,4 +1,4 @@
-"""One installed Python distribution."""
+"""Defines the value that describes an installed Python distribution."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""CUDA and cuDNN on Windows: which DLL would be opened for each name, and which others are on the disk.
+"""Finds CUDA and cuDNN on Windows: which DLL would be loaded for each name, and which others are on the disk.
 
 Windows searches the program's folder, System32, the Windows folder, the current folder, then PATH (Microsoft,
 "Dynamic-link library search order", standard order for unpackaged apps); the registry may put the current
-folder elsewhere. TensorFlow opens libraries by name alone. Nothing is loaded. If PATH is unknown, a DLL that
-may be on it is not reported missing, and PATH is assumed to contain the folders of CUDA toolkits, because the
-CUDA installer adds them (CUDA Installation Guide for Microsoft Windows).
+folder elsewhere. TensorFlow loads libraries by name alone. Nothing is loaded here. If PATH is unknown, a DLL
+that may be on it is not reported missing, and PATH is assumed to contain the folders of CUDA toolkits,
+because the CUDA installer adds them (CUDA Installation Guide for Microsoft Windows).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ RUNTIME = ("msvcp140.dll", "vcruntime140.dll")
 RUNTIME_SINCE_2_1 = ("msvcp140_1.dll", "vcruntime140_1.dll")
 TOOLKITS = "C:\\Program Files\\NVIDIA GPU Computing Toolkit\\CUDA"
 CUDNNS = "C:\\Program Files\\NVIDIA\\CUDNN"
-BY_INSTALLER = "PATH is not known; the installer of CUDA adds the folder to it"
+BY_INSTALLER = "PATH is not known, but CUDA's installer adds this folder to it"
 CONDA = ("", "Library\\mingw-w64\\bin", "Library\\usr\\bin", "Library\\bin", "Scripts", "bin")
 """The folders of an environment that conda's activation puts first on PATH (conda/activate.py,
 _get_path_dirs)."""
@@ -104,8 +104,8 @@ class Search:
         ]
 
     def on_disk(self, name: str) -> str | None:
-        """A folder that contains a DLL, other than Windows' own folders and those of packages; "" if there is
-        none, None if there are too many folders to search."""
+        """Find a folder that contains a DLL, except Windows' own folders and those of packages. Returns "" if
+        there is none, None if there are too many folders to search."""
         if self._disk is None:
             every = [(folder, {name.lower() for name in names}) for folder, names in walked(self.machine)]
             self._disk = [(folder, {n for n in names if n.endswith(".dll")}) for folder, names in every]
@@ -124,7 +124,7 @@ class Search:
         if self.machine.processor and header.machine != self.machine.processor:
             return f"made for {header.machine}, not {self.machine.processor}", None
         if header.missing_bytes > 0:
-            return f"truncated: {header.missing_bytes} bytes of it are missing", None
+            return f"truncated: {header.missing_bytes} bytes are missing", None
         for name in header.imports if depth else ():
             if not OWN.fullmatch(name):
                 continue
@@ -133,19 +133,19 @@ class Search:
                 return f"{name}, which it needs, is in none of the searched folders", name
             fault, culprit = self.fault(found[0], depth - 1)
             if fault:
-                return f"{found[0]}, which it needs: {fault}", culprit or name
+                return f"{found[0]}, which it needs, would not load: {fault}", culprit or name
         return "", None
 
 
 def examine(
     machine: Machine, environment: Environment, installed: Installed, facts: list[Fact], tables: Tables
 ) -> Iterator[Fact]:
-    """Facts about the driver's DLL, the libraries that TensorFlow opens, and the CUDA libraries on the
+    """Facts about the driver's DLL, the libraries that TensorFlow loads, and the CUDA libraries on the
     disk."""
     search = Search(machine, environment)
     driver = search.find("nvcuda.dll")
     if driver:
-        yield LibraryLoaded(Source(driver[0], None, "would be opened as nvcuda.dll"), "nvcuda.dll", driver[0])
+        yield LibraryLoaded(Source(driver[0], None, "would be loaded as nvcuda.dll"), "nvcuda.dll", driver[0])
     else:
         text = f"nvcuda.dll is not in {search.system}"
         if not search.unseen:
@@ -168,7 +168,7 @@ def examine(
         )
         opens_cudnn = any(name.lower().startswith("cudnn") for name, _ in needs.names)
         for name, needed in needs.names:
-            yield LibraryWanted(Source(f"TensorFlow opens {name}", None, needs.known_by), name, needed)
+            yield LibraryWanted(Source(f"TensorFlow loads {name}", None, needs.known_by), name, needed)
             yield _called(search, name, places)
     if search.assumed and version is not None:
         yield Symptom(Source("PATH", None, BY_INSTALLER), "path-assumed", (("folder", search.assumed[0]),))
@@ -189,7 +189,8 @@ def _called(search: Search, name: str, places: list[str]) -> Fact:
             reason = f"{name} is in {there[0]}; it is not known whether PATH contains that folder"
             return Unreadable(Source("PATH", None, reason), "libraries", reason)
         text = (
-            f"{name} is in none of {len(search.folders)} folders: the program's, Windows' and those on PATH"
+            f"{name} is in none of {len(search.folders)} folders: the program's, those of Windows and those"
+            " on PATH"
         )
         if not search.path_known:
             text = f"{name} is in no folder of Windows, the program or a CUDA toolkit; PATH is not known"
@@ -200,7 +201,7 @@ def _called(search: Search, name: str, places: list[str]) -> Fact:
             Source(found[0], None, f"{name} would not load: {fault}"), name, fault, "broken", culprit
         )
     assumed = f"; {BY_INSTALLER}" if found[0].rpartition("\\")[0] in search.assumed else ""
-    return LibraryLoaded(Source(found[0], None, f"would be opened as {name}{assumed}"), name, found[0])
+    return LibraryLoaded(Source(found[0], None, f"would be loaded as {name}{assumed}"), name, found[0])
 
 
 def _runtime(search: Search, version: str) -> Iterator[Fact]:
@@ -272,8 +273,8 @@ def _cudnn(
     version: TensorFlowVersion | None,
     opens_cudnn: bool,
 ) -> Iterator[Fact]:
-    """Facts about the cuDNN version that would be opened, and about zlibwapi.dll, which cuDNN 8.3 to 8.9 load
-    themselves. None if TensorFlow does not open cuDNN."""
+    """Facts about the cuDNN version that would be loaded, and about a missing zlibwapi.dll, which cuDNN 8.3
+    to 8.9 load themselves. zlibwapi.dll is not checked if TensorFlow does not load cuDNN."""
     opened = [path for major in ("8", "9", "7") for path in search.find(f"cudnn64_{major}.dll")][:1]
     if version is None or not opened:
         return

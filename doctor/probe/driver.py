@@ -1,5 +1,5 @@
-"""The NVIDIA driver as files show it: kernel modules, device nodes, user-space libraries, Secure Boot, kernel
-log.
+"""Examines the NVIDIA driver from files: kernel modules, device nodes, user-space libraries, Secure Boot,
+kernel log.
 
 Nothing is loaded. The version of a library is read from its file name: NVIDIA's driver installs libcuda.so.1
 as a link to libcuda.so.VERSION.
@@ -50,7 +50,7 @@ WSL_LIBRARIES = f"{WSL}/lib"
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """The driver's data for other probes: the versions, and the files that would be opened."""
+    """The driver's data for other probes: the versions, and the files that would be loaded."""
 
     kernel: str | None
     user: str | None
@@ -126,8 +126,8 @@ def _modules(machine: Machine) -> dict[str, str] | None:
 
 
 def _has_a_module(machine: Machine) -> bool:
-    """Whether a module named nvidia is expected. It is not on WSL2 or on a Tegra board, whose GPUs have other
-    drivers."""
+    """Whether a kernel module named nvidia is expected. WSL2 and Tegra boards have none: their GPUs have
+    other drivers."""
     return not in_wsl(machine) and not behind_dxg(machine) and tegra(machine) is None
 
 
@@ -149,7 +149,7 @@ def _nodes(machine: Machine, loaded: Mapping[str, str]) -> Iterator[Fact]:
         return
     if (
         single and lacking and not unseen and not board
-    ):  # a Tegra's GPU has its own nodes, /dev/nvidia0 is the display's
+    ):  # a Tegra's GPU has its own nodes; /dev/nvidia0 is the display's
         text = f"{single[0]} exists, but {' and '.join(lacking)} {'does' if len(lacking) == 1 else 'do'} not"
         yield Symptom(Source("/dev", None, text), "device-node-missing", (("path", " ".join(lacking)),))
     if (stale := _stale(machine)) and not board:
@@ -174,7 +174,7 @@ def _stale(machine: Machine) -> str:
     if listed is None or node is None or not stat.S_ISCHR(node.st_mode):
         return ""
     major = os.major(node.st_rdev)
-    return f"its major number is {major}, the driver's is {listed[1]}" if major != int(listed[1]) else ""
+    return f"its major number is {major}, but the driver's is {listed[1]}" if major != int(listed[1]) else ""
 
 
 def _text(machine: Machine, path: str) -> str:
@@ -207,7 +207,7 @@ def _gpus_of_the_module(machine: Machine) -> Iterator[Fact]:
 def user_side(
     machine: Machine, loader: Loader, kernel: DriverVersion | None, of_kernel: Mapping[str, str]
 ) -> tuple[list[Fact], Driver]:
-    """The facts about the driver's user-space libraries that a process on this machine would open, and a
+    """The facts about the driver's user-space libraries that a process on this machine would load, and a
     summary.
 
     of_kernel: the kernel's files that could not be read, each with the reason.
@@ -228,7 +228,7 @@ def user_side(
             real = machine.resolve(result.path)
             version = file_version(real, name)
             shown = f"{result.path} -> {posixpath.basename(real)}" if real != result.path else result.path
-            source = Source(f"{result.path} ({result.via})", None, f"would be opened as {name}: {shown}")
+            source = Source(f"{result.path} ({result.via})", None, f"would be loaded as {name}: {shown}")
             facts.append(LibraryFile(source, name, result.path, version, True))
             compat = is_compat(real) or is_compat(result.path)
             if compat:
@@ -273,7 +273,7 @@ def user_side(
     if in_wsl(machine):
         facts += _wsl(machine, resolved["libcuda.so.1"])
     if kernel is not None and user is not None and kernel.version != user:
-        text = f"kernel module {kernel.version}, user-space libraries {user}"
+        text = f"kernel module: version {kernel.version}; user-space libraries: version {user}"
         facts.append(
             DriverMismatch(Source(kernel.source.where, kernel.source.line, text), kernel.version, user)
         )
@@ -292,12 +292,12 @@ def user_side(
 def _of_the_module(
     machine: Machine, real: str, name: str, kernel: DriverVersion | None, version: str
 ) -> list[Fact]:
-    """The fact about a library file of the kernel module's version that exists although the link beside it
-    leads to another version."""
+    """A fact if the library of the kernel module's version exists, but the link beside it leads to another
+    version; otherwise none."""
     if kernel is None or version == kernel.version:
         return []
     beside = f"{posixpath.dirname(real)}/{name.partition('.so')[0]}.so.{kernel.version}"
-    source = Source(beside, None, f"no link leads to it; {name} is {version}")
+    source = Source(beside, None, f"no link leads to it; {name} leads to version {version}")
     return [LibraryFile(source, name, beside, kernel.version, False)] if machine.exists(beside) else []
 
 
@@ -315,11 +315,11 @@ def _wsl(machine: Machine, libcuda: Resolution) -> list[Fact]:
         if real.startswith(WSL) or file_version(real, "libcuda.so.1") is None:
             return []
         source = Source(
-            libcuda.path, None, f"the loader would open {real}, which is not a library of the Windows driver"
+            libcuda.path, None, f"the loader would load {real}, which is not a library of the Windows driver"
         )
         return [Symptom(source, "wsl-linux-driver", (("path", real),))]
     if theirs is not None:
-        text = "exists, but the loader does not search it"
+        text = "exists, but the loader does not search its folder"
         return [Symptom(Source(theirs, None, text), "wsl-library-not-searched"),
                 LibraryFile(Source(theirs), "libcuda.so.1", theirs, None, False)]  # fmt: skip
     if containers.inside(machine):

@@ -1,4 +1,4 @@
-"""Reads the few fields of an ELF file that glibc's loader uses. It needs about a dozen small reads.
+"""Reads the few fields of an ELF file that glibc's loader uses, in about a dozen small reads.
 
 Layout: the ELF specification (System V gABI, chapters 4 and 5); symbol versions: the Linux Standard Base,
 "Symbol Versioning". pyelftools reads the same fields (a test compares the two), but importing it takes twenty
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 HEADER_SIZE = {32: 52, 64: 64}
 TABLE_LIMIT = 1 << 20
-"""The largest number of bytes to read of a dynamic section; that of the largest TensorFlow library has less
+"""The largest number of bytes to read from a dynamic section. In the largest TensorFlow library it has less
 than 2 KiB."""
 STRING_LIMIT = 1 << 16
-"""The largest length in bytes of a string such as a RUNPATH; TensorFlow's have up to 2 KiB."""
+"""The largest length in bytes of a string such as a RUNPATH. TensorFlow's RUNPATHs have up to 2 KiB."""
 SHORT, WINDOW = 64, 4096
-"""The number of bytes to read at once, and first when looking for the end of a string."""
+"""The number of bytes in which to look first for the end of a string, and the number to read at once."""
 
 PT_LOAD, PT_DYNAMIC, PT_INTERP = 1, 2, 3
 DT_NEEDED, DT_STRTAB, DT_SYMTAB, DT_STRSZ, DT_SONAME, DT_RPATH, DT_RUNPATH = 1, 5, 6, 10, 14, 15, 29
@@ -165,7 +165,7 @@ def _with_dynamic(
     missing: int,
     interpreter: str | None,
 ) -> Elf:
-    """The rest of `parse`: the dynamic section's entries, and the strings and versions to which they
+    """The rest of `parse`: read the dynamic section's entries, and the strings and versions to which they
     point."""
     data = bytes_at(file, dynamic[0], min(dynamic[1], TABLE_LIMIT))
     tables, texts = _Window(file), _Window(file)

@@ -1,5 +1,5 @@
-"""NVSwitch machines, on which CUDA works only while a fabric manager of exactly the driver's version is
-running.
+"""Checks machines with NVSwitches, on which CUDA works only while a fabric manager of exactly the driver's
+version is running.
 
 Source: NVIDIA Fabric Manager User Guide, "Starting Fabric Manager" and "Driver and Fabric Manager versions";
 PCI ids of class 0680 in the pci.ids list (GA100 and GH100 NVSwitch, Volta's NVSwitch).
@@ -63,7 +63,7 @@ def manager(machine: Machine, driver: str | None) -> Iterator[Symptom]:
         return
     installed, where = _installed(machine)
     if installed and driver and installed != driver:
-        text = f"{count}; the fabric manager is {installed}, the driver {driver}"
+        text = f"{count}; the fabric manager has version {installed}, the driver {driver}"
         yield Symptom(
             Source(where, None, text), "fabric-manager-missing", (("state", "other"), ("version", installed))
         )

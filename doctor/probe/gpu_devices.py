@@ -1,4 +1,4 @@
-"""The kinds of NVIDIA GPU on Linux: on the PCI bus, behind WSL2's /dev/dxg, in a Tegra chip.
+"""Distinguishes the kinds of NVIDIA GPU on Linux: on the PCI bus, behind WSL2's /dev/dxg, in a Tegra chip.
 
 Only the first kind is a PCI device. Every probe uses this module to decide whether there is a GPU, and
 whether a kernel module, device node or library is expected. Sources: Linux, drivers/hv/dxgkrnl (Microsoft's

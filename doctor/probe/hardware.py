@@ -1,5 +1,5 @@
-"""Finds GPUs as the kernel shows them: those on the PCI bus, from sysfs and without a driver, and those on no
-bus.
+"""Finds GPUs as the kernel shows them: those on the PCI bus, which sysfs lists even without a driver, and
+those that are not on a bus.
 
 Layout: the kernel's Documentation/ABI/testing/sysfs-bus-pci; classes: the PCI Code and ID Assignment
 Specification (base class 03h, display controller).
@@ -67,7 +67,7 @@ def gpus(machine: Machine, tables: Tables) -> Iterator[Fact]:
         yield _of_a_mac(machine)
         return
     if machine.system == "windows":
-        if not machine.live:  # on a running machine NVML and libcuda show it
+        if not machine.live:  # on a running machine NVML and libcuda report it
             from doctor.probe import windows_files, windows_registry
 
             stated = list(windows_registry.gpus(machine, tables))
@@ -107,7 +107,7 @@ def gpus(machine: Machine, tables: Tables) -> Iterator[Fact]:
             source = Source(
                 f"{DEVICES}/{entry.bus_id}",
                 None,
-                f"driver: {entry.driver or 'none'}; another GPU has NVIDIA's driver",
+                f"driver: {entry.driver or 'none'}; another GPU is bound to NVIDIA's driver",
             )
             yield Symptom(source, "gpu-without-driver", (("bus", entry.bus_id),))
     if nvidia and not any(entry.driver for entry in nvidia) and _module_without_gpus(machine):
@@ -136,13 +136,13 @@ def gpus(machine: Machine, tables: Tables) -> Iterator[Fact]:
         return
     every = machine.names(DEVICES)
     mute = [bus_id for bus_id in every if not machine.text(f"{DEVICES}/{bus_id}/class", 64)]
-    # a sandbox hides the bus in this way; in a simulation without a GPU the bus is empty
+    # a sandbox may hide the bus, which then lists nothing; in a simulation without a GPU it is truly empty
     if mute and not unseen:  # for example, links that lead out of a copied tree
-        many = f", nor those of {len(mute) - 1} others" if len(mute) > 1 else ""
+        many = f", nor those of {len(mute) - 1} more" if len(mute) > 1 else ""
         yield Unreadable(
             Source(f"{DEVICES}/{mute[0]}"),
             "nvidia gpu",
-            f"the class of the device {mute[0]} cannot be read{many}",
+            f"the kernel's files do not show the class of the device {mute[0]}{many}",
         )
     elif not every and not machine.env.get("TFGPU_DOCTOR_SIMULATION"):
         yield Unreadable(Source(DEVICES), "nvidia gpu", f"{DEVICES} lists no device of any kind")
@@ -163,7 +163,7 @@ def _module_without_gpus(machine: Machine) -> bool:
 
 
 def _of_a_mac(machine: Machine) -> Fact:
-    """The fact whether this Mac can have an NVIDIA GPU, judged by its processor or its macOS release.
+    """A fact that says whether this Mac can have an NVIDIA GPU, judging by its processor or macOS release.
 
     No file lists its devices.
 
@@ -178,21 +178,21 @@ def _of_a_mac(machine: Machine) -> Fact:
     if release and int(re.sub(r"\D.*", "", release) or 0) >= 12:
         text = f"no Mac that macOS {release} supports has an NVIDIA GPU"
         return Absent(Source(SYSTEM_VERSION, None, text), "nvidia gpu")
-    return Unreadable(Source("this Mac"), "nvidia gpu", "no file of macOS lists the GPUs")
+    return Unreadable(Source("this Mac"), "nvidia gpu", "no macOS file lists the GPUs")
 
 
 def _on_no_bus(machine: Machine) -> Iterator[Gpu]:
     """Windows' GPU under WSL2 (only the driver knows its model), and the GPU of a Tegra chip."""
     if behind_dxg(machine):
-        yield Gpu(Source(DXG, None, "the GPU of Windows, passed through to Linux"))
+        yield Gpu(Source(DXG, None, "the GPU of the Windows host, passed through to Linux"))
     board = tegra(machine)
     if board is not None:
         yield Gpu(Source(board.where, None, board.text), name=board.name, compute_capability=board.capability)
 
 
 def _by_its_node(machine: Machine) -> Iterator[Gpu]:
-    """A GPU with a device node in a container or virtual machine without a bus; facts with more detail
-    replace it."""
+    """The GPU that a device node shows in a container or virtual machine without a PCI bus; facts with more
+    detail replace it."""
     for path in nvidia_nodes(machine)[:1]:
         yield Gpu(Source(path, None, "a device node of NVIDIA's driver"))
 

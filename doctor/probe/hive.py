@@ -1,5 +1,5 @@
-"""Reads values from the file of a Windows registry hive. It supports what is needed for the environment
-variables of a machine that is not running.
+"""Reads values from the file of a Windows registry hive. It supports only what this package reads from a
+machine that is not running.
 
 Format: Windows registry file format specification (M. Suhanov), sections on the base block, cells, key nodes,
 values.
@@ -60,7 +60,7 @@ def _values(file: BinaryIO, path: tuple[str, ...]) -> dict[str, str | int]:
     for at in struct.unpack_from(f"<{min(count, VALUES_LIMIT)}I", _cell(file, listed)):
         value = _cell(file, at)
         if value[:2] != b"vk":
-            raise NotHiveError("the file is damaged: a cell that must hold a value does not")
+            raise NotHiveError("the file is damaged: a cell that must hold a value holds something else")
         size, place, kind = struct.unpack_from("<III", value, 4)
         data = value[8:12][: size & 7] if size >> 31 else _cell(file, place)[: min(size, DATA_LIMIT)]
         name = _name(value, 2, 20, 16, ASCII_VALUE)
@@ -107,7 +107,7 @@ def _name(cell: bytes, length_at: int, text_at: int, flags_at: int, ascii_flag: 
 def _keys(file: BinaryIO, node: bytes) -> Iterator[bytes]:
     """The keys below a key."""
     if node[:2] != b"nk":
-        raise NotHiveError("the file is damaged: a cell that must hold a key does not")
+        raise NotHiveError("the file is damaged: a cell that must hold a key holds something else")
     count, _, listed = struct.unpack_from("<III", node, 20)
     if not count:
         return

@@ -1,10 +1,10 @@
-"""The only access to the files of a machine under examination. No path leads out of its root, whatever its
-files contain.
+"""All access to the files of a machine under examination goes through this module. No path leads out of the
+machine's root, whatever its files contain.
 
-Every function takes `root`, the host's folder that stands for the machine's "/", and `path`, a path below it
-with forward slashes. Links are followed as the machine itself would follow them, absolute ones from the root,
-and only regular files are opened. "/" is this machine itself, where the kernel resolves paths as for any
-program.
+The functions take `root`, the host's folder that stands for the machine's "/", and `path`, a path below it
+with forward slashes. Links are followed as the machine itself would follow them (absolute ones start at the
+root), and only regular files are opened. The root "/" is this machine itself, where the kernel resolves paths
+as it does for any program.
 
 Linux resolves a path inside a root itself (openat2(2), RESOLVE_IN_ROOT, Linux 5.6). Elsewhere a path is
 walked folder by folder, each opened without following links (O_NOFOLLOW), so that a tree that changes
@@ -137,7 +137,7 @@ def may_inside(path: str, mode: int) -> bool:
 
 
 def open_device(path: str) -> int:
-    """A descriptor of a character device of this machine, for reading without waiting."""
+    """Open a character device of this machine for reading without waiting, and return the descriptor."""
     handle = os.open(path, _FILE)
     if not stat.S_ISCHR(os.fstat(handle).st_mode):
         os.close(handle)
@@ -154,8 +154,8 @@ def _regular(status: os.stat_result, path: str) -> None:
 
 
 def _named(call: Callable[..., Any], path: str, *arguments: object, **more: object) -> Any:
-    """The result of a call. If it raises OSError, the error contains the path as the machine sees it. A NUL
-    in a name raises OSError too."""
+    """The result of a call. If the call raises OSError, the error contains the path as the machine sees it. A
+    NUL in a name raises OSError too."""
     try:
         return call(*arguments, **more)
     except OSError as problem:

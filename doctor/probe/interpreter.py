@@ -29,7 +29,7 @@ from doctor.probe.script import between, script
 from doctor.values import dataclass, field
 
 LIMIT = 15.0
-"""Seconds that the interpreter has to answer: a cold start over a network file system takes several."""
+"""The interpreter's time limit in seconds: a cold start from a network file system takes several seconds."""
 _VERSION = lazy.compile(r"\d+\.\d+\.\d+(?:[abcr]\d+)?\Z")
 _MINOR = lazy.compile(r"python3\.\d{1,2}")
 PATH_LIMIT = 200
@@ -64,8 +64,8 @@ class Environment:
 
 
 def find(machine: Machine, wanted: str | None = None) -> tuple[str | None, str, str | None]:
-    """Find the interpreter: (its path, how it was found, the environment's folder). Raises NoPythonError if
-    `wanted` does not exist."""
+    """Find the interpreter. Returns (its path, how it was found, the environment's folder). Raises
+    NoPythonError if `wanted` does not exist."""
     if wanted is not None:
         wanted = _whole_path(machine, wanted)
         with machine.noting() as unseen:
@@ -104,20 +104,20 @@ def find(machine: Machine, wanted: str | None = None) -> tuple[str | None, str, 
         if on_path is not None and "WindowsApps" not in on_path:
             return on_path, "PATH", environment_of(machine, on_path)
     if machine.live:
-        return sys.executable, "the Python that runs tfgpu-doctor", sys.prefix
+        return sys.executable, "default (the Python that runs tfgpu-doctor)", sys.prefix
     every = [folder for folder in environments(machine) if _has_packages(machine, folder)]
     for folder in every:
         for inside in _pythons(machine, folder):
             if any(machine.is_dir(f"{path}/tensorflow") for path in paths(machine, folder, inside).folders):
-                return inside, "it contains TensorFlow", folder
+                return inside, "a search for TensorFlow", folder
     if every:
-        return _inside(machine, every[0]), "the first interpreter in this root", every[0]
+        return _inside(machine, every[0]), "a search for interpreters", every[0]
     return None, "", None
 
 
 def _has_packages(machine: Machine, folder: str) -> bool:
-    """Whether an environment has a folder for packages. On Windows it may have only the folder of its user's
-    packages."""
+    """Whether an environment has a folder for packages. On Windows, this may be only the user's own package
+    folder."""
     alone = machine.system == "windows" and bool(paths(machine, folder, None).folders)
     return alone or bool(site_folders(machine, folder, None))
 
@@ -165,7 +165,7 @@ def _doubted(environment: Environment, problem: Unreadable) -> Environment:
 
 
 def _passed_over(machine: Machine, folder: str | None, unseen: Mapping[str, str]) -> Unreadable | None:
-    """The fact about an environment that a variable marks as being in use but that could not be examined, so
+    """The fact about an environment that a variable marks as active but that could not be examined, so that
     another one was used; None if there is none."""
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         named = machine.env.get(variable)

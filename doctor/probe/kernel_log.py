@@ -1,4 +1,4 @@
-"""Messages about the NVIDIA driver in the kernel log since the last boot, and modules that could not be
+"""Finds messages about the NVIDIA driver in the kernel log since the last boot, and modules that could not be
 built.
 
 Sources: NVIDIA, "Xid Errors", and the driver's own texts (NVRM); for refused modules, Linux's
@@ -64,7 +64,7 @@ def messages(machine: Machine, *, loaded: bool) -> Iterator[Fact]:
 
 def _since_boot(text: str, start: float | None) -> list[str]:
     """The lines of a log from this boot: those after the last "Linux version" message, without lines dated
-    before the start."""
+    before the boot."""
     lines = text.splitlines()
     at = next((n for n in range(len(lines) - 1, -1, -1) if BOOT.search(lines[n])), 0)
     telling = [line for line in lines[at:] if "NVRM" in line or "odule" in line]
@@ -81,7 +81,7 @@ def _started(machine: Machine) -> float | None:
 
 
 def _before(line: str, start: float | None) -> bool:
-    """Whether a line's date is before the start. A date without year and time zone must be at least a day
+    """Whether a line's date is before the boot. A date without a year or a time zone must be at least a day
     earlier."""
     if start is None:
         return False

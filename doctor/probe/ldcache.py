@@ -1,8 +1,8 @@
 """Reads /etc/ld.so.cache in pure Python: which file the loader's cache lists for each library name.
 
 Format: glibc, sysdeps/generic/dl-cache.h (struct cache_file, cache_file_new, file_entry_new, the extension
-section for glibc-hwcaps). It reads both the current format, which starts with "glibc-ld.so.cache1.1", and the
-older one, in which this header follows an "ld.so-1.7.0" table.
+section for glibc-hwcaps). This module reads the current format, which starts with "glibc-ld.so.cache1.1", and
+the older one, in which this header follows an "ld.so-1.7.0" table.
 """
 
 from __future__ import annotations

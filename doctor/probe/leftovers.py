@@ -19,7 +19,7 @@ def leftovers(machine: Machine, environment: Environment, location: str | None) 
         for name in machine.names_seen(folder):
             path = f"{folder}/{name}"
             if re.match(r"~+(ensorflow|f.nightly)", name):
-                source = Source(path, None, "pip leaves such a folder if it could not finish")
+                source = Source(path, None, "pip leaves such a folder behind if it cannot finish")
                 yield Symptom(source, "tensorflow-leftover", (("path", path),))
         path = f"{folder}/tensorflow"
         if location is not None:
@@ -28,7 +28,8 @@ def leftovers(machine: Machine, environment: Environment, location: str | None) 
             hollow = machine.is_dir(path) and not machine.exists(f"{path}/__init__.py")
             inside = machine.names_seen(path) if hollow else []
         if hollow and not unseen:
-            source = Source(path, None, f"no __init__.py in it, only {', '.join(inside[:4])}")
+            text = f"it contains no __init__.py, only {', '.join(inside[:4])}" if inside else "it is empty"
+            source = Source(path, None, text)
             yield Symptom(source, "tensorflow-leftover", (("path", path), ("kind", "hollow")))
 
 
@@ -47,7 +48,7 @@ def strays(machine: Machine, environment: Environment, location: str | None) -> 
                     if folder == machine.cwd
                     else "PYTHONPATH"
                     if folder in environment.before
-                    else "its path"
+                    else "sys.path"
                 )
                 source = Source(path, None, f"in {whose}, before {location or 'any TensorFlow'}")
                 yield Symptom(source, "stray-tensorflow-module", (("path", path),))

@@ -1,4 +1,4 @@
-"""CUDA and cuDNN as TensorFlow finds them: the files that its dlopen calls would open, and other copies on
+"""Finds CUDA and cuDNN as TensorFlow does: the files that its dlopen calls would load, and other copies on
 the disk.
 
 doctor.probe.loader simulates the calls with TensorFlow's own library as the caller, because its RUNPATH
@@ -44,7 +44,7 @@ OF_CUDA = ("libcudart", "libcublas", "libcudnn", "libcufft", "libcurand", "libcu
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One library that TensorFlow opens, and the result of the search for it."""
+    """One library that TensorFlow loads, and the result of the search for it."""
 
     name: str
     needed: bool
@@ -68,7 +68,7 @@ def examine(
         )
     needs = wanted(tables, release, package, platform, installed.build, linked)
     unknown = any(isinstance(f, Unreadable) and f.what == "tensorflow" for f in facts)
-    if hidden and caller is None:  # the caller's RUNPATH is unknown, and it decides
+    if hidden and caller is None:  # the caller's RUNPATH is unknown, and the search depends on it
         unknown = True
         result.append(missing(Source(installed.core or ""), "libraries", hidden))
     whole = (
@@ -76,7 +76,7 @@ def examine(
         if caller is None
         else not (caller.header.missing_bytes or loader.foreign(caller.header))
     )
-    names = needs.names if whole and not unknown else ()  # a library that fails to load opens nothing
+    names = needs.names if whole and not unknown else ()  # a library that fails to load loads nothing itself
     outcomes = [Outcome(name, needed, loader.open(name, caller)) for name, needed in names]
     for outcome in outcomes:
         result += _said(machine, outcome, needs, caller)
@@ -119,7 +119,7 @@ def unserved(
     installed: Installed,
     names: tuple[str, ...],
 ) -> tuple[str, ...]:
-    """The libraries among `names` that a process with these variables could not open after importing
+    """The libraries among `names` that a process with these variables could not load after importing
     TensorFlow."""
     loader = Loader(machine, env, environment.program)
     caller = _import(machine, loader, installed, [])[0] if installed.core is not None else None
@@ -171,7 +171,8 @@ def _import(
 
 
 def _linked_to_cuda(loader: Loader, path: str, core: str) -> list[str]:
-    """The CUDA libraries that a file of TensorFlow and its own other files need (DT_NEEDED), each once."""
+    """The CUDA libraries to which a TensorFlow file and the other TensorFlow files that it needs are linked
+    (DT_NEEDED), each once."""
     found: dict[str, None] = {}
     queue, met = [path], {path}
     for entry in queue:
@@ -198,14 +199,14 @@ def _linked(path: str, outcome: Resolution) -> Iterator[Fact]:
 def _said(machine: Machine, outcome: Outcome, needs: Wanted, caller: Loaded | None) -> Iterator[Fact]:
     """The facts about one of TensorFlow's dlopen calls."""
     name, result = outcome.name, outcome.resolution
-    yield LibraryWanted(Source(f"TensorFlow opens {name}", None, needs.known_by), name, outcome.needed)
+    yield LibraryWanted(Source(f"TensorFlow loads {name}", None, needs.known_by), name, outcome.needed)
     if result.unseen:
         yield missing(Source(f"search for {name}"), "libraries", dict(result.unseen))
         return
     who = posixpath.basename(caller.path) if caller is not None else "the program"
     if result.path is not None:
         real = machine.resolve(result.path)
-        text = f"dlopen({name}) from {who} would open {result.path}, found by: {result.via}"
+        text = f"dlopen({name}) from {who} would load {result.path}, found by: {result.via}"
         if real != result.path:
             text += f" -> {posixpath.basename(real)}"
         yield LibraryLoaded(Source(result.path, None, text), name, result.path)
@@ -219,8 +220,8 @@ def _said(machine: Machine, outcome: Outcome, needs: Wanted, caller: Loaded | No
 
 
 def _driver(machine: Machine, loader: Loader, caller: Loaded, *, alone: bool) -> Iterator[Fact]:
-    """The driver's libraries as TensorFlow opens them, if other programs might not find them: the folder is
-    in TensorFlow's RUNPATH, as in Nix's builds, or in nix-ld's path.
+    """The driver's libraries that TensorFlow finds in a folder that other programs might not search: one in
+    TensorFlow's RUNPATH, as in Nix's builds, or in nix-ld's path.
 
     alone: whether TensorFlow's loader differs from the system's, so that it does not find what the system's
     loader finds.
@@ -232,7 +233,7 @@ def _driver(machine: Machine, loader: Loader, caller: Loaded, *, alone: bool) ->
                 Source(f"search for {name}", None, found.message), name, found.message, "absent"
             )
         if found.path is not None and found.via not in OF_THE_SYSTEM:
-            source = Source(found.path, None, f"would be opened as {name}, found by: {found.via}")
+            source = Source(found.path, None, f"would be loaded as {name}, found by: {found.via}")
             yield LibraryLoaded(source, name, found.path)
             version = file_version(machine.resolve(found.path), name)
             if version is not None:
@@ -246,14 +247,14 @@ def _files(
     searched: set[str],
     machine: Machine,
 ) -> Iterator[Fact]:
-    """A fact for each CUDA library on the disk: whether it is opened, hidden by another, or outside the
-    search."""
+    """A fact for each CUDA library on the disk: whether it would be loaded, is hidden by another, or is
+    outside the search."""
     decided = {o.name: o.resolution.path for o in outcomes if o.resolution.path}
     for found in files:
         folder = machine.resolve(posixpath.dirname(found.path))
         looked = folder in searched
         if found.real in opened:
-            said = "would be opened"
+            said = "would be loaded"
         elif looked and found.name in decided:
             said = f"hidden by {decided[found.name]}"
         elif looked:
@@ -273,7 +274,7 @@ def _files(
 
 
 def _parts_of_cudnn(machine: Machine, outcomes: list[Outcome], loader: Loader) -> Iterator[Fact]:
-    """Faults in the sub-libraries of cuDNN 8 and 9. libcudnn opens each one at its first use, so a fault
+    """Faults in the sub-libraries of cuDNN 8 and 9. libcudnn loads each one at its first use, so a fault
     shows only then.
 
     A sub-library may be missing or damaged, or may need a missing system library (libz.so.1 in small images).
@@ -305,7 +306,7 @@ def _parts_of_cudnn(machine: Machine, outcomes: list[Outcome], loader: Loader) -
             try:
                 header = elf.of(machine, file)
                 if header.missing_bytes:
-                    problem = f"is truncated: {header.missing_bytes} bytes of it are missing"
+                    problem = f"is truncated: {header.missing_bytes} bytes are missing"
                 elif machine.processor and header.machine != machine.processor:
                     problem = f"is made for {header.machine}"
             except elf.NotElf as bad:
@@ -320,7 +321,7 @@ def _parts_of_cudnn(machine: Machine, outcomes: list[Outcome], loader: Loader) -
                 theirs = posixpath.basename(opened.culprit or "").startswith(("libcu", "libnv"))
                 if (
                     opened.cause == "broken" and not theirs
-                ):  # NVIDIA's own libraries are opened earlier, wherever they are
+                ):  # NVIDIA's own libraries are loaded earlier, wherever they are
                     name, culprit = posixpath.basename(file), posixpath.basename(opened.culprit or "") or None
                     yield LibraryNotLoaded(
                         Source(file, None, opened.error), name, opened.error, "broken", culprit

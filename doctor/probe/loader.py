@@ -1,4 +1,4 @@
-"""A simulation of glibc's dynamic loader on files: which file would be opened for a library name, and why.
+"""Simulates glibc's dynamic loader on files: which file would be loaded for a library name, and why.
 
 Input: a machine, and a process's environment variables and program. Output: `Resolution`s. Nothing is loaded.
 The order is that of glibc (elf/dl-load.c, _dl_map_object): what is already loaded under that name; DT_RPATH
@@ -7,7 +7,7 @@ LD_LIBRARY_PATH; DT_RUNPATH of the caller; /etc/ld.so.cache; the loader's built-
 processor or ELF class is skipped silently (open_verify); any other unusable file ends the search with an
 error.
 
-A library that dlopen opens must also find its symbols (doctor.probe.symbols). Not simulated: versioned
+A library that dlopen loads must also find its symbols (doctor.probe.symbols). Not simulated: versioned
 symbols, LD_AUDIT, setuid. LD_PRELOAD counts only as a possible source of symbols.
 """
 
@@ -126,9 +126,9 @@ class Loader:
         return header if isinstance(header, elf.Elf) else None
 
     def kept_in_store(self, name: str) -> str:
-        """The path of a C++ runtime library in Nix's or Guix's store, for a store's loader, which searches
-        neither the system's folders nor this library's; "" if there is none, or if the whole search is not
-        known."""
+        """The path of a C++ runtime library in the store of Nix or Guix, if the store's own loader is used,
+        which searches neither the system's folders nor this library's folder; "" if there is none, or if the
+        search is not fully known."""
         alone = self.interpreter.startswith(loader_places.STORES) or self.glibc is None
         if (
             not alone
@@ -331,7 +331,7 @@ class Loader:
         glibc."""
         if entry.header.missing_bytes:
             raise Refused(
-                f"{entry.path}: truncated: {entry.header.missing_bytes} bytes of it are missing, "
+                f"{entry.path}: truncated: {entry.header.missing_bytes} bytes are missing; "
                 "loading it ends the process with SIGBUS",
                 "broken",
                 entry.path,
@@ -418,7 +418,7 @@ def glibc_version(loader: Loader) -> tuple[int, int] | None:
 
 
 def glibc_file(loader: Loader) -> tuple[tuple[int, int] | None, str]:
-    """The same as `glibc_version`, and the path of the libc.so.6 that was read ("" if there is none)."""
+    """The result of `glibc_version`, and the path of the libc.so.6 that was read ("" if there is none)."""
     for folder in loader.default_folders:
         path = posixpath.join(folder, "libc.so.6")
         header = loader._header(path)

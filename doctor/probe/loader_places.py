@@ -1,5 +1,5 @@
-"""The places that glibc's loader searches in addition to objects' RPATH and RUNPATH: LD_LIBRARY_PATH, its
-cache, its built-in folders.
+"""Finds the places that glibc's loader searches besides the RPATH and RUNPATH of the objects:
+LD_LIBRARY_PATH, its cache, its built-in folders.
 
 Sources: ld.so(8), ldconfig(8); glibc, elf/dl-load.c (system_dirs, fillin_rpath); nix-ld's README.
 """
@@ -27,7 +27,7 @@ CONFIGURED = "/etc/ld.so.conf (there is no ld.so.cache)"
 CONF_LIMIT = 100
 """The largest number of ld.so.conf files to read."""
 INTERPRETER_LIMIT = 4 << 20
-"""The largest number of bytes to search in ld.so, which has 240 kB."""
+"""The largest number of bytes to search in ld.so, whose size is 240 kB."""
 DEFAULT_FOLDERS = lazy.compile(rb"(?:/(?:usr/)?lib[^\0/]*(?:/[^\0/]+)*/\0){2,}")
 """Matches `system_dirs` inside ld.so: consecutive NUL-terminated folder names (elf/dl-load.c)."""
 NIX_LD = "/run/current-system/sw/share/nix-ld/lib"
@@ -60,8 +60,8 @@ def library_path(machine: Machine, env: Mapping[str, str], interpreter: str | No
 
 
 def cache(machine: Machine, processor: str, interpreter: str = "", program: str = "") -> Cache:
-    """The loader's cache. For a program in a store it is the package's own cache, if there is one. If another
-    machine's files contain no cache, it is what ldconfig would write.
+    """The loader's cache. For a program in a store, this is the package's own cache, if there is one. If the
+    files of another machine contain no cache, this is the cache that ldconfig would write.
 
     A running machine may have no cache. In copied files the cache may be missing because it was not copied,
     and every distribution rewrites it when the next package is installed.
@@ -119,8 +119,8 @@ def _conf_folders(machine: Machine, path: str, left: list[int]) -> Iterator[str]
 
 
 def default_folders(machine: Machine, interpreter: str, processor: str) -> list[str]:
-    """The loader's built-in folders, read from the loader's file; otherwise those that are usual for the kind
-    of file system. Nix's and Guix's loaders search their own folder."""
+    """The loader's built-in folders, read from the loader's file; otherwise the usual ones for a system with
+    this folder layout. Nix's and Guix's loaders search only their own folder."""
     if interpreter.startswith(STORES):
         return [posixpath.dirname(interpreter)]
     try:

@@ -44,7 +44,7 @@ class Machine:
 
     `system`: linux, windows or macos. `processor`: as in `uname -m`. `cwd`: the folder in which a program
     would start, None if unknown. `recorded`: the recorded answers, by the name of the question. `denied`: the
-    devices that a recorded machine's user could not open. `origins`: the files that set the variables, if
+    devices that a recorded machine's user could not open. `origins`: the files that set the variables, where
     known. `account`: the user of another machine's environment, if its files show who that is.
     """
 
@@ -285,11 +285,11 @@ class Machine:
 
     def may_open(self, path: str) -> bool:
         """Whether this user may read and write a device. A record lists under "denied" the devices that its
-        user may not.
+        user may not open.
 
-        For another machine's files the mode counts only if the device's group has a name there, or if only
-        the owner may open it while /dev/null is open to all: in a copy that lost its owners the mode shows
-        nothing.
+        For another machine's files, the mode counts only if the device's group has a name there, or if only
+        the owner may open the device while everyone may open /dev/null: in a copy whose files lost their
+        owners, the mode shows nothing.
         """
         if self.live:
             return inside.may_inside(path, os.R_OK | os.W_OK)
@@ -339,7 +339,7 @@ class Machine:
     def run(
         self, question: str, argv: Sequence[str], timeout: float, env: Mapping[str, str] | None = None
     ) -> Ran | None:
-        """Run a program, or return the answer that a recorded machine has under the name `question`.
+        """Run a program, or return the answer that a recorded machine stores under the name `question`.
 
         None if nothing may be run on this machine and no answer was recorded.
         """
@@ -353,7 +353,7 @@ class Machine:
         return self.runner(argv, timeout, {**self.env, "LC_ALL": "C"} if env is None else env)
 
     def which(self, program: str) -> str | None:
-        """The first executable of that name on the machine's PATH."""
+        """The path of the first executable of that name on the machine's PATH; None if there is none."""
         separator, endings = (";", ("", ".exe")) if self.system == "windows" else (":", ("",))
         for folder in self.env.get("PATH", "").split(separator):
             for ending in endings if folder else ():

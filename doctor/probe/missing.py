@@ -15,6 +15,7 @@ def missing(source: Source, what: str, unseen: Mapping[str, str]) -> Absent | Un
     collects them.
     """
     for path, reason in unseen.items():
-        more = f", and neither could {len(unseen) - 1} other places" if len(unseen) > 1 else ""
+        others = len(unseen) - 1
+        more = f", and neither could {others} other place{'s' if others > 1 else ''}" if others else ""
         return Unreadable(Source(path), what, f"{path} could not be examined ({reason}){more}")
     return Absent(source, what)

@@ -1,8 +1,8 @@
 """Reads the environment modules of computing centres: which modulefiles add the folders of CUDA's libraries
 to a path, and by which module names they are loaded.
 
-It reads them without Lmod or Tcl: the paths that a modulefile prepends, appends and sets, with the
-modulefile's own variables filled in. Sources: modulefile(4); Lmod documentation, "Lua Modulefile Functions"
+Lmod and Tcl are not needed: the code reads the paths that a modulefile prepends, appends and sets, and fills
+in the modulefile's own variables. Sources: modulefile(4); Lmod documentation, "Lua Modulefile Functions"
 and "How Lmod finds its modulefiles"; EasyBuild, "Module naming schemes"; Spack, "Modules".
 """
 

@@ -1,4 +1,4 @@
-"""Checks whether the environment's own CUDA libraries, which a simulation replaces, would open without it."""
+"""Checks whether the environment's own CUDA libraries, which a simulation replaces, would load without it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DRIVER = ("libcuda.so", "libnvidia-ml.so")
 def examine(
     machine: Machine, environment: Environment, caller: str | None, names: tuple[str, ...]
 ) -> Iterator[Fact]:
-    """If a simulation is in use, a symptom with the libraries that would not open without it; otherwise
+    """If a simulation is in use, a symptom with the libraries that would not load without it; otherwise
     nothing.
 
     caller: the path of TensorFlow's own library, whose RUNPATH affects the search. names: the libraries that
@@ -47,9 +47,9 @@ def examine(
     asked = [name for name in names if not name.startswith(_DRIVER)]
     missing = [name for name in asked if loader.open(name, own).path is None]
     text = (
-        f"without the simulation these do not open: {', '.join(missing)}"
+        f"without the simulation, these libraries would not load: {', '.join(missing)}"
         if missing
-        else "without the simulation all the libraries would open"
+        else "without the simulation, all the libraries would load"
     )
     detail = (("missing", ", ".join(missing)), ("asked", ", ".join(asked)))
     yield Symptom(Source(f"${SIMULATION}", None, text), "simulated-libraries", detail)

@@ -91,7 +91,7 @@ MODULE_FOLDERS = ("tensorflow", "tensorflow_core")
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """The data for the library probe: TensorFlow's folder and release, and all distributions."""
+    """What the library probe needs: TensorFlow's folder and release, and all distributions."""
 
     distributions: tuple[Distribution, ...] = ()
     tensorflow: Distribution | None = None
@@ -127,7 +127,7 @@ def distributions(machine: Machine, folders: tuple[str, ...]) -> tuple[tuple[Dis
 
 
 def examine(machine: Machine, environment: Environment) -> tuple[Installed, list[Fact]]:
-    """TensorFlow and the packages around it."""
+    """Examine TensorFlow and the packages around it: the data for the library probe, and the facts."""
     folders = tuple(dict.fromkeys((*environment.before, *environment.path)))
     with machine.noting() as unseen:
         installed, facts = distributions(machine, folders)
@@ -166,7 +166,7 @@ def examine(machine: Machine, environment: Environment) -> tuple[Installed, list
         facts.append(missing(Source(mine[0].info), "tensorflow", unseen))
     elif mine:
         names = ", ".join(f"{entry.name} {entry.version}" for entry in mine)
-        source = Source(mine[0].info, None, f"{names} is listed, but its module is missing")
+        source = Source(mine[0].info, None, f"listed, but the module is missing: {names}")
         facts.append(Symptom(source, "tensorflow-files-missing", (("packages", names),)))
     with machine.noting() as hidden:
         gutted = core is not None and machine.system == "linux" and not native(machine, core)
@@ -205,7 +205,7 @@ def _module(machine: Machine, folders: tuple[str, ...]) -> tuple[str | None, str
         module = f"{folder}/tensorflow"
         if machine.exists(f"{module}/__init__.py") and (
             machine.is_dir(f"{module}/python") or machine.is_dir(f"{folder}/tensorflow_core")
-        ):  # a folder that has only the name is a stray
+        ):  # any other folder of that name is a stray
             core = f"{folder}/tensorflow_core"
             has_core = machine.exists(f"{core}/python/__init__.py")
             return f"{folder}/tensorflow", core if has_core else f"{folder}/tensorflow"
@@ -345,8 +345,8 @@ def _conda(machine: Machine, prefix: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _dependencies(machine: Machine, owner: Distribution) -> Iterator[Fact]:
-    """TensorFlow's requirements, from its METADATA: for packages that can break it, and the pins in its extra
-    and-cuda."""
+    """TensorFlow's requirements in its METADATA: those for packages that can break it, and the pins in its
+    extra and-cuda."""
     text = machine.text(f"{owner.info}/METADATA", METADATA_LIMIT) or ""
     for number, line in enumerate(text.splitlines(), 1):
         if line == "":

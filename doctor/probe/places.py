@@ -91,7 +91,7 @@ def toolkits(machine: Machine) -> list[str]:
 
 
 def folders(machine: Machine, environment: Environment, loader: Loader) -> list[str]:
-    """The folders to list, each real folder once, the likelier ones first."""
+    """The folders to list, the likeliest first; each real folder appears once."""
     listed: list[str] = []
     tensorrt: list[str] = []
     for base in environment.path:

@@ -1,4 +1,4 @@
-"""The folders in which a Python looks for packages, derived from its files as Python itself does when it
+"""Finds the folders in which a Python looks for packages, from its files, as Python itself does when it
 starts.
 
 Input: a machine, the environment's folder and the interpreter. Output: Python's version and the package
@@ -18,7 +18,7 @@ from doctor.probe.machine import Machine
 from doctor.values import dataclass
 
 WRAPPER_SIZE = 128 << 10
-"""The size in bytes of the largest wrapper; those of nixpkgs have about 16 kB."""
+"""The size in bytes of the largest wrapper; nixpkgs' wrappers have about 16 kB."""
 _STARTED = lazy.compile(
     r"^exec\s(?:[^\n]{0,80}?\s)?[\"']?(/[^\s\"']{1,400}/bin/python[\d.]{0,6})[\"']?\s"
     r"|makeCWrapper '(/[^'\n]{1,400}/bin/python[\d.]{0,6})'",
@@ -81,8 +81,8 @@ NEVER = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class PythonPaths:
-    """The result of `paths`: the version that the files show and where, the package folders, whether it is a
-    venv, and the folder of the interpreter from which a venv was made."""
+    """The result of `paths`: the version and where the files state it, the package folders, whether the
+    environment is a venv, and the folder of the interpreter from which the venv was made."""
 
     version: str | None
     stated_by: str
@@ -115,7 +115,7 @@ def paths(machine: Machine, prefix: str, executable: str | None) -> PythonPaths:
             if site and machine.is_dir(site):
                 found.setdefault(site)
                 found.update(dict.fromkeys(_from_pth(machine, site)))
-    said = f"{prefix}/pyvenv.cfg" if number else f"{prefix}: its folders"
+    said = f"{prefix}/pyvenv.cfg" if number else f"the folders of {prefix}"
     return PythonPaths(version, said, tuple(found)[:LIMIT], bool(settings), settings.get("home"))
 
 
@@ -325,14 +325,15 @@ def _user_site(machine: Machine, prefix: str, version: str | None, sites: Sequen
         bases = []
     known = [*(f"{path}/{below}" for path in bases), *(sites if bases else ())]
     if not machine.live and not any(machine.is_dir(f"{path}/tensorflow") for path in known):
-        # the user is not known: assume one who has a TensorFlow in this folder
+        # the user is not known: assume one whose folder contains TensorFlow
         bases += [path for path in (*machine.glob("/home/*/.local"), "/root/.local")
                   if machine.is_dir(f"{path}/{below}/tensorflow")][:1]  # fmt: skip
     return [f"{path}/{below}" for path in bases if machine.is_dir(f"{path}/{below}")]
 
 
 def _user_site_of_windows(machine: Machine, prefix: str, version: Sequence[str]) -> list[str]:
-    """The same on Windows (CPython, sysconfig, scheme nt_user; the Microsoft Store's: PC/python_uwp.cpp)."""
+    """The user's own site-packages on Windows (CPython, sysconfig, scheme nt_user; for the Microsoft Store's
+    Python, PC/python_uwp.cpp)."""
     own = re.match(r"(?:[A-Za-z]:)?/Users/[^/]+", prefix)
     home = machine.env.get("USERPROFILE") or (own[0] if own else "C:/Users/*")
     base = f"{machine.env.get('APPDATA') or f'{home}/AppData/Roaming'}/Python"

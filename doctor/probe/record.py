@@ -1,5 +1,5 @@
-"""A machine's facts as data that can be diagnosed elsewhere: `check --save FILE`, `check --from FILE`, and a
-block of letters in the Markdown output of `check`, which `explain` reads.
+"""Stores a machine's facts as data that can be diagnosed elsewhere: for `check --save FILE` and
+`check --from FILE`, and as a block of letters in the Markdown output of `check`, which `explain` reads.
 
 The record contains every fact with its source; reading it returns the same facts (a test checks this).
 """
@@ -62,14 +62,14 @@ def from_record(record: Any) -> Facts:
         )
     listed = record.get("facts")
     if not isinstance(listed, list) or len(listed) > FACTS_LIMIT:
-        raise NotRecordError("its facts are not a list")
+        raise NotRecordError(f"its `facts` are not a list of at most {FACTS_LIMIT} facts")
     facts = [fact for entry in listed if (fact := _read(entry)) is not None]
     return Facts(tuple(facts), "machine", str(record.get("name", "-")))
 
 
 def _read(entry: Any) -> Fact | None:
     if not isinstance(entry, dict) or not isinstance(entry.get("source"), dict):
-        raise NotRecordError("a fact without a source is in it")
+        raise NotRecordError("it contains a fact without a source")
     kind = getattr(vocabulary, str(entry.get("fact")), None)
     if not (isinstance(kind, type) and issubclass(kind, Fact)):
         return None
@@ -89,7 +89,7 @@ def _read(entry: Any) -> Fact | None:
             if isinstance(value, list):
                 value = tuple(tuple(map(str, item)) if isinstance(item, list) else item for item in value)
             elif not isinstance(value, (str, int, float, bool, type(None))):
-                raise NotRecordError(f"{entry.get('fact')}.{name} is neither text nor number")
+                raise NotRecordError(f"{entry.get('fact')}.{name} is neither text nor a number")
             if not _fits(value, kinds[name]):
                 raise NotRecordError(f"{entry.get('fact')}.{name} has the wrong type")
             if name == "version" and kind in _VERSIONS and not re.match(r"\d", str(value)):
@@ -102,7 +102,7 @@ def _read(entry: Any) -> Fact | None:
     try:
         return kind(**values)
     except TypeError as problem:
-        raise NotRecordError(f"a {entry.get('fact')} in it is incomplete: {problem}") from problem
+        raise NotRecordError(f"it contains an incomplete {entry.get('fact')}: {problem}") from problem
 
 
 BEGIN, END = "tfgpu-doctor record 1", "tfgpu-doctor record end"

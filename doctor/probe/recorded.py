@@ -1,5 +1,5 @@
-"""Checks a recorded machine's RECORD file: each value must have the type on which the code that reads it
-relies."""
+"""Checks a recorded machine's RECORD file: each value must have the type that the code which reads it
+expects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The result of a search for a library: the file that would be opened, or why the dlopen call would fail."""
+"""Defines the result of a search for a library: the file that would be loaded, or why dlopen would fail."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Candidate:
 class Resolution:
     """The result of dlopen for a name.
 
-    path: the file that would be opened, None if the call would fail; via: the step of the search that found
+    path: the file that would be loaded, None if the call would fail; via: the step of the search that found
     it. error: the loader's own message; cause: "absent", "broken", or "unknown" if a place could not be
     examined (`unseen`: paths and reasons); culprit: the file or name that causes the failure. shadowed:
     further files of that name, after the one at which the search ends.

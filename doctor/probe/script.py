@@ -1,7 +1,7 @@
-"""Scripts that run in another process: their source, and their output as JSON between cookies.
+"""Provides the scripts that run in another process, and reads their output: JSON between cookies.
 
-The cookie is a random word that only the script knows, so output of a driver or a library cannot be mistaken
-for the answer.
+A cookie is a random word that only the script knows, so the output of a driver or a library cannot be
+mistaken for the answer.
 """
 
 from __future__ import annotations

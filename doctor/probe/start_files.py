@@ -1,10 +1,11 @@
-"""Shell files that set environment variables, read without a shell: profile, activate.d, .bashrc, job
+"""Reads shell files that set environment variables, without a shell: profile, activate.d, .bashrc, job
 scripts.
 
-It understands assignments; `export`, `unset` and `source`; `if` with tests of files and strings; `for` over
-names and patterns; `module load` and `module use`. Functions, `case` and `while` loops are skipped. What a
-command would print is unknown, unless it makes Python print the folder of one of NVIDIA's packages, as in
-TensorFlow's installation guide of 2.11 to 2.14. Source: POSIX, Shell Command Language, 2.6 and 2.9.
+This module understands assignments; `export`, `unset` and `source`; `if` with tests of files and strings;
+`for` over names and patterns; `module load` and `module use`. Functions, `case` and `while` loops are
+skipped. What a command would print is unknown, unless it makes Python print the folder of one of NVIDIA's
+packages, as in TensorFlow's installation guide of 2.11 to 2.14. Source: POSIX, Shell Command Language, 2.6
+and 2.9.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ Statement: TypeAlias = "tuple[int, str, str]"
 
 
 class StartFiles:
-    """The state while reading shell files. `env` is the resulting environment, `origins` the place where each
-    value was set.
+    """Follows shell files and keeps their effects. `env` is the resulting environment, `origins` the place
+    where each value was set.
 
     modules: the names after `module load`, in order; module_paths: those after `module use`. site: the
     package folders of the Python in question.

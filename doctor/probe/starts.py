@@ -66,7 +66,7 @@ EDITORS = (
 )
 SCHEDULED = lazy.compile(r"^#(?:SBATCH|PBS|BSUB|\$ )", re.MULTILINE)
 MATTERS = ("LD_LIBRARY_PATH", "LD_PRELOAD", "CUDA_VISIBLE_DEVICES")
-"""The variables in a notebook kernel's specification that affect the judgement."""
+"""The variables that affect the verdict if a notebook kernel or an editor sets them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,8 +215,8 @@ def _rows(machine: Machine, path: str, size: int) -> list[list[str]]:
 
 
 def activated(machine: Machine, start: Start, prefix: str, site: tuple[str, ...]) -> Start:
-    """The start with an environment activated on top: conda's variables and activate.d, or a venv's activate
-    script."""
+    """The Start that results if `start` also activates an environment: conda's variables and activate.d, or a
+    venv's activate script."""
     files = StartFiles(machine, start.env, site)
     files.origins.update(start.origins)
     files.env["PATH"] = f"{prefix}/bin:{files.env.get('PATH', PATH)}"
@@ -368,8 +368,8 @@ def _jobs(machine: Machine, prefix: str, site: tuple[str, ...], login: Start) ->
 def with_modules(
     machine: Machine, start: Start, missing: tuple[str, ...], known: list[Module]
 ) -> Start | None:
-    """The start after loading the environment modules that contain the missing libraries; None if no module
-    contains any."""
+    """The Start that results if `start` also loads the environment modules that contain the missing
+    libraries; None if no module contains any of them."""
     chosen: dict[str, Module] = {}
     for name in missing:
         holding = [m for m in known if any(machine.exists(f"{folder}/{name}") for folder in m.folders())]

@@ -1,8 +1,8 @@
 """Finds symbols that a library needs but nothing in the process defines; dlopen fails because of them.
 
-TensorFlow opens its libraries with RTLD_NOW (tsl/platform/default/load_library.cc, LoadDynamicLibrary), so
+TensorFlow loads its libraries with RTLD_NOW (tsl/platform/default/load_library.cc, LoadDynamicLibrary), so
 every symbol is looked up immediately, whatever the library's own flags say about lazy binding. Only symbols
-without a version are examined. A library that does not provide one costs two small reads. The symbols of
+without a version are examined. Two small reads show that a library does not define a symbol. The symbols of
 NVIDIA's libraries and of glibc have versions, which the loader compares before names (elf/dl-version.c).
 
 Layout: System V gABI, "Symbol Table"; the hash table is GNU's (elf/dl-lookup.c, do_lookup_x).

@@ -45,7 +45,7 @@ MARKERS = (  # environment variable, kind
 
 
 def operating_system(machine: Machine) -> Iterator[Fact]:
-    """OS, kernel and platform."""
+    """Facts about the operating system, the kernel and the platform."""
     kind = machine.system
     if machine.system == "windows":
         yield from _windows(machine)
@@ -71,7 +71,7 @@ def operating_system(machine: Machine) -> Iterator[Fact]:
             if "WSL2" not in kernel and kernel.endswith("-Microsoft"):
                 yield Symptom(source, "wsl1")
     yield Platform(
-        Source("the kernel" if machine.live else "the files of this root"), kind, machine.processor or None
+        Source("the kernel" if machine.live else "the files in this root"), kind, machine.processor or None
     )
 
 
@@ -130,7 +130,7 @@ def cpu(machine: Machine) -> Iterator[Fact]:
 
 
 def surroundings(machine: Machine) -> Iterator[Fact]:
-    """The container, scheduler and notebook service, and the simulated GPU if one is in use."""
+    """Facts about the container, the scheduler, the notebook service, and a simulated GPU in use."""
     seen: set[str] = set()
 
     def kind(name: str, source: Source) -> Iterator[Fact]:

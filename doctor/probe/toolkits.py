@@ -1,7 +1,7 @@
 """Finds the installed CUDA and cuDNN versions and their folders, from toolkits, file names, wheels and conda
 packages.
 
-The versions that TensorFlow would open come first.
+The versions that TensorFlow would load come first.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def versions(
 
     opened, searched: the real folders from which TensorFlow would load a library, and those that the loader
     searches; unseen: places that could not be examined, with the reason; opened_cudnn: the libcudnn that
-    would be opened.
+    would be loaded.
     """
     cuda = [*_wheels(installed.distributions, RUNTIME, "cuda_runtime", CudaVersion)]
     cuda += of_conda(environment, installed, ("cudatoolkit", "cuda-cudart", "cuda-version"), CudaVersion)
@@ -135,7 +135,7 @@ def _toolkit(machine: Machine, home: str) -> Iterator[CudaVersion]:
 def _of_opened(
     machine: Machine, path: str | None, known: list[CudaVersion | CudnnVersion]
 ) -> list[CudaVersion | CudnnVersion]:
-    """The version of the libcudnn that would be opened, with its path as location. It comes from the real
+    """The version of the libcudnn that would be loaded, with its path as location. It comes from the real
     file's name, otherwise from the package that owns the folder, otherwise from the header beside it. [] if
     none of them shows it."""
     if path is None:

@@ -1,9 +1,9 @@
-"""Determines the libraries that the installed TensorFlow build opens.
+"""Determines the libraries that the installed TensorFlow build loads.
 
 The build itself counts first: what its files are linked to, then what its build_info.py states. The
 TensorFlow table's row for its release counts if the build is the wheel from which that row was read. A
-release that is not in the table (a nightly) is assumed to open the same libraries as the newest known release
-that is not newer. The facts say which of these applied.
+release that is not in the table (a nightly) is assumed to load the same libraries as the newest known release
+that is not newer. The facts say which of these sources was used.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PLATFORMS = {
     ("macos", "x86_64"): "macos-x86_64",
 }
 NVML = "libnvidia-ml.so.1"
-"""NVML's library. A build that opens it (2.21.0 is the first) lists no GPU if it is missing, and prints no
+"""NVML's library. A build that loads it (2.21.0 is the first) lists no GPU if it is missing, and prints no
 message about it (seen on 2.21.0)."""
 DRIVER = ("libcuda.so.1", "nvcuda.dll")
 """The driver's own library, for which the driver's probe searches."""
@@ -30,7 +30,7 @@ DRIVER = ("libcuda.so.1", "nvcuda.dll")
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The libraries that a build opens, each as (name, whether a GPU needs it), and a clause that says how
+    """The libraries that a build loads, each as (name, whether the GPU needs it), and a clause that says how
     this is known."""
 
     names: tuple[tuple[str, bool], ...] = ()
@@ -50,7 +50,7 @@ def wanted(
     build: TensorFlowBuild | None,
     linked: tuple[str, ...] = (),
 ) -> Wanted:
-    """The libraries that this build opens; none for a build without CUDA. linked: the CUDA libraries to which
+    """The libraries that this build loads; none for a build without CUDA. linked: the CUDA libraries to which
     its own files are linked."""
     if build is not None and build.gpu is False:
         return Wanted()
@@ -67,7 +67,7 @@ def wanted(
 def _opened(
     tables: Tables, version: str, package: str | None, platform: str, build: TensorFlowBuild | None
 ) -> Wanted:
-    """The libraries that a build opens with dlopen."""
+    """The libraries that a build loads with dlopen."""
     exact = tables.tensorflow(version, package, platform)
     stated = build or TensorFlowBuild(Source(""))
     if exact is not None and own_builds.of_wheel(
@@ -76,12 +76,12 @@ def _opened(
         if exact.gpu is False:
             return Wanted()
         if exact.libraries:
-            return _of(exact, f"{exact.package} {exact.version} opens it (table of releases)")
+            return _of(exact, f"{exact.package} {exact.version} loads it (table of releases)")
     near = _nearest(tables, version, platform) if exact is None and "+" not in version else None
     if near is not None and own_builds.of_wheel(near, version, stated.gpu, stated.cuda, stated.cudnn):
         return _of(
             near,
-            f"{near.package} {near.version} opens it; of the releases in the table, this is the nearest to"
+            f"{near.package} {near.version} loads it; of the releases in the table, this is the nearest to"
             f" {version}",
         )
     if stated.cuda is None:
@@ -90,7 +90,7 @@ def _opened(
         tables, package, version, platform, gpu=stated.gpu, cuda=stated.cuda, cudnn=stated.cudnn
     )
     return _of(
-        own, f"a build for CUDA {stated.cuda} opens it (build_info and the catalogue of library names)"
+        own, f"a build for CUDA {stated.cuda} loads it (build_info and the catalogue of library names)"
     )
 
 

@@ -1,7 +1,7 @@
 """Chooses which way of starting the program is examined, and finds out what the other ways would change.
 
 On a live machine, the examined way is this process. In another root it is the first of these that exists: a
-service, notebook, editor or job that names the Python; the container's first process; the activated
+service, notebook, editor or job that refers to the Python; the container's first process; the activated
 environment of its user.
 """
 
@@ -57,12 +57,12 @@ SOFTWARE = (
 
 @dataclass
 class Ways:
-    """The ways to start the program on one machine. `machine` has the variables of the way that is judged
+    """The ways to start the program on one machine. `machine` has the variables of the way that is examined
     first.
 
-    candidates: the usual ways; each of them may apply; that of `machine` comes first; () for a
-    process whose variables are known.
-    plain: the way without any activation; None if it is the same or not known.
+    candidates: the ways that people may use to start the program, the one in `machine` first; () if the
+    process and its variables are known.
+    plain: the way without any activation; None if it is the same as that of `machine`, or not known.
     unseen: the files that set variables but could not be read, each with the reason.
     python: the result of interpreter.find; None if it has not been called.
     """
@@ -76,7 +76,8 @@ class Ways:
 
     @classmethod
     def of(cls, machine: Machine, python: str | None) -> Ways:
-        """The ways of a machine. Raises NoPythonError as doctor.probe.interpreter.find does."""
+        """Find the ways to start the program on a machine. python: the interpreter or environment that was
+        requested, if any. Raises NoPythonError as doctor.probe.interpreter.find does."""
         if machine.live or machine.env or machine.system != "linux":
             return cls(machine)
         from doctor.probe import starts
@@ -121,8 +122,8 @@ class Ways:
         )
 
     def better(self, facts: Sequence[Fact], environment: Environment, installed: Installed) -> Machine | None:
-        """The machine with the variables of another usual way, if the first way misses a library that the
-        other finds; otherwise None."""
+        """The machine with the variables of another way to start the program, if that way finds all needed
+        libraries and the first way does not; otherwise None."""
         names = _needed(facts)
         if not _failing(facts) or _broken(facts):
             return None
@@ -133,7 +134,7 @@ class Ways:
         return None
 
     def explained(self, facts: list[Fact], environment: Environment, installed: Installed) -> list[Fact]:
-        """The facts, with symptoms for what other ways of starting would change."""
+        """The facts, with symptoms that say what another way to start the program would change."""
         failing = _failing(facts)
         if self.machine.system != "linux" or not _needed(facts) or _broken(facts):
             return facts
@@ -237,8 +238,8 @@ def _in_doubt(fact: Fact, unseen: Mapping[str, str]) -> Fact:
 
 
 def _wrapped(start: Start, values: Mapping[str, str], program: str) -> Start:
-    """The start with the values that the started program itself sets, placed before those that it
-    receives."""
+    """The Start with the variables that the program itself sets; in a path variable, its folders come before
+    those that it receives."""
     env = {name: f"{value}:{start.env[name]}" if start.env.get(name) and name.endswith("PATH") else value
            for name, value in values.items()}  # fmt: skip
     if not env:

@@ -1,5 +1,5 @@
-"""Finds the NVIDIA GPU and driver of a Windows whose registry cannot be read: from the version resource of
-the driver's DLLs, the driver store, and the log of device installations.
+"""Finds the NVIDIA GPU and driver of a Windows system whose registry cannot be read: from the version
+resource of the driver's DLLs, the driver store, and the log of device installations.
 
 Sources: Microsoft, "VS_FIXEDFILEINFO structure", "SetupAPI Text Logs", "INF DriverVer Directive". The last
 five digits of the Windows driver version are NVIDIA's own version: 31.0.15.3623 is 536.23.

@@ -1,4 +1,4 @@
-"""Facts from a Windows machine's registry files: the PATH of a new process, the NVIDIA GPUs, and their
+"""Reads facts from a Windows machine's registry files: the PATH of a new process, the NVIDIA GPUs, and their
 driver."""
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def current_folder_in_search(machine: Machine) -> int | None:
 
 
 def _running(*key: str) -> dict[str, str | int]:
-    """The values of a key in the control set of the running Windows, by their names in lower case; {} if
-    there are none."""
+    """The values of a key in the running system's control set, by their names in lower case; {} if there are
+    none."""
     try:
         import winreg
     except ImportError:  # this is not Windows
@@ -84,8 +84,8 @@ def _running(*key: str) -> dict[str, str | int]:
 
 
 def gpus(machine: Machine, tables: Tables) -> Iterator[Fact]:
-    """The NVIDIA display adapters in the registry, and their driver's version. Only for another root, because
-    the registry files of a running Windows cannot be read."""
+    """The NVIDIA display adapters in the registry, and their driver's version. Use it only for another root:
+    the registry files of a running Windows system cannot be read."""
     control = _control(machine)
     if control is None:
         return

@@ -49,8 +49,8 @@ class KnownFact(NamedTuple):
 
 class Harmless(NamedTuple):
     """Harmless lines that alarm people: their meaning and their places. The places are line numbers of the
-    text that was read. For a program's output, which the reader does not have, they are the first line
-    itself."""
+    text that was read. If the reader does not have that text, because it is a program's output, the first
+    line itself stands in for them."""
 
     meaning: str
     sources: tuple[Source, ...]
@@ -158,7 +158,7 @@ def not_there(facts: Facts) -> list[Absent]:
 
 
 def place(source: Source) -> str:
-    """The place as `file:line`, which editors and terminals understand; only the name without a line
+    """The place as `file:line`, which editors and terminals understand, or only the name if there is no line
     number."""
     from doctor.printable import line
 
@@ -184,8 +184,8 @@ def message(text: str) -> str:
 
 
 def line_list(sources: Iterable[Source], limit: int = 8) -> str:
-    """The lines of one report in words: "lines 3, 5 and 9". After `limit` lines, only their number is
-    given."""
+    """The lines of one report in words: "lines 3, 5 and 9". Lines beyond the first `limit` are only
+    counted."""
     numbers = sorted({source.line for source in sources if source.line is not None})
     if not numbers:
         return ""

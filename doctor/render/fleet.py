@@ -164,7 +164,11 @@ def _silent(comparison: Comparison, hide: Callable[[str], str], *, verbose: bool
     for (status, reason), names in _first(sorted(reasons.items(), key=lambda item: -len(item[1])), verbose):
         rows += [_Line("nodes", _names(names, verbose=verbose)), _Line("text", f"{status}: {reason}")]
     return [
-        _Section(f"Could not be asked: {len(comparison.silent)}", "unknown", rows + _more(reasons, verbose))
+        _Section(
+            f"Nodes that could not be asked: {len(comparison.silent)}",
+            "unknown",
+            rows + _more(reasons, verbose),
+        )
     ]
 
 

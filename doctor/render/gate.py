@@ -30,8 +30,8 @@ _COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 
 
 def rendered(gate: Gate, form: str, *, shared: bool = True) -> str:
-    """The answer in the format `form`; if FORMATS does not have it, as text. shared: redact the text. The
-    other formats are always redacted."""
+    """The answer in the format `form`, or as text if FORMATS does not contain it. shared: redact the text.
+    The other formats are always redacted."""
     if form == "json":
         return as_json(Redactor.of(os.environ).tree(document(gate))) + "\n"
     if form == "sarif":

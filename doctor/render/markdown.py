@@ -200,7 +200,7 @@ class _Page:
         ]
         rows = ["If that does not fix it, please send"]
         if missing:
-            rows.append(f"- what is not in the report: {', '.join(missing)}")
+            rows.append(f"- the information that is not in the report: {', '.join(missing)}")
         rows.append("- everything that the program prints from its start, with `TF_CPP_MIN_LOG_LEVEL=0`")
         rows.append("- the output of `tfgpu-doctor check --format markdown`")
         return [rows[0], "", *rows[1:], ""]
@@ -211,7 +211,7 @@ class _Page:
         if not count:
             return []
         rows = [f"- {escaped(group.places)}: {escaped(group.meaning)}" for group in groups]
-        return details(f"{count} of its lines {'are' if count != 1 else 'is'} noise", rows)
+        return details(f"{count} line{'s are' if count != 1 else ' is'} noise", rows)
 
     def _compatibility(self) -> list[str]:
         together = content.goes_together(self.diagnosis)

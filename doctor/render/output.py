@@ -34,7 +34,7 @@ def destination(path: str | None) -> Iterator[TextIO]:
             stream.flush()
             stream.detach()
     except OSError as error:
-        # an error without a file name comes from a stream: from this file if the error is one of the disk,
+        # an error without a file name comes from a stream: from this file if the disk caused the error,
         # otherwise from a pipe that broke in the meantime
         if error.filename is None and not _of_the_disk(error):
             raise

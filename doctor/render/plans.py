@@ -110,12 +110,12 @@ def gate_line(outcome: Outcome) -> str:
             f", Python {best.python}" if best.python else ""
         )
         if outcome.context.for_cpu and not outcome.context.version_request.cpu:
-            words += " (no NVIDIA GPU was found here; --gpu NAME judges for one)"
+            words += " (no NVIDIA GPU was found here; --gpu NAME judges for that GPU)"
         return line("; ".join((words, *([f"warning: {_first(doubt)}"] if doubt else []), *left[:1])))
-    why = _first(errors) if errors else "no plan gives TensorFlow a GPU"
+    why = _first(errors) if errors else "no plan lets TensorFlow use a GPU"
     why += f"; {outcome.unexamined[0].title}" if outcome.unexamined else ""
     return line(
-        f"not ok: {why}" + (f"; nearest: tensorflow {best.tensorflow} by {best.route}" if best else "")
+        f"not ok: {why}" + (f"; nearest plan: tensorflow {best.tensorflow} by {best.route}" if best else "")
     )
 
 

@@ -19,11 +19,11 @@ class Progress:
         self.silent = quiet or sys.stderr is None or not sys.stderr.isatty()
 
     def expect(self, total: int) -> None:
-        """Add to the expected total."""
+        """Set the expected total."""
         self.total = total
 
     def __call__(self, more: int = 1) -> None:
-        """Add to the count of what is done."""
+        """Add to the count, and show it if it is time to."""
         self.done += more
         if self.silent:
             return

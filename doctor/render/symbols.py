@@ -11,8 +11,8 @@ PLAIN = {"error": "x", "warning": "!", "info": "i", "good": "+", "unknown": "?",
 
 
 def wants_colour(stream: TextIO, choice: str) -> bool:
-    """Whether to write colours. --color decides; without it NO_COLOR, then FORCE_COLOR, then whether the
-    terminal can show colours."""
+    """Whether to write colours. --color decides; without it, NO_COLOR decides, then FORCE_COLOR, then whether
+    the terminal can show colours."""
     if choice in ("always", "never"):
         return choice == "always"
     if os.environ.get("NO_COLOR"):

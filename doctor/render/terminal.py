@@ -1,4 +1,4 @@
-"""A diagnosis for a person at a terminal: the verdict first, then its proof and the steps.
+"""A diagnosis for a person at a terminal: the verdict first, then its evidence and the steps.
 
 Prose is wrapped to the width of the terminal. Commands, code and `file:line` are not wrapped, and code begins
 at the left edge, so that it can be copied. Colour only repeats what words and symbols say.

@@ -1,6 +1,6 @@
 # ruff: noqa
 # mypy: ignore-errors
-# Prints repeatedly the free memory of one GPU as NVML reports it. This script is appended to _guard.py. argv:
+# Repeatedly prints the free memory of one GPU as NVML reports it. This script is appended to _guard.py. argv:
 # cookie, index, seconds.
 nvml = ctypes.CDLL("nvml.dll" if os.name == "nt" else "libnvidia-ml.so.1")
 

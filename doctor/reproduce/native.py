@@ -29,7 +29,7 @@ SETTINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Libraries:
-    """The CUDA runtime and cuDNN that a process of the environment would open, and their folders."""
+    """The CUDA runtime and cuDNN that a process of the environment would load, and their folders."""
 
     cudart: str
     cudnn: str
@@ -37,8 +37,8 @@ class Libraries:
 
 
 def libraries(python: str | None, environment: dict[str, str]) -> Libraries:
-    """The libraries in the environment of `python`, found in the same way as by `check`. Raises UnableError
-    if one is missing."""
+    """The libraries in the environment of `python`, found in the same way as `check` finds them. Raises
+    UnableError if one is missing."""
     from doctor.facts import DriverCuda, LibraryFile, LibraryLoaded
     from doctor.probe import Machine, look
 
@@ -58,7 +58,7 @@ def libraries(python: str | None, environment: dict[str, str]) -> Libraries:
                 return str(found[names[0]])
         raise UnableError(
             f"{stem} was not found in the environment in use",
-            "`tfgpu-doctor check` shows where it searched; choose another environment with --python",
+            "`tfgpu-doctor check` shows which folders it searched; choose another environment with --python",
         )
 
     cudart, cudnn = path("libcudart"), path("libcudnn")
@@ -123,8 +123,8 @@ def _row(stage: Stage, answer: dict[str, object], begin: float, end: float) -> R
     which, status, text = str(answer["stage"]), answer["status"], str(answer["text"])
     passed = status == 0
     free = int(str(answer["free"])) // MIB
-    # a handle that fails with the GPU full fails for lack of memory; with ample memory it fails for another
-    # reason
+    # if the handle cannot be created with the GPU full, memory is lacking; with ample memory, the reason is
+    # another one
     verdict = "healthy" if passed else "cudnn-init-oom" if which == "full" else "undetermined"
     held = None if which == "ample" else (stage.total_mib - free if which == "full" else 0)
     line = f"cudnnCreate: {text}"

@@ -1,4 +1,4 @@
-"""The result of a reproduction: rows, samples of free memory, and the conclusion."""
+"""Defines the result of a reproduction: rows, samples of free memory, and the conclusion."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Result:
                 )
             return f"Reproduced; fixed by: {', '.join(self.cures)}."
         if self.reproduced:
-            return "Reproduced; none of the tried settings fixes it on this machine."
+            return "Reproduced; none of the settings that were tried fixes it on this machine."
         if self.backend == "native" and self.rows and self.rows[0].outcome == "failed":
             return (
                 "cuDNN cannot create its handle even when memory is free, so memory is not the cause here."

@@ -64,7 +64,7 @@ def reproduce(
             if interpreter is None or version is None:
                 raise UnableError(
                     "the environment in use has no TensorFlow",
-                    "choose another with --python; --backend native needs no TensorFlow",
+                    "choose another environment with --python; --backend native needs no TensorFlow",
                 )
             versions = (f"TensorFlow {version}",)
             rows = with_tensorflow.attempts(place, interpreter, version, limit, begin)

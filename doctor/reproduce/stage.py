@@ -56,12 +56,13 @@ def find(environment: Mapping[str, str], number: int, *, force: bool, simulated:
     if not seen.devices:
         raise UnableError(
             f"there is no NVIDIA GPU to reproduce on ({seen.problem})",
-            "--simulate reproduces it with real TensorFlow on a simulated GPU; `tfgpu-doctor check` says why"
-            " no GPU responds",
+            "--simulate reproduces the failure with real TensorFlow on a simulated GPU; `tfgpu-doctor check`"
+            " says why no GPU responds",
         )
     if number >= len(seen.devices):
         raise UnableError(
-            f"there is no GPU {number}: the last one is GPU {len(seen.devices) - 1}", "`tfgpu-doctor devices`"
+            f"there is no GPU {number}: the last one is GPU {len(seen.devices) - 1}",
+            "`tfgpu-doctor devices` lists the GPUs",
         )
     users = seen.processes[number]
     if users and not force:
@@ -73,11 +74,11 @@ def find(environment: Mapping[str, str], number: int, *, force: bool, simulated:
         )
         raise UnableError(
             f"GPU {number} is in use ({named}), and the reproduction would fill its memory",
-            "wait, choose another with --gpu N, or use --force",
+            "wait, choose another GPU with --gpu N, or use --force",
         )
     memory = seen.memory[number]
     if memory is None:
-        raise UnableError(f"the driver does not say how much memory GPU {number} has")
+        raise UnableError(f"the driver does not report how much memory GPU {number} has")
     variables = {**environment, "CUDA_VISIBLE_DEVICES": str(number), "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
     return Stage(number, seen.devices[number].name, memory.total_mib, variables, python, simulated)
 

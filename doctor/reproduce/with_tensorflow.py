@@ -1,4 +1,4 @@
-"""Reproduces with TensorFlow that cuDNN cannot start for lack of memory, and tries the settings that fix it.
+"""Runs TensorFlow so that cuDNN fails to start for lack of memory, and tries the settings that fix this.
 
 Every attempt has the same memory pressure. First, another process allocates all but ROOM of the GPU's memory.
 TensorFlow starts, and by default allocates nearly all the rest. Then the other process allocates what
@@ -20,7 +20,7 @@ from doctor.subprocesses import Child, ChildError, program
 from doctor.values import dataclass, field
 
 ROOM = 4096
-"""The MiB that the other process leaves free at first; it leaves less on a small GPU."""
+"""The MiB that the other process leaves free at first; on a small GPU it leaves less."""
 LIMIT = 1024
 """The limit in MiB in the mode `memory limit`."""
 LOG = "TensorFlow's log"
@@ -110,7 +110,7 @@ def _attempt(
             tensorflow.end()
             log = tensorflow.log
     verdict, line = judged(log, passed=outcome == "passed")
-    # the low that the other process saw may lie between two samples
+    # the lowest value that the other process saw may lie between two samples
     lowest = min(
         (seen for seen in (stage.lowest_between(begin, end), least) if seen is not None), default=None
     )

@@ -1,7 +1,7 @@
 """A simulated NVIDIA GPU on which unmodified TensorFlow runs.
 
 It consists of compiled stand-ins for the driver, NVML, the CUDA runtime, cuBLAS, cuDNN and the other
-libraries that TensorFlow opens. Allocation, handles, placement and messages are TensorFlow's own; kernels do
+libraries that TensorFlow loads. Allocation, handles, placement and messages are TensorFlow's own; kernels do
 not compute. See `about.TEXT`.
 
     scenario = prepare(python="/path/to/env", gpus=("RTX 3070",), faults=("cudnn-out-of-memory",))

@@ -108,7 +108,7 @@ def build(file_names: Collection[str]) -> Path:
     missing = [name for name in file_names if not (folder / name).exists()]
     if missing:
         if sys.stderr.isatty():
-            say("tfgpu-doctor: compiling the simulated libraries (only once; takes some seconds)")
+            say("tfgpu-doctor: compiling the simulated libraries (once only; this takes some seconds)")
         with _locked(folder):
             _make(folder, [name for name in missing if not (folder / name).exists()], sources, compiler)
         _forget(folder)
@@ -184,7 +184,7 @@ def how_to_get_a_compiler() -> str:
     here = [name for name in _PACKAGES if shutil.which(name)]
     for name in here[:1]:
         then = {
-            "brew": "; then set CC to it, such as CC=gcc-15",
+            "brew": "; then set CC to its name, such as CC=gcc-15",
             "conda": "; then set CC=x86_64-conda-linux-gnu-gcc",
         }
         return f"install one: {_PACKAGES[name]}{then.get(name, '')}"
@@ -246,10 +246,9 @@ def _link(compiler: str, name: str, work: Path) -> None:
 def link_variant(
     target: Path, soname: str, *, needs: str | None = None, code: str = "int nothing(void) { return 0; }"
 ) -> None:
-    """Link a library that is broken on purpose: it contains only `code`, has the given SONAME, and depends on
-    a library that does not exist.
+    """Link a library that is broken on purpose: it has the given SONAME and contains only `code`.
 
-    needs: the SONAME of a library that does not exist.
+    needs: the SONAME of a library that does not exist but on which the linked library depends.
     Raises SimulationError if the compiler fails.
     """
     compiler = _compiler()

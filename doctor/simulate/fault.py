@@ -1,4 +1,4 @@
-"""A fault that a simulated machine can have, and the verdict that tfgpu-doctor should reach."""
+"""Describes a fault that a simulated machine can have, and the verdict that tfgpu-doctor should reach."""
 
 from __future__ import annotations
 
@@ -45,8 +45,9 @@ class Fault:
     def logged_on(self, tensorflow: str) -> str:
         """The code that the default log of a TensorFlow release leads to."""
         if self.name == "nvml-missing" and _minor(tensorflow) < (2, 21):
-            # TensorFlow opens NVML since 2.21; without it, it registers no GPU and prints nothing. Earlier
-            # releases work without NVML; up to 2.19 every import prints harmless but alarming messages.
+            # From 2.21 on, TensorFlow loads NVML; without NVML, it registers no GPU and prints nothing.
+            # Earlier releases work without NVML; up to 2.19 every import prints harmless but alarming
+            # messages.
             return "benign-messages" if _minor(tensorflow) < (2, 20) else "healthy"
         if self.hides_library and self.logged != "undetermined":
             # 2.16.1 searches no folder of pip's CUDA packages except libcudart's, so that is its likeliest

@@ -50,9 +50,9 @@ def find_gpu(asked: str, tables: Tables, memory_mib: int | None = None) -> Simul
     if memory_mib is None and len(card.memory_mib) != 1:
         sizes = " and ".join(f"{size} MiB" for size in card.memory_mib)
         raise CallError(
-            f"a {card.name} was sold with {sizes}: choose one with --memory MIB"
+            f"{card.name} was sold with {sizes}: choose one with --memory MIB"
             if sizes
-            else f"the memory size of a {card.name} is not in the tables: add --memory MIB"
+            else f"the memory size of {card.name} is not in the tables: add --memory MIB"
         )
     memory = memory_mib or card.memory_mib[0]
     processors = card.multiprocessors or ASSUMED_MULTIPROCESSORS

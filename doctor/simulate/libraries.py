@@ -1,4 +1,4 @@
-"""Finds the CUDA libraries that an environment's TensorFlow opens. The simulated machine provides exactly
+"""Finds the CUDA libraries that an environment's TensorFlow loads. The simulated machine provides exactly
 these."""
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from doctor.tables.versions import minor
 from doctor.values import dataclass
 
 NEWEST = ("12.5", "9")  # used if no TensorFlow is found: the CUDA and cuDNN of 2.18 to 2.21
-# The last release of each cuDNN major version. Every TensorFlow for that major version accepts it, because it
-# requires its own minor version or a later one.
+# The last release of each cuDNN major version. Every TensorFlow for that major version accepts it, because a
+# build requires the cuDNN minor version that it was compiled with, or a later one.
 _CUDNN_RELEASES = {"7": "7.6.5", "8": "8.9.7", "9": "9.10.2"}
 _DRIVER = frozenset({"libcuda", "libnvidia-ml"})  # the machine has them for every TensorFlow
 # The number in a library's file name, where it differs from the CUDA major version (CUDA Toolkit release
@@ -128,7 +128,7 @@ def has_nccl_inside(build: TensorFlowBuild) -> bool:
 
 
 def libraries_of(build: TensorFlowBuild | None, tables: Tables) -> Libraries:
-    """The libraries that a TensorFlow opens: from the table of releases, otherwise from the build's
+    """The libraries that a TensorFlow loads: from the table of releases, otherwise from the build's
     build_info.py, otherwise those of the newest CUDA and cuDNN."""
     row = tables.tensorflow(build.version, build.package) if build else None
     if row is not None and row.libraries and row.version == (build.version if build else ""):

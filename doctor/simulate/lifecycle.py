@@ -1,10 +1,10 @@
-"""A running simulation: its folder, its environment variables, and its end.
+"""Starts and ends a simulation, and creates its folder and its environment variables.
 
 All files of a simulation are in one folder: the libraries, the ledger of GPU memory, the machine's
 description, the kernel's files. However the simulation ends, a watchdog process removes the folder and ends
-the processes that were started inside. If the watchdog is killed, the simulation does this; if both are
-killed, the next simulation does. Both hold a lock on a file in the folder, which shows whether one of them is
-alive.
+the processes that were started in the simulation. If the watchdog is killed, the simulation cleans up; if
+both are killed, the next simulation cleans up. Both hold a lock on a file in the folder, which shows whether
+one of them is alive.
 """
 
 from __future__ import annotations
@@ -116,8 +116,8 @@ def _lay_out(folder: Path, scenario: Scenario, built: Path, base: dict[str, str]
     }
     if scenario.toolkit:
         write_toolkit(folder / "toolkit", machine.libraries.ptxas or machine.libraries.cuda)
-        # up to 2.15 XLA finds ptxas on PATH, later through its flag; if the flag is given twice, the last
-        # one, the user's, counts
+        # XLA finds ptxas on PATH up to 2.15, and through its flag in later releases; if the flag is given
+        # twice, the last one (the user's) counts
         added["PATH"] = os.pathsep.join([str(folder / "toolkit" / "bin"), base.get("PATH", os.defpath)])
         added["XLA_FLAGS"] = f"--xla_gpu_cuda_data_dir={folder}/toolkit {base.get('XLA_FLAGS', '')}".strip()
     if scenario.hide_toolkit:
@@ -135,10 +135,10 @@ def _without_ptxas(path: str) -> str:
 
 
 def _damage(simulation: Simulation, wrong: Damage) -> None:
-    """Damage a library, if this TensorFlow opens it."""
+    """Damage a library, if this TensorFlow loads it."""
     for folder in (simulation.libraries, simulation.driver_libraries):
         for link in folder.glob(f"{wrong.stem}.so.*"):
-            if link.is_symlink():  # damage the file under the name that TensorFlow opens
+            if link.is_symlink():  # damage the file under the name that TensorFlow loads
                 target = Path(os.readlink(link))
                 link.unlink()
                 (folder / target).rename(link)
@@ -242,9 +242,8 @@ def _held(simulation: Simulation, held_mib: tuple[int, ...]) -> Iterator[None]:
     )
     try:
         if _line(holder.stdout) != "held":
-            raise SimulationError(
-                f"{held_mib} MiB cannot be held on the simulated GPU: {_line(holder.stderr)}"
-            )
+            amount = " and ".join(map(str, held_mib))
+            raise SimulationError(f"{amount} MiB cannot be held on the simulated GPU: {_line(holder.stderr)}")
         yield
     finally:
         holder.kill()

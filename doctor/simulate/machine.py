@@ -1,4 +1,4 @@
-"""The simulated machine as Python values, and as the text that the C libraries read."""
+"""Describes the simulated machine: as Python values, and as the text that the C libraries read."""
 
 from __future__ import annotations
 

@@ -33,15 +33,14 @@ def divided(gpu: SimulatedGpu, division: str) -> SimulatedGpu:
     instances, or "off".
 
     An instance has the memory in its profile's name, and its slices' share of the multiprocessors, rounded to
-    an even number: 14 per slice on an A100, as on a real one. Raises CallError for profiles that do not exist
-    or do not fit.
+    an even number: 14 per slice on an A100, as on a real A100. Raises CallError for profiles that do not
+    exist or do not fit.
     """
     if division == OFF:
         return gpu
     if not gpu.divisible:
         raise CallError(
-            f"a {gpu.name} cannot be divided (MIG is a feature of A100, A30, H100, H200, B200 and similar"
-            " GPUs)"
+            f"{gpu.name} cannot be divided (MIG is a feature of A100, A30, H100, H200, B200 and similar GPUs)"
         )
     if division == EMPTY:
         return replace(gpu, instances=())
@@ -53,8 +52,7 @@ def divided(gpu: SimulatedGpu, division: str) -> SimulatedGpu:
         match = _PROFILE.fullmatch(profile.strip())
         if match is None or int(match[1]) not in _FIRST_NUMBER or int(match[1]) > total:
             raise CallError(
-                f"{profile!r} is not a MIG profile of a {gpu.name}: profiles look like 1g.5gb, 2g.10gb,"
-                " 3g.20gb"
+                f"{profile!r} is not a MIG profile of {gpu.name}: profiles look like 1g.5gb, 2g.10gb, 3g.20gb"
             )
         slices = int(match[1])
         number = _FIRST_NUMBER[slices] + numbers[_FIRST_NUMBER[slices]]
@@ -66,6 +64,7 @@ def divided(gpu: SimulatedGpu, division: str) -> SimulatedGpu:
         or sum(one.memory_mib for one in instances) > gpu.memory_mib
     ):
         raise CallError(
-            f"{division} does not fit on a {gpu.name}: it has {total} slices and {gpu.memory_mib // 1024} GiB"
+            f"{division} does not fit on {gpu.name}, which has {total} slices and"
+            f" {gpu.memory_mib // 1024} GiB"
         )
     return replace(gpu, instances=tuple(sorted(instances, key=lambda one: one.number)))

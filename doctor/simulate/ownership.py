@@ -61,7 +61,7 @@ def _way(path: Path) -> list[Path]:
 
 
 def _stranger(place: Path) -> str:
-    """A description of who else may have written to a file or folder; "" if nobody else."""
+    """Say who else could have written to a file or folder; "" if nobody else could."""
     status = place.lstat()
     if status.st_uid not in (os.getuid(), 0):
         return f"{place} belongs to another user ({_user(status.st_uid)})"

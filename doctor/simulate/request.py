@@ -29,8 +29,8 @@ def prepare(
     mig: Sequence[str] = (),
     command: Sequence[str] = (),
 ) -> Scenario:
-    """The scenario for these options. The default is an RTX 3070 without faults and driver 550.54.14, or for
-    newer GPUs the first driver that supports them.
+    """The scenario for these options. The default is an RTX 3070 without faults. The default driver is
+    550.54.14, or for newer GPUs the first driver that supports them.
 
     python: an interpreter or an environment's folder; its TensorFlow decides which libraries the machine has.
     The default is the command's own Python, otherwise the environment in use. gpus: one name for each GPU, or
@@ -44,7 +44,7 @@ def prepare(
         if not 1 <= count <= 16:
             raise CallError(f"1 to 16 GPUs can be simulated, not {count}")
         if len(names) not in (1, count):
-            raise CallError(f"--count {count} cannot be combined with {len(names)} --gpu")
+            raise CallError(f"--count {count} cannot be combined with {len(names)} --gpu options")
         names = names * count if len(names) == 1 else names
     if len(names) > 16:
         raise CallError(f"1 to 16 GPUs can be simulated, not {len(names)}")
@@ -57,7 +57,8 @@ def prepare(
     cuda = driver_cuda_number(version, tables)
     if cuda is None:
         raise CallError(
-            f"the tables do not contain the CUDA that driver {version} offers (`tfgpu-doctor tables driver`)"
+            f"the tables do not state the CUDA version that driver {version} supports (`tfgpu-doctor tables"
+            " driver` lists the driver branches)"
         )
     if first != DEFAULT_DRIVER and dotted(version) < dotted(first):
         named = " and ".join(dict.fromkeys(card.name for card in cards))
@@ -73,7 +74,7 @@ def prepare(
     )
     for name in faults:
         if name not in FAULTS:
-            hint = "`tfgpu-doctor simulate --list-faults` shows them"
+            hint = "`tfgpu-doctor simulate --list-faults` lists the faults"
             raise CallError(f"no fault is called {name!r}{_nearest(name)}; {hint}")
         scenario = FAULTS[name].change(scenario)
     if faults:
@@ -111,7 +112,7 @@ def _checked(scenario: Scenario) -> Scenario:
         raise CallError("--held cannot be combined with --mig: held memory is not simulated on a divided GPU")
     for gpu, held in zip(scenario.machine.gpus, scenario.held_mib):
         if held > gpu.memory_mib:
-            raise CallError(f"{held} MiB cannot be held on a {gpu.name} with {gpu.memory_mib} MiB")
+            raise CallError(f"{held} MiB cannot be held on {gpu.name}, which has {gpu.memory_mib} MiB")
     return replace(scenario, held_mib=scenario.held_mib if any(scenario.held_mib) else ())
 
 
@@ -124,7 +125,7 @@ def _refuse_what_would_not_show(scenario: Scenario, tensorflow: TensorFlowBuild)
             if own and wrong.kind in PASSED_OVER and soname.startswith(f"{wrong.stem}.so."):
                 raise SimulationError(
                     f"the fault would not show: this environment has {soname} in {own.parent}, which"
-                    " TensorFlow would open in its place",
+                    " TensorFlow would load in its place",
                     "use an environment in which TensorFlow was installed without [and-cuda]",
                 )
 

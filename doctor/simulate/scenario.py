@@ -1,4 +1,4 @@
-"""What to simulate: a machine and its faults."""
+"""Describes what to simulate: a machine and its faults."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A stand-in for the CUDA toolkit that XLA calls: ptxas and nvlink that compile nothing, and a libdevice
-without functions.
+"""Writes a stand-in for the CUDA toolkit that XLA calls: ptxas and nvlink that compile nothing, and a
+libdevice without functions.
 
 Without a toolkit, a function that XLA compiles would fail on a machine without CUDA, as it would on a real
 GPU without the toolkit. `empty_module.bc` is a module that contains only its target triple,
@@ -37,8 +37,8 @@ done
 def write_toolkit(folder: Path, cuda: str) -> None:
     """Write the stand-in of a CUDA release ("12.5.1") into a folder, laid out like NVIDIA's /usr/local/cuda.
 
-    Like NVIDIA's, its ptxas refuses GPUs that are newer than its release, with the error message of ptxas
-    12.5.82.
+    Like NVIDIA's ptxas, this ptxas refuses GPUs that are newer than its release, with the error message of
+    ptxas 12.5.82.
     """
     release = ".".join(cuda.split(".")[:2])
     known = Tables.bundled().architectures()

@@ -30,8 +30,8 @@ def explain(data: bytes, *, name: str = "-", platform: str = "") -> dict[str, An
 def plan(_data: bytes, *, cpu: str = "", **version_request: str) -> dict[str, Any]:
     """The plans for a described machine; the parameters are those of `api.plan`. Raises CommandError.
 
-    Without a description a Linux machine is assumed, because this machine only runs the browser or serves the
-    page.
+    Without a description, a Linux machine is assumed, because this machine only runs the browser or serves
+    the page.
     """
     given: dict[str, Any] = {name: value.strip() for name, value in version_request.items() if value.strip()}
     unknown = set(given) - {"tensorflow", "python", "cuda", "cudnn", "os", "gpu", "driver"}

@@ -25,7 +25,7 @@ EXAMPLES = {
     "gpu-not-used": "TensorFlow lists no GPU",
     "cudnn-handle": "cuDNN fails at the first convolution",
     "card-too-new": "A GPU that is too new for the build",
-    "hidden": "nvidia-smi works, TensorFlow sees nothing",
+    "hidden": "nvidia-smi works, but TensorFlow sees nothing",
     "in-words": "A short description",
     "alarming": "Alarming but harmless messages",
 }

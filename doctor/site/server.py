@@ -1,8 +1,8 @@
 """Serves the page to one person on their own machine, at the loopback address and behind a random token.
 
 The token is in the path, so that no other user of the machine and no other page can send requests. A browser
-sends the name that it connected to in `Host`, and the page that makes the request in `Origin`. Requests with
-any other name or from any other page are refused.
+states the name that it connected to in the header `Host`, and the site whose page makes the request in the
+header `Origin`. Requests with any other name or from any other site are refused.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class _Handler(BaseHTTPRequestHandler):
             HTTPStatus.OK, data, TYPES.get(end) or mimetypes.guess_type(path)[0] or "application/octet-stream"
         )
 
-    do_HEAD = do_GET  # noqa: N815 the name that is called
+    do_HEAD = do_GET  # noqa: N815 http.server calls this name
 
     def do_POST(self) -> None:
         path = self._path()

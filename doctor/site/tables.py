@@ -128,7 +128,7 @@ def _pages(tables: Tables) -> list[Page]:
         Page(
             "library",
             "Libraries",
-            "The product that each library belongs to. Look up a library here if it cannot be opened.",
+            "The product that each library belongs to. Look up a library here if it cannot be loaded.",
             ("File", "Component", "Product", "First in", "Last in", "Platform", "Note"),
             ("Component", "Platform"),
             _plain(
@@ -290,7 +290,7 @@ def _row(columns: Sequence[str], address: str, cells: Sequence[Cell]) -> str:
 
 MARKS = {
     "yes": ("●", "runs"),
-    "slow": ("◐", "runs, but first the driver must compile its code, which takes minutes at the first start"),
+    "slow": ("◐", "runs, but at the first start the driver must compile its code, which takes minutes"),
     "no": ("·", "does not run"),
     "unknown": ("?", "not known"),
 }
@@ -324,7 +324,8 @@ def _capabilities(tables: Tables) -> list[tuple[str, str]]:
 
 
 def _matrix(tables: Tables, platform: str) -> str:
-    """The table of the newest GPU build of each minor TensorFlow release against every compute capability."""
+    """A table with a row for the newest GPU build of each minor TensorFlow release, and a column for every
+    compute capability."""
     newest: dict[str, TensorFlowRelease] = {}
     for row in _newest_first(tables):
         if row.platform == platform and row.gpu and not row.yanked:

@@ -1,8 +1,8 @@
-"""Child processes for work that may hang, crash or print without end. They have limits, are controlled by
+"""Child processes for work that may hang, crash or print endlessly. They have limits, are controlled by
 lines of text, and are never left behind.
 
-A child's program is this package's guard (_guard.py) and a caller's script, joined to one text that Python
-runs with `-c`. The child dies with its parent: the kernel kills it (Linux, PR_SET_PDEATHSIG), and it ends
+A child's program is this package's guard (_guard.py) followed by a caller's script; Python runs the joined
+text with `-c`. The child dies with its parent: the kernel kills it (Linux, PR_SET_PDEATHSIG), and it ends
 itself when its stdin closes.
 """
 
@@ -35,7 +35,7 @@ class ChildError(Exception):
 
 
 def program(package: str, name: str) -> str:
-    """The guard and the script `name` of `package`, joined to one program."""
+    """The guard and the script `name` of `package`, joined into one program."""
     return resources.text("doctor.subprocesses", "_guard.py") + resources.text(package, name)
 
 

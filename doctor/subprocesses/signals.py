@@ -49,7 +49,7 @@ def ending_in_order() -> Iterator[Ending]:
     """While the block runs, treat SIGINT, SIGTERM and SIGHUP as requests to end. A signal that is already
     ignored (nohup) stays ignored.
 
-    In any other thread than the main thread, which alone receives signals, this changes nothing.
+    Outside the main thread, which alone receives signals, this changes nothing.
     """
     ending = Ending()
     numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]

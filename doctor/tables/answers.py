@@ -1,4 +1,4 @@
-"""The answers of the command `tables`: one object or many rows, as JSON, text or Markdown."""
+"""Renders the answers of the command `tables`: one object or many rows, as JSON, text or Markdown."""
 
 from __future__ import annotations
 

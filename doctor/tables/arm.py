@@ -1,4 +1,4 @@
-"""GPUs that exist only in machines with an Arm CPU, and NVIDIA's own builds of TensorFlow."""
+"""Finds GPUs that exist only in machines with an Arm CPU, and NVIDIA's own builds of TensorFlow."""
 
 from __future__ import annotations
 

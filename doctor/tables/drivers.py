@@ -71,8 +71,8 @@ def driver_floor(store: Store, cuda: str, platform: str) -> DriverFloor | None:
             return made(
                 DriverFloor,
                 raw,
-                f"CUDA {raw['cuda_major']}.x runs from driver {raw['driver']} ({side.capitalize()}) by"
-                " minor-version compatibility",
+                f"CUDA {raw['cuda_major']}.x runs on driver {raw['driver']} ({side.capitalize()}) or newer,"
+                " by minor-version compatibility",
                 cuda=f"{raw['cuda_major']}.x",
                 rule="minor-version",
             )
@@ -125,7 +125,7 @@ def ptx_isas(store: Store) -> tuple[PtxIsa, ...]:
 
 
 def _ptx_isa(raw: Mapping[str, Any]) -> PtxIsa:
-    return made(PtxIsa, raw, f"PTX ISA {raw['isa']}: compiled by drivers of CUDA {raw['cuda']} and newer")
+    return made(PtxIsa, raw, f"PTX ISA {raw['isa']}: compiled by drivers for CUDA {raw['cuda']} and newer")
 
 
 def forward(store: Store) -> tuple[ForwardCompatibility, ...]:

@@ -65,7 +65,7 @@ def _of_row(row: Mapping[str, Any]) -> Iterable[str]:
 def _of_build_info(row: Mapping[str, Any]) -> Iterable[str]:
     says = (row.get("build_info") or {}).get("is_cuda_build")
     if isinstance(says, bool) and says is not row["gpu"]:
-        yield f"gpu is {row['gpu']}, build_info says {says}"
+        yield f"gpu is {row['gpu']}, but build_info says {says}"
     if row["gpu"] is False and any(row.get(key) for key in ("cuda", "cudnn", "compute_capabilities")):
         yield "a CPU build has values for CUDA"
 
@@ -98,7 +98,7 @@ def _of_libraries(row: Mapping[str, Any]) -> Iterable[str]:
         if not _LIBRARY.fullmatch(library):
             yield f"{library!r} is not a library name"
     if required is not None and not set(required) <= set(opened or ()):
-        yield "needs libraries that it does not open"
+        yield "needs libraries that it does not load"
     found, missed = row.get("pip_libraries_found"), row.get("pip_libraries_missed")
     if found is not None and missed is not None and sorted((*found, *missed)) != sorted(required or ()):
         yield "pip_libraries_found and pip_libraries_missed are not the libraries that it needs"
@@ -111,17 +111,17 @@ def _of_libraries(row: Mapping[str, Any]) -> Iterable[str]:
         and row["cudnn"] is not None
         and dotted(row["cudnn"])[0] != int(cudnn.group(1) or cudnn.group(2))
     ):
-        yield f"opens {cudnn.group(0)} and says cuDNN {row['cudnn']}"
+        yield f"loads {cudnn.group(0)} but states cuDNN {row['cudnn']}"
     cudart = next(
         (m for name in opened or () if (m := re.fullmatch(r"libcudart\.so\.(\d+)(?:\.(\d+))?", name))), None
     )
     if cudart and row["cuda"] is not None:
         says = dotted(row["cuda"])
         if says[0] != int(cudart.group(1)):
-            yield f"opens {cudart.group(0)} and says CUDA {row['cuda']}"
+            yield f"loads {cudart.group(0)} but states CUDA {row['cuda']}"
         if (
             int(cudart.group(1)) < 11
             and cudart.group(2)
             and says != dotted(removeprefix(cudart.group(0), "libcudart.so."))
         ):
-            yield f"opens {cudart.group(0)} and says CUDA {row['cuda']}"
+            yield f"loads {cudart.group(0)} but states CUDA {row['cuda']}"

@@ -70,7 +70,7 @@ def frameworks(store: Store, package: str | None = None) -> tuple[Framework, ...
 
 def _framework(raw: Mapping[str, Any]) -> Framework:
     extras = {name: tuple(lines) for name, lines in raw["extras"].items()}
-    return made(Framework, raw, f"{raw['package']} {raw['version']}: what it requires", extras=extras)
+    return made(Framework, raw, f"{raw['package']} {raw['version']}: its requirements", extras=extras)
 
 
 @remembered

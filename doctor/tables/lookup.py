@@ -75,7 +75,7 @@ def _release_pairs(tables: Tables, row: Any) -> list[tuple[str, str]]:
                 for t in kernels.get("ptx") or ()
             ],
         ),
-        ("libraries opened", data.get("libraries")),
+        ("libraries it loads", data.get("libraries")),
         ("needed for a GPU", data.get("libraries_required")),
         ("not found in pip's folders", data.get("pip_libraries_missed")),
         ("MSVC runtime", data.get("msvc")),

@@ -14,8 +14,8 @@ from doctor.tables.versions import dotted, minor
 
 
 def driver(tables: Tables, version: str, platform: str) -> Found:
-    """The page of a driver: its branch, and the CUDA and the GPUs that it supports. Without a version, the
-    list of branches.
+    """The page of a driver: its branch, and the CUDA versions and GPUs that it supports. Without a version,
+    the list of branches.
 
     Raises NoSuchRowError.
     """
@@ -100,9 +100,9 @@ def cuda(tables: Tables, version: str) -> Found:
     }
     pairs = [
         ("made with driver", [f"{row.linux} (Linux)", f"{row.windows or 'none'} (Windows)"]),
-        *((f"runs from driver ({side})", floor and floor.driver) for side, floor in floors.items()),
+        *((f"oldest driver ({side})", floor and floor.driver) for side, floor in floors.items()),
         *(
-            [("over older drivers", f"{forward.data['package']}: {forward.data['hardware']}")]
+            [("on older drivers", f"{forward.data['package']}: {forward.data['hardware']}")]
             if forward
             else []
         ),
@@ -169,7 +169,7 @@ def cudnn(tables: Tables, version: str) -> Found:
         ("machine code for", row.capabilities),
         ("PTX for", row.data.get("ptx")),
         ("pip", [f"{r.package}=={r.version}" for r in same if r.package]),
-        (f"TensorFlow builds that open cuDNN {major}", span),
+        (f"TensorFlow builds that load cuDNN {major}", span),
         ("note", row.data.get("note")),
         ("source", cited(*same)),
     ]
@@ -222,8 +222,8 @@ def gpu(tables: Tables, name: str) -> Found:
     found = tables.gpu(name)
     if not found:
         raise NoSuchRowError(
-            f"no GPU called {name!r} is in the tables; give it as nvidia-smi or lspci -nn writes it, or by"
-            " PCI id"
+            f"no GPU called {name!r} is in the tables; enter its name as nvidia-smi or lspci -nn prints it,"
+            " or its PCI id"
         )
     capabilities = sorted({gpu.capability for gpu in found if gpu.capability}, key=dotted)
     single = capabilities[0] if len(capabilities) == 1 else None
@@ -244,7 +244,7 @@ def gpu(tables: Tables, name: str) -> Found:
         last = architecture.last_driver
         pairs += [
             ("architecture", architecture.name),
-            ("last driver branch", f"R{last}" if last else "still served"),
+            ("last driver branch", f"R{last}" if last else "still supported"),
         ]
         pairs += [("CUDA toolkits", f"{architecture.first_cuda} to {architecture.last_cuda or 'now'}")]
     shown = 12
@@ -285,7 +285,7 @@ def library(tables: Tables, name: str, platform: str | None) -> Found:
         ("component", row and row.component),
         ("in", row and row.first and f"{row.data['product']} {_span(row.first, row.last)}"),
         *(("pip", f"{p.package} {_span(p.first, p.last)}, folder {p.folder}") for p in every),
-        ("opened by", _grouped(r.data for r in opened)),
+        ("loaded by", _grouped(r.data for r in opened)),
         ("note", row and row.data.get("note")),
         ("source", cited(row, *every)),
     ]

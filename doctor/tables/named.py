@@ -81,8 +81,8 @@ def rows(store: Store, name: str) -> tuple[Named, ...]:
 
 @remembered
 def written(store: Store) -> dict[str, str]:
-    """A mapping of spellings, in lower case, to the product names that they mean. A name whose rows list no
-    spellings has only its own."""
+    """A mapping from spellings, in lower case, to the product names that they mean. A name whose rows list no
+    spellings is its own only spelling."""
     found: dict[str, list[str]] = {}
     for table in TABLES:
         for raw in store.all(table) if store.has(table) else ():

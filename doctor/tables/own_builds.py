@@ -1,7 +1,7 @@
 """Makes rows for TensorFlow builds that are not from PyPI: those in NVIDIA's containers and wheels, in conda
 or a distribution, and those that users compiled.
 
-Such a build has the version number of a release but may open other libraries. So its own build_info.py
+Such a build has the version number of a release but may load other libraries. So its own build_info.py
 outranks the row of the wheel with the same number.
 """
 
@@ -92,7 +92,7 @@ def build(
 def libraries(
     tables: Tables, version: str, cuda: str | None, cudnn: str | None, platform: str
 ) -> tuple[Library, ...]:
-    """The libraries that a build of this release for this CUDA and cuDNN opens before it registers a GPU,
+    """The libraries that a build of this release for this CUDA and cuDNN loads before it registers a GPU,
     from the catalogue of library names, which agrees with the wheels of every release since 2.1."""
     components = COMPONENTS if at_least(version, WITHOUT_CURAND) else (*COMPONENTS, "cuRAND")
     fitting: dict[str, Library] = {}
@@ -142,7 +142,7 @@ def _kernels(stated: Sequence[str]) -> ComputeCapabilities | None:
 
 
 def _fits(row: Library, cuda: str | None, cudnn: str | None, platform: str) -> bool:
-    """Whether a row of the catalogue is a library of this CUDA (or cuDNN), and TensorFlow opens it."""
+    """Whether a row of the catalogue is a library of this CUDA (or cuDNN) version that TensorFlow loads."""
     family = "windows" if platform.startswith("windows") else "linux"
     if row.platform != family or row.first is None:
         return False
@@ -151,7 +151,7 @@ def _fits(row: Library, cuda: str | None, cudnn: str | None, platform: str) -> b
         return False
     if row.component == "cuDNN":
         return asked.split(".")[0] == row.first.split(".")[0]
-    if row.component == "cuBLASLt" and not at_least(asked, "11"):  # TensorFlow opens it from 2.4 on
+    if row.component == "cuBLASLt" and not at_least(asked, "11"):  # TensorFlow loads it from 2.4 on
         return False
     if "." not in asked:  # only the major is stated
         return major(row.first) <= major(asked) <= major(row.last or asked)

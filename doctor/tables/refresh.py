@@ -46,7 +46,7 @@ def refresh(form: str, full: bool) -> int:
         *(p for name in ("nvidia_wheels", "cudnn") for p in wheel_problems(fresh[name])),
     ]
     if wrong:
-        say("tfgpu-doctor tables: the rows from the index break the tables' rules; nothing was written:")
+        say("tfgpu-doctor tables: the rows from the index break the tables' rules, so nothing was written:")
         for problem in wrong[:20]:
             say(f"  {problem}")
         return 1
@@ -108,7 +108,7 @@ def _nvidia(tables: Tables, index: Index, found: list[dict[str, Any]], table: st
 def wheel_problems(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     """The faults in rows about NVIDIA's wheels, as one line for each."""
     return [
-        f"{row.get('source')}: no version, or no sha256 beside its file"
+        f"{row.get('source')}: no version, or no sha256 for its file"
         for row in rows
         if "package" in row
         and not (row.get("version") and re.fullmatch(r"[0-9a-f]{64}", row.get("sha256", "")))

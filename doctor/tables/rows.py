@@ -64,7 +64,7 @@ class TensorFlowRelease(Row):
     """One release of one package on one platform, as read from its wheels.
 
     gpu: built with CUDA. cuda, cudnn: the versions that it was built for (if build_info is wrong, those of
-    the SONAMEs). libraries: every SONAME or DLL that it opens. libraries_required: those without which no GPU
+    the SONAMEs). libraries: every SONAME or DLL that it loads. libraries_required: those without which no GPU
     is registered. pip_libraries_missed: the required libraries whose pip folder is not in the RUNPATH of the
     build. extras: extra name to {requirement name: version specifier}. of_wheel: whether the row was read
     from a wheel; False if another build states the values about itself (doctor.tables.own_builds).
@@ -160,8 +160,8 @@ class ForwardCompatibility(Row):
 class GpuRow(Row):
     """A GPU, with its PCI id if it has one. `capability` is None if the name alone does not determine it.
 
-    memory_mib: all memory sizes with which a card of this name was sold; empty if no source has them.
-    multiprocessors: their number; None if no source has it, or if cards with this name differ.
+    memory_mib: all memory sizes with which a card of this name was sold; empty if no source states them.
+    multiprocessors: how many it has; None if no source says so, or if cards with this name differ.
     """
 
     name: str

@@ -117,7 +117,7 @@ def head_date(text: str) -> str | None:
 
 
 class Store:
-    """The tables of one folder, with an optional folder of refreshed ones that override them."""
+    """The tables in one folder, with an optional folder of refreshed tables that override them."""
 
     def __init__(self, folder: Path | None = None, refreshed: Path | None = None) -> None:
         """Use the tables in `folder`; None means the tables that ship with the tool."""
@@ -198,7 +198,7 @@ class Store:
                 if only is None:
                     self.notes.append(f"{self._place(table)} is missing; its rows count as unknown")
                 return only or '{"rows": []}'
-            raise TableError(f"cannot read {self._place(table)}: {error or 'it is not there'}") from error
+            raise TableError(f"cannot read {self._place(table)}: {error or 'it does not exist'}") from error
         newer = self._read_refreshed(table, head_date(bundled))
         return bundled if newer is None else newer
 

@@ -1,4 +1,4 @@
-"""One object for look-ups in all tables."""
+"""Offers one object for look-ups in all tables."""
 
 from __future__ import annotations
 
@@ -101,15 +101,15 @@ class Tables:
         return tensorflow.newest_first(self.store, platform, packages)
 
     def build_opening(self, soname: str, platform: str | None = None) -> tuple[TensorFlowRelease, ...]:
-        """The builds that open this SONAME or DLL, oldest first."""
+        """The builds that load this SONAME or DLL, oldest first."""
         return tensorflow.opening(self.store, soname, platform)
 
     # --- driver and CUDA -------------------------------------------------------------------------
 
     def driver_floor(self, cuda: str, platform: str = "linux") -> DriverFloor | None:
-        """The lowest driver for a CUDA runtime. From CUDA 11 on, minor-version compatibility decides it for
-        the whole major; before that, it is the driver of the toolkit itself. `platform`: linux, windows or
-        wsl (a Windows driver)."""
+        """The oldest driver for a CUDA runtime. From CUDA 11 on, minor-version compatibility decides it for
+        the whole major version; before that, it is the driver of the toolkit itself. `platform`: linux,
+        windows or wsl (a Windows driver)."""
         return drivers.driver_floor(self.store, cuda, platform)
 
     def driver_cuda(self, driver: str, platform: str = "linux") -> str | None:

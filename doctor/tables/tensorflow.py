@@ -119,7 +119,7 @@ def _newest_rows(store: Store, platform: str, packages: tuple[str, ...]) -> tupl
 
 @remembered
 def opening(store: Store, soname: str, platform: str | None) -> tuple[TensorFlowRelease, ...]:
-    """The GPU releases that open a library, oldest first. The case of DLL names does not matter."""
+    """The GPU releases that load a library, oldest first. The case of DLL names does not matter."""
     wanted = _folded(soname)
     rows = [
         r

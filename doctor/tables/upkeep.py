@@ -81,7 +81,7 @@ def verify(args: argparse.Namespace) -> int:
     for key in known:
         name = " ".join(key)
         if key in gone:
-            say(f"{name}: no longer on the index", sys.stdout)
+            say(f"{name}: no longer in the index", sys.stdout)
         elif not differences[key]:
             say(
                 f"{name}: as in the table ({'every key' if args.full else ', '.join(OF_METADATA)})",

@@ -1,5 +1,5 @@
-"""Compares version numbers that are dotted integers, such as NVIDIA's. `ordering` compares those of Python
-packages.
+"""Compares version numbers that are dotted integers, such as NVIDIA's. For versions of Python packages, use
+`ordering`.
 
 NVIDIA's numbers (450.80.02, 12.10, 9.28.0.42) are not PEP 440 versions, and not decimal
 fractions: 12.10 is newer than 12.2.

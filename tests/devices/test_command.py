@@ -92,7 +92,7 @@ def test_text_names_the_users_and_what_tensorflow_sees(workstation):
         check=True,
         cwd=ROOT,
     )
-    assert "TensorFlow sees: GPU:0 = nvidia-smi's 2" in done.stdout
+    assert "TensorFlow sees: GPU:0 = nvidia-smi's GPU 2" in done.stdout
     assert "memory_holder, 7000 MiB" in done.stdout
     assert "\x1b" not in done.stdout
 

@@ -138,7 +138,7 @@ def test_before_driver_470_an_instance_has_no_uuid_of_its_own():
 def test_a_divided_gpu_without_instances_is_no_device():
     assert [device.index for device in interpret(None, EMPTY).shown] == [1, 2, 3]
     (entry,) = interpret("0", EMPTY).entries
-    assert (entry.shown, entry.why) == (False, "is divided but has no instance")
+    assert (entry.shown, entry.why) == (False, "is divided (MIG) but has no instance")
 
 
 def test_a_mig_name_on_a_machine_without_mig_says_so():

@@ -162,7 +162,7 @@ CASES: list[tuple[str, list[object], bool | None, str]] = [
     ("unset", ["", ""], None, "not set"),
     ("half", [task(0), ""], False, "some nodes have no TF_CONFIG"),
     ("same index", [task(0), task(0)], False, "claim to be worker 0"),
-    ("swapped", [task(1), task(0)], False, "contains another node"),
+    ("swapped", [task(1), task(0)], False, "names another node"),
     ("other lists", [task(0), task(1, ["n1:2222", "n9:2222"])], False, "cluster in TF_CONFIG differs"),
     (
         "old job",

@@ -148,4 +148,4 @@ def test_a_cluster_that_is_not_there_is_reported(python: Path, fleet: Fleet) -> 
 def test_no_ray_is_reported(fleet: Fleet) -> None:
     done = fleet("--ray", env={"VIRTUAL_ENV": "", "CONDA_PREFIX": "", "PATH": "/usr/bin:/bin"})
     assert done.returncode == 3
-    assert "no Python was found that has the package ray" in done.stderr
+    assert "no Python with the package ray was found" in done.stderr

@@ -91,7 +91,7 @@ def test_it_says_which_differences_matter_and_why(fleet: Fleet, folder: Path) ->
     assert found["kernel"] == {**found["kernel"], "matters": False, "others": {"n03": "6.12.99-other"}}
     assert found["env.LD_LIBRARY_PATH"]["matters"] is True
     assert found["library.libcudnn.so.9"]["others"]["n12"] in (
-        "does not open",
+        "cannot be loaded",
         "on the disk, but the loader does not search there",
     )
 

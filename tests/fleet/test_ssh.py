@@ -201,7 +201,7 @@ def test_the_table_names_groups_and_exceptions(hosts: Hosts, fleet: Fleet, tmp_p
     done = fleet("--ssh", f"@{listed}", "--ssh-config", str(hosts.config), "--python", str(hosts.environment))
     assert done.returncode == 1, done.stderr
     assert "2 nodes: 1 answered, 1 unreachable" in done.stdout
-    assert "Could not be asked: 1" in done.stdout
+    assert "Nodes that could not be asked: 1" in done.stdout
 
 
 def test_a_file_names_hosts(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ def test_example_makes_a_fact() -> None:
     for number, signature in enumerate(catalogue()):
         facts = parse(Text.of("example", split(signature.example), 1), [signature])
         why = "its example makes no fact: its pattern must match, and a literal (in lower case) must be in it"
-        assert facts, (number, signature.kind, why)
+        assert facts, (number, signature.kind, signature.example, why)
         assert all(isinstance(f, Fact) and f.source.where == "example" and f.source.line for f in facts), (
             number,
             signature.kind,

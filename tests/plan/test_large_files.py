@@ -114,7 +114,7 @@ def test_lines_beyond_the_limit_are_named(tables: Tables) -> None:
                 (folder / "big.txt").write_bytes(b"#a\n" * (1 << 20)),
                 (folder / "big2.txt").write_bytes(b"#a\n" * (1 << 20)),
             ),
-            "larger than 4 MiB with the files that it includes",
+            "larger than 4 MiB together with the files that it includes",
         ),
         (
             lambda folder: (

@@ -66,7 +66,7 @@ def test_tesla_k80_ends_with_2_14_and_branch_470(tables: Tables) -> None:
     found = outcome(tables, os="Ubuntu 22.04", gpu="Tesla K80", driver="535.183.01")
     assert codes(found) == ["driver-too-new"]
     assert "R470" in found.findings[0].explanation
-    assert "of branch R470 at most" in found.findings[0].explanation, "a newer driver would not help"
+    assert "but at most branch R470" in found.findings[0].explanation, "a newer driver would not help"
     assert "nvidia-driver-470" in commands(first(found))
 
 
@@ -357,7 +357,7 @@ def test_python_that_the_distribution_does_not_have_comes_through_uv(tables: Tab
 
 def test_unknown_c_library_is_said(tables: Tables) -> None:
     plan = first(outcome(tables, os="CentOS 6", python="3.10"))
-    assert any("the tables do not have the glibc of CentOS 6" in reason for reason in plan.why)
+    assert any("the tables do not contain the glibc version of CentOS 6" in reason for reason in plan.why)
 
 
 def test_uv_is_found_by_the_shell_that_installed_it(tables: Tables) -> None:

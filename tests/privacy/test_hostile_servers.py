@@ -404,7 +404,7 @@ def test_a_directory_of_too_many_members_is_not_read(server: str) -> None:
     end = data.rfind(b"PK\x05\x06")
     struct.pack_into("<HHII", data, end + 8, 0xFFFF, 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFF)
     Hostile.files["a.whl"] = bytes(data)
-    with pytest.raises(ArchiveError, match="not those of a wheel"):
+    with pytest.raises(ArchiveError, match="too large for a wheel"):
         list_members(remote(server), f"{server}/file/a.whl", len(data))
 
 

@@ -136,6 +136,15 @@ def test_a_consequence_is_folded_into_its_cause() -> None:
     assert result[0].consequences == ("device-not-found: device-not-found",)
 
 
+def test_of_causes_that_explain_each_other_the_better_one_stays() -> None:
+    assert "gpu-absent" in RULES["driver-not-loaded"].explains
+    assert "driver-not-loaded" in RULES["gpu-absent"].explains
+    both = [finding("gpu-absent"), finding("driver-not-loaded"), finding("model-oom")]
+    assert codes(merged(both, RULES)) == ["driver-not-loaded", "model-oom"]
+    hidden = [*both, finding("container-no-gpu")]
+    assert codes(merged(hidden, RULES)) == ["container-no-gpu", "model-oom"]
+
+
 def test_a_mere_possibility_explains_nothing_certain() -> None:
     result = merged([finding("device-not-found"), finding("cuda-missing", confidence="possible")], RULES)
     assert codes(result) == ["device-not-found", "cuda-missing"]

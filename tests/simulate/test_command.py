@@ -84,9 +84,9 @@ def test_without_a_command_the_users_shell_runs(simulate, monkeypatch, tmp_path)
         ),
         (("--memory", "0", "--", "true"), "MiB above 0"),
         (("--held", "90000", "--", "true"), "90000 MiB cannot be held"),
-        (("--gpu", "T4", "--mig", "1g.5gb", "--", "true"), "a Tesla T4 cannot be divided"),
+        (("--gpu", "T4", "--mig", "1g.5gb", "--", "true"), "Tesla T4 cannot be divided"),
         (("--gpu", "A100", "--mig", "5g.5gb", "--", "true"), "'5g.5gb' is not a MIG profile"),
-        (("--gpu", "A100", "--mig", "4g.20gb,4g.20gb", "--", "true"), "it has 7 slices and 40 GiB"),
+        (("--gpu", "A100", "--mig", "4g.20gb,4g.20gb", "--", "true"), "which has 7 slices and 40 GiB"),
         (
             ("--gpu", "A100", "--mig", "1g.5gb", "--held", "9", "--", "true"),
             "held memory is not simulated on a divided GPU",

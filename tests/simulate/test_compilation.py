@@ -63,7 +63,7 @@ def test_on_a_terminal_it_says_that_it_compiles_and_elsewhere_it_does_not(empty_
     assert capsys.readouterr().err == ""
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     build(["memory_holder"])
-    assert "compiling the simulated libraries (only once" in capsys.readouterr().err
+    assert "compiling the simulated libraries (once only" in capsys.readouterr().err
     build(["memory_holder"])
     assert capsys.readouterr().err == ""
 

@@ -146,7 +146,8 @@ def test_memory_held_from_the_start_belongs_to_a_process():
 
 
 def test_more_than_the_gpu_has_cannot_be_held():
-    with pytest.raises(CallError, match="9000 MiB cannot be held on a NVIDIA GeForce RTX 3070 with 8192 MiB"):
+    message = "9000 MiB cannot be held on NVIDIA GeForce RTX 3070, which has 8192 MiB"
+    with pytest.raises(CallError, match=message):
         prepare(gpus=["RTX 3070"], held_mib=[9000])
 
 

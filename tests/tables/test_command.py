@@ -201,7 +201,7 @@ def test_a_toolkit_names_the_package_that_brings_it_over_older_drivers(
     assert run(["tables", "cuda", "12.5"]) == 0
     assert "cuda-compat-12-5: NVIDIA data-center GPUs" in " ".join(capsys.readouterr().out.split())
     assert run(["tables", "cuda", "9.0"]) == 0
-    assert "over older drivers" not in capsys.readouterr().out
+    assert "on older drivers" not in capsys.readouterr().out
 
 
 def test_a_source_is_cited_once(capsys: pytest.CaptureFixture[str]) -> None:

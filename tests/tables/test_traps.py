@@ -71,10 +71,12 @@ def holds(build: TensorFlowRelease, derived: dict[str, Any]) -> bool:
     return True
 
 
-@each("trap", TRAPS, ids=lambda trap: trap.name)
+CANDIDATE = "build-info-2.22"
+"""2.22 is out only as a release candidate, which the table leaves out."""
+
+
+@each("trap", [trap for trap in TRAPS if trap.name != CANDIDATE], ids=lambda trap: trap.name)
 def test_trap_names_releases_that_exist(trap: Trap) -> None:
-    if trap.name == "build-info-2.22":
-        pytest.skip("2.22 is out only as a release candidate, which the table leaves out")
     assert builds_of(trap)
 
 

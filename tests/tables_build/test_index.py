@@ -118,7 +118,7 @@ def test_a_registry_that_is_not_there_is_an_error_with_the_next_step() -> None:
 
 def test_a_project_that_no_index_has_is_an_error_with_the_next_step(tmp_path: Path) -> None:
     with served(Index(tmp_path)) as index, pytest.raises(
-        RegistryError, match="Next: look at `pip config list`"
+        RegistryError, match="Next: look at the output of `pip config list`"
     ):
         project_files("tensorflow", (index.url,), Remote(requests.Session, named=["http://127.0.0.1"]))
 

@@ -15,7 +15,7 @@ def pip_list_line(match: re.Match[str], source: Source) -> Fact | None:
     build = match.groupdict().get("build") or ""
     if (
         "|" in match[0] and match["name"].lower() == "tensorflow"
-    ):  # the row is from a table that a person wrote, and contains the name of the listing program
+    ):  # a row of a table that a person wrote: the name is that of the program, not of a package
         return None
     manager = "conda" if build or match.groupdict().get("channel") else "pip"
     return Package(source, normalised(match["name"]), match["version"], manager)

@@ -142,7 +142,7 @@ SIGNATURES: tuple[Signature, ...] = (
     _harmless(
         "ten-percent",
         ("exceeds 10% of",),
-        r"Allocation of \d+ exceeds 10% of (?:free )?system memory",
+        r"\b(?:cpu[ _]allocator|Allocation(?: of \d+)?) exceeds 10% of (?:the )?(?:free )?(?:system )?memory",
         "a hint that a tensor in the host's memory is large",
         "Allocation of 411041792 exceeds 10% of free system memory.",
     ),

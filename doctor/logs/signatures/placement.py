@@ -281,7 +281,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "gpu-index-error",
         ("indexerror: list index out of range", "indexerror: list index"),
         r"(?:(?:gpus?|physical_devices|devices|physical_gpus)\[\s*\d+\s*\]|(?:gpus|physical_devices"
-        r"|gpu_devices|physical_gpus)\[\s*[a-z]\w{0,12}\s*\])[^\n]{0,80}\n"
+        r"|gpu_devices|physical_gpus)\[\s*[a-z][\w.]{0,24}(?:\(\))?\s*\])[^\n]{0,80}\n"
         r"(?:[^\n]{0,160}\n){0,3}?\s*IndexError:"
         r" list index out of range",
         "    tf.config.experimental.set_memory_growth(gpus[0], True)\nIndexError: list index out of range",

@@ -93,9 +93,11 @@ def driver_missing(case: Case) -> Iterator[Finding]:
     wanted = case.gpus or facts.has("gpu-not-used", "gpu-list-empty", "gpu-not-found")
     alone = not (lib or error or absent or wanted)
     # a report may come from a machine without a GPU, where the same messages are harmless; and another
-    # framework also says "no driver" if its loader does not find an installed one
+    # framework also says "no driver" if its loader does not find an installed one; with a driver that the
+    # report names, the log may come from a container
     gone = lib is not None and lib.cause == "absent"
-    proved = absent or (gone and (facts.kind == "machine" or wanted or smi))
+    doubted = facts.kind == "report" and (facts.of(DriverVersion) or facts.has("mentions-container"))
+    proved = absent or (gone and (facts.kind == "machine" or wanted or smi) and not doubted)
     yield found(
         "driver-missing",
         (

@@ -19,7 +19,7 @@ from doctor.remedies import commands
 from doctor.remedies.cure import Later
 from doctor.rules.libraries.cudnn import bring_cudnn, cudnn_major, dropped_gpu, never_opened, wanted_major
 from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, other_files, table_rows, xla_gpu_note
-from doctor.rules.memory.signs import HANDLE_FAILURES, no_cudnn_at_all, roomy_handle
+from doctor.rules.memory.signs import HANDLE_FAILURES, held_before, no_cudnn_at_all, roomy_handle
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import likely_build
 from doctor.tables import dotted
@@ -156,7 +156,7 @@ def cudnn_version_mismatch(case: Case) -> Iterator[Finding]:
             verify=verify,
         )
         return
-    if no_cudnn_at_all(case):
+    if no_cudnn_at_all(case) and not held_before(case):  # others may have left cuDNN no memory
         yield found(
             "cudnn-version-mismatch",
             "TensorFlow has no cuDNN for this operation. An earlier line of the log gives the reason:"

@@ -10,7 +10,7 @@ from doctor.facts import CudaCallFailed, Fact, Gpu, GpuMemory, GpuProcess, GpuRe
 from doctor.findings import Finding, Step, manual, python, shell
 from doctor.remedies import code
 from doctor.rules.gpu.capability import code_answer
-from doctor.rules.memory.signs import handle_signs, retried_allocations
+from doctor.rules.memory.signs import handle_signs, held_before, memory_in_use, retried_allocations
 from doctor.rules.registry import found, rule
 from doctor.rules.tensorflow.release import version_of
 from doctor.shell import Export, run
@@ -19,51 +19,6 @@ if TYPE_CHECKING:
     from doctor.case import Case
 
 VARIABLE = "CUDA_VISIBLE_DEVICES"
-
-
-def held_before(case: Case) -> list[Fact]:
-    """The signs that the GPU's memory was nearly full before this process allocated any."""
-    facts = case.facts
-    signs: list[Fact] = []
-    for memory in _in_use(case):
-        if (
-            memory.total_mib
-            and memory.free_mib is not None
-            and memory.used_mib is None
-            and memory.free_mib < 0.25 * memory.total_mib
-        ):
-            signs.append(memory)
-    totals = [m.total_mib for m in facts.of(GpuMemory) if m.total_mib] + [
-        g.memory_mib for g in case.gpus if g.memory_mib
-    ]
-    for device in facts.of(GpuRegistered):
-        if device.memory_mib is None or device.memory_mib == 0:
-            continue
-        total = max(totals, default=0) or typical_memory(device.name)
-        if total and device.memory_mib < 0.35 * total:
-            signs.append(device)
-    for call in facts.of(CudaCallFailed):
-        if (
-            call.call in ("cuInit", "cuDevicePrimaryCtxRetain", "cuCtxCreate")
-            and call.error == "CUDA_ERROR_OUT_OF_MEMORY"
-        ):
-            signs.append(call)
-        if call.call in ("cudaSetDevice", "cudaGetDevice") and call.error == "out of memory":
-            signs.append(call)
-    return signs
-
-
-def _in_use(case: Case) -> list[GpuMemory]:
-    """The memory of the GPUs that a program can use; on a machine, only of those that libcuda lists. A GPU in
-    MIG mode is left out, because its free memory is not that of an instance."""
-    facts = case.facts
-    found = facts.of(GpuMemory)
-    if facts.kind != "machine":
-        return found
-    divided = {s.get("gpu") for s in facts.symptoms("mig-enabled")}
-    buses = {bus for s in facts.symptoms("cuda-devices") for bus in s.get("buses").split()}
-    shown = {gpu.index for gpu in case.gpus if gpu.bus_id in buses}
-    return [m for m in found if str(m.index) not in divided and (m.index in shown or not shown)]
 
 
 def _full(memory: GpuMemory) -> bool:
@@ -78,7 +33,7 @@ def _other_gpu(case: Case) -> list[Step]:
         return [shell(Export(VARIABLE, "1"), "uses the second GPU, if there is one and it is free")]
     chosen = VARIABLE in case.env or "slurm" in case.environments  # other GPUs may belong to other jobs
     uuids = {gpu.index: validated.gpu(gpu.uuid or "") for gpu in case.gpus if not _without_code(case, gpu)}
-    for memory in _in_use(case) if chosen else facts.of(GpuMemory):
+    for memory in memory_in_use(case) if chosen else facts.of(GpuMemory):
         uuid = uuids.get(memory.index)
         if uuid and memory.used_mib is not None and not _full(memory):
             return [shell(Export(VARIABLE, uuid), f"or use GPU {memory.index}, which is free")]
@@ -99,32 +54,6 @@ def _where_they_show(case: Case) -> str:
     if case.facts.kind == "machine" and case.platform == "wsl":
         return "; in WSL, it does not list Windows processes: look into the Task Manager as well"
     return ""
-
-
-def typical_memory(name: str | None) -> int:
-    """A cautious lower bound for the memory of a card with this name, in MiB; 0 if the name is unknown."""
-    if not name:
-        return 0
-    from re import search
-
-    stated = search(r"(\d{1,3})\s?GB", name)
-    if stated:
-        return int(stated[1]) * 1024
-    table = (
-        ("V100", 15000),
-        ("A100", 38000),
-        ("H100", 78000),
-        ("T4", 14500),
-        ("P100", 11500),
-        ("K80", 11000),
-        ("3090", 23500),
-        ("4090", 23500),
-        ("2080 Ti", 10500),
-        ("1080 Ti", 10500),
-        ("A6000", 46000),
-        ("TITAN", 11500),
-    )
-    return next((mib for word, mib in table if word.lower() in name.lower()), 0)
 
 
 @rule(
@@ -169,7 +98,7 @@ def gpu_memory_held(case: Case) -> Iterator[Finding]:
         or facts.has("tensor-oom", "resource-exhausted", "bfc-out-of-memory", "dst-not-initialized")
     )
     processes = [p for p in facts.of(GpuProcess) if (p.memory_mib or 0) >= 500]
-    full = [memory for memory in _in_use(case) if _full(memory)]
+    full = [memory for memory in memory_in_use(case) if _full(memory)]
     # in a container, WSL and Windows, nvidia-smi lists no processes of others, or no amounts: full memory is
     # proof enough, unless the notebook in which this check runs may hold it
     callers = [pid for s in facts.symptoms("caller-uses-gpu") for pid in s.get("pids").split()]

@@ -1,14 +1,15 @@
-"""Messages about a cuDNN or cuBLAS that could not start; several rules use them as evidence."""
+"""Signs that several rules use as evidence: cuDNN or cuBLAS could not start; the memory was in use before."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from doctor.facts import Symptom
+from doctor.facts import CudaCallFailed, Fact, GpuMemory, GpuRegistered, Symptom
 
 if TYPE_CHECKING:
     from doctor.case import Case
+    from doctor.tables import Tables
 
 HANDLE_FAILURES = (
     "cudnn-handle-failed",
@@ -115,3 +116,60 @@ def no_cudnn_at_all(case: Case) -> bool:
 def handle_signs(case: Case) -> list[Symptom]:
     """The symptoms that cuDNN, cuBLAS or another CUDA library could not start."""
     return case.facts.symptoms(*HANDLE_FAILURES)
+
+
+def held_before(case: Case) -> list[Fact]:
+    """The signs that the GPU's memory was nearly full before this process allocated any."""
+    facts = case.facts
+    signs: list[Fact] = []
+    for memory in memory_in_use(case):
+        if (
+            memory.total_mib
+            and memory.free_mib is not None
+            and memory.used_mib is None
+            and memory.free_mib < 0.25 * memory.total_mib
+        ):
+            signs.append(memory)
+    totals = [m.total_mib for m in facts.of(GpuMemory) if m.total_mib] + [
+        g.memory_mib for g in case.gpus if g.memory_mib
+    ]
+    for device in facts.of(GpuRegistered):
+        if device.memory_mib is None or device.memory_mib == 0:
+            continue
+        total = max(totals, default=0) or _least_memory(device.name, case.tables)
+        if total and device.memory_mib < 0.35 * total:
+            signs.append(device)
+    for call in facts.of(CudaCallFailed):
+        if (
+            call.call in ("cuInit", "cuDevicePrimaryCtxRetain", "cuCtxCreate")
+            and call.error == "CUDA_ERROR_OUT_OF_MEMORY"
+        ):
+            signs.append(call)
+        if call.call in ("cudaSetDevice", "cudaGetDevice") and call.error == "out of memory":
+            signs.append(call)
+    return signs
+
+
+def memory_in_use(case: Case) -> list[GpuMemory]:
+    """The memory of the GPUs that a program can use; on a machine, only of those that libcuda lists. A GPU in
+    MIG mode is left out, because its free memory is not that of an instance."""
+    facts = case.facts
+    found = facts.of(GpuMemory)
+    if facts.kind != "machine":
+        return found
+    divided = {s.get("gpu") for s in facts.symptoms("mig-enabled")}
+    buses = {bus for s in facts.symptoms("cuda-devices") for bus in s.get("buses").split()}
+    shown = {gpu.index for gpu in case.gpus if gpu.bus_id in buses}
+    return [m for m in found if str(m.index) not in divided and (m.index in shown or not shown)]
+
+
+def _least_memory(name: str | None, tables: Tables) -> int:
+    """The smallest memory with which a card of this name was sold, in MiB; 0 if that is unknown."""
+    if not name:
+        return 0
+    from re import search
+
+    stated = search(r"(\d{1,3})\s?GB", name)
+    if stated:
+        return int(stated[1]) * 1024
+    return min((mib for card in tables.gpu(name) for mib in card.memory_mib), default=0)

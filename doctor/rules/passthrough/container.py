@@ -94,7 +94,9 @@ def container_no_gpu(case: Case) -> Iterator[Finding]:
         return
     if ("hosted" in case.environments or notebook_service(case) is not None) and not said:
         return  # for hosted apps, functions and notebooks, the provider starts the container
-    inside = case.container or facts.has("nvidia-docker-path")
+    # a report that names a container and the host's driver, while a program finds no driver
+    beside = facts.kind == "report" and facts.has("mentions-container") and bool(facts.of(DriverVersion))
+    inside = case.container or facts.has("nvidia-docker-path") or beside
     lib: Fact | None = no_libcuda(case)
     if lib is None:
         lib = next(

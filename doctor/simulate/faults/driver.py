@@ -82,7 +82,7 @@ DRIVER: tuple[Fault, ...] = (
         "compat-unsupported",
         804,
         "driver-library-mismatch",
-        "after an upgrade within one driver branch",
+        "the driver was upgraded within one branch",
     ),
     cuinit("mps-failed", 805, "gpu-bad-state", "the Multi-Process Service cannot be reached"),
     cuinit("unknown-error", 999, "gpu-bad-state", "the driver is in a bad state, as after suspend"),

@@ -36,7 +36,7 @@ LIBRARIES: tuple[Fault, ...] = (
     Fault(
         "curand-missing",
         "cuda-missing",
-        "libcurand, which TensorFlow opens up to 2.13, is missing",
+        "libcurand, which TensorFlow up to 2.13 loads, is missing",
         damage("missing", "libcurand"),
         on_machine=None,
         until=(2, 13),

@@ -1,7 +1,7 @@
 /* Preloaded into the commands of a simulation: shows the files by which programs recognise a machine with an NVIDIA
  * driver (/proc/driver/nvidia/version, /dev/nvidia0, the PCI devices in sysfs). They come from the simulated
  * machine's folder. The kernel offers no other way to show them without root. Only the paths below are redirected;
- * all other paths are unchanged. A preloaded library does not affect static programs, nor the files that the loader
+ * all other paths are unchanged. A preloaded library affects neither static programs nor the files that the loader
  * itself opens. */
 #define _GNU_SOURCE
 #include <dirent.h>

@@ -92,7 +92,7 @@ static void set(Machine *m, const char *key, const char *value) {
     /* The Python side uses the other keys. */
 }
 
-/* Copies to an instance the values that it shares with its GPU. */
+/* Copies the values that an instance shares with its GPU to the instance. */
 static void complete_instances(Machine *m) {
     for (Gpu *part = m->gpus + MAX_GPUS; part < m->gpus + MAX_GPUS + m->instance_count; part++) {
         if (part->parent < 0 || part->parent >= m->gpu_count) part->parent = 0;

@@ -1,4 +1,4 @@
-/* libcufft, libcusolver, libcusparse and libcurand: TensorFlow opens them at start-up and reads their versions. They
+/* libcufft, libcusolver, libcusparse and libcurand: TensorFlow loads them at start-up and reads their versions. They
  * have only handles, and no routine computes. All four libraries are built from this source. */
 #define _GNU_SOURCE
 #include "simulation.h"

@@ -14,7 +14,7 @@
  * What these pages do not say is taken from PyTorch, torch/cuda/__init__.py, _parse_visible_devices, whose authors
  * measured the driver: an index is the number with which an entry begins ("1gpu2" is 1), a repeated entry hides all
  * devices, and the kind of the first entry (number, GPU-, MIG-) applies to all. An assumption: an entry for a whole
- * divided GPU stands for its instances. doctor/devices/visibility.py does the same in Python; a test compares the two.
+ * divided GPU means its instances. doctor/devices/visibility.py does the same in Python; a test compares the two.
  */
 #define _GNU_SOURCE
 #include "simulation.h"
@@ -49,8 +49,8 @@ static Kind kind_of(const char *entry) {
     return !strncasecmp(entry, "GPU-", 4) ? OF_GPU : !strncasecmp(entry, "MIG-", 4) ? OF_INSTANCE : NUMBER;
 }
 
-/* The only device from `first` up to, but not including, `end` with a UUID that has this beginning; -1 if there is none
- * or more than one. */
+/* The only device from `first` up to, but not including, `end` whose UUID begins with this text; -1 if there is none or
+ * more than one. */
 static int only_one(int first, int end, const char *beginning, size_t length) {
     int found = -1;
     for (int i = first; i < end; i++) {

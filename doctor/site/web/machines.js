@@ -1,4 +1,4 @@
-// Machines: the report of one machine, or of two machines and their differences. In `tfgpu-doctor serve` also of this machine.
+// Machines: shows the report of one machine, or of two machines with their differences; in `tfgpu-doctor serve`, also of this machine.
 import { el } from "./dom.js";
 import { ask, here, ready } from "./judge.js";
 import { problem, report, said } from "./view.js";

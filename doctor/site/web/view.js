@@ -150,7 +150,7 @@ export function plans({ plan: document_, markdown }) {
   const list = document_.plans.map((one, at) => planned(one, at));
   if (!list.length) list.push(el("p.notice", "There is no plan for this platform."));
   const [first, ...others] = list;
-  const more = others.length ? [el("h3", "Other ways"), ...others] : [];
+  const more = others.length ? [el("h3", "Other plans"), ...others] : [];
   const copy = el("div.row", copier("Copy as Markdown", markdown, "main"));
   const fails = document_.findings.some((one) => one.severity === "error"); // then the plan is the nearest one that would work
   return fails ? [...blocks, el("h3", "What would work, the nearest first"), first, ...more, copy] : [first, ...blocks, ...more, copy];

@@ -60,7 +60,9 @@ def list_members(remote: Remote, url: str, length: int) -> list[Member]:
                 raise ArchiveError(f"{url}: the zip64 end of central directory is not where its locator says")
             count, size, offset = struct.unpack_from("<QQQ", record, 32)
     if count > MOST_MEMBERS or size > LARGEST_DIRECTORY:
-        raise ArchiveError(f"{url}: {count} members in a directory of {size} bytes are not those of a wheel")
+        raise ArchiveError(
+            f"{url}: a directory of {size} bytes with {count} members is too large for a wheel"
+        )
     if offset + size > length:
         raise ArchiveError(f"{url}: the central directory lies outside the file")
     directory = (
@@ -116,7 +118,7 @@ def inflate(remote: Remote, url: str, member: Member) -> Iterator[bytes]:
     the method is unknown, if the stream is broken or, at the end, if the CRC is wrong."""
     if member.size > LARGEST_MEMBER or (member.size > SMALL and member.size > member.packed * MOST_INFLATED):
         raise ArchiveError(
-            f"{url}: {member.name} would be {member.size} bytes unpacked from {member.packed}, too much for a"
+            f"{url}: {member.name} would unpack from {member.packed} to {member.size} bytes, too much for a"
             " library"
         )
     header = remote.read(url, member.offset, member.offset + 30)
@@ -157,7 +159,7 @@ def inflate(remote: Remote, url: str, member: Member) -> Iterator[bytes]:
         )
     if crc != member.crc:
         raise ArchiveError(
-            f"{url}: the CRC of {member.name} is {crc:08x}, the directory says {member.crc:08x}"
+            f"{url}: the CRC of {member.name} is {crc:08x}, but the directory says {member.crc:08x}"
         )
 
 

@@ -40,7 +40,8 @@ Facts: TypeAlias = "dict[str, Any]"
 
 def wanted(texts: WheelTexts, package: str, platform: str) -> bool:
     """Whether the libraries of a wheel show more than its build_info.py. They do for GPU builds, for all
-    Linux builds (glibc), and for builds from before build_info.py, which only have their name."""
+    Linux builds (glibc), and for builds older than build_info.py, where otherwise only the name says
+    anything."""
     if not texts.core:
         return False
     info = texts.build_info
@@ -101,7 +102,7 @@ def _scan_member(remote: Remote, file: IndexFile, member: Member, copy_to: int |
         # no release up to 2.21 has this; a row must not be built from data that was not understood
         raise ValueError(
             f"{member.name}: {found.malformed} fatbins are malformed and {found.unreadable} PTX entries"
-            " cannot be unpacked. Next, if they are packed with zstd: pip install zstandard"
+            " cannot be unpacked. If they are packed with zstd, run: pip install zstandard"
         )
     facts["fatbins"] = found.to_json()
     return facts

@@ -1,5 +1,5 @@
 """Finds the CUDA and cuDNN versions that a build was made with, from the names and versions in the build. A
-result has only the digits that these show."""
+result has no more digits than these show."""
 
 from __future__ import annotations
 

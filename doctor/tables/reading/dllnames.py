@@ -1,7 +1,7 @@
-"""Finds the DLLs that a Windows build of TensorFlow opens while it runs, from the machine code of its loader.
+"""Finds the DLLs that a Windows build of TensorFlow loads while it runs, from the machine code of its loader.
 
 From 1.15 on a Windows build imports no CUDA library;
-tensorflow/stream_executor/platform/default/dso_loader.cc opens each as FormatLibraryFileName(name, version),
+tensorflow/stream_executor/platform/default/dso_loader.cc loads each as FormatLibraryFileName(name, version),
 which on Windows is name + version + ".dll" ("cudart" + "64_110"). The code cannot be run here, but its
 strings can be read. Each of its functions makes two short strings, the name of the library and the version.
 It loads them relative to the instruction pointer from .rdata or, where that is shorter, moves the bytes
@@ -9,7 +9,7 @@ themselves ("cusolver" in one 8-byte move, "64_8" in one 4-byte move; Microsoft'
 of up to 15 characters in place). So this module finds the functions by such a load or move. If a few
 instructions contain exactly one name and one version, these are a pair.
 
-build_info.py does not prove these names: in 2.5 to 2.10 it has cudart64_112.dll, but they open
+build_info.py does not prove these names: in 2.5 to 2.10 it states cudart64_112.dll, but these releases load
 cudart64_110.dll.
 """
 
@@ -124,7 +124,7 @@ def _near(pieces: Iterator[bytes], finder: Finder, stretches: list[tuple[int, by
                 stretches[-1] = offset, content + data[new_from:high]
             else:
                 stretches.append((start + low, data[low:high]))
-        # what the next piece's finds may reach back to; a find in it is found again and merged
+        # places found in the next piece may need these bytes; a place within them is found again and merged
         tail = data[-2 * AROUND :]
         start += len(data) - len(tail)
 

@@ -1,7 +1,7 @@
-"""Finds the libraries that a build of TensorFlow opens while it runs: loads only its library, and calls the
-loader functions in it.
+"""Finds the libraries that a build of TensorFlow loads while it runs. It loads only TensorFlow's own library
+and calls the loader functions in it.
 
-TensorFlow composes the names ("libcudnn.so." + version) when it opens them, so they are not strings in the
+TensorFlow composes the names ("libcudnn.so." + version) when it loads them, so they are not strings in the
 file. This module loads the shipped library into a separate process, without running its initialisers. A
 recorder replaces dlopen: for each call, it notes the name and reports that the library does not exist. Then
 the initialisers run, and each function of TensorFlow's DsoLoader

@@ -1,9 +1,9 @@
 """Reads the requirements of other GPU frameworks (torch, JAX, CuPy, ONNX Runtime) from the METADATA of their
 wheels.
 
-For each final release, it reads one wheel: that for Linux x86_64 and the newest Python. It fetches only the
-directory and METADATA of the wheel, so the size does not matter. Requirements whose marker does not hold on
-Linux x86_64 are left out; conditions on the Python version stay.
+For each final release, it reads one wheel: the one for Linux x86_64 and the newest Python. It fetches only
+the wheel's directory and METADATA, so the wheel's size does not matter. Requirements whose marker does not
+hold on Linux x86_64 are left out; conditions on the Python version stay.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ LINUX = {
 
 
 def releases(files: Iterable[IndexFile], first: str) -> dict[Version, list[IndexFile]]:
-    """The wheels of each final release for Linux x86_64 or for any platform; that for the newest Python is
-    last."""
+    """The wheels of each final release for Linux x86_64 or for any platform; the one for the newest Python
+    comes last."""
     found: dict[Version, list[IndexFile]] = {}
     for file in files:
         match = re.fullmatch(r"[^-]+-([^-]+)(?:-\d[^-]*)?-([\w.]+)-(\w+)-(\S+)\.whl", file.filename)
@@ -128,8 +128,8 @@ def _on_linux(one: Stated) -> bool:
 
 
 def _words(one: Stated) -> str:
-    """The requirement as text. Of its marker, the conditions on the Python version stay, and those on the
-    platform are left out."""
+    """The requirement as text. Its marker's conditions on the Python version are kept; those on the platform
+    are left out."""
     bare = Requirement(str(one.requirement))
     bare.marker = None
     python = " and ".join(

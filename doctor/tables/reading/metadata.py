@@ -1,6 +1,7 @@
 """Reads the texts in a wheel: METADATA (dependencies, extras) and TensorFlow's python/platform/build_info.py.
 
-tensorflow/tools/build_info/gen_build_info.py makes build_info.py (since 1.4.0). Its keys have changed often.
+tensorflow/tools/build_info/gen_build_info.py generates build_info.py (since 1.4.0), whose keys have changed
+often.
 """
 
 from __future__ import annotations

@@ -134,7 +134,7 @@ def read_cudnn(project: str, file: IndexFile, settings: PipSettings, cache: Cach
 
 
 def capability_order(target: str) -> tuple[int, int, str]:
-    """A sort key for compute capabilities: "9.0" comes before "9.0a", and that before "10.0"."""
+    """A sort key for compute capabilities, which puts "9.0", "9.0a" and "10.0" in this order."""
     whole, _, part = target.partition(".")
     return int(whole), int(part.rstrip("af") or 0), target
 

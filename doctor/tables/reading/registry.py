@@ -54,7 +54,7 @@ class PipSettings:
 
 
 def pip_settings() -> PipSettings:
-    """The settings of pip from its configuration (files, PIP_* variables) and, for the URL of the index, its
+    """Pip's settings, from its configuration (files, PIP_* variables) and, for the URL of the index, from its
     built-in default.
 
     Raises RegistryError if pip is not installed.
@@ -153,19 +153,19 @@ def project_files(project: str, indexes: tuple[str, ...], remote: Remote) -> lis
                 refused.append(file.url)
     if not found and refused:
         raise RegistryError(
-            f"the index lists {project} at {without_doors(refused[0])}, which is neither https nor on the"
-            " index's own server. Next: set PIP_INDEX_URL to an index that offers its files over https"
+            f"the index lists {project} at {without_doors(refused[0])}, which is neither an https address nor"
+            " on the index's own server. Next: set PIP_INDEX_URL to an index that offers its files over https"
         )
     if not found:
         raise RegistryError(
-            f"none of the indexes in pip's configuration has a project {project}. Next: look at"
-            " `pip config list`, and set PIP_INDEX_URL to an index that has the project"
+            f"none of the indexes in pip's configuration has the project {project}. Next: look at the output"
+            " of `pip config list`, and set PIP_INDEX_URL to an index that has the project"
         )
     return list(found.values())
 
 
 def _may_be_read(url: str, page: str) -> bool:
-    """Whether a file that an index lists may be read: only with https, or from the server of the index that
+    """Whether a file that an index lists may be read: only over https, or from the server of the index that
     the user configured."""
     try:
         its, own = urlsplit(url), urlsplit(page)

@@ -42,7 +42,7 @@ class Remote:
     """Reads with one requests.Session per thread, and counts the received bytes.
 
     `make_session` is called once in each thread that uses the object. `named`: the indexes in the user's
-    configuration; addresses of other kinds than theirs are refused (doctor.web).
+    configuration; other kinds of addresses are refused (doctor.web).
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class Remote:
                 total = answer.headers.get("Content-Range", "").rpartition("/")[2]
                 if answer.status_code == 206 and total.isdecimal() and len(total) < 20:
                     if int(total) > FILE_LIMIT:
-                        raise RemoteError(f"{without_doors(url)}: no wheel has {total} bytes")
+                        raise RemoteError(f"{without_doors(url)}: {total} bytes are too many for a wheel")
                     return int(total)
                 if answer.status_code == 200:
                     raise RemoteError(
@@ -156,7 +156,7 @@ class Remote:
                         start += len(kept)
                         self.bytes_read += len(piece)
                         yield kept
-                        if start >= stop:  # a server may send more than was requested, without end
+                        if start >= stop:  # a server may send more than was requested, even endlessly
                             break
                 if start < stop:
                     reason = "the connection ended early"

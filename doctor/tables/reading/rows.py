@@ -1,7 +1,7 @@
 """Makes the rows of compat_tables/tensorflow.json, with their evidence, from the texts and binaries in the
 wheels of a release.
 
-A key whose value is in none of the facts is None (null).
+If no fact states the value of a key, the value is None (null).
 """
 
 from __future__ import annotations
@@ -190,8 +190,8 @@ def _fill_libraries(
     source, required_source = binary["libraries_from"], binary["libraries_required_from"]
     info = texts.build_info or {}
     if row["platform"] == "windows-amd64" and binary["imported"] and "cudart_dll_name" in info:
-        # python/platform/self_check.py of 1.4 to 1.14 opens these three libraries before it imports the rest,
-        # and raises if one is missing; that of 1.15, whose library imports no CUDA, no longer opens them
+        # python/platform/self_check.py of 1.4 to 1.14 loads these three libraries before it imports the rest,
+        # and raises if one is missing; that of 1.15, whose library imports no CUDA, no longer loads them
         checked = {
             info[key] for key in ("nvcuda_dll_name", "cudart_dll_name", "cudnn_dll_name") if key in info
         }
@@ -298,7 +298,7 @@ def _fill_msvc(row: Row, texts: WheelTexts, binary: dict[str, Any] | None, evide
         row["msvc"] = sorted(names)
         evidence["msvc"] = "; ".join(
             ([f"{binary['kernels_in']}: import table"] if binary and binary["msvc"] else [])
-            # self_check.py opens them before anything else, and raises if one is missing
+            # self_check.py loads them before anything else, and raises if one is missing
             + ([f"{texts.build_info_member}: msvcp_dll_name(s)"] if declared else [])
         )
 
@@ -327,7 +327,7 @@ def _fill_runpath(row: Row, binary: dict[str, Any] | None, evidence: dict[str, s
 def complete_windows(rows: list[Row]) -> None:
     """Fill in the DLLs that a GPU device on Windows needs, if the wheel itself does not show them (1.15 to
     2.10). They are the libraries that the Linux build of the same release needs, under the names that the
-    Windows build opens. The same source decides both (TryDlopenCUDALibraries in dso_loader.cc); only the
+    Windows build loads. The same source decides both (TryDlopenCUDALibraries in dso_loader.cc); only the
     names differ."""
     linux = {(row["package"], row["version"]): row for row in rows if row["platform"] == "linux-x86_64"}
     for row in rows:

@@ -30,5 +30,5 @@ def load_rows(path: Path) -> dict[tuple[str, str, str], dict[str, Any]]:
 
 
 def write_table(path: Path, text: str) -> None:
-    """Write the file of a table, with the same line ends on every platform."""
+    """Write the file of a table, with the same line endings on every platform."""
     write_whole(path, text.encode("utf-8"))

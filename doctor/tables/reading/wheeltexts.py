@@ -103,15 +103,15 @@ def read_texts(remote: Remote, file: IndexFile) -> WheelTexts:
 def _read_source_archive(remote: Remote, file: IndexFile, length: int) -> WheelTexts:
     if length > SMALL_ARCHIVE:
         raise ArchiveError(
-            f"{file.url}: a source archive of {length} bytes is not that of a withdrawn release"
+            f"{file.url}: a source archive of {length} bytes is too large for a withdrawn release"
         )
     try:
         unpack = zlib.decompressobj(31)
         content_of_all = unpack.decompress(remote.read(file.url, 0, length), 16 * SMALL_ARCHIVE)
         if unpack.unconsumed_tail:
             raise ArchiveError(
-                f"{file.url}: it contains more than {16 * SMALL_ARCHIVE} bytes, which no withdrawn release "
-                f"does"
+                f"{file.url}: it contains more than {16 * SMALL_ARCHIVE} bytes, too much for a withdrawn"
+                " release"
             )
         with tarfile.open(fileobj=io.BytesIO(content_of_all), mode="r:") as archive:
             name = min((name for name in archive.getnames() if name.endswith("/PKG-INFO")), key=len)

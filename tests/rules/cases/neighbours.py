@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.rules.situation import Fires, NearMiss
-from tests.rules.spelling import NO_DEVICE, cuinit, diagnosed, log, opened
+from tests.rules.spelling import NO_DEVICE, created, cuinit, diagnosed, log, opened
 
 SYMBOL = "undefined symbol: _ZTIN10tensorflow8OpKernelE"
 MAPPED = (
@@ -355,5 +355,36 @@ NEAR_MISSES = (
         "gpu-hidden",
         "singularity exec --nv tool.sif python train.py\n"
         + log("2.11.0", cuinit("CUDA_ERROR_NO_DEVICE", NO_DEVICE)),
+    ),
+    NearMiss(
+        "driver-missing",
+        "the host has a driver, and the tool's own container was started without the GPU",
+        "container-no-gpu",
+        "I start the program with its docker image. The NVIDIA driver 535.104.05 is installed, but the GPU"
+        " (RTX A4000) is not used.\n2023-10-11 09:15:01.100000: W tensorflow/compiler/xla/stream_executor/"
+        "platform/default/dso_loader.cc:64] Could not load dynamic library 'libcuda.so.1'; dlerror:"
+        " libcuda.so.1: cannot open shared object file: No such file or directory\n",
+    ),
+    NearMiss(
+        "cudnn-version-mismatch",
+        "another process left the first of two cards almost no memory",
+        "gpu-memory-held",
+        log("2.9.1", created("Tesla P100-PCIE-16GB", "6.0", 203))
+        + log("2.9.1", created("Tesla P100-PCIE-16GB", "6.0", 15405, index=1, physical=1, bus="0000:02:00.0"))
+        + "Node: 'model/conv1d/Conv1D'\nDNN library is not found.\n",
+    ),
+    NearMiss(
+        "undetermined",
+        "a process asks for the GPU of its rank",
+        "device-not-found",
+        '  File "bench.py", line 62, in <module>\n'
+        "    tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], 'GPU')\n"
+        "IndexError: list index out of range\n",
+    ),
+    NearMiss(
+        "model-oom",
+        "a hint about the host's memory, retold",
+        "benign-messages",
+        "On a server with 64 GB the cpu_allocator prints that the allocation exceeds 10% of memory.\n",
     ),
 )

@@ -28,7 +28,7 @@ FIRES = (
         + ">>> tf.config.list_physical_devices('GPU')\n[PhysicalDevice(name='/physical_device:GPU:0',"
         " device_type='GPU')]\n",
         "Cannot dlopen some GPU libraries",
-        words=("belongs to another run, which got a GPU", "(line 4)"),
+        words=("belongs to another run, which got a GPU", "line 4 shows a change"),
     ),
     Fires(
         "cuda-missing",

@@ -66,7 +66,7 @@ def tensorflow(rank: int, package: bool = False) -> Maker:
         name = normalised(group.get("package") or "") or None if package else None
         if (
             name == "tensorflow" and rank == MEASURED and "|" in match[0]
-        ):  # the row is from a table that a person wrote, and contains the name of the listing program
+        ):  # a row of a table that a person wrote: the name is that of the program, not of a package
             return TensorFlowVersion(source, version, rank=FORM)
         return TensorFlowVersion(source, version, name if name != "tf" else None, rank=said_rank(match, rank))
 
