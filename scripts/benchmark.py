@@ -3,11 +3,12 @@
     python scripts/benchmark.py [--runs 9] [--large 500] [--huge 1000] [--reports 10000] [--only
     start|simulate|large|many]
 
-Whole processes are timed, warm, as medians over several runs, with the interpreter that runs this script; the
-start of a command is also given as a multiple of `python -c pass`, run in turn with it, and large logs as a
-share of grep's speed over the same file, run in turn as well. A start, and each of many reports, is held to
-its budget as a multiple of `python -c pass` by processor time, both taken under the same load. The logs are
-made anew each time (seeded) in a temporary folder and removed. Exit code 1 if a budget is exceeded.
+The times are medians of several warm runs of whole processes, with the interpreter that runs this script. The
+time to start a command is also given as a multiple of the time of `python -c pass`, and the time to read a
+large log as a share of grep's speed over the same file; in both cases, the two processes run in turn. The
+budgets for a start and for each of many reports are multiples of the processor time of `python -c pass` under
+the same load. The logs are made anew in each run (with a fixed seed) in a temporary folder, which is removed.
+Exit code 1 if a budget is exceeded.
 """
 
 from __future__ import annotations
@@ -44,11 +45,11 @@ ENVIRONMENT = {
     "PYTHONPATH": str(ROOT),
     "TFGPU_DOCTOR_TABLES": "",
 }
-"""The environment of the runs; bytecode is kept, as for an installed tool."""
+"""The environment of the runs. Python may write bytecode, as for an installed tool."""
 
 
 class Row(NamedTuple):
-    """One line of the table; `kept`: whether the budget was kept, None if there is no budget."""
+    """One line of the table. kept: whether the budget was kept; None if there is no budget."""
 
     what: str
     measured: str
@@ -58,7 +59,7 @@ class Row(NamedTuple):
 
 
 class Run(NamedTuple):
-    """The cost of one process: seconds on the clock, seconds of processor time, highest memory use in MiB."""
+    """The cost of one process: elapsed seconds, seconds of processor time, highest memory use in MiB."""
 
     wall: float
     cpu: float
@@ -66,8 +67,8 @@ class Run(NamedTuple):
 
 
 def run(command: list[str], stdin: Path | None = None) -> Run:
-    """Run a command to its end; its output is discarded. Raises RuntimeError if it crashes or reports that it
-    could not do what was asked."""
+    """Run a command to its end and discard its output. Raises RuntimeError if the command crashes or reports
+    that it could not do what was asked."""
     with open(
         stdin or os.devnull, "rb"
     ) as source, tempfile.TemporaryFile() as sink:  # grep stops early at /dev/null
@@ -85,7 +86,7 @@ def run(command: list[str], stdin: Path | None = None) -> Run:
 
 
 def medians(command: list[str], other: list[str], runs: int) -> tuple[Run, Run]:
-    """Medians of two commands that run in turn, after one run of each that does not count."""
+    """The medians of two commands that run in turn. The first run of each does not count."""
     run(command)
     run(other)
     pairs = [(run(command), run(other)) for _ in range(runs)]
@@ -114,22 +115,22 @@ def starts(folder: Path, runs: int) -> Iterator[Row]:
         times = ours.cpu / bare.cpu
         yield Row(
             name,
-            f"{1000 * ours.wall:.0f} ms ({1000 * ours.cpu:.0f} ms of processor)",
-            f"{times:.1f} times `python -c pass` ({1000 * bare.cpu:.0f} ms of processor)",
+            f"{1000 * ours.wall:.0f} ms ({1000 * ours.cpu:.0f} ms of processor time)",
+            f"{times:.1f} times `python -c pass` ({1000 * bare.cpu:.0f} ms of processor time)",
             f"{budget} ms on a quiet machine, {budget / PASS_MS:.0f} times",
             times <= budget / PASS_MS,
         )
 
 
 def simulated(runs: int) -> Iterator[Row]:
-    """Measure what a simulated machine adds to a check; the first run compiles its libraries and does not
-    count."""
+    """Measure the time that a simulated machine adds to a check. The first run compiles the simulated
+    libraries and does not count."""
     check = [*TOOL, "check", "--format", "json"]
     inside, outside = medians([*TOOL, "simulate", "--", *check], check, runs)
     more = inside.wall - outside.wall
     yield Row(
-        "`simulate -- check`, more than `check`",
-        f"{more:.2f} s ({inside.cpu - outside.cpu:.2f} s of processor)",
+        "what `simulate --` adds to `check`",
+        f"{more:.2f} s ({inside.cpu - outside.cpu:.2f} s of processor time)",
         f"`check` alone {outside.wall:.2f} s",
         "1 s",
         more <= 1,
@@ -137,8 +138,8 @@ def simulated(runs: int) -> Iterator[Row]:
 
 
 def training_log(path: Path, megabytes: int) -> None:
-    """Write the log of a long training: progress, checkpoints, workers, and in the middle the one message
-    that decides."""
+    """Write the log of a long training run: progress, checkpoints, workers, and in the middle the one message
+    that decides the verdict."""
     rng = random.Random(1)
     written = 0
     size = megabytes * 1_000_000
@@ -179,8 +180,8 @@ def training_log(path: Path, megabytes: int) -> None:
 
 
 def service_log(path: Path, megabytes: int) -> None:
-    """Write the log of a server: every line has its own identifiers, and in the middle is the one message
-    that decides."""
+    """Write the log of a server: every line has its own identifiers, and the one message that decides the
+    verdict is in the middle."""
     rng = random.Random(3)
     written = 0
     size = megabytes * 1_000_000
@@ -199,7 +200,7 @@ def service_log(path: Path, megabytes: int) -> None:
 
 
 def one_line(path: Path, megabytes: int) -> None:
-    """Write one line of words without end, with the message among them."""
+    """Write one very long line of words, with the message among them."""
     rng = random.Random(2)
     words = ["".join(rng.choices("abcdefghijklmnoprstuvw", k=rng.randint(2, 9))) for _ in range(5000)]
     written = 0
@@ -213,7 +214,7 @@ def one_line(path: Path, megabytes: int) -> None:
 
 
 def patterns(path: Path) -> int:
-    """Write the literals that the scan searches for into a file for grep. Returns their number."""
+    """Write the literals for which the scan searches into a file for grep. Returns their number."""
     from doctor.logs.scan import triggers
 
     words = triggers()
@@ -249,8 +250,8 @@ def large(folder: Path, runs: int, megabytes: int, huge: int) -> Iterator[Row]:
 
 
 def _beside_grep(name: str, path: Path, words: Path, megabytes: int, runs: int) -> Iterator[Row]:
-    """Compare the speed at which `explain` reads a file with that of grep. A file of one line has no budget:
-    grep ends at the first match in it."""
+    """Compare the speed at which `explain` reads a file with grep's speed. A file of one line has no budget,
+    because grep stops at the first match in a line."""
     ours = ["explain", str(path), "--format", "json"]
     grep = shutil.which("grep")
     whole = "one line" not in name
@@ -263,7 +264,7 @@ def _beside_grep(name: str, path: Path, words: Path, megabytes: int, runs: int) 
         kept = ratio >= 0.5 if whole else None
     yield Row(
         name,
-        f"{first.wall:.2f} s ({megabytes / first.wall:.0f} MB/s), {first.cpu:.2f} s of processor,"
+        f"{first.wall:.2f} s ({megabytes / first.wall:.0f} MB/s), {first.cpu:.2f} s of processor time,"
         f" {first.mib:.0f} MiB",
         compared if whole else "",
         "0.5 of grep's speed, 100 MiB" if whole else "100 MiB",
@@ -272,7 +273,7 @@ def _beside_grep(name: str, path: Path, words: Path, megabytes: int, runs: int) 
 
 
 def _written(path: Path) -> None:
-    """Wait until a file is on its disk, because pending writes slow down its readers."""
+    """Wait until a file is written to disk, because pending writes slow down processes that read the file."""
     with path.open("rb") as stream:
         os.fsync(stream.fileno())
 
@@ -295,7 +296,7 @@ def many(folder: Path, reports: int, times: int = 3) -> Iterator[Row]:
     yield Row(
         f"{reports} reports in one call",
         f"{ours.wall:.1f} s, {reports / ours.wall:.0f} a second on {cores} cores",
-        f"{1000 * ours.cpu / reports:.2f} ms of processor each, {share:.3f} of `python -c pass`"
+        f"{1000 * ours.cpu / reports:.2f} ms of processor time each, {share:.3f} of `python -c pass`"
         f" ({1000 * start.cpu:.1f} ms)",
         f"1 ms on a quiet machine (1000 a second and core), {1 / PASS_MS:.1f} of `pass`",
         share <= 1 / PASS_MS,

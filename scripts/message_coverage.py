@@ -4,14 +4,14 @@
 The messages that TensorFlow can print about GPUs are string literals in the libraries of its wheels. Each
 literal that reads like a message and mentions a GPU is compared with the catalogue: it is known if a
 signature matches it, or if it contains one of a signature's literals (a message is composed of several
-literals, so one alone need not match). The others belong to a family of scripts/message_families.json, with
-the reason why the family says nothing about the use of a GPU. Error names of CUDA and its libraries, and what
-installers, loaders and container runtimes print, are treated alike. Messages that are neither known nor in a
-family are listed.
+literals, so a single literal need not match). The other literals belong to a family of
+scripts/message_families.json, with the reason why the family says nothing about the use of a GPU. Error names
+of CUDA and its libraries, and what installers, loaders and container runtimes print, are treated alike.
+Messages that are neither known nor in a family are listed.
 
-    python scripts/message_coverage.py                               the error names, and the figures that
-                                                                     docs/messages.json holds
-    python scripts/message_coverage.py --release 2.20.0 FILE ...     a wheel or a library; --write keeps the
+    python scripts/message_coverage.py                               the error names, and the figures in
+    docs/messages.json python scripts/message_coverage.py --release 2.20.0 FILE ...     a wheel or a library;
+    --write keeps the
                                                                      figures
 """
 
@@ -42,7 +42,7 @@ from doctor.logs.text import Text, split  # noqa: E402
 FAMILIES = ROOT / "scripts" / "message_families.json"
 FIGURES = ROOT / "docs" / "messages.json"
 KNOWN = ROOT / "tests" / "data" / "messages.txt"
-"""The known messages of all releases that were read: the tests check the catalogue against them without a
+"""The known messages of all releases that were read. With them, the tests check the catalogue without a
 wheel."""
 
 PRINTED = re.compile(rb"[\x20-\x7e\n\t]+")
@@ -62,7 +62,7 @@ SPEAKS = re.compile(
 """Matches words in messages that concern a GPU."""
 WORDS = re.compile(r"(?<![\w:<.-])[A-Za-z][a-z']{1,20}(?![\w:>(])")
 LEAST_LITERAL = 12
-"""The least letters of a signature's literal that identifies a message on its own."""
+"""A literal of a signature identifies a message on its own if it has at least this many letters."""
 
 
 def is_message(text: str) -> bool:
@@ -89,8 +89,8 @@ def literals(path: Path) -> Iterator[str]:
 
 
 def libraries(path: Path, folder: Path) -> Iterator[Path]:
-    """TensorFlow's own libraries in a wheel, unpacked to disk one after the other; of a library the file
-    itself."""
+    """TensorFlow's own libraries in a wheel, unpacked to disk one after the other. If the path is a library,
+    that file itself."""
     if path.suffix != ".whl":
         yield path
         return
@@ -128,8 +128,8 @@ def _examples() -> str:
 
 @lru_cache(maxsize=1)
 def _named() -> re.Pattern[str]:
-    """The literals of the signatures that are long enough to name a message; without signatures of what
-    people write."""
+    """The literals that are long enough to identify a message, except those of signatures for what people
+    write."""
     words = {
         literal
         for signature in catalogue()
@@ -190,7 +190,8 @@ def reason_of(text: str) -> str:
 
 
 def coverage(found: Iterable[str]) -> dict[str, Any]:
-    """How many messages a signature knows, how many belong to each family, and which are in neither group."""
+    """How many messages a signature knows, how many belong to each family, and which messages are in neither
+    group."""
     rows = 0
     by_family: Counter[str] = Counter()
     unknown: list[str] = []
@@ -214,7 +215,7 @@ def coverage(found: Iterable[str]) -> dict[str, Any]:
 
 
 def error_names() -> Iterator[tuple[str, str]]:
-    """(enumeration, a line with the name as programs print it) for each name of a status."""
+    """Yield (enumeration, a line with the name as programs print it) for each name of a status."""
     for enumeration in families()["errors"]:
         for name in enumeration["names"].split():
             yield enumeration["enumeration"], enumeration["printed"].replace("NAME", name)
@@ -234,7 +235,7 @@ def programs() -> dict[str, dict[str, Any]]:
 
 
 def percent(found: dict[str, Any]) -> str:
-    """The percentage that is known or belongs to a family, as text."""
+    """The percentage of messages that are known or belong to a family, as text."""
     known = found["messages"] - len(found["unknown"])
     return f"{100 * known / max(found['messages'], 1):.1f} % of {found['messages']}: {found['rows']} by a row"
 
@@ -245,9 +246,9 @@ def main() -> int:
     parser.add_argument(
         "files", nargs="*", type=Path, metavar="FILE", help="a wheel or a library of TensorFlow"
     )
-    parser.add_argument("--release", help="the release that the files are of")
+    parser.add_argument("--release", help="the release to which the files belong")
     parser.add_argument(
-        "--write", action="store_true", help="keep the figures, and the messages that a row knows"
+        "--write", action="store_true", help="save the figures, and the messages that a row knows"
     )
     parser.add_argument(
         "--list",

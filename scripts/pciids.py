@@ -1,5 +1,5 @@
-"""Reads NVIDIA's GPUs from a pci.ids file: device id, name and chip; the compute capability is that of the
-chip."""
+"""Reads NVIDIA's GPUs from a pci.ids file: device id, name and chip. The chip determines the compute
+capability."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NOT_A_GPU = re.compile(
 
 
 def nvidia_devices(text: str) -> Iterator[tuple[str, str]]:
-    """Device id and description of every NVIDIA device in a pci.ids file."""
+    """Yield (device id, description) for every NVIDIA device in a pci.ids file."""
     inside = False
     for line in text.splitlines():
         if line.startswith("10de  "):
@@ -74,7 +74,8 @@ def gpus(text: str, chips: Mapping[str, str]) -> tuple[list[dict[str, Any]], lis
 
 
 def alternatives(name: str) -> list[str]:
-    """The names in "TS4 / B100"; "GeForce RTX 3080 Mobile / Max-Q 8GB/16GB" is one model in two forms."""
+    """The names that a name such as "TS4 / B100" contains. "GeForce RTX 3080 Mobile / Max-Q 8GB/16GB" is one
+    name: one model in two forms."""
     parts = [part.strip() for part in name.split(" / ")]
     named = [parts[0]]
     for part in parts[1:]:

@@ -3,12 +3,12 @@ tests/data/logs/recorded.
 
     python scripts/record_logs.py --environments ENVS [--tensorflow 2.21.0 ...] [--only NAME ...] [--jobs 2]
     python scripts/record_logs.py --packaging [--only NAME ...]
-    python scripts/record_logs.py --expectations        (the codes of the sidecars anew, nothing is run)
+    python scripts/record_logs.py --expectations        (updates the codes in the sidecars; runs nothing)
 
-ENVS holds one virtual environment a TensorFlow release, named by it. Packaging failures need the package
-registry and make environments of their own (tests/tensorflow_envs.py). Each log has a sidecar (.json) with
-the command, the faults, the code that `tfgpu-doctor explain` must give, the exit code, and what was replaced
-in the text.
+ENVS is a folder with one virtual environment for each TensorFlow release, named after the release. Packaging
+failures need the package registry, and make their own environments (tests/tensorflow_envs.py). Each log has a
+sidecar (.json) with the command, the faults, the code that `tfgpu-doctor explain` must give, the exit code,
+and the kinds of replacements in the text.
 """
 
 from __future__ import annotations
@@ -39,10 +39,8 @@ def main() -> int:
     parser.add_argument("--environments", type=Path, metavar="ENVS")
     parser.add_argument("--packaging", action="store_true")
     parser.add_argument("--expectations", action="store_true")
-    parser.add_argument(
-        "--tensorflow", nargs="+", metavar="VERSION", help="by default every environment there is"
-    )
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="recordings by name")
+    parser.add_argument("--tensorflow", nargs="+", metavar="VERSION", help="default: every environment")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="the names of the recordings")
     parser.add_argument("--jobs", type=int, default=2, metavar="N")
     parser.add_argument("--output", type=Path, default=LOGS, metavar="FOLDER")
     args = parser.parse_args()
@@ -94,8 +92,8 @@ def _packaging(output: Path, only: list[str] | None) -> int:
 
 
 def _expectations(output: Path) -> int:
-    """Update the code in each sidecar from the catalogue; a log that the catalogue no longer contains is
-    removed."""
+    """Update the code in each sidecar from the catalogue. Remove each log that is no longer in the
+    catalogue."""
     for sidecar in sorted([*output.glob("simulated/*/*.json"), *output.glob("recorded/*/*.json")]):
         release = sidecar.parent.name
         wanted = PACKAGING if release == "packaging" else catalogue(release)

@@ -4,13 +4,13 @@ machine itself.
 
     python scripts/record_machine.py tests/data/machines/NAME [--python PATH] [--note TEXT]
 
-Every file that the probes examine is kept: texts without names and tokens, libraries as skeletons (headers,
-no code), links as relative links inside the folder. The answers of the driver and of the Python are in
-.tfgpu-doctor.json, together with the environment variables that matter. The folder is some tens of kilobytes;
-look through it before you share it.
+The record contains every file that the probes examine: texts without names and tokens, libraries as skeletons
+(headers, no code), and links as relative links inside the folder. The file .tfgpu-doctor.json contains the
+answers of the driver and of Python, and the environment variables that matter. The folder has some tens of
+kilobytes. Look through it before you share it.
 """
 
-# ruff: noqa: PTH110, PTH112, PTH114, PTH208 (paths of the machine, not of the record)
+# ruff: noqa: PTH110, PTH112, PTH114, PTH208 (these are paths on the machine, not in the record)
 from __future__ import annotations
 
 import argparse
@@ -42,7 +42,7 @@ MACHINES = {name: number for number, name in elf.MACHINES.items()}
 
 
 class Watched(Machine):
-    """A Machine for this machine that notes every path that is examined and every answer."""
+    """The Machine for this computer, which notes every path that is examined and every answer."""
 
     seen: dict[str, None]
     answers: dict[str, dict[str, object]]
@@ -60,7 +60,7 @@ class Watched(Machine):
     ) -> Ran | None:
         ran = run_program(argv, timeout, {**self.env, "LC_ALL": "C"} if env is None else env)
         out = ran.out
-        if "-c" in argv:  # our own scripts: their answers stand between cookies
+        if "-c" in argv:  # our own scripts, whose answers stand between marks
             cookie = argv[list(argv).index("-c") + 2]
             out = "\n".join(piece for piece in ran.out.split(cookie)[1::2])
         self.answers[question] = {"status": ran.status, "out": out, "timed_out": ran.timed_out}
@@ -77,13 +77,13 @@ def watched() -> Watched:
 
 
 class Recorder:
-    """Writes what a Watched has noted into a folder."""
+    """Writes everything that a Watched has noted into a folder."""
 
     def __init__(self, target: Path, redact: Redactor) -> None:
         self.target, self.redact = target, redact
 
     def path(self, path: str) -> None:
-        """Keep a path: each link on the way to it, then what it leads to."""
+        """Keep a path: each link on the way to it, and then its target."""
         done, todo, links = "/", [part for part in path.split("/") if part], 0
         while todo:
             here = posixpath.normpath(posixpath.join(done, todo.pop(0)))
@@ -128,7 +128,7 @@ class Recorder:
             print(f"left out: {path}: {problem}", file=sys.stderr)
 
     def listing(self, folder: str) -> None:
-        """Names that a probe reads from a folder without opening them."""
+        """Keep the names that a probe reads from a folder without opening the files."""
         name = posixpath.basename(folder)
         if name in ("site-packages", "dist-packages"):
             for entry in os.listdir(folder):
@@ -142,7 +142,7 @@ class Recorder:
                     self.place(f"{folder}/{entry}").write_text("{}")
 
     def bytes_of(self, path: str) -> bytes:
-        """The bytes to keep of a file."""
+        """The bytes of a file that the record keeps."""
         if path.startswith("/dev/"):
             return b""
         with open(path, "rb") as file:
@@ -152,7 +152,7 @@ class Recorder:
         with open(path, "rb") as file:
             data = file.read(TEXT_LIMIT if path.startswith(("/proc", "/sys")) else 16 << 20)
         if path.endswith(".py") and not path.endswith("/build_info.py"):
-            return b""  # that it is there is all that counts
+            return b""  # only its existence matters
         if path.endswith(".h"):
             data = b"\n".join(
                 line
@@ -182,7 +182,7 @@ class Recorder:
 
 
 def library(path: str) -> bytes:
-    """A library's skeleton: its names, its dependencies, the symbol versions; cut where the original is
+    """The skeleton of a library: its names, dependencies and symbol versions. It is cut where the original is
     cut."""
     try:
         header = elf.of(Machine.here(), path)
@@ -211,7 +211,7 @@ def main() -> int:
     )
     parser.add_argument("folder", type=Path, help="where to write the record; must not exist")
     parser.add_argument("--python", help="the environment to examine")
-    parser.add_argument("--note", default="", help="what the machine is")
+    parser.add_argument("--note", default="", help="a description of the machine")
     args = parser.parse_args()
     if args.folder.exists():
         parser.error(f"{args.folder} already exists")
@@ -229,7 +229,7 @@ def main() -> int:
         if (decides(name) and name not in ("PATH", "PYTHONPATH"))
         or name in ("HOME", "TFGPU_DOCTOR_SIMULATION")
     }
-    if environment is not None and environment.prefix:  # PATH, by which it may have been found, is not kept
+    if environment is not None and environment.prefix:  # PATH, which may have led to it, is not kept
         env.pop("VIRTUAL_ENV", None)
         env.pop("CONDA_PREFIX", None)
         env["CONDA_PREFIX" if environment.conda else "VIRTUAL_ENV"] = redact(environment.prefix)

@@ -1,9 +1,10 @@
-"""Writes doctor/rules/needs.json: the facts that each rule reads, by its `needs`, so that the rule need not
-be imported to know them.
+"""Writes doctor/rules/needs.json, which lists the facts that each rule reads (its `needs`), so that they are
+known without importing the rule.
 
     python scripts/rule_needs.py
 
-Run it after a rule was added or its `needs` changed; tests/rules/test_catalogue.py fails if the file is old.
+Run this script after adding a rule or changing its `needs`; tests/rules/test_catalogue.py fails if the file
+is out of date.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Makes doctor/shell_files: completion for bash, zsh and fish, and the manual page, from the commands' own
-options.
+"""Makes doctor/shell_files from the options of the commands: completion for bash, zsh and fish, and the
+manual page.
 
     pip install shtab argparse-manpage
     python scripts/shell_files.py [FOLDER]
@@ -65,7 +65,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _completed(whole: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    """The parser with its arguments marked that shtab should complete by files and folders."""
+    """The parser, in which every argument is marked that shtab should complete with files and folders."""
     import shtab
 
     (commands,) = (action for action in whole._actions if isinstance(action, argparse._SubParsersAction))
@@ -89,7 +89,7 @@ def _manual() -> str:
 
 
 def made() -> dict[str, str]:
-    """Every file's text, by its key in FILES."""
+    """The text of every file, by its key in FILES."""
     import shtab
 
     texts = {shell: shtab.complete(_completed(parser()), shell=shell) for shell in ("bash", "zsh", "fish")}

@@ -1,9 +1,10 @@
-"""Writes doctor/logs/signatures/index.json: which words lead to which signatures, so that these need not be
-imported to know it.
+"""Writes doctor/logs/signatures/index.json, which maps words to signatures, so that only the signatures that
+a text needs are imported.
 
     python scripts/signature_index.py
 
-Run it after a signature was added or its words changed; tests/logs/test_index.py fails if the file is old.
+Run this script after adding a signature or changing its words; tests/logs/test_index.py fails if the file is
+out of date.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ sys.path.insert(0, str(ROOT))
 
 
 def text() -> str:
-    """The text of the file for the present families."""
+    """The text of the file for the current families."""
     from doctor.logs.signatures import FAMILIES, family
     from doctor.logs.signatures.index import indexed
 

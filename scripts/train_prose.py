@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Trains the models that read sentences: scripts/training into doctor/logs/prose.
+"""Trains the models that read sentences, from scripts/training, and writes them to doctor/logs/prose.
 
 train_prose.py [--held-out N] [--writers | --kinds]   needs scikit-learn and scipy (pip install
 scikit-learn==1.9.1 scipy); takes about a minute
 
-sentences.jsonl holds examples, {"text", "label" (a finding code), "lang", "kind"}; reports.jsonl real
-reports, whose sentences train with the report's label, except those that are only scored (see `part`). Every
-tenth example is held out, and its score is printed with that of the reports that are only scored. With
---held-out 0, as for the shipped weights, all examples train. kinds.jsonl (--kinds) holds sentences with what
-they are: a question, a cause, a statement of an environment, a success, an observation (no device, a crash),
-or something else. The
-result is the same for the same examples and the same release of scikit-learn.
+sentences.jsonl contains examples: {"text", "label" (a finding code), "lang", "kind"}. reports.jsonl contains
+real reports. Their sentences are examples with the label of the report, except for reports that are only
+scored (see `part`). Every tenth example is held out, and the score of these is printed with that of the
+reports that are only scored. With --held-out 0, as for the shipped weights, all examples are used for
+training. kinds.jsonl (--kinds) contains sentences with their kinds: a question, a cause, a statement of an
+environment, a success, an observation (no device, a crash), or something else. The result is the same for the
+same examples and the same release of scikit-learn.
 """
 
 from __future__ import annotations
@@ -30,33 +30,35 @@ sys.path.insert(0, str(ROOT))
 EXAMPLES = ROOT / "scripts" / "training" / "sentences.jsonl"
 REPORTS = ROOT / "scripts" / "training" / "reports.jsonl"
 REPEATED = 2
-"""How many times a labelled line counts for the model of the writers. A real report counts once: twice is
-better for the newest reports (0.65 of them right, not 0.64) and worse for the older ones and for short
-reports in 15 languages (0.76, not 0.80)."""
+"""How many times a labelled line counts for the model of the writers. A real report counts once. If it
+counted twice, more of the newest reports would be right (0.65 instead of 0.64), but fewer of the older ones
+and of short reports in 15 languages (0.76 instead of 0.80)."""
 WHOLE = 8
-"""How many additional times a whole sentence that a program prints counts: there are few, and they read like
-a person's."""
+"""How many additional times a whole sentence that a program prints counts, because there are few of them, and
+they read like a person's."""
 LINES = ROOT / "scripts" / "training" / "lines.jsonl"
 WEIGHTS = ROOT / "doctor" / "logs" / "prose" / "weights.bin"
 WRITERS = ROOT / "doctor" / "logs" / "prose" / "writers.bin"
 SAID = ROOT / "scripts" / "training" / "kinds.jsonl"
 KINDS = ROOT / "doctor" / "logs" / "prose" / "kinds.bin"
 OF_REPORTS = 2
-"""How many additional times a sentence of a real report counts: authors write other sentences than the people
-who report (a model of the authors' alone reads 0.28 of these, with 2,600 of them 0.53)."""
+"""How many additional times a sentence of a real report counts, because the authors of the examples write
+other sentences than people who report. A model of the authors' sentences alone gets 0.28 of the reports
+right; with 2,600 sentences of reports, 0.53."""
 BUCKETS = 2**13
 TEMPERATURE = 0.65
 """The divisor of the scores. 0.55 would calibrate held-out examples, but real reports differ more from the
 examples."""
 STRENGTH = 30.0
-"""The inverse of the regularisation's strength; 10 to 60 score alike on held-out examples."""
+"""The inverse of the strength of the regularisation. Values from 10 to 60 score alike on held-out
+examples."""
 
 
 NEEDED = "scikit-learn and scipy: pip install scikit-learn==1.9.1 scipy (Python 3.11 or later)"
 
 
 def stop_without_learning():
-    """End the script with a sentence if what it learns with is not installed."""
+    """End the script with a message if the packages for training are not installed."""
     try:
         import scipy  # noqa: F401
         import sklearn  # noqa: F401
@@ -65,14 +67,14 @@ def stop_without_learning():
 
 
 def part(report):
-    """The part of a report: "fit", or "score" for the latest ones, which are only scored until later ones
-    replace them. All reports of one project belong to one part."""
+    """The part of a report: "score" for the latest reports, which are only scored until later reports replace
+    them, otherwise "fit". All reports of one project belong to one part."""
     return report.get("part", "fit")
 
 
 def together(examples, real):
-    """What trains: the examples and the prose of real reports. These are nearly all in English, so examples
-    in other languages count twice."""
+    """Everything that is used for training: the examples and the prose of real reports. The reports are
+    nearly all in English, so examples in other languages count twice."""
     return [*examples, *(example for example in examples if example.get("lang") != "en"), *real]
 
 
@@ -129,7 +131,7 @@ def _bare(text):
 
 
 def _pieces(sentence):
-    """A sentence and what it quotes: people's examples quote what programs print."""
+    """A sentence, and the text that it quotes: the examples of people's sentences quote programs' output."""
     return [_bare(sentence), *map(_bare, re.split(r"[\"'`]", sentence))]
 
 
@@ -162,7 +164,7 @@ def train(examples, strength=STRENGTH, temperature=TEMPERATURE, balance=None):
     model = LogisticRegression(C=strength, max_iter=300, tol=1e-3, class_weight=balance)
     model.fit(x, [e["label"] for e in examples])
     coefficients, intercepts = model.coef_, model.intercept_
-    if len(model.classes_) == 2:  # one row: that of the second class against the first
+    if len(model.classes_) == 2:  # a single row, for the second class against the first
         coefficients, intercepts = (
             np.vstack([-coefficients, coefficients]) / 2,
             [-intercepts[0] / 2, intercepts[0] / 2],
@@ -212,10 +214,10 @@ def main() -> None:
         "--held-out", type=int, default=10, help="hold out every Nth example and score it (0: none)"
     )
     parser.add_argument(
-        "--writers", action="store_true", help="train the model that tells people from programs"
+        "--writers", action="store_true", help="train the model that distinguishes people from programs"
     )
     parser.add_argument(
-        "--kinds", action="store_true", help="train the model of what a sentence is: a question, a success"
+        "--kinds", action="store_true", help="train the model of sentence kinds (a question, a success ...)"
     )
     parser.add_argument(
         "--score", type=Path, metavar="FILE", help="score these examples with the shipped weights"

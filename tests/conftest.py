@@ -18,24 +18,25 @@ from hypothesis import settings
 from doctor.tables import Tables
 from tests.in_process import called
 
-if hasattr(signal, "SIGHUP"):  # nohup leaves it ignored, which every process that a test starts would inherit
+if hasattr(signal, "SIGHUP"):  # nohup ignores it, and the children would inherit that
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # No test may depend on tables that somebody refreshed on this machine.
 os.environ["TFGPU_DOCTOR_TABLES"] = ""
 pytest_plugins: list[str] = []
 collect_ignore = ["data"]
-"""Recorded machines and logs, a thousand folders without a test, in which pytest would look for one."""
+"""The folder of recorded machines and logs: a thousand folders without tests, in which pytest would search
+for tests."""
 
-# How long one example takes says more about the machine's other work than about the code; budgets have tests
-# of their own.
+# The time of one example depends more on the other work of the machine than on the code; the budgets have
+# their own tests.
 settings.register_profile("any machine", deadline=None)
 settings.register_profile("quick", deadline=None, max_examples=25)  # scripts/test --fast
 settings.load_profile("any machine")
 
-# What is started in the background of a script gets SIGINT ignored, and hands that on to its children: the
-# tests that press Ctrl-C would then wait for ever. A handler of this process's own is put back to the default
-# in each child.
+# A program that a script starts in the background ignores SIGINT, and its children inherit that: the tests
+# that press Ctrl-C would wait for ever. If this process has a handler of its own, each child starts with the
+# default.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -45,9 +46,9 @@ BUILDS_LIBRARIES = (
     "reproduce/test_native.py",
     "probe/test_simulated_faults.py",
 )
-"""Test files that run on the simulated GPU, beside those in tests/simulate."""
+"""Test files outside of tests/simulate that run on the simulated GPU."""
 
-os.environ.pop("COLUMNS", None)  # pytest-xdist's workers set it; without it a pipe's lines stay whole
+os.environ.pop("COLUMNS", None)  # set by pytest-xdist; without it, lines to a pipe stay whole
 ROOT = Path(__file__).resolve().parent.parent
 BUNDLED = ROOT / "compat_tables"
 """The tables that ship with the tool, as a folder."""
@@ -59,13 +60,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:
-    """A long text is named by its beginning: a list of tests can be read, and a name fits into a variable."""
+    """Name a long text by its beginning, so that a list of tests is readable and a name fits into an
+    environment variable."""
     return f"{val[:60]!a}..." if isinstance(val, (str, bytes)) and len(val) > 300 else None
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """What is collected stays to the end: the garbage collector need not look through it, then or later."""
+    """Freeze the collected tests: they exist until the end, so the garbage collector need not examine
+    them."""
     gc.disable()
     try:
         return (yield)
@@ -86,7 +89,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(skip)
     if not any(shutil.which(name) for name in ("cc", "gcc", "clang")):
         skip = pytest.mark.skip(
-            reason="the simulated GPU is built with a C compiler, and there is none (apt install gcc)"
+            reason="the simulated GPU needs a C compiler, and there is none (apt install gcc)"
         )
         for item in items:
             if (
@@ -97,8 +100,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def program(name: str) -> str:
-    """A program that comes with a package: beside this Python, or on PATH. Skips the test where it is in
-    neither."""
+    """The path of a program that a package installs, beside this Python or on PATH. Skips the test if it is
+    in neither place."""
     found = shutil.which(
         name, path=os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", "")))
     )
@@ -115,7 +118,8 @@ def tables() -> Tables:
 
 @pytest.fixture
 def cli() -> Callable[..., subprocess.CompletedProcess[bytes]]:
-    """Call the command: cli("explain", "-", input=b"..."). env: variables beside those that are set."""
+    """Call the command: cli("explain", "-", input=b"..."). env: environment variables in addition to the
+    present ones."""
 
     def run(
         *words: str, env: dict[str, str] | None = None, **more: Any
@@ -131,22 +135,21 @@ GROUP = 6
 
 @pytest.fixture
 def times_pass(tmp_path: Path) -> Callable[..., float]:
-    """How many times the processor time of `python -c pass` a command takes with its children:
+    """The processor time of a command and its children, as a multiple of that of `python -c pass`:
     times_pass("check").
 
-    Both run in turn, and the least counts: what a second of processor is worth changes from machine to
-    machine, and other programs only ever add to it. `pass` is measured in groups that last about as long as
-    the command: a single one finds a quiet moment sooner. Beside other tests, twelve such measurements of a
-    command of 26 differ by 8 %; with a single `pass` by 12 %, always upwards.
-    `python -c pass` took 10 ms where the budgets were set. Bytecode is kept, as that of an installed tool is;
-    the first run, which makes it, does not count. The Python that the tool looks at is our own, which no
-    chain of shell scripts starts.
-
-    bytecode=False: there is none of the tool's own modules and none is written, as where uv or `pip
-    --no-compile` installed it into a folder that its user cannot write.
+    The two run in turn, and the lowest time of each counts: a second of processor time does not mean the same
+    on all machines, and other programs can only add to it. `pass` is measured in groups that last about as
+    long as the command, because a single run is more likely to hit a quiet moment. While other tests run,
+    twelve such measurements of a command of 26 times differ by 8 %; with a single `pass`, they differ by 12
+    %, always upwards. `python -c pass` took 10 ms on the machine on which the budgets were set. Bytecode is
+    kept, as for an installed tool; the first run, which writes it, does not count. The tool examines the
+    Python of the tests, which no chain of shell scripts starts. bytecode=False: the tool's modules have no
+    bytecode and none is written, as if uv or `pip --no-compile` had installed them into a folder that the
+    user cannot write.
     """
     resource = pytest.importorskip(
-        "resource", reason="the processor time of a child is asked for as POSIX has it"
+        "resource", reason="the processor time of a child is read with POSIX functions"
     )
     kept = {"PYTHONPYCACHEPREFIX": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": ""}
     none = {"PYTHONPYCACHEPREFIX": "", "PYTHONDONTWRITEBYTECODE": "1"}
@@ -183,7 +186,7 @@ def times_pass(tmp_path: Path) -> Callable[..., float]:
 
 
 def _bare_copy(folder: Path) -> Path:
-    """The tool's modules without bytecode; made where they are missing."""
+    """Make a copy of the tool's modules without bytecode, if it is missing."""
     if not folder.exists():
         for name in ("doctor", "compat_tables"):
             shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))

@@ -1,13 +1,11 @@
-"""A Debian 11 folder with its own Python 3.9, and a newer Python beside it for the tool: what a user of
-Debian 11 has.
+"""Makes a folder with Debian 11, its own Python 3.9 and a newer Python for the tool, as a user of Debian 11
+has them.
 
-Made once by debootstrap and kept in the cache of tests/tensorflow_envs.py; nothing outside of the folder is
-changed. Programs are run in it with chroot, in a mount namespace of their own, so that no mount outlives
-them.
-
-The newer Python is a copy of the one that runs the tests, with the C library that it was linked with: its
-interpreter and search path are rewritten by patchelf, as a Python that uv brings is independent of the
-system's libraries too.
+The folder is made once by debootstrap and kept in the cache of tests/tensorflow_envs.py. Nothing outside the
+folder is changed. Programs run in the folder with chroot, in their own mount namespace, so that no mount
+outlives them. The newer Python is a copy of the Python that runs the tests, together with its C library:
+patchelf rewrites its loader and its search path, so it is as independent of the system's libraries as a
+Python that uv installs.
 """
 
 from __future__ import annotations
@@ -38,12 +36,13 @@ BESIDE = (
     "libgcc_s.so.1",
     "libstdc++.so.6",
 )
-"""What the C library opens to look up names, and what compiled Python packages are linked with."""
+"""The libraries that the C library loads to look up names, and those to which compiled Python packages are
+linked."""
 ROOT = Path(__file__).resolve().parent.parent
 
 
 def reason_against() -> str:
-    """Why the folder cannot be made or used here, or ""."""
+    """The reason why the folder cannot be made or used on this machine; "" if it can."""
     if sys.platform != "linux" or os.uname().machine != "x86_64":
         return "a Debian 11 folder runs on Linux x86_64 only"
     if os.geteuid() != 0:
@@ -53,7 +52,7 @@ def reason_against() -> str:
 
 
 def distribution() -> Path:
-    """The folder with what Debian brings; made where it is missing. Raises RuntimeError where it cannot be
+    """The folder with only Debian in it, which is made if it is missing. Raises RuntimeError if it cannot be
     made."""
     with kept("debian-11") as folder:
         if not (folder / ".finished").exists():
@@ -64,8 +63,8 @@ def distribution() -> Path:
 
 
 def debian_11() -> Path:
-    """The folder with the newer Python and the tool as it stands in the tree. Raises RuntimeError where it
-    cannot be made."""
+    """The folder with the newer Python and the tool of this checkout. Raises RuntimeError if it cannot be
+    made."""
     folder = distribution()
     with kept("debian-11"):
         place = folder / NEWER
@@ -85,10 +84,9 @@ def newer_python() -> str:
 def run_inside(
     folder: Path, command: list[str], timeout: int, *, seen: tuple[Path, ...] = (), network: bool = True
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command in the folder as a user's shell there would; pip's settings and cache are the ones of
-    this machine.
-
-    seen: folders of this machine that are there under the same path. network: False for none at all.
+    """Run a command in the folder as a user's shell in it would. pip's settings and cache are those of this
+    machine. seen: folders of this machine that are visible under the same path. network: whether there is a
+    network.
     """
     cache = _pip_cache()
     (folder / "root/.cache/pip").mkdir(parents=True, exist_ok=True)
@@ -136,7 +134,7 @@ def _pip_cache() -> str | None:
 
 
 def _newer_python(place: Path) -> None:
-    """This Python and the libraries that it was linked with, made independent of the folder's own."""
+    """Copy this Python and its libraries, and make them independent of the folder's own libraries."""
     base = Path(sys.base_prefix)
     unwanted = shutil.ignore_patterns(
         "site-packages", "test", "tests", "idlelib", "tkinter", "config-*", "__pycache__", "*.a"
@@ -180,7 +178,7 @@ def _newer_python(place: Path) -> None:
 
 
 def _tool(place: Path) -> None:
-    """The tool as it stands in the tree, and what it needs."""
+    """Copy the tool of this checkout, and the packages that it needs."""
     site = place / "lib" / VERSION / "site-packages"
     table = re.search(
         r"^dependencies = \[(.*?)^\]", (ROOT / "pyproject.toml").read_text(), re.MULTILINE | re.DOTALL

@@ -1,4 +1,5 @@
-"""Many calls of the command in one process that forks for each: what is tried is not the start of Python."""
+"""Runs many calls of the command in one process that forks for each call, for tests that are not about the
+start of Python."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ for words in given["calls"]:
 
 
 class Ended(NamedTuple):
-    """How a call ended."""
+    """The result of a call."""
 
     code: int
     out: str
@@ -47,10 +48,9 @@ class Ended(NamedTuple):
 def forked(
     calls: Sequence[Sequence[str]], *, before: Sequence[str] = (), file_size: int = 0, **options: Any
 ) -> list[Ended]:
-    """The calls of the command, one after the other. before: a command that starts another (setpriv ...).
-    file_size: the
-    largest file, in bytes, that a call may write; 0 for any."""
-    # -B: where a file may not be large, half of a module would be kept as bytecode for the next process
+    """Run calls of the command one after the other. before: a command that starts another command (setpriv
+    ...). file_size: the largest file, in bytes, that a call may write; 0 for no limit."""
+    # -B: with a limit on file sizes, the next process would find a truncated bytecode file
     argv = [*before, sys.executable, "-B", "-c", FORKS, str(ROOT)]
     given = json.dumps({"calls": [list(call) for call in calls], "file size": file_size})
     done = subprocess.run(

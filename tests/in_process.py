@@ -1,4 +1,5 @@
-"""The command called in this process: what is tried is what it says, not how Python starts."""
+"""Calls the command in this process, for tests that are about its output and not about the start of
+Python."""
 
 from __future__ import annotations
 
@@ -22,10 +23,8 @@ def called(
     cwd: str | os.PathLike[str] = ROOT,
     program: Callable[[tuple[str, ...]], int] = main,
 ) -> subprocess.CompletedProcess[bytes]:
-    """What `tfgpu-doctor` printed as bytes, with its exit code, as subprocess.run gives it. env: the whole
-    environment.
-
-    program: the main function of another program.
+    """Call `tfgpu-doctor`. Returns its exit code and output, as bytes, in the form that subprocess.run
+    returns. env: the whole environment. program: the main function of another program.
     """
     streams = [
         io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", errors="surrogateescape")
@@ -55,6 +54,6 @@ def called(
 
 
 def called_as_text(*words: str, **more: Any) -> subprocess.CompletedProcess[str]:
-    """As called, with what it printed as text."""
+    """The same as `called`, with the output as text."""
     done = called(*words, **more)
     return subprocess.CompletedProcess(words, done.returncode, done.stdout.decode(), done.stderr.decode())

@@ -1,4 +1,5 @@
-"""What of many like cases the quick tests take: a few, spread evenly; all the others are slow."""
+"""Selects the cases for the quick tests from many similar cases: a few that are evenly spread. All others are
+marked as slow."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from hypothesis import settings
 
 
 def sampled(values: Iterable[Any], quick: int) -> list[Any]:
-    """The values as parameters of a test, all but so many of them marked as slow."""
+    """The values as parameters of a test, of which all but `quick` are marked as slow."""
     every = list(values)
     kept = {i * len(every) // quick for i in range(quick)}
     return [
@@ -26,17 +27,17 @@ def sampled(values: Iterable[Any], quick: int) -> list[Any]:
 
 
 def examples(full: int) -> int:
-    """How many examples a test draws: `full`, and a quarter of them with --hypothesis-profile=quick."""
+    """The number of examples that a test draws: `full`, or a quarter of that with
+    --hypothesis-profile=quick."""
     return max(1, full * settings().max_examples // 100)
 
 
 def each(
     names: str, values: Iterable[Any], ids: Callable[[Any], str] = repr
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Like pytest.mark.parametrize, as one test over all the values: it names each that fails.
-
-    For many values that take a few milliseconds: a test of its own would cost more than what it does. They
-    share the test's fixtures.
+    """Like pytest.mark.parametrize, but one test for all values, which names each value that fails. It is
+    meant for many values that take a few milliseconds each, for which the overhead of separate tests would be
+    larger. All values share the fixtures of the test.
     """
     several = [name.strip() for name in names.split(",")]
     every = list(values)

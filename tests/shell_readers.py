@@ -1,6 +1,6 @@
-"""How the shells read a line: the words that a program gets. sh is the real one; cmd and PowerShell are read
-here by their
-documented rules ("Parsing C command-line arguments" and "about_Parsing" of Microsoft Learn)."""
+"""Reads lines as shells do: the words that a program gets. sh is the real shell. Lines for cmd and PowerShell
+are read by their documented rules ("Parsing C command-line arguments" and "about_Parsing" on Microsoft
+Learn)."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ PAYLOADS = (
     "!touch",
     "\x00\x9b2J",
 )
-"""What a report may hold to have something else run than what is prescribed."""
+"""Texts that a report may contain to make a reader run something other than the prescribed commands."""
 
 
 class MisreadError(AssertionError):
-    """A shell reads a character as its own."""
+    """A shell interprets a character that it should pass on."""
 
 
 def cmd_words(text: str) -> list[str]:
-    """The arguments that a program gets from a line of cmd."""
+    """The arguments that a program gets from a line in cmd."""
     quoted = False
     for c in text:
         if c == '"':
@@ -61,7 +61,7 @@ def cmd_words(text: str) -> list[str]:
 
 
 def _c_words(text: str) -> list[str]:
-    """A command line as the C runtime takes it apart."""
+    """The arguments into which the C runtime splits a command line."""
     words: list[str] = []
     word, inside, quoted, i = "", False, False, 0
     while i < len(text):
@@ -90,7 +90,7 @@ def _c_words(text: str) -> list[str]:
 
 
 def powershell_words(text: str) -> list[str]:
-    """The arguments that a program gets from a line of PowerShell."""
+    """The arguments that a program gets from a line in PowerShell."""
     line, quoted = "", False
     for c in text:
         if c in '"\u201c\u201d\u201e':
@@ -100,11 +100,11 @@ def powershell_words(text: str) -> list[str]:
         line += c
     if quoted:
         raise MisreadError(f"an open quotation mark in {text!r}")
-    return _c_words(line)  # it hands the line on to the C runtime with its quotes
+    return _c_words(line)  # it passes the line to the C runtime with its quotes
 
 
 def value(word: Word) -> str | None:
-    """What a program has to get; None where that is for the shell to say."""
+    """The text that a program must get; None if the shell decides it."""
     if isinstance(word, str):
         return word
     if isinstance(word, shell.Path):
@@ -116,7 +116,7 @@ def value(word: Word) -> str | None:
 
 
 def held(line: Line, platform: str) -> None:
-    """Asserts that each command of a line is read as the arguments that it was made of."""
+    """Assert that each command of a line is read as the arguments from which it was made."""
     if isinstance(line, Chain):
         for part in line.parts:
             held(part, platform)
@@ -131,7 +131,7 @@ def held(line: Line, platform: str) -> None:
     wanted = [value(word) for word in words]
     text = shell.rendered(Command(tuple(words)), platform)
     if any(isinstance(word, (Literal, Joined, Output)) for word in words):
-        return  # what the shell works out is run for real (`executed`)
+        return  # lines that the shell must evaluate are run (`executed`)
     reads = [cmd_words, powershell_words] if platform == "windows" else [shlex.split]
     for read in reads:
         got = read(text)
@@ -140,9 +140,8 @@ def held(line: Line, platform: str) -> None:
 
 
 def executed(texts: Iterable[str], folder: Path) -> None:
-    """Asserts that real bash reads every text as one whole line, and that running them runs nothing of a
-    payload: every
-    program is a stub here, and only the shell itself acts."""
+    """Assert that the real bash reads every text as one complete line, and that running the lines runs
+    nothing from a payload. Every program is a stub, so only the shell itself acts."""
     stub = 'command_not_found_handle() { case "$*" in touch*|calc*|evil*) : > "$MARK";; esac; }\n'
     script = stub + "".join(f"(\n:\n{text}\n)\n" for text in texts)
     file, mark = folder / "script.sh", folder / "MARK"

@@ -1,4 +1,4 @@
-"""The package's own source, parsed once in a process for all tests that look into it."""
+"""Parses the source of the package, once per process for all tests that examine it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 
 @lru_cache(maxsize=None)
 def parsed(path: Path) -> ast.Module:
-    """A module's tree. Parsing the package takes a second; nobody changes what is given."""
-    gc.disable()  # trees stay to the end: the collector took longer to look through them than the parser
+    """The syntax tree of a module, which must not be changed. Parsing the whole package takes a second."""
+    gc.disable()  # the trees stay; the collector would take longer than the parser
     try:
         return ast.parse(path.read_text(encoding="utf-8"))
     finally:

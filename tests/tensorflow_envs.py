@@ -1,4 +1,5 @@
-"""Environments with a TensorFlow release each, for the tests that run it (marker `tensorflow`).
+"""Makes environments with one TensorFlow release each, for the tests that run TensorFlow (marker
+`tensorflow`).
 
 They are made once and kept in $TFGPU_DOCTOR_TEST_ENVS, by default in the user's cache folder, and are never
 changed by a test. Making one needs the package registry and 1 to 2 GB of disk.
@@ -23,14 +24,13 @@ _PYTHONS = {
     "2.16": (9, 12),
     "2.18": (9, 12),
     "2.21": (10, 13),
-}  # 3.x, both included
+}  # the lowest and highest minor version of Python 3
 
 
 def tensorflow_env(version: str) -> Path:
-    """The Python interpreter of an environment with this TensorFlow release and nvidia-ml-py; made where it
-    is missing.
-
-    Raises RuntimeError where there is no Python that the release has a wheel for, or it cannot be installed.
+    """The Python interpreter of an environment with this TensorFlow release and nvidia-ml-py, which is made
+    if it is missing. Raises RuntimeError if there is no Python for which the release has a wheel, or if the
+    release cannot be installed.
     """
     lowest, highest = _PYTHONS.get(
         ".".join(version.split(".")[:2]), (sys.version_info.minor, sys.version_info.minor)
@@ -51,7 +51,8 @@ def package_env(name: str, packages: Sequence[str], lowest: int = 10, highest: i
 
 @contextlib.contextmanager
 def kept(name: str) -> Iterator[Path]:
-    """The place of what is made once and kept under this name, which nobody else makes at the same time."""
+    """The path for something that is made once and kept under this name. Nobody else makes it at the same
+    time."""
     base = os.environ.get("TFGPU_DOCTOR_TEST_ENVS")
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     folder = (Path(base) if base else cache / "tfgpu-doctor" / "test-environments") / name
@@ -75,7 +76,7 @@ def _interpreter(name: str, lowest: int, highest: int) -> str:
             and subprocess.run([found, "-c", "import venv"], capture_output=True, check=False).returncode == 0
         ):
             return found
-    raise RuntimeError(f"{name} needs a Python from 3.{lowest} to 3.{highest}, and none is on PATH")
+    raise RuntimeError(f"{name} needs Python 3.{lowest} to 3.{highest}, and none of them is on PATH")
 
 
 def _make(folder: Path, packages: Sequence[str], interpreter: str) -> None:

@@ -1,4 +1,4 @@
-"""The import direction of the house, and what may not be imported at start-up."""
+"""Tests the import direction between the layers, and that certain modules are not imported at the start."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.sources import imports_and_calls, parsed
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "doctor"
 
-# A module may import from its own layer and from those before it.
+# A module may import from its own layer and from the layers before it.
 LAYERS = (
     (
         "doctor",
@@ -55,7 +55,7 @@ LAYERS = (
     ("doctor.captured", "doctor.notebook", "doctor.mcp", "doctor.issues"),
     ("doctor.site",),
     ("doctor.commands",),
-    ("doctor.cli", "doctor.__main__", "doctor.fleet._boot"),  # a node starts with the last
+    ("doctor.cli", "doctor.__main__", "doctor.fleet._boot"),  # a node starts with the last of these
 )
 
 
@@ -84,7 +84,7 @@ def test_every_module_imports_only_from_layers_before_it() -> None:
 
 def _imports_only_from_layers_before_it(path: Path) -> None:
     here = _layer(_name(path))
-    assert here >= 0, f"{_name(path)} stands in no layer: give it a place in the house"
+    assert here >= 0, f"{_name(path)} is in no layer: add it to one"
     for node in imports_and_calls(path):
         names: list[str] = []
         if isinstance(node, ast.ImportFrom) and node.module:
@@ -103,8 +103,8 @@ def _imports_only_from_layers_before_it(path: Path) -> None:
 
 
 def _run_time(tree: ast.AST) -> Iterator[ast.AST]:
-    """The nodes that are evaluated when they are reached: no annotations (they stay text), nothing for type
-    checkers alone."""
+    """The syntax nodes that are evaluated at run time: not annotations (which stay text), and nothing that is
+    only for type checkers."""
     left = [tree]
     while left:
         node = left.pop()
@@ -122,7 +122,7 @@ SUBSCRIPTED_SINCE_3_9 = {
     *("dict", "frozenset", "list", "set", "tuple", "type", "Counter", "OrderedDict", "defaultdict", "deque"),
     *("CompletedProcess", "Future", "Match", "PathLike", "Pattern", "Popen", "Queue"),
 }
-"""Beside what collections.abc gives: subscripting them came with 3.9 (PEP 585)."""
+"""Names that can be subscripted only since Python 3.9 (PEP 585), besides those in collections.abc."""
 TYPING_SINCE_3_9 = {
     "Annotated",
     "Concatenate",
@@ -141,12 +141,12 @@ TYPING_SINCE_3_9 = {
 
 @pytest.mark.parametrize("folder", sampled(["doctor", "compat_tables", "scripts", "tests"], 1))
 def test_no_module_needs_more_of_typing_than_python_3_8_has(folder: str) -> None:
-    """`set[str]()` in a path that few machines take fails there alone."""
+    """`set[str]()` in code that few machines run would fail only there."""
     for path in sorted((ROOT / folder).rglob("*.py")):
         if ROOT / "tests/data" in path.parents:  # recorded
             continue
         text = path.read_text(encoding="utf-8")
-        if "from typing_extensions" in text:  # for an SDK that needs 3.10
+        if "from typing_extensions" in text:  # for an SDK that needs Python 3.10
             continue
         nodes = list(_run_time(parsed(path)))
         taken = [node for node in nodes if isinstance(node, ast.ImportFrom)]
@@ -194,8 +194,8 @@ GUARDED = {
     "pydantic",
     "typing_extensions",
 }
-"""Imported where they are there (urllib3 with requests, whose connections it makes), or in the patient's own
-interpreter; ray in the user's."""
+"""Packages that are imported only if they are installed (urllib3 comes with requests, which uses it for
+connections), or in the examined interpreter; ray in the user's interpreter."""
 
 
 @pytest.mark.skipif(sys.version_info < (3, 10), reason="sys.stdlib_module_names came with 3.10")
@@ -238,11 +238,11 @@ def test_start_up_imports_nothing_heavy(arguments: list[str]) -> None:
 
 @pytest.mark.parametrize("arguments", [["explain", "README.md"], ["check"]], ids=" ".join)
 def test_a_text_for_a_pipe_needs_nothing_heavy(arguments: list[str]) -> None:
-    """Each of them takes as long to import as Python to start, or longer."""
+    """To import one of these takes at least as long as to start Python."""
     loaded = _imported(*arguments)
     assert "doctor.render.terminal" in loaded
     assert "rich" not in loaded
-    if sys.version_info < (3, 14):  # argparse's colours bring them there
+    if sys.version_info < (3, 14):  # later, argparse imports them for its colours
         assert not loaded & {"dataclasses", "inspect"}
 
 

@@ -1,4 +1,4 @@
-"""Whatever is typed, or a file is called, nothing that is printed can steer the terminal."""
+"""Tests that no output can control the terminal, whatever people type and whatever files are called."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ SAFE_AND_QUICK = {
     "completion": ["bash"],
     "code": [],
     "fleet": ["--manifest", "kubernetes"],
-    "serve": ["--port", "70000"],  # no port, so that it ends
+    "serve": ["--port", "70000"],  # not a valid port, so that the command ends
 }
-"""What each command is called with beside the option that is tried, so that it does nothing for long."""
+"""The arguments for each command besides the tested option, so that it ends soon."""
 
 
 def _parser(name: str) -> ArgumentParser:
@@ -49,7 +49,7 @@ def _options(name: str) -> set[str]:
 
 
 def _calls(name: str) -> list[list[str]]:
-    """Every option and every argument of a command, with the escapes as its value."""
+    """The calls of a command with the escapes as the value of each option and argument."""
     parser = _parser(name)
     base = [name, *SAFE_AND_QUICK[name]]
     calls = [[name, ESCAPE], [*base, ESCAPE], [name, f"--{ESCAPE}"]]
@@ -85,7 +85,7 @@ def _said(call: list[str], capsys: pytest.CaptureFixture[str]) -> str:
 @pytest.mark.parametrize("step", [7, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow) if name == "mcp" else name for name in COMMANDS]
-)  # its SDK takes a second to import
+)  # the import of its SDK takes a second
 def test_nothing_that_is_typed_steers_the_terminal(
     name: str, step: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -122,7 +122,7 @@ def test_names_of_files_steer_no_terminal(
 
 
 WRITERS = {"doctor/printable.py", "doctor/render/progress.py", "doctor/tables/reading/progress.py"}
-"""The one way out, and the two that show how far a long task is."""
+"""The only modules that write output: the general one, and two that show the progress of long tasks."""
 
 
 @pytest.mark.skipif(sys.version_info < (3, 9), reason="ast.unparse came with 3.9")
@@ -142,7 +142,7 @@ def _writes_through_one_function(path: Path) -> None:
             assert called != "sys.stderr.write", f"{name}:{node.lineno}"
             to_error = any(k.arg == "file" and ast.unparse(k.value) == "sys.stderr" for k in node.keywords)
             assert not (called == "print" and to_error), (
-                f"{name}:{node.lineno} writes past doctor.printable.say"
+                f"{name}:{node.lineno} writes without doctor.printable.say"
             )
     if name != "doctor/render/console.py":
         assert "rich.markup import escape" not in text, name

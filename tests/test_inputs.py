@@ -1,4 +1,4 @@
-"""What people hand over: files, folders, standard input, and addresses of a server that may refuse."""
+"""Tests the inputs: files, folders, standard input, and addresses on a server that may refuse."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Run: TypeAlias = "Callable[..., subprocess.CompletedProcess[str]]"
 
 @pytest.fixture
 def explain(tmp_path: Path) -> Run:
-    """Run `tfgpu-doctor explain` in a folder of its own."""
+    """Run `tfgpu-doctor explain` in a separate folder."""
 
     def run(*arguments: str, stdin: str = "", **env: str) -> subprocess.CompletedProcess[str]:
         given = {**os.environ, **env}
@@ -77,7 +77,7 @@ def test_many_reports_keep_their_order_on_all_cores(explain: Run, tmp_path: Path
     names = [f"{i:03d}.log" for i in range(120)]
     for i, name in enumerate(names):
         (tmp_path / name).write_text(LOG * (1 + i % 7))
-    bad = names[3], names[50]  # one is read before the others get processes of their own, one by these
+    bad = names[3], names[50]  # one is read before the worker processes start, the other by a worker
     for name in bad:
         (tmp_path / name).write_bytes(b"\x7fELF" + bytes(1000))
     run = explain(*names, "--format", "json")
@@ -171,7 +171,7 @@ def test_what_is_named_twice_appears_twice() -> None:
 
 
 class Handler(BaseHTTPRequestHandler):
-    """A GitHub with few issues, and files."""
+    """Stands in for GitHub, with a few issues and files."""
 
     seen: ClassVar[list[tuple[str, str | None]]] = []
 
@@ -239,7 +239,7 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A local server that is the GitHub of the moment; its address."""
+    """The address of a local server that stands in for GitHub."""
     httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=httpd.serve_forever, args=(0.02,), daemon=True)
     thread.start()

@@ -1,4 +1,5 @@
-"""Patterns and modules wait until they are used: a command needs few of them."""
+"""Tests that patterns are compiled and modules imported only when they are used, because a command needs few
+of them."""
 
 from __future__ import annotations
 
@@ -53,9 +54,9 @@ def test_a_wrong_pattern_fails_where_it_is_used() -> None:
         pattern.search("x")
 
 
-@pytest.mark.slow  # nothing depends on it but the time that a short call takes
+@pytest.mark.slow  # only the time of a short call depends on it
 def test_no_module_compiles_a_pattern_when_it_is_imported() -> None:
-    """`lazy.compile` stands outside of functions where `re.compile` would."""
+    """Outside of functions, `lazy.compile` must be used instead of `re.compile`."""
     done = subprocess.run(
         [sys.executable, "-c", COMPILED_AT_IMPORT],
         cwd=ROOT, capture_output=True, text=True, timeout=120, check=True,
@@ -69,14 +70,14 @@ def test_each_name_that_a_package_promises_is_in_its_module(package: str) -> Non
     assert promised
     found = importlib.import_module(package)
     for name, module in promised.items():
-        first = getattr(found, name)  # before its module is imported by another way
+        first = getattr(found, name)  # before something else imports its module
         real = importlib.import_module(module)
         expected = importlib.import_module(f"{package}.{name}") if module == package else getattr(real, name)
         assert first is expected or first.__name__ == expected.__name__
 
 
 def _for_the_type_checker(package: str) -> dict[str, str]:
-    """Each name that a package gives the type checker, and the module that it comes from."""
+    """Each name that a package declares for the type checker, and the module from which it comes."""
     source = Path(importlib.import_module(package).__file__ or "").read_text(encoding="utf-8")
     block = next(node for node in ast.parse(source).body if isinstance(node, ast.If))
     assert "TYPE_CHECKING" in ast.dump(block.test)

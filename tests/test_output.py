@@ -1,4 +1,4 @@
-"""--output: every command writes its answer to the file, and says so where it cannot."""
+"""Tests --output: every command writes its answer to the file, or reports an error if it cannot."""
 
 from __future__ import annotations
 

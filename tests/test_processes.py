@@ -1,5 +1,5 @@
-"""Nothing that a program of ours started outlives it: no group, session or double fork gets a process
-away."""
+"""Tests that no process outlives the program of the tool that started it, even in another group or session or
+after a double fork."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from doctor.probe.running import run_program
 from tests.sampling import sampled
 
 pytestmark = pytest.mark.skipif(
-    not sys.platform.startswith("linux"), reason="the kernel gives orphans to us on Linux only"
+    not sys.platform.startswith("linux"), reason="only Linux lets this process adopt orphans"
 )
 
 DAEMON = """
@@ -79,7 +79,7 @@ def is_there(pid: int) -> bool:
 
 
 def left(mark: Path) -> list[int]:
-    """The processes that wrote themselves down and are there."""
+    """The processes that recorded their ids and still exist."""
     return [pid for pid in map(int, mark.read_text().split()) if is_there(pid)]
 
 
@@ -94,7 +94,7 @@ def test_no_descendant_outlives_its_program(way: str, how: str, tmp_path: Path) 
     ran = run_program([sys.executable, "-c", program(way, how, mark)], 2.0, dict(os.environ), limit=1 << 20)
     assert time.monotonic() - start < 20
     assert (ran.status == 0) == (how == "ends"), ran
-    assert mark.read_text().split(), "the program must have started what it starts"
+    assert mark.read_text().split(), "the program must have started its children"
     assert not left(mark)
 
 
@@ -111,8 +111,8 @@ def test_a_python_that_daemonises_leaves_nothing_behind_a_check(
 
 
 def test_other_children_are_left_alone(tmp_path: Path) -> None:
-    """Of this process, of its threads, of another session: what a program of ours did not start is not ours
-    to end."""
+    """These are children of this process, of its threads, or in another session. The tool may not end
+    processes that its programs did not start."""
     sleep = [sys.executable, "-c", "import time; time.sleep(600)"]
     before = [subprocess.Popen(sleep), subprocess.Popen(sleep, start_new_session=True)]
     mark = tmp_path / "mark"
@@ -152,7 +152,7 @@ def test_two_programs_at_once_end_each_as_it_would_alone(tmp_path: Path) -> None
 
 
 def test_orphans_go_to_others_again_afterwards() -> None:
-    """While no program of ours runs, an orphan is not given to this process."""
+    """While no program of the tool runs, this process does not adopt orphans."""
     Machine.here().run("nothing", [sys.executable, "-c", "pass"], 10.0)
     code = textwrap.dedent(
         """
@@ -174,7 +174,7 @@ def test_orphans_go_to_others_again_afterwards() -> None:
 
 
 class Interrupted(subprocess.Popen):  # type: ignore[type-arg]
-    """Ctrl-C right after the fork, before anybody holds the program."""
+    """Simulates Ctrl-C directly after the fork, before anything refers to the program."""
 
     pids: ClassVar[list[int]] = []
 
@@ -192,7 +192,7 @@ def gone(pid: int) -> bool:
         return True
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of unread pipes
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # from unread pipes
 def test_ctrl_c_during_the_start_leaves_no_program_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     bystander = subprocess.Popen(["sleep", "600"], start_new_session=True)
     time.sleep(0.05)
@@ -207,7 +207,7 @@ def test_ctrl_c_during_the_start_leaves_no_program_behind(monkeypatch: pytest.Mo
         bystander.wait()
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of unread pipes
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # from unread pipes
 def test_ctrl_c_before_the_first_answer_leaves_no_program_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[int] = []
     popen = subprocess.Popen

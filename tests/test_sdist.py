@@ -1,5 +1,5 @@
-"""The source distribution: it holds this checkout's files and no other's, is small, and installers take
-it."""
+"""Tests the source distribution: it contains only the files of this checkout, is small, and can be
+installed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The source distribution of this checkout, built without going to the network."""
+    """The source distribution of this checkout, built without the network."""
     folder = tmp_path_factory.mktemp("sdist")
     subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(folder)],
@@ -35,7 +35,7 @@ def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def clean() -> dict[str, str]:
-    """The environment variables without those that lead to this checkout."""
+    """The environment variables, without those that lead to this checkout."""
     return {
         name: value
         for name, value in os.environ.items()
@@ -44,13 +44,13 @@ def clean() -> dict[str, str]:
 
 
 def made(folder: Path, *, pip: bool) -> Path:
-    """The interpreter of a new environment."""
+    """Make a new environment. Returns its interpreter."""
     venv.create(folder, symlinks=os.name != "nt", with_pip=pip)
     return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
 def works(python: Path, folder: Path) -> None:
-    """The command that was installed says its version and explains a report."""
+    """Assert that the installed command prints its version and explains a report."""
     program = python.with_name("tfgpu-doctor.exe" if os.name == "nt" else "tfgpu-doctor")
     version = subprocess.run(
         [program, "--version"], capture_output=True, timeout=60, cwd=folder, env=clean(), check=True
@@ -74,7 +74,7 @@ def test_it_is_small(sdist: Path) -> None:
 
 
 def test_its_names_are_names_on_every_system(sdist: Path) -> None:
-    """uv refuses an archive with any other."""
+    """uv refuses an archive that contains any other name."""
     with tarfile.open(sdist) as archive:
         assert not [name for name in archive.getnames() if not re.fullmatch(r"[\w./+,~@=-]+", name, re.ASCII)]
 
@@ -97,7 +97,7 @@ def test_it_holds_files_of_this_checkout_only(sdist: Path) -> None:
 
 
 def test_pip_installs_it_without_the_network(sdist: Path, tmp_path: Path) -> None:
-    """With this environment's pip, hatchling and packages."""
+    """The pip, hatchling and packages of this environment are used."""
     target = tmp_path / "installed"
     words = [
         "install",

@@ -1,5 +1,5 @@
-"""Commands as data: what is printed is read by real shells, and by the rules of those that are not here, as
-what was meant."""
+"""Tests commands as data: real shells, and the documented rules of shells that are not available here, read
+the printed text as the intended command."""
 
 from __future__ import annotations
 
@@ -287,7 +287,8 @@ def test_library_of_an_environment_is_recognised_by_its_place(path: str, own: bo
 
 
 def test_shell_syntax_is_written_in_the_source_and_nowhere_else() -> None:
-    """A Literal is made of string constants alone, a shell step of a typed command, never of text."""
+    """A Literal is made only from string constants, and a shell step only from a typed command, never from
+    text."""
     for path in sorted((ROOT / "doctor").rglob("*.py")):
         for node in imports_and_calls(path):
             if not isinstance(node, ast.Call):
@@ -306,7 +307,7 @@ def test_shell_syntax_is_written_in_the_source_and_nowhere_else() -> None:
             if name == "shell" and node.args:
                 assert not isinstance(node.args[0], (ast.Constant, ast.JoinedStr, ast.BinOp)), at
             if name == "Step":
-                assert path.name == "findings.py", f"{at}: a step is made by shell, python or manual"
+                assert path.name == "findings.py", f"{at}: only shell, python and manual may make a step"
 
 
 def test_shell_step_without_a_command_is_refused() -> None:

@@ -1,4 +1,4 @@
-"""Values are dataclasses to everybody who looks."""
+"""Tests that value classes behave like dataclasses."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_options_of_fields_are_those_of_dataclasses() -> None:
 
         return Row
 
-    theirs = dataclasses if sys.version_info >= (3, 10) else values  # without slots before
+    theirs = dataclasses if sys.version_info >= (3, 10) else values  # before 3.10, without slots
     for kind in (kinds(theirs), kinds(values)):
         first, second = kind("a", {"x": 1}), kind("a", {"y": 2})
         assert first == second

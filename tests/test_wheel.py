@@ -1,4 +1,4 @@
-"""The wheel: it holds the whole package and nothing else, and every command runs from it without the
+"""Tests the wheel: it contains the whole package and nothing else, and every command runs from it without the
 checkout."""
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Run: TypeAlias = "Callable[..., subprocess.CompletedProcess[bytes]]"
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel of this checkout, built without going to the network."""
+    """The wheel of this checkout, built without the network."""
     folder = tmp_path_factory.mktemp("wheel")
     build = [
         sys.executable,
@@ -56,7 +56,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Run the command from an environment that holds the wheel, beside what the wheel needs, far from the
+    """Run the command from an environment that contains the wheel and its requirements, outside the
     checkout."""
     env = tmp_path_factory.mktemp("env")
     venv.create(env, symlinks=os.name != "nt")
@@ -74,8 +74,8 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
         str(wheel),
     ]
     subprocess.run(install, check=True, timeout=300, cwd=env)
-    # what the wheel needs: the packages of this environment, whose own .pth files (an editable install) do
-    # not count there
+    # the requirements of the wheel: the packages of this environment, without its .pth files (of an editable
+    # install)
     (purelib / "beside.pth").write_text(f"{sysconfig.get_path('purelib')}\n", encoding="utf-8")
     python = Path(sysconfig.get_path("scripts", "venv", {"base": str(env)})) / (
         "python.exe" if os.name == "nt" else "python"
@@ -126,9 +126,8 @@ def test_the_installed_package_is_the_one_that_runs(installed: Run) -> None:
 
 
 def test_every_module_imports(installed: Run) -> None:
-    """Except those that run in the patient's interpreter, whose names begin with an underscore; and what an
-    extra brings may
-    be missing."""
+    """The exceptions are modules that run in the examined interpreter, whose names begin with an underscore.
+    Packages of an extra may be missing."""
     every = (
         "import importlib, pkgutil, doctor\nfor module in pkgutil.walk_packages(doctor.__path__,"
         " 'doctor.'):\n    try:\n        if not module.name.rpartition('.')[2].startswith('_'):"
@@ -191,7 +190,7 @@ def test_command_runs_from_the_wheel(
 
 
 def test_tables_are_held_against_an_index_from_the_wheel(installed: Run, tmp_path: Path) -> None:
-    """The reader of wheels is there: an index that is not is its own message."""
+    """The wheel contains the code that reads wheels. An index that does not exist has its own message."""
     index = (tmp_path / "nowhere").as_uri()
     done = installed(
         "tables", "verify", "2.15.1", PIP_INDEX_URL=index, PIP_EXTRA_INDEX_URL="", PIP_CONFIG_FILE=os.devnull

@@ -1,7 +1,5 @@
-"""Where no bytecode is kept every module that is imported is compiled at each start.
-
-Each takes at most twice its budget, and how much source `explain` imports, which is most of its time there,
-is held as well.
+"""Without bytecode, every imported module is compiled at each start. Tests that each command then takes at
+most twice its budget, and that `explain` imports little source, because that is most of its time.
 """
 
 from __future__ import annotations
@@ -23,11 +21,11 @@ REPORT = (
     " file or directory\nTensorFlow 2.10.0\n"
 )
 COMPILED = 840_000
-"""Bytes of our own source that `explain` may import for one short report; with every rule and signature it
-would be 1.3 million."""
+"""The bytes of the tool's own source that `explain` may import for one short report. With every rule and
+signature, it would be 1.3 million."""
 TIMES = {"--version": 3, "--help": 3, "code gpu-hidden": 3, "explain REPORT": 11, "check --format json": 15}
-"""Times `python -c pass`, where bytecode is kept. `explain` takes 9 there; without bytecode it takes 20, or
-21 beside other programs."""
+"""The budgets with bytecode, as multiples of `python -c pass`. `explain` takes 9 with bytecode, 20 without,
+and up to 21 while other programs run."""
 
 
 @pytest.mark.slow

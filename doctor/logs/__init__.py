@@ -39,7 +39,7 @@ def facts_of(text: Text) -> Facts:
     facts = parse(text, catalogue(), printed)
     known = [*ours, *collected, *facts]
     if _written(text, printed):
-        # imported here, because only a person's sentences need the patterns for sentences
+        # imported here: the patterns for sentences are needed only if a person wrote some
         from doctor.logs.changed import after_changes
         from doctor.logs.mentioned import read_mentioned
         from doctor.logs.prose import read_prose

@@ -1,7 +1,7 @@
-"""The Aho-Corasick automaton in plain Python, used if the compiled one of pyahocorasick is not installed.
+"""The Aho-Corasick automaton in plain Python, used if the compiled package pyahocorasick is not installed.
 
-Efficient string matching: an aid to bibliographic search (Communications of the ACM 18, 1975). The time of a
-search depends only on the length of the text and the number of matches.
+Source: A. V. Aho, M. J. Corasick: Efficient string matching (Communications of the ACM 18, 1975). The time of
+a search depends only on the length of the text and the number of matches.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Automaton:
         self._known[state] += (value,)
 
     def make_automaton(self) -> None:
-        """Complete the automaton. Call this after all words were added."""
+        """Complete the automaton. Call this after adding all words."""
         shorter = self._shorter = [0] * len(self._next)
         waiting = deque(self._next[0].values())
         while waiting:
@@ -50,8 +50,8 @@ class Automaton:
                 waiting.append(after)
 
     def iter(self, text: str, start: int, end: int) -> Iterator[tuple[int, Any]]:
-        """Yield (offset of the last letter, value) for every word between two offsets, ordered by their
-        ends."""
+        """Yield (offset of the last letter, value) for every word between two offsets, in the order in which
+        the words end."""
         following, known, shorter = self._next, self._known, self._shorter
         state = 0
         for at in range(start, end):

@@ -1,9 +1,9 @@
 """Decides which version in a sentence is the current one, if a person changed from one version to another.
 
 For the facts of a report and the numbers of the lines that people wrote, `after_changes` yields the same
-facts, but with current versions. In "The driver went from 470.103 to 510.47", the fact gets 510.47, and the
-first version becomes that of an earlier run. The version of another machine counts only if nothing else is
-stated.
+facts, but with current versions. For "The driver went from 470.103 to 510.47", the current version is 510.47,
+and 470.103 is kept as the version of an earlier run. A version of another machine counts only if no other
+version is stated.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _CHANGE = lazy.compile(
     r"|升级|升級|更新|降级|换成|アップ|更新|変更|업데이트|업그레이드|변경|ترقية|تحديث|حدثت|رقيت",
     re.IGNORECASE,
 )
-"""Matches words that express a change of version, in the languages of the examples."""
+"""Matches words that express a change of version, in several languages."""
 _TO = lazy.compile(
     r"[\w.+-]{0,8}(?:\s?\([^()\n]{0,30}\))?\W{0,4}"
     r"(?:\b(?:to|auf|zu|à|vers|a|al|para|naar|till|do|na|на|до)\b|->|→|⇒|=>|到|至|升级到|升級到|から|에서"
@@ -62,8 +62,8 @@ _ARROW = lazy.compile("->|→|⇒|=>")
 
 
 def after_changes(facts: Sequence[Fact], said: Collection[int]) -> Iterator[Fact]:
-    """Yield the facts, with a version that somebody left replaced by the new one. said: the numbers of the
-    lines with sentences."""
+    """Yield the facts. If somebody changed from one version to another, the new version becomes the current
+    one, and the old one that of an earlier run. said: the numbers of the lines that contain sentences."""
     for fact in facts:
         if isinstance(fact, VERSIONS) and fact.rank in (FORM, PROSE) and fact.source.line in said:
             yield from _present(fact, fact.source.text)
@@ -89,7 +89,7 @@ def _present(fact: Version, line: str) -> Iterator[Fact]:
 
 
 def _plausible(fact: Version, newer: str, left: str) -> bool:
-    """Whether `newer` can be a version of the same product as the version that somebody left."""
+    """Whether `newer` can be a version of the same product as `left`, the version before the change."""
     if newer.count(".") < min(left.count("."), 1):
         return False
     if isinstance(fact, TensorFlowVersion):
@@ -102,8 +102,8 @@ def _plausible(fact: Version, newer: str, left: str) -> bool:
 
 
 def _later_release(line: str, start: int) -> re.Match[str] | None:
-    """The match of a release to which somebody changed, later in the line and in a clause about no other
-    product."""
+    """Match the TensorFlow release to which somebody changed, if it follows later in the line, in a clause
+    that names no other product."""
     for change in _CHANGE.finditer(line, start):
         newer = _TO.match(line, change.end())
         clause = _CLAUSE.split(line[: change.start()])[-1] + (newer[0] if newer is not None else "")

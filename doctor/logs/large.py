@@ -1,4 +1,5 @@
-"""Reads inputs that are too large to read whole: a file on disk with all cores, a stream with one core."""
+"""Reads inputs that are too large to hold in memory: a file on disk with all cores, a stream with one
+core."""
 
 from __future__ import annotations
 
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
 SAMPLE = 1 << 20
-"""The number of bytes from which the encoding is detected, and in which an end of line is searched for."""
+"""The number of bytes that are examined to detect the encoding, or to find the next end of a line."""
 SHARE = 32 << 20
-"""The smallest number of bytes of a file that one process scans at once."""
+"""One process scans at least this many bytes of a file at once."""
 
 Progress: TypeAlias = "Callable[[int], None]"
 
@@ -28,8 +29,9 @@ Progress: TypeAlias = "Callable[[int], None]"
 def read_large(
     head: bytes, stream: IO[bytes], name: str, progress: Progress | None = None, *, processes: bool = False
 ) -> Text:
-    """The lines that can matter in a stream whose beginning was already read. progress: called with the
-    number of bytes read since the last call. processes: whether several processes may read a large file.
+    """The lines that can matter in a stream. head: the beginning of the stream, already read. progress:
+    called with the number of bytes read since the last call. processes: whether several processes may read a
+    large file.
 
     Raises NotText for binary data.
     """
@@ -63,8 +65,8 @@ def _transcoded(source: Iterable[bytes], encoding: str) -> Iterator[bytes]:
 
 
 def _lines(kept: Iterable[scan.Kept]) -> Iterator[tuple[int, str]]:
-    """Yield cleaned lines with their numbers. An empty line replaces skipped lines, so that the lines around
-    them are not read as one."""
+    """Yield cleaned lines with their numbers. Empty lines replace skipped lines, so that the lines before and
+    after them are not read as one message."""
     before = 0
     for number, raw in kept:
         if before and number > before + 1:
@@ -90,7 +92,7 @@ def _size_on_disk(stream: IO[bytes]) -> int:
         return 0
     try:
         found = os.fstat(stream.fileno())
-        named = os.stat(stream.name)  # noqa: PTH116 standard input has a name that no file has
+        named = os.stat(stream.name)  # noqa: PTH116 the name of standard input is no path
     except (OSError, ValueError):
         return 0
     return found.st_size if stat.S_ISREG(found.st_mode) and os.path.samestat(found, named) else 0

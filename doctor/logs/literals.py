@@ -1,7 +1,7 @@
 """Finds many literals in a text in one pass (with the Aho-Corasick automaton).
 
-A `Literals` object is made once from the words, and then finds their offsets in texts of any length, in a
-time that is linear in the length of the text.
+Make a `Literals` object once from the words. It then finds their offsets in any text, in a time that is
+linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ Hit: TypeAlias = "tuple[int, tuple[int, int]]"
 last."""
 
 SHORT = 1_500
-"""In a text of at most this many characters, each word is searched separately, because building the automaton
-takes longer."""
+"""In a text of at most this many characters, each word is searched for separately, because building the
+automaton takes longer."""
 CALL = 150
 """The fixed cost of one separate search, expressed in characters."""
 
@@ -31,7 +31,7 @@ CALL = 150
 class Literals:
     """A search for many words at once. The number of a word is its position.
 
-    numbers: other numbers for the words, if they are a subset of the words of another search.
+    numbers: the numbers to report instead, for words that are a subset of the words of another search.
     """
 
     def __init__(self, words: Iterable[str], numbers: Sequence[int] | None = None) -> None:
@@ -42,7 +42,7 @@ class Literals:
         """The number of characters of short texts that will still be searched word by word."""
 
     def hits(self, text: str, start: int = 0, end: int | None = None) -> Iterator[Hit]:
-        """Yield every occurrence of a word between two offsets, ordered by their ends."""
+        """Yield every occurrence of a word between two offsets, in the order in which the occurrences end."""
         if not self.words:
             return iter(())
         end = len(text) if end is None else end

@@ -2,8 +2,8 @@
 
 `rejoined` joins the parts of each wrapped line; the joined line has the number of its first part. A text was
 wrapped if no line of several words passes the margin, and if some lines end because the next word did not
-fit. If only a part of a text was wrapped, this does not find the margin; doctor.logs.text.unwrap then joins
-the records of a log.
+fit. If only a part of a text was wrapped, `rejoined` does not find the margin; doctor.logs.text.unwrap then
+joins the records of a log.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NARROWEST, WIDEST = 40, 140
 SEVERAL = 3
 """At least this many lines must end at a margin of an unusual width."""
 MOST_LINES = 20_000
-"""The most lines of a text to examine. A longer text is not a letter."""
+"""A text with more lines is not examined: it is not a message that somebody wrote."""
 _OWN_LINE = lazy.compile(
     r"\s*(?:$|[|+│┃╭╰├└]|[-*•] |\d{1,3}[.)] |#{1,6} |[-=#*~_]{3}|```|~~~|<|Traceback |File \"|>>>|\.\.\. |\$"
     r" |\[\[|\^|at \w"
@@ -30,8 +30,8 @@ _OWN_LINE = lazy.compile(
     r" \d|\w{1,40}(?:\.\w{1,40}){0,6}(?:Error|Exception|Warning): "
     r"|[A-Z][\w /()-]{1,40}: |[\w.-]{1,40}=|[\w.-]{2,40} {2,}\S)"
 )
-"""Matches the start of a line that never continues the previous one: of a table, list, traceback, form or
-log."""
+"""Matches the start of a line that never continues the previous one, such as a line of a table, list,
+traceback, form or log."""
 _ALWAYS_OWN = lazy.compile(r"(?:INFO|WARNING|ERROR|DEBUG)[: ]|Traceback \(|  File \"")
 _BEFORE_CODE = lazy.compile(
     r"\", line \d{1,7}, in"
@@ -54,7 +54,7 @@ def rejoined(text: Text) -> Text:
     full = [
         i
         for i in range(len(lines) - 1)
-        if lines[i + 1][0] <= lines[i][0] + 1  # lines of a long log may be left out
+        if lines[i + 1][0] <= lines[i][0] + 1  # lines of a long log may have been left out
         and _full(lines[i][1], lines[i + 1][1], margin)
     ]
     exact = [i for i in full if len(lines[i][1]) == margin]
@@ -107,8 +107,8 @@ def _shape(line: str) -> str:
 
 
 def _seen(lines: Sequence[str], full: int, joins: Sequence[int], cut: bool) -> bool:
-    """Whether the lines that end at a margin end inside a sentence. If many lines end at the margin, most
-    must; if few do, all must, and the width must be a usual one."""
+    """Whether the lines that end at a margin end inside a sentence. If many lines end at the margin, most of
+    them must end inside a sentence. If few do, all of them must, and the width must be a usual one."""
     within = [_within(lines[i], lines[i + 1], cut) for i in joins]
     if len(joins) >= SEVERAL:
         return 5 * sum(may for may, _ in within) >= 3 * full

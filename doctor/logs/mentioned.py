@@ -3,8 +3,8 @@
 `read_mentioned` reads the lines of a report that no program printed. It returns facts only of the kinds that
 nothing else in the report states. A version belongs to the nearest product in its clause, before the version
 ("tf gpu 1.4.1") or after it ("the 396 driver"). A version without a product ("since 2.1.0") belongs to the
-only product that fits: its form shows a driver, or its number a release of TensorFlow. A version that
-somebody needs, lacks or has on another machine is not read.
+driver if it has the form of a driver version, or to TensorFlow if it is the number of a release. A version
+that somebody needs, lacks or has on another machine is not read.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from doctor.logs.text import Text
 
 LINES = 400
-"""At most this many lines are read, from the first one on."""
+"""Only this many lines are read, at the beginning of a text."""
 LONGEST = 600
 """At most this many characters of a line are read."""
 CROWD = 16
@@ -127,7 +127,7 @@ _MUST = lazy.compile(
 )
 """Matches words before a version that somebody needs or recommends."""
 BEFORE = 40
-"""Such a word counts if it is within this many characters before a product."""
+"""Such a word counts if it stands at most this many characters before a product."""
 _OFFERED = lazy.compile(r"nvidia-?smi\b|driver version|__cuda", re.IGNORECASE)
 """Matches words that show that a CUDA version near them is the one that the driver supports."""
 _SPAN = lazy.compile(r"(?s:.*)")
@@ -137,7 +137,7 @@ _CARD = lazy.compile(
     r"(?: ?(?:ti|super)|s)(?![a-z])|(?<![\w.])H20(?![\w.])|(?<![\w-])T[46]00\b|\bV-100\b",
     re.IGNORECASE | re.ASCII,
 )
-"""Matches a card's number with its suffix; together, they can only mean a card."""
+"""Matches the number of a card with its suffix; together, the two can only mean a card."""
 _NUMBERS = "10[5-8]0|16[56]0|20[678]0|30[5-9]0|40[6-9]0|50[6-9]0"
 _NUMBER = lazy.compile(
     r"(?:^|[,，;、(:：]|\b(?:single|an?|one|my|the|on)|[用是张块片卡有买的在上换为])\s?"
@@ -145,7 +145,8 @@ _NUMBER = lazy.compile(
     rf"|(?<![\w.:-])(?P<chinese>{_NUMBERS})(?=\s?[的显]?(?:显?卡|机器|服务器))",
     re.IGNORECASE | re.MULTILINE,
 )
-"""Matches only a card's number: as an item of a list, or beside the Chinese words for a card or its use."""
+"""Matches the number of a card without a suffix, as an item of a list or beside the Chinese words for a card
+or its use."""
 
 _KIND = (
     r"(?:an? |any |my own )?(?:(?:nvidia|dedicated|discrete|cuda|cuda[- ](?:capable|enabled)|physical) ){0,2}"
@@ -172,7 +173,8 @@ dlerror if you do not have a GPU"."""
 
 
 def read_mentioned(text: Text, printed: Collection[int], facts: Sequence[Fact]) -> list[Fact]:
-    """Facts of the kinds that `facts` lacks. printed: the numbers of the lines that a program printed."""
+    """The facts that people mention, but only of the kinds that `facts` lacks. printed: the numbers of the
+    lines that a program printed."""
     kinds = {CudnnVersion if type(fact) is CudnnMismatch else type(fact) for fact in facts}
     every = {TensorFlowVersion, CudaVersion, CudnnVersion, DriverVersion, Gpu, PythonVersion, Package}
     wanted = every - kinds

@@ -1,10 +1,10 @@
-"""Reads reports of this tool by their structure: facts and codes, never sentences.
+"""Reads the facts and codes in a report of this tool from the report's structure, never from its sentences.
 
 The Markdown of `check` ends with a block that contains every fact (doctor.probe.record), and its JSON
-contains the same facts as `record`. The facts are judged again, so a report gets the verdict of the machine.
-From a terminal report, or if the block is missing or damaged, only the codes and the listed facts are read;
-`doctor.restated` then repeats the findings. Anyone may have changed a pasted report, so only facts of known
-types and codes of known rules count, and the steps are always derived again.
+contains the same facts as `record`. The facts are judged again, so the verdict on a report is the verdict on
+the machine. From a terminal report, or if the block is missing or damaged, only the codes and the listed
+facts are read; `doctor.restated` then repeats the findings. Anyone may have changed a pasted report, so only
+facts of known types and codes of known rules count, and the steps are always derived again.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ _LABELS = (
     "Environment variables",
     "GPUs that TensorFlow registered",
 )
-"""The same labels as in doctor.render.content.LABELS; a test compares both."""
+"""The same labels as in doctor.render.content.LABELS; a test compares the two lists."""
 _VERSION = lazy.compile(r"\d[\w.+-]{0,40}")
 _GPU = lazy.compile(
     r"(?P<name>[^(),][^(),]{0,80}?)(?: \((?:compute capability (?P<capability>\d+\.\d))?(?:,"
@@ -117,7 +117,7 @@ def _own(facts: Facts, name: str, form: str) -> Facts:
 
 
 def _around(text: str, name: str) -> Iterator[Fact]:
-    """Yield a note if there is text around a Markdown report, which is not read."""
+    """Yield a note if other text surrounds a Markdown report. That text is not read."""
     first = _HEADLINE.search(text)
     last = text.find(f"<sub>{TOOL} ")
     before = text[: first.start()] if first else ""
@@ -128,7 +128,8 @@ def _around(text: str, name: str) -> Iterator[Fact]:
     ]
     if lines:
         number = f"{len(lines)} line{'s' if len(lines) > 1 else ''}"
-        yield Unreadable(Source(name), "the text around the report", f"{number}; explain it separately")
+        number += "; for this text, run `explain` separately"
+        yield Unreadable(Source(name), "the text around the report", number)
 
 
 def _called(name: str) -> str:

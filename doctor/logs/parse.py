@@ -26,12 +26,13 @@ _REPEAT = lazy.compile(
 escapes and classes."""
 _SHORT = {"\\d": 24, "\\w": 60, "\\s": 80, " ": 80, ")": 16}
 MOST = 200
-"""The limit for each kind of unlimited repeat, so that matching stays linear in the length of the text."""
+"""The limits for repeats that have none: _SHORT by the item that is repeated, MOST for every other item. With
+them, the time of matching stays linear in the length of the text."""
 
 
 def bounded(pattern: str) -> str:
-    """The pattern with limits for `*` and `+`: 24 digits, 60 letters, 80 spaces, 16 groups, 200 characters of
-    a class."""
+    """The pattern with limits for `*` and `+`: 24 digits, 60 letters, 80 spaces, 16 groups, 200 of any other
+    item."""
     return _REPEAT.sub(_limited, pattern)
 
 

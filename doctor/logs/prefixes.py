@@ -9,7 +9,7 @@ from itertools import islice
 from doctor import lazy
 
 HEAD = 2_000
-"""The most characters of a prefix that marks every line."""
+"""A prefix that marks every line must occur in the first characters of a text, at most this many."""
 LAYERS = 3
 """At most this many prefixes, each from another program, are removed from a line."""
 ALL = 0.9
@@ -29,12 +29,12 @@ _PASSED_ON = lazy.compile(
     re.MULTILINE,
 )
 """Matches the prefixes of container runtimes (Kubernetes' CRI), GitHub's runners, mpirun, docker compose,
-kubectl --prefix, Ray, torchrun, and the system's journal for the output of a service."""
+kubectl --prefix, Ray, torchrun, and the system journal (for the output of a service)."""
 _BEFORE_EVERY = (lazy.compile(r"^\d{1,4}: ", re.MULTILINE), lazy.compile(r"^ {0,6}\d{1,6}\t", re.MULTILINE))
 """Matches the prefixes of srun --label and cat -n. Such a prefix may be part of the text unless every line
 has it."""
 _QUOTED = lazy.compile(r">{1,2}(?!>) ?(?:>(?!>) ?)?")
-"""Matches the quotation marks (>) of Markdown and mails, but not the three of a Python prompt."""
+"""Matches the quotation marks (>) of Markdown and mail, but not the prompt of Python (>>>)."""
 _WROTE = lazy.compile(
     r"(?:on|am|le|el|em|il|op) .{6,120}(?:wrote|schrieb.{0,60}|a écrit|escribió|escreveu|ha"
     r" scritto|schreef.{0,60}) ?:\s*$",

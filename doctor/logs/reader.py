@@ -99,8 +99,8 @@ _FREQUENT = {
 
 
 def _frequent(sample: bytes, encoding: str) -> float:
-    """The share of those letters, among the non-ASCII letters of a sample decoded with this code page, that
-    are frequent in the language of the code page."""
+    """Decode a sample with a code page. Return which share of its East Asian letters is frequent in the
+    language of the code page."""
     high = [letter for letter in sample.decode(encoding, "ignore") if letter > "\u2fff"]
     return sum(letter in _FREQUENT[encoding] for letter in high) / len(high) if high else 0.0
 
@@ -179,7 +179,7 @@ def _strings(cells: list[object]) -> Iterator[str]:
 
 
 _LITERAL = lazy.compile(r"""b?(?:'[^'\\\n]*(?:\\.[^'\\\n]*)*'|"[^"\\\n]*(?:\\.[^"\\\n]*)*")""")
-"""Matches a whole text that is one string of Python or JSON."""
+"""Matches a whole text that is one string literal of Python or JSON."""
 _ESCAPED = lazy.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))")
 _NAMED = {"n": "\n", "r": "\r", "t": "\t", "b": " ", "f": " ", "0": ""}
 
@@ -206,8 +206,8 @@ MOSTLY = 2 / 3
 
 
 def texts_of(text: str, name: str) -> Text | None:
-    """The texts in a JSON document, such as the title and body of an issue; None if the document contains
-    more than texts."""
+    """The texts in a JSON document, such as the title and body of an issue; None if the text is no JSON, or
+    if other values make up too much of it."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):

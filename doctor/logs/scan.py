@@ -43,7 +43,7 @@ MOST_KEPT = 1 << 20
 """At most this many bytes are kept between the beginning and the end."""
 SHORTEST = 4
 """A literal with at least this many letters counts by itself. Shorter ones, such as "t4" or "|", occur in
-every log and count only near other lines."""
+every log and count only in lines that are kept for another reason."""
 
 _DIGITS = b"0123456789"
 _HEXADECIMAL = b"abcdefABCDEF"
@@ -93,7 +93,7 @@ def _counts(shape: str) -> bool:
 
 
 class _Triggers:
-    """A search for the triggers, and for the words that some triggers need near them."""
+    """Searches for the triggers, and for the words that some triggers need near them."""
 
     def __init__(self) -> None:
         from doctor.logs.signatures import catalogue
@@ -119,8 +119,8 @@ class _Triggers:
         }
 
     def leading(self, found: set[int]) -> set[int]:
-        """The triggers among the words found in one shape, without those whose needed words were not found
-        there. Words and triggers are given by number."""
+        """The triggers among the words found in one shape. A trigger counts only if the words that it needs
+        were found there too. Words and triggers are given by number."""
         return {
             number
             for number in found
@@ -204,7 +204,8 @@ def _shape(line: bytes) -> bytes:
 
 
 def scan(blocks: Iterable[bytes], *, head: bool = True) -> Scanned:
-    """Scan a text block by block. head: the first block is the beginning of the text, and is kept whole."""
+    """Scan a text block by block. head: whether the first block is the beginning of the text, which is kept
+    whole."""
     shapes = Shapes()
     kept: list[Kept] = []
     size = 0
@@ -220,7 +221,7 @@ def scan(blocks: Iterable[bytes], *, head: bool = True) -> Scanned:
             continue
         if end:
             whole, rest = data[:end], data[end:]
-        else:  # a line that is longer than the block: the next block has its rest
+        else:  # a line that is longer than the block: the next block contains the rest
             whole, rest = data, data[-OVERLAP:]
         if first > 0:
             found: Iterable[Kept] = _numbered(whole, number)
@@ -350,8 +351,8 @@ def scan_stream(source: Iterable[bytes]) -> Scanned:
 
 
 def joined(kept: list[Kept], tail: bytes, lines: int) -> list[Kept]:
-    """The kept lines, followed by the lines of the text's end, without the first one, which may be
-    incomplete."""
+    """The kept lines, followed by the lines at the end of the text. The first of those is left out, because
+    it may be incomplete."""
     tail = tail[-KEPT_WHOLE:]
     at = tail.find(b"\n") + 1
     tail = tail[at:]

@@ -24,14 +24,14 @@ LINE_LIMIT = 20_000
 characters."""
 OVERLAP = 500
 STRING = 160
-"""A line of at most this many characters is never a whole text in one string."""
+"""A line of at most this many characters is never read as a whole text in one string."""
 PIECES = 12
 """The most lines over which one record may be wrapped."""
 
 _ANSI = lazy.compile(r"\x1b(?:\[[0-?]{0,32}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,512}(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _SPACES = lazy.compile(r"[\n\r\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 _ELEMENT = lazy.compile(r'\s*"(.*)\\n",?\s*')
-"""Matches a line of text as an element of a JSON list, from a pasted part of a notebook."""
+"""Matches a line of text that is written as an element of a JSON list, as in a pasted part of a notebook."""
 _DOCKER = '{"log":"', '\\n","stream":"'
 """Matches the JSON around a line in Docker's own log files."""
 _ESCAPE = lazy.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
@@ -113,7 +113,7 @@ _ASCII = bytes(range(0x20, 0x7F)) + b"\t"
 
 
 def _shown(line: str) -> bool:
-    """Whether a line holds only printable characters and tabs."""
+    """Whether a line contains only printable characters and tabs."""
     if line.isascii():  # a table is faster than a test of each letter
         return not line.encode().translate(None, _ASCII)
     return line.isprintable() or ("\t" in line and line.replace("\t", "").isprintable())
@@ -156,8 +156,8 @@ def _character(escape: re.Match[str]) -> str:
 
 
 def _unescape(line: str) -> Iterator[str]:
-    """Yield the lines in one line. A JSON or repr string that contains a whole text is cut at each "\\n", and
-    a part longer than LINE_LIMIT is cut into overlapping pieces."""
+    """Yield the lines that one line contains. A JSON or repr string that contains a whole text is cut at each
+    "\\n", and a part longer than LINE_LIMIT is cut into overlapping pieces."""
     if len(line) > STRING and (line.count("\\n") > 2 or ("\\n" in line and '": "' in line)):
         cut = line.replace("\\\\n", "\n").replace("\\r\\n", "\n").replace("\\n", "\n")
         parts = cut.replace("\\t", " ").replace('\\"', '"').split("\n")
@@ -187,26 +187,27 @@ of the next line: the record was wrapped between words."""
 LEAST = 50
 """A line with fewer characters is never full."""
 FULL = 85
-"""A line is full if it takes at least this percentage of the terminal's width, because some programs indent
-wrapped lines."""
+"""A line is full if it fills at least this percentage of the terminal's width. It need not fill all of it,
+because some programs indent wrapped lines."""
 NEIGHBOURS = 8
 """The number of records before and after a record that show how wide the terminal was."""
 WIDTHS = (72, 78, 79, 80, 100, 120, 132)
 """The default widths of terminals and editors."""
 ALIKE, SEVERAL = 12, 3
-"""If SEVERAL lines end within ALIKE characters of each other, this is the margin at which all lines were
+"""If SEVERAL lines end within ALIKE characters of each other, they show the margin at which all lines were
 wrapped."""
 
 Lines: TypeAlias = "list[tuple[int, str]]"
 
 
 def unwrap(text: Text, limit: int = 400) -> Text | None:
-    """A text of the wrapped log records, with the lines of each joined; None if nothing looks wrapped.
+    """A text that consists of the wrapped log records, each joined into one line; None if nothing looks
+    wrapped.
 
-    A record of TensorFlow is one line. A line after it without a prefix may be its wrapped rest. It is if the
-    first line was as full as the records around it, the next word did not fit, and something shows that the
-    line ended at a margin. The joined text is only used to find facts that the single lines do not show. At
-    most `limit` records are joined.
+    TensorFlow prints each record on one line. A line without a prefix after a record may be the wrapped rest
+    of the record. It counts as that if the first line was as full as the records around it, the next word did
+    not fit, and something shows that the line ended at a margin. The joined text is only used to find facts
+    that the single lines do not show. At most `limit` records are joined.
     """
     lines = list(text.lines())
     records = [
@@ -237,8 +238,8 @@ def unwrap(text: Text, limit: int = 400) -> Text | None:
 
 
 def _wrapped(pieces: Lines, ends: list[int]) -> bool:
-    """Whether a record was wrapped at a margin: its line ends within a sentence, or at a usual width of
-    terminals, or where other lines end too.
+    """Whether a record was wrapped at a margin: its first line ends within a sentence, at a usual terminal
+    width, or where other lines end too.
 
     ends: the lengths of all lines that may have been wrapped, ascending.
     """
@@ -280,7 +281,7 @@ def _pieces(lines: Lines, width: int) -> Lines:
     for number, line in lines[1:]:
         place, before = pieces[-1]
         word = line.split(maxsplit=1)[:1]
-        if number > place + 1:  # lines between were left out
+        if number > place + 1:  # the lines between them were left out
             break
         if len(before) < LEAST or _BREAK.match(line[:40]) or len(before) + 1 + len("".join(word)) <= width:
             break

@@ -1,6 +1,6 @@
-"""Finds the parts of a text (windows) on which to try a pattern: the lines with its words, cut to a bounded
-length. A window is a pair of offsets. Windows are always few and short, so that no input can make a pattern
-slow."""
+"""Finds the parts of a text (windows) on which to try a pattern: the lines that contain the pattern's words,
+cut to a bounded length. A window is a pair of offsets. Windows are always few and short, so that no input can
+make a pattern slow."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ Window: TypeAlias = "tuple[int, int]"
 
 
 class Words(NamedTuple):
-    """The words to search for: in a whole text, and in its lines that are records of a log or frames of a
+    """Two sets of words to search for: one for most lines, one for the records of a log and the frames of a
     traceback."""
 
     everywhere: Literals
     logged: Literals
-    """The words that also count in records, with the same numbers."""
+    """The words that count in records and frames. They have the same numbers in both sets."""
 
 
 class Lines:
@@ -70,7 +70,8 @@ class Lines:
         self._sort(chain.from_iterable(self._hits(lower, words)))
 
     def _hits(self, lower: str, words: Words) -> Iterator[Iterable[Hit]]:
-        """Yield the hits in each run of lines. A run consists only of records, or only of other lines."""
+        """Yield the hits of each run of lines. A run consists only of records and frames, or only of other
+        lines."""
         text, starts = self.text, self.starts
         matches, records = PRINTED.match, self._records
         begin, within = 0, False
@@ -153,8 +154,8 @@ class Lines:
 
 
 def _windows(text: str, places: list[int], lines: int) -> list[Window]:
-    """The windows around the places of a word, at most HITS. A place inside the previous window needs no
-    window of its own."""
+    """At most HITS windows around the places of a word. A place inside the previous window needs no window of
+    its own."""
     found: list[Window] = []
     after = which = 0
     for _ in range(HITS):

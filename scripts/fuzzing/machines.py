@@ -13,11 +13,11 @@ from scripts.fuzzing.checks import check, judged
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 RECORDS: dict[str, str] = {}
-"""The record of each machine under tests/data/machines, by its name; filled when first used."""
+"""The records of the machines under tests/data/machines, by name. Filled at the first use."""
 
 
 class Tree:
-    """A recorded machine with changed parts, made anew in a folder from its seed."""
+    """A recorded machine with changed parts, made in a folder from a seed."""
 
     def __init__(self, seed: int, folder: Path) -> None:
         rng = random.Random(seed)
@@ -76,13 +76,13 @@ class Tree:
         return f"{kind} at {path.relative_to(self.root)}"
 
     def check(self) -> None:
-        """Examine and judge it. Raises AssertionError, or whatever the code under test raises."""
+        """Examine and judge the machine. Raises AssertionError, or whatever the code under test raises."""
         from doctor.probe import examine
         from doctor.probe.machine import Machine
 
         try:
             machine = Machine.at(self.root)
-        except ValueError:  # the machine's own record cannot be read, and the answer says so
+        except ValueError:  # the record of the machine cannot be read, and the answer says so
             return
         judged(examine(machine))
 
@@ -91,7 +91,8 @@ class Tree:
 
 
 class Saved:
-    """A saved record of a machine with changed parts, or a report with a payload in it; from its seed."""
+    """A saved record of a machine with changed parts, or a report that contains a payload; made from a
+    seed."""
 
     def __init__(self, seed: int, folder: Path) -> None:
         rng = random.Random(seed)
@@ -150,7 +151,8 @@ class Saved:
         return "\n".join(lines)
 
     def check(self) -> None:
-        """Read and judge it. Raises AssertionError, or whatever the code under test raises."""
+        """Read and judge the record or report. Raises AssertionError, or whatever the code under test
+        raises."""
         from doctor.errors import InputError
         from doctor.plan.described import machine_file
         from doctor.probe import record

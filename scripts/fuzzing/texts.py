@@ -10,11 +10,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PUMPED = 200_000
-"""Characters of a pumped text."""
+"""The number of characters in a pumped text."""
 
 
 def seeds(folder: Path) -> None:
-    """Write the inputs that the fuzzer starts from."""
+    """Write the inputs with which the fuzzer starts."""
     from doctor.logs.signatures import catalogue
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -26,7 +26,7 @@ def seeds(folder: Path) -> None:
 
 
 def dictionary(path: Path) -> None:
-    """Write the literals in libFuzzer's format."""
+    """Write the literals of the signatures to a file in libFuzzer's format."""
     from doctor.logs.signatures import catalogue
 
     words = {literal for signature in catalogue() for literal in signature.literals}
@@ -47,7 +47,7 @@ def dictionary(path: Path) -> None:
 
 
 def pumped_texts(rng: random.Random) -> Iterator[bytes]:
-    """An endless sequence of texts made of the patterns' own words."""
+    """Yield texts made of the words of the patterns, without end."""
     from doctor.logs.signatures import catalogue
     from tests.patterns.collect import others, signatures
     from tests.patterns.pumps import beginnings, pumped, pumps, words

@@ -1,5 +1,5 @@
-"""Shared objects with headers and no code: what a loader's search reads of a library, in a few hundred
-bytes."""
+"""Makes shared objects that have headers but no code: the parts that a loader reads when it searches for a
+library, in a few hundred bytes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def skeleton(
     machine: int = 62,
     filling: int = 0,
 ) -> bytes:
-    """A shared object with headers and no code, as ldconfig and a loader's search would read it.
+    """A shared object with headers but no code, which ldconfig and a searching loader can read.
 
     `wants`: (library, symbol version) pairs; `gives`: versions that it defines; `filling`: bytes of data to
     append.

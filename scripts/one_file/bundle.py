@@ -1,5 +1,5 @@
-"""Collects the contents of the single file and of the page: the project's modules and tables, and the
-pure-Python packages that they need."""
+"""Collects the contents of the single-file program and of the web page: the project's modules and tables, and
+the pure-Python packages that they need."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 REQUIREMENTS = ROOT / "scripts" / "one_file" / "requirements.txt"
 LONG_AGO = (1980, 1, 1, 0, 0, 0)
-"""The time stamp of every member; a build's own time would make each file differ."""
+"""The time stamp of every member. With the time of the build, no two files would be the same."""
 COMPILED = (".so", ".pyd", ".dll", ".dylib", ".pyc")
 LICENCE = re.compile(
     r"([\w.]+)-[\w.]+\.dist-info/(?:licenses/)?((?:LICEN[CS]E|NOTICE|COPYING)[^/]*)$", re.IGNORECASE
@@ -31,10 +31,9 @@ def own() -> Iterator[tuple[str, bytes]]:
 
 
 def others(wheels: Path | None, only: Iterable[str] = ()) -> dict[str, bytes]:
-    """The modules and licences of the packages that the project needs, each checked by its hash.
-
-    wheels: a folder of wheels to take them from; None to fetch them by pip. only: the names of the wanted
-    packages; None for all. Raises SystemExit if pip fails, and for a wheel that is not pure Python.
+    """The modules and licences of the packages that the project needs, each checked by its hash. wheels: a
+    folder that contains the wheels; None to fetch them with pip. only: the names of the wanted packages; None
+    for all. Raises SystemExit if pip fails, and for a wheel that is not pure Python.
     """
     with tempfile.TemporaryDirectory() as folder:
         _fetch(Path(folder), wheels, tuple(only))
@@ -92,7 +91,7 @@ def _fetch(folder: Path, wheels: Path | None, only: tuple[str, ...]) -> None:
 
 
 def write(target: Path, members: Mapping[str, bytes], first_line: bytes = b"") -> None:
-    """Write a first line and a zip archive after it; the file gets its name only when it is complete."""
+    """Write a first line, and a zip archive after it. The file gets its name only when it is complete."""
     draft = target.with_name(f".{target.name}.part")
     with open(draft, "wb") as stream:
         stream.write(first_line)
@@ -100,7 +99,7 @@ def write(target: Path, members: Mapping[str, bytes], first_line: bytes = b"") -
             for name in sorted(members):
                 about = zipfile.ZipInfo(name, LONG_AGO)
                 about.external_attr = 0o644 << 16
-                about.create_system = 3  # Unix, wherever it is made
+                about.create_system = 3  # Unix, on whatever system the archive is made
                 about.compress_type = zipfile.ZIP_DEFLATED
                 archive.writestr(about, members[name])
     draft.chmod(0o755 if first_line else 0o644)

@@ -1,10 +1,10 @@
-# The start of the one file: it is read by Pythons that are too old, too, so its words are those of Python 2.
+# The start of the single file. Python versions that are too old also run it, so it is valid in Python 2.
 import sys
 
 if sys.version_info < (3, 8):
     sys.stderr.write(
-        "tfgpu-doctor: it needs Python 3.8 or later; this is %d.%d\n"
-        "hint: python3.8 to python3.14 FILE, or ask from elsewhere: check --root FOLDER, check --script\n"
+        "tfgpu-doctor: Python 3.8 or later is needed; this is %d.%d\n"
+        "hint: run FILE with python3.8 to python3.14, or see check --root FOLDER and check --script\n"
         % sys.version_info[:2]
     )
     sys.exit(3)

@@ -9,19 +9,18 @@ from dataclasses import dataclass, field, replace
 from doctor.simulate.fault import Fault
 from doctor.simulate.faults import FAULTS
 
-# what a machine without a driver, and one with nothing wrong, lead to depends on the release: see catalogue()
+# the codes for a machine without a driver and for a healthy machine depend on the release: see catalogue()
 NO_DRIVER, CALM = "no driver", "nothing wrong"
 LOADER_VERBOSE = {"TF_CPP_VMODULE": "dso_loader=1"}
 
 
 @dataclass(frozen=True)
 class Recording:
-    """One log to record.
-
-    name: of the file. code: the verdict that `explain` must give. program: a file of tests/simulate/programs.
-    faults, gpus: of the simulated machine; `simulated` False: on the bare machine. variables: of the
-    environment. timeout: seconds, after which the program is killed. only: the beginnings of the TensorFlow
-    versions on which it can happen; empty: all.
+    """One log to record. name: the name of the file. code: the verdict that `explain` must give. program: a
+    file in tests/simulate/programs. faults, gpus: those of the simulated machine. simulated: whether to run
+    on a simulated machine; otherwise the program runs on this machine. variables: environment variables.
+    timeout: the seconds after which the program is killed. only: the beginnings of the TensorFlow versions on
+    which the failure can happen; empty for all versions.
     """
 
     name: str
@@ -116,9 +115,10 @@ def catalogue(tensorflow: str) -> tuple[Recording, ...]:
     major, minor = map(int, tensorflow.split(".")[:2])
     release = major, minor
     meant = {
-        # up to 2.17 the log says only that libcudart does not open; from 2.18 on also that cuInit fails (303)
+        # up to 2.17, the log says only that libcudart does not load; from 2.18 on also that cuInit fails
+        # (303)
         NO_DRIVER: "cuda-missing" if release < (2, 18) else "driver-missing",
-        # up to 2.19 every import prints something alarming: TensorRT not found, factories registered twice
+        # up to 2.19, every import prints alarming lines: TensorRT not found, factories registered twice
         CALM: "benign-messages" if release < (2, 20) else "healthy",
     }
     faults = [

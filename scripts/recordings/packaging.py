@@ -1,5 +1,5 @@
-"""Failures of Python packaging: environments that do not hold together, and what pip says when it cannot
-install."""
+"""Records failures of Python packaging: environments with packages that do not work together, and the
+messages of pip if it cannot install something."""
 
 from __future__ import annotations
 
@@ -18,11 +18,9 @@ from tests.tensorflow_envs import package_env
 
 @dataclass(frozen=True)
 class Packaging:
-    """One failure to record.
-
-    name, code: as of a Recording. tensorflow: the release that it belongs to. packages: what the environment
-    holds. steps: shell lines that are run in it, in which "python" and "pip" are the environment's; what they
-    print is the log.
+    """One failure to record. name, code: as for a Recording. tensorflow: the release to which it belongs.
+    packages: the packages in the environment. steps: shell lines to run in the environment, in which "python"
+    and "pip" are those of the environment; the log is the output of these lines.
     """
 
     name: str

@@ -22,8 +22,8 @@ _HOME = {"python": "/home/user/venv", "project": "/home/user/project", "machine"
 
 
 def record(recording: Recording, python: Path) -> tuple[str, dict[str, Any]]:
-    """Run a recording with this interpreter. Returns the normalised text that it printed, and the content of
-    its sidecar (the exit code is null if the program was killed at its time limit)."""
+    """Run a recording with an interpreter. Returns the normalised text that the program printed, and the
+    content of the sidecar (the exit code is null if the program was killed at its time limit)."""
     with tempfile.TemporaryDirectory(prefix="recording-") as text:
         project = Path(text)
         (project / "train.py").write_text((PROGRAMS / f"{recording.program}.py").read_text())
@@ -91,7 +91,7 @@ def _run(
 
     with tempfile.TemporaryFile() as output:
         child = subprocess.Popen(
-            # a shell, since it is the shell that says "Segmentation fault"
+            # run by a shell, because the shell prints "Segmentation fault"
             ["/bin/sh", "-c", '"$0" train.py "$@"; exit $?', str(python), *recording.arguments],
             cwd=project,
             env=variables,

@@ -1,11 +1,11 @@
-"""Makes a log independent of the machine, the day and the process that it was recorded on."""
+"""Makes a log independent of the machine, the day and the process of its recording."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
 
-CAP = 60_000  # characters that are kept of a log: its beginning and its end
+CAP = 60_000  # the number of characters kept of a log, half at its beginning and half at its end
 
 _RULES: tuple[tuple[str, str, str], ...] = (
     ("times", r"\b20\d\d-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}", "2026-01-02 03:04:05.678901"),
@@ -25,14 +25,13 @@ _RULES: tuple[tuple[str, str, str], ...] = (
 
 
 def normalised(text: str, replacements: Mapping[str, str]) -> tuple[str, list[str]]:
-    """The text with everything replaced that differs from run to run, and the kinds of things that were
-    replaced.
-
-    replacements: paths and names of this machine, and what stands for each; the longest are replaced first.
+    """Replace everything in a text that differs from run to run. Returns the new text, and the kinds of
+    things that were replaced. replacements: paths and names of this machine, and what replaces each; the
+    longest are replaced first.
     """
     done: list[str] = []
     for old in sorted(filter(None, replacements), key=len, reverse=True):
-        # a path where it stands; a name as a whole word only
+        # a path anywhere, but a name only as a whole word
         pattern = re.escape(old) if "/" in old else rf"\b{re.escape(old)}\b"
         text, count = re.subn(pattern, lambda _, new=replacements[old]: new, text)
         if count:

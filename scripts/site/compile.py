@@ -1,8 +1,6 @@
-"""Run by compile.mjs in Pyodide: /work/judge and /work/library hold modules as source, and get bytecode in
-its place.
-
-Of the library it compiles the modules that the judge loads. To make the download smaller it drops docstrings,
-except those of the rules, which are the pages of the codes.
+"""Replaces the source of the modules in /work/judge and /work/library with bytecode; compile.mjs runs this
+script in Pyodide. In the library, only the modules that the judge loads are compiled. To make the download
+smaller, docstrings are dropped, except those of the rules, which are the pages of the codes.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""The API's contract: the same answers as the commands, and no trace of a call."""
+"""Tests the contract of the API: it gives the same answers as the commands, and a call leaves no trace."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ assert dict(os.environ) == variables and os.getcwd() == folder
 assert "tensorflow" not in sys.modules and "requests" not in sys.modules
 os.write(1, b"kept")
 """
-"""A program that forbids itself to print, to end, to fork, to write and to reach the network, and uses all of
-the API."""
+"""A program that uses the whole API after making it an error to print, exit, fork, write files or reach the
+network."""
 
 
 def test_a_call_leaves_no_trace(tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_what_it_renders_and_gives_away_names_nobody(monkeypatch: pytest.MonkeyP
 def test_a_notebook_gets_a_string(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """rich writes into the cell, and to no stream, where it believes to be in a notebook."""
+    """If rich believes that it is in a notebook, it writes into the cell and not to a stream."""
     import builtins
 
     class ZMQInteractiveShell:

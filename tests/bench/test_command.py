@@ -1,4 +1,4 @@
-"""tfgpu-doctor bench as people call it."""
+"""Tests `tfgpu-doctor bench` as people call it."""
 
 from __future__ import annotations
 

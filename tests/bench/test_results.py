@@ -1,4 +1,4 @@
-"""What is concluded from times, and how honestly."""
+"""Tests the conclusions that `bench` draws from times, and that it claims no more than they show."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def bench(*measured: Measurement, load: tuple[float, float] | None = None, simul
 def test_the_gpu_pays_from_where_it_stays_ahead():
     rows = [taken("CPU", n, t, t, t) for n, t in ((64, 1), (128, 5), (256, 40), (512, 300))]
     rows += [taken("GPU", n, t, t, t) for n, t in ((64, 0.5), (128, 6), (256, 10), (512, 20))]
-    assert pays_from(rows, "matmul", transfer=False) == 256  # ahead at 64 too, but not at 128
+    assert pays_from(rows, "matmul", transfer=False) == 256  # the GPU is ahead at 64 too, but not at 128
     assert pays_from(rows, "matmul", transfer=True) is None
     assert pays_from(rows, "convolution", transfer=False) is None
 

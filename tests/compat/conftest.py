@@ -8,5 +8,5 @@ from tests.conftest import BUNDLED
 
 @pytest.fixture(scope="session")
 def tables() -> Tables:
-    """The tables that ship with the tool, without any refreshed ones of the person who runs the tests."""
+    """The tables that ship with the tool, without tables that the person who runs the tests has refreshed."""
     return Tables(BUNDLED)

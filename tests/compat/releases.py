@@ -1,4 +1,4 @@
-"""Shorthand for the tests: a release of the bundled table that must be there."""
+"""A shorthand for the tests: gets a release that must be in the bundled table."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from doctor.tables import Tables, TensorFlowRelease
 def release(
     tables: Tables, version: str, package: str | None = None, platform: str = "linux-x86_64"
 ) -> TensorFlowRelease:
-    """The row, or a failed test."""
+    """The row of a release. Fails the test if the table has no such row."""
     row = tables.tensorflow(version, package, platform)
     assert row is not None, f"{package or 'tensorflow'} {version} {platform} is not in the table"
     return row

@@ -1,4 +1,4 @@
-"""The newest build that does, as people ask for it."""
+"""Tests the choice of the newest build that meets a request."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_newest_build_that_does(tables: Tables, situation: Situation, version: s
     found = newest(tables, situation)
     assert found is not None
     assert found.build.version == version, found.overall.reason
-    pinned = found.overall.cure.startswith("pip install ")  # a cuDNN beside it that serves the GPU
+    pinned = found.overall.cure.startswith("pip install ")  # pins a cuDNN version that supports the GPU
     assert found.overall.verdict in ("yes", "unknown") or pinned
 
 
@@ -59,7 +59,7 @@ def test_newest_build_that_does(tables: Tables, situation: Situation, version: s
     ("situation", "version"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
 )
 def test_no_newer_build_runs_without_help(tables: Tables, situation: Situation, version: str) -> None:
-    """What was passed over has a reason that stands in a row."""
+    """For every build that was passed over, a row of the tables contains the reason."""
     for judged in candidates(tables, situation):
         if judged.build.version == version:
             return

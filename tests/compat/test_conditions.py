@@ -1,4 +1,4 @@
-"""Conditions on which an answer turns, each with the build on either side of it."""
+"""Tests the conditions that decide an answer, each with a build on either side of the condition."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def floor(tables: Tables, version: str, capability: str) -> DriverFloor:
 
 
 def test_a_gpu_that_needs_the_builds_ptx_needs_a_driver_that_compiles_it(tables: Tables) -> None:
-    """2.15.1 has machine code up to 8.6 and PTX for what is newer; the PTX is of the CUDA that it was built
-    with."""
+    """2.15.1 has machine code up to 8.6, and PTX for newer GPUs; the PTX has the version of the CUDA with
+    which it was built."""
     machine, ptx = floor(tables, "2.15.1", "8.6"), floor(tables, "2.15.1", "9.0")
     assert (machine.rule, ptx.rule) == ("minor-version", "ptx")
     assert [int(n) for n in ptx.driver.split(".")] > [int(n) for n in machine.driver.split(".")]

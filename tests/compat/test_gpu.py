@@ -1,4 +1,4 @@
-"""Which code of a build a GPU runs."""
+"""Tests which code of a build a GPU runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Can it be installed, and does it find what pip brings."""
+"""Tests whether a build can be installed, and whether it finds the libraries that pip installs."""
 
 from __future__ import annotations
 

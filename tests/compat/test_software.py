@@ -1,4 +1,4 @@
-"""A build on a driver, with a CUDA toolkit, with a cuDNN."""
+"""Tests a build with a driver, with a CUDA toolkit, and with a cuDNN version."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from .releases import release
             "535.183.01",
             "linux",
             "yes",
-        ),  # the commonest wrong "no" of other tools: 12.5 on a 12.2 driver
+        ),  # the most common wrong "no" of other tools: 12.5 on a driver for 12.2
         ("2.16.1", "535.54.03", "linux", "yes"),
         ("2.20.0", "525.60.13", "linux", "yes"),
         ("2.20.0", "525.60.12", "linux", "no"),
-        ("2.20.0", "525.60", "linux", "unknown"),  # any release that begins so
+        ("2.20.0", "525.60", "linux", "unknown"),  # any release that begins with these numbers
         ("2.20.0", "525", "linux", "unknown"),
         ("2.20.0", "525.59", "linux", "no"),
         ("2.20.0", "470.256.02", "linux", "no"),
@@ -38,7 +38,7 @@ from .releases import release
         ("2.20.0", "700.10", "linux", "yes"),  # newer drivers run older CUDA
         ("2.4.0", "450.51.05", "linux", "yes"),  # the driver of CUDA 11.0 itself, below the floor of 11.x
         ("2.3.0", "418.39", "linux", "yes"),
-        ("2.3.0", "410.48", "linux", "no"),  # before 11 there is no minor-version compatibility
+        ("2.3.0", "410.48", "linux", "no"),  # before CUDA 11, there is no minor-version compatibility
         ("2.10.1", "452.39", "windows", "yes"),
         ("2.10.1", "451.48", "windows", "no"),
         ("2.20.0", "528.33", "wsl", "yes"),
@@ -126,8 +126,8 @@ def test_missing_library_is_named_with_the_toolkits_that_hold_it(tables: Tables)
         ("2.18.0", "9.0.0", "no"),
         ("2.18.0", "9", "yes"),
         ("2.18.0", "9.3.0.75", "yes"),
-        ("1.12.0", "7.2.1", "unknown"),  # the minor that it was compiled with is in no document
-        ("1.12.0", "7.6.5", "yes"),  # there is no later cuDNN 7 that it could be
+        ("1.12.0", "7.2.1", "unknown"),  # no document states the minor version with which it was compiled
+        ("1.12.0", "7.6.5", "yes"),  # there is no later cuDNN 7 with which it could have been compiled
         ("1.3.0", "7.6.5", "no"),
         ("1.12.0", "6.0.21", "no"),
     ],

@@ -1,4 +1,5 @@
-"""Completion in real shells, the manual page, and the help in groups: all from the commands' own options."""
+"""Tests completion in real shells, the manual page, and the help in groups. All of them are made from the
+options of the commands."""
 
 from __future__ import annotations
 
@@ -43,8 +44,8 @@ def run(*words: str, **more: Any) -> str:
 
 @each("name", sorted(COMMANDS))
 def test_every_option_stands_in_every_file(name: str) -> None:
-    """A command with a new option and the files of before: `python scripts/shell_files.py` makes them
-    anew."""
+    """This fails if an option is new and the files are old: `python scripts/shell_files.py` makes them
+    again."""
     parser = filled(argparse.ArgumentParser(), name)
     options = {
         option for action in parser._actions for option in action.option_strings if option.startswith("--")
@@ -75,7 +76,7 @@ def test_command_prints_the_file(cli: Cli, name: str) -> None:
 
 
 def bash(line: str) -> list[str]:
-    """What bash offers at the end of a line."""
+    """The completions that bash offers at the end of a line."""
     script = f"""
 source '{FOLDER / FILES["bash"]}'
 COMP_LINE='{line}'; COMP_POINT=${{#COMP_LINE}}
@@ -103,7 +104,8 @@ def test_shell_offers_commands_options_and_codes(offered: Callable[[str], list[s
 
 
 def test_zsh_takes_the_file(tmp_path: Path) -> None:
-    """zsh completes only at a terminal: it defines the function from the file, and finds no fault in it."""
+    """zsh completes only at a terminal, so this only tests that zsh defines the function from the file
+    without an error."""
     folder = tmp_path / "functions"
     folder.mkdir()
     shutil.copy(FOLDER / FILES["zsh"], folder / "_tfgpu-doctor")
@@ -135,7 +137,7 @@ def test_files_are_what_the_script_makes(tmp_path: Path) -> None:
     if importlib.util.find_spec("shtab") is None or importlib.util.find_spec("argparse_manpage") is None:
         pytest.skip("needs shtab and argparse-manpage (pip install '.[places]')")
     if sys.version_info[:2] not in ((3, 11), (3, 12)):
-        pytest.skip("argparse writes its help in another way")
+        pytest.skip("argparse formats help differently in this Python version")
     run(sys.executable, str(ROOT / "scripts/shell_files.py"), str(tmp_path))
     for file in FILES.values():
         assert (tmp_path / file).read_text(encoding="utf-8") == (FOLDER / file).read_text(encoding="utf-8"), (
@@ -145,7 +147,7 @@ def test_files_are_what_the_script_makes(tmp_path: Path) -> None:
 
 def test_command_reference_is_what_help_prints(tmp_path: Path) -> None:
     if sys.version_info[:2] not in ((3, 11), (3, 12)):
-        pytest.skip("argparse writes its help in another way")
+        pytest.skip("argparse formats help differently in this Python version")
     run(sys.executable, str(ROOT / "scripts/command_reference.py"), str(tmp_path / "reference.md"))
     kept = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
     assert (tmp_path / "reference.md").read_text(encoding="utf-8") == kept, (
@@ -171,7 +173,7 @@ def test_every_link_between_the_pages_leads_somewhere() -> None:
 
 
 def test_nothing_installs_the_tool_from_an_index() -> None:
-    """No index has it: it is installed from a clone, as README.md says."""
+    """The tool is in no package index. It is installed from a clone, as README.md says."""
     by_name = re.compile(
         r"(?:pip install|pipx (?:install|run)|uvx|uv tool (?:install|run))(?: --?\S+)* '?tfgpu-doctor\b"
         r"|tfgpu-doctor\["

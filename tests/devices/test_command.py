@@ -1,4 +1,4 @@
-"""tfgpu-doctor devices as people call it, on simulated machines."""
+"""Tests `tfgpu-doctor devices` as people call it, on simulated machines."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def devices(variables: dict[str, str], *arguments: str) -> dict:
 
 @pytest.fixture(scope="module")
 def workstation():
-    """A lab's shared machine: three different GPUs, and somebody's job on the second."""
+    """The shared machine of a lab: three different GPUs, with somebody's job on the second."""
     with environment(prepare(gpus=("GTX 1080", "RTX 3070", "H100"), held_mib=(300, 7000, 300))) as simulation:
         yield {
             k: v

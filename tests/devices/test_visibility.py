@@ -1,4 +1,5 @@
-"""What a value of CUDA_VISIBLE_DEVICES does, against NVIDIA's documentation and the simulated driver's C."""
+"""Compares the effect of a value of CUDA_VISIBLE_DEVICES with NVIDIA's documentation and with the simulated
+driver."""
 
 from __future__ import annotations
 

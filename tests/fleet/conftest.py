@@ -1,5 +1,5 @@
-"""Nodes for the tests of fleet: real servers on this machine, each skipped with a word where it cannot
-run."""
+"""Nodes for the tests of fleet: real servers on this machine. If a server cannot run here, its tests are
+skipped with the reason."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def free_port() -> int:
-    """A port of the loopback interface that nothing listens on now."""
+    """A port of the loopback interface on which nothing listens now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 def wait_for_port(port: int, process: subprocess.Popen[bytes], seconds: float = 15) -> None:
-    """Wait until something listens. Raises RuntimeError where the process ends before."""
+    """Wait until something listens on the port. Raises RuntimeError if the process ends before."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         with socket.socket() as probe:
@@ -53,8 +53,8 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 def environment(folder: Path, tensorflow: str) -> Path:
-    """A Python environment that says that it has this TensorFlow; its site-packages, for a node of its own to
-    have."""
+    """Make a Python environment that states this TensorFlow release. Returns its site-packages, so that a
+    node can have its own copy."""
     site = folder / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
     if not (folder / "bin").exists():
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True, timeout=120)
@@ -69,8 +69,8 @@ def environment(folder: Path, tensorflow: str) -> Path:
 
 
 class Hosts(NamedTuple):
-    """config: for `ssh -F`. environment: the path of the Python environment on every node. folder: of all of
-    it."""
+    """config: the file for `ssh -F`. environment: the path of the Python environment on every node. folder:
+    the folder that contains everything."""
 
     config: Path
     environment: Path
@@ -79,9 +79,9 @@ class Hosts(NamedTuple):
 
 @pytest.fixture(scope="session")
 def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
-    """Hosts by ssh: n1, n2 and n3 answer (n2 has other files at the same paths, n3 is reached through n1),
-    hangs does not answer, refuses has no server, silent takes connections and says nothing, stranger's key is
-    not known, noisy greets with many lines, and old has no Python that would do."""
+    """Hosts with ssh servers: n1, n2 and n3 answer (n2 has other files at the same paths; n3 is reached
+    through n1). hangs does not answer, refuses has no server, silent accepts connections but sends nothing,
+    the key of stranger is not known, noisy greets with many lines, and old has no suitable Python."""
     sshd = shutil.which("sshd") or shutil.which("sshd", path="/usr/sbin:/usr/local/sbin")
     if sshd is None or shutil.which("ssh") is None:
         pytest.skip("there is no sshd (apt install openssh-server)")
@@ -155,7 +155,8 @@ def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
 
 @pytest.fixture
 def fleet() -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Call `fleet`: fleet("read", "folder"); its output is text. env: variables beside those that are set."""
+    """Call `fleet`: fleet("read", "folder"); its output is text. env: environment variables in addition to
+    the present ones."""
 
     def run(*words: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
         return called_as_text("fleet", *words, env={**os.environ, **(env or {})})
@@ -164,8 +165,8 @@ def fleet() -> Callable[..., subprocess.CompletedProcess[str]]:
 
 
 class Cluster(NamedTuple):
-    """variables: what Slurm's commands need to find it. folder: of all of it. environment: the path of the
-    Python environment on every node."""
+    """variables: those that Slurm's commands need to find the cluster. folder: the folder that contains
+    everything. environment: the path of the Python environment on every node."""
 
     variables: dict[str, str]
     folder: Path
@@ -203,9 +204,9 @@ SlurmdParameters=config_overrides
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
-    """A Slurm cluster: n1 and n2 with two GPUs each (n2 has other files at the same paths), n3 without; dead,
-    whose slurmd was killed without the controller knowing; hangs, whose slurmd is stopped; broken, which is
-    drained with a reason."""
+    """A Slurm cluster. n1 and n2 have two GPUs each (n2 has other files at the same paths), n3 has none. The
+    slurmd of dead was killed without the knowledge of the controller, the slurmd of hangs is stopped, and
+    broken is drained with a reason."""
     programs = {
         name: shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin")
         for name in ("slurmctld", "slurmd", "munged", "sinfo")
@@ -213,8 +214,8 @@ def cluster() -> Iterator[Cluster]:
     if not all(programs.values()):
         pytest.skip("there is no Slurm (apt install slurm-wlm munge)")
     if os.getuid() != 0:
-        pytest.skip("a slurmctld and several slurmd of one's own are started by root")
-    folder = Path(tempfile.mkdtemp(prefix="slurm"))  # pytest's own folders are closed to other users
+        pytest.skip("only root can start a slurmctld and several slurmd")
+    folder = Path(tempfile.mkdtemp(prefix="slurm"))  # other users cannot read pytest's own folders
     folder.chmod(0o755)
     mine, other = folder / "environment", folder / "other"
     environment(mine, "2.15.0")
@@ -286,7 +287,7 @@ def cluster() -> Iterator[Cluster]:
                 continue
             (folder / f"spool.{name}").mkdir()
             command = [programs["slurmd"] or "", "-D", "-N", name]
-            if apart:  # a node knows the others by their names, and n2 has files of its own
+            if apart:  # a node knows the other nodes by name, and n2 has its own files
                 own = f"mount --bind {theirs} {site} && " if name == "n2" else ""
                 line = f"mount --bind {folder}/hosts /etc/hosts && {own}exec {' '.join(command)}"
                 command = ["unshare", "-m", "sh", "-c", line]
@@ -315,7 +316,8 @@ def cluster() -> Iterator[Cluster]:
 
 
 def wait_until(what: Callable[[], bool], why: str, seconds: float = 30) -> None:
-    """Wait until it is so. Skips the tests where it never is: the reason is not this project's."""
+    """Wait until a condition holds. Skips the tests if it never does, because the reason is not in this
+    project."""
     end_of_patience = time.monotonic() + seconds
     while time.monotonic() < end_of_patience:
         if what():

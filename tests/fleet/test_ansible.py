@@ -1,4 +1,4 @@
-"""The playbook of docs/fleet.md, run by ansible-core against real ssh hosts."""
+"""Runs the playbook of docs/fleet.md with ansible-core against real ssh hosts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PAGE = ROOT / "docs" / "fleet.md"
 
 @pytest.fixture(scope="session")
 def ansible() -> Path:
-    """ansible-playbook, kept in a cache of its own."""
+    """The program ansible-playbook, from an environment that is kept in a cache."""
     try:
         return package_env("fleet-ansible", ["ansible-core>=2.15"]).parent / "ansible-playbook"
     except RuntimeError as error:
@@ -57,7 +57,7 @@ def test_the_playbook_collects_what_fleet_read_compares(
             "HOME": str(tmp_path),
             "ANSIBLE_LOCAL_TEMP": str(tmp_path),
             "ANSIBLE_SSH_TRANSFER_METHOD": "piped",
-            # a socket's path has 108 bytes at most
+            # the path of a socket has at most 108 bytes
             "ANSIBLE_SSH_ARGS": "-o ControlMaster=no",
             "LC_ALL": "C.UTF-8",
         },
@@ -73,7 +73,7 @@ def test_the_playbook_collects_what_fleet_read_compares(
 
 
 def _tool(folder: Path) -> str:
-    """A folder with what is in the one file, of what is installed here."""
+    """A folder with the contents of the single file, made from the packages that are installed here."""
     import packaging
 
     place = folder / "tool"

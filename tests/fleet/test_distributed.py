@@ -1,4 +1,5 @@
-"""A job's own question: do its nodes agree on what distributed training needs?"""
+"""Tests `fleet --distributed`, with which a job asks whether its nodes agree on what distributed training
+needs."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ WORKERS = ["n1:2222", "n2:2222"]
 def in_a_job(
     cluster: Cluster, nodes: str, *words: str, **variables: str
 ) -> tuple[int, dict[str, dict[str, Any]]]:
-    """`fleet --slurm --distributed` in a job on these nodes: exit code, and what it says to each question."""
+    """Run `fleet --slurm --distributed` in a job on these nodes. Returns the exit code, and the answer to
+    each question."""
     command = [
         sys.executable,
         "-m",
@@ -59,7 +61,7 @@ def test_nodes_of_a_job_that_agree_and_reach_each_other(cluster: Cluster) -> Non
         not shutil.which("unshare")
         or subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode
     ):
-        pytest.skip("no mount namespaces here, so that the nodes do not know each other's names")
+        pytest.skip("no mount namespaces here, so the nodes do not know each other's names")
     _, said = in_a_job(cluster, "n1,n3")
     assert said["the same TensorFlow"]["agrees"] is True
     assert said["every node reaches every other one by its name"]["agrees"] is True, said
@@ -72,7 +74,7 @@ def test_nodes_of_a_job_that_do_not_agree(cluster: Cluster) -> None:
         not shutil.which("unshare")
         or subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode
     ):
-        pytest.skip("no mount namespaces here, so that no node can have files of its own")
+        pytest.skip("no mount namespaces here, so no node can have its own files")
     config = json.dumps({"cluster": {"worker": WORKERS}, "task": {"type": "worker", "index": 0}})
     code, said = in_a_job(cluster, "n1,n2", TF_CONFIG=config, NCCL_SOCKET_IFNAME="ib0")
     assert code == 1
@@ -96,7 +98,8 @@ def test_it_is_refused_outside_of_a_job() -> None:
 
 
 def greet(names: Sequence[str], ports: dict[str, int], seconds: float) -> dict[str, dict[str, Any]]:
-    """The programs of some nodes at the same time; ports of others, which nobody is at, may be among them."""
+    """Run the programs of several nodes at the same time. ports may include those of other nodes, on which
+    nothing listens."""
     running = {}
     for name in names:
         order = {
@@ -124,7 +127,7 @@ def test_another_machine_behind_a_name_is_not_taken_for_the_peer() -> None:
     port = free_port()
     said = greet(
         ["localhost"], {"localhost": port, "127.0.0.1": port}, 2
-    )  # both names lead to the one that runs
+    )  # both names lead to the node that runs
     assert "where localhost answers" in said["localhost"]["failed"]["127.0.0.1"]
 
 

@@ -1,4 +1,5 @@
-"""The manifest: held to the schemas of Kubernetes' API, and its container's command run as a pod runs it."""
+"""Checks the manifest against the schemas of the Kubernetes API, and runs the command of its container as a
+pod runs it."""
 
 from __future__ import annotations
 
@@ -43,11 +44,11 @@ json.dump(found, sys.stdout)
 
 @pytest.fixture(scope="session")
 def schemas() -> Path:
-    """A Python with the API's schemas, kept in a cache of its own."""
+    """A Python with the schemas of the API, kept in a cache."""
     try:
         return package_env("fleet-kubernetes", ["kubernetes-validate>=1.30"])
     except RuntimeError as error:
-        pytest.skip(f"no schemas of Kubernetes' API here: {error}"[:300])
+        pytest.skip(f"the schemas of the Kubernetes API are not available: {error}"[:300])
 
 
 @pytest.mark.slow
@@ -87,9 +88,9 @@ def _objects(schemas: Path, text: str, tmp_path: Path) -> list[dict[str, Any]]:
     return found
 
 
-@pytest.mark.slow  # two checks of a machine, each from the archive that a pod unpacks and compiles
+@pytest.mark.slow  # two checks of a machine, each with the archive that a pod unpacks and compiles
 def test_what_the_pods_print_is_read_by_fleet_read(schemas: Path, fleet: Fleet, tmp_path: Path) -> None:
-    """The container's command, with the ConfigMaps' parts where it has them mounted."""
+    """Run the command of the container, with the parts of the ConfigMaps where the container mounts them."""
     printed = fleet("--manifest", "kubernetes", "--image", IMAGE, "--nodes", "2", "--timeout", "50")
     assert printed.returncode == 0, printed.stderr
     *maps, job = _objects(schemas, printed.stdout, tmp_path)

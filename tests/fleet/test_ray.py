@@ -1,4 +1,4 @@
-"""Nodes by Ray, from a real cluster on this machine."""
+"""Tests nodes of Ray, in a real cluster on this machine."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="session")
 def python() -> Path:
-    """A Python that has Ray, kept in a cache of its own."""
+    """A Python with Ray, kept in a cache."""
     try:
         return package_env("fleet-ray", ["ray>=2.40"], 10, 13)
     except RuntimeError as error:
@@ -34,7 +34,7 @@ def python() -> Path:
 
 @pytest.fixture(scope="module")
 def address(python: Path) -> Iterator[str]:
-    """A cluster of three nodes: r1, r2 whose user hides a GPU, and r3, which hangs."""
+    """The address of a cluster with three nodes: r1, r2 (whose user hides a GPU), and r3 (which hangs)."""
     folder = tempfile.mkdtemp(prefix="ray", dir="/tmp")  # Ray's sockets need a short path
     port = free_port()
     started: list[subprocess.Popen[bytes]] = []
@@ -77,13 +77,13 @@ def address(python: Path) -> Iterator[str]:
         while alive() < 1 and time.monotonic() < patience:
             time.sleep(0.5)
         start(f"--address=127.0.0.1:{port}", "--node-name=r2", CUDA_VISIBLE_DEVICES="1")
-        while alive() < 2 and time.monotonic() < patience:  # two that start at once may choose the same ports
+        while alive() < 2 and time.monotonic() < patience:  # two that start at once may use the same ports
             time.sleep(0.5)
         start(f"--address=127.0.0.1:{port}", "--node-name=r3")
         while alive() < 3 and time.monotonic() < patience:
             time.sleep(0.5)
         if alive() < 3:
-            pytest.skip("the Ray cluster does not get ready")
+            pytest.skip("the Ray cluster did not become ready")
         hung = _raylet(started[2])
         os.kill(hung, signal.SIGSTOP)
         yield f"127.0.0.1:{port}"
@@ -95,7 +95,7 @@ def address(python: Path) -> Iterator[str]:
 
 
 def _raylet(process: subprocess.Popen[bytes]) -> int:
-    """The node's daemon below `ray start --block`."""
+    """The daemon of a node, a child of `ray start --block`."""
     done = subprocess.run(["pgrep", "-s", str(process.pid)], capture_output=True, text=True, check=False)
     below = subprocess.run(
         ["pgrep", "-P", ",".join([str(process.pid), *done.stdout.split()]), "raylet"],
@@ -129,7 +129,7 @@ def test_each_node_answers_or_says_why_not(python: Path, address: str) -> None:
     env = {name: nodes[name]["report"]["facts"].get("env", {}).get("value", {}) for name in ("r1", "r2")}
     assert (
         "CUDA_VISIBLE_DEVICES" not in env["r1"]
-    )  # Ray gives a task without a GPU an empty one: it is not the node's
+    )  # Ray sets an empty value for a task without a GPU, which is not that of the node
     assert env["r2"]["CUDA_VISIBLE_DEVICES"] == "1"
 
 

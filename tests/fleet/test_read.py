@@ -1,4 +1,5 @@
-"""`fleet read`: groups, differences and what matters, over reports of real trees of files."""
+"""Tests `fleet read` with reports of real trees of files: groups, differences, and which differences
+matter."""
 
 from __future__ import annotations
 
@@ -38,14 +39,15 @@ KINDS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(scope="session")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The report of each kind of node."""
+    """The report for each kind of node."""
     folder = tmp_path_factory.mktemp("trees")
     return {kind: report(tree(folder / kind, **how)) for kind, how in KINDS.items()}
 
 
 @pytest.fixture
 def folder(reports: dict[str, str], tmp_path: Path) -> Path:
-    """Twelve nodes: n01 to n08 are sound, n03 with another kernel and n04 with a driver that fits as well."""
+    """Reports of twelve nodes: n01 to n08 are healthy, n03 with another kernel, and n04 with another driver
+    that also works."""
     kinds = [
         "sound",
         "sound",
@@ -182,7 +184,7 @@ SCHEMA: dict[str, Any] = {
         "changes": {"type": "array"},
     },
 }
-"""The promise of the JSON; a report in it is held to the schema of `check`."""
+"""The schema that the JSON promises. A report in it is checked against the schema of `check`."""
 
 
 def test_the_json_is_as_promised(fleet: Fleet, folder: Path) -> None:
@@ -403,8 +405,8 @@ def test_a_node_that_was_not_asked_counts_for_no_difference(reports: dict[str, s
 def test_ten_thousand_reports_are_compared_within_thirty_seconds(
     reports: dict[str, str], tmp_path: Path
 ) -> None:
-    """Time by the clock is judged with what else this machine does; memory is what the process itself
-    took."""
+    """The elapsed time is judged together with the load of this machine; the memory is that of the process
+    itself."""
     kinds = list(reports)
     for kind in kinds:
         (tmp_path / f".{kind}").write_text(reports[kind])
@@ -413,7 +415,7 @@ def test_ten_thousand_reports_are_compared_within_thirty_seconds(
         os.link(tmp_path / f".{kind}", tmp_path / f"n{number:05d}.json")
     began = time.monotonic()
     code = (
-        # not ru_maxrss: it counts who forked, too
+        # not ru_maxrss, which includes the memory of the parent before the fork
         "import sys; from doctor.cli import main; code = main(sys.argv[1:]);"
         "print(code, int(open('/proc/self/status').read().split('VmHWM:')[1].split()[0]) // 1024,"
         " file=sys.stderr)"

@@ -1,4 +1,4 @@
-"""Nodes by Slurm, from a real controller with real node daemons on this machine."""
+"""Tests nodes of Slurm, with a real controller and real node daemons on this machine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Fleet = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture(scope="module")
 def asked(cluster: Cluster) -> dict[str, Any]:
-    """One run over nodes that answer or are down, from outside of any job."""
+    """One run over nodes that answer or are down, from outside any job."""
     done = subprocess.run(
         [
             sys.executable,
@@ -64,7 +64,7 @@ def test_each_node_answers_or_says_why_not(asked: dict[str, Any]) -> None:
 
 @pytest.mark.slow
 def test_a_dead_node_and_one_that_hangs_are_given_up(cluster: Cluster, fleet: Fleet) -> None:
-    """The controller takes both for idle."""
+    """The controller believes that both nodes are idle."""
     done = fleet("--slurm", "dead,hangs", "--timeout", "3", "--format", "json", env=cluster.variables)
     nodes = json.loads(done.stdout)["nodes"]
     assert [node["name"] for node in nodes] == ["dead", "hangs"]
@@ -130,7 +130,7 @@ def test_it_needs_no_root(cluster: Cluster, tmp_path: Path) -> None:
             [python, "-c", "import sys; sys.exit(sys.version_info < (3, 9))"], check=False
         ).returncode
     ):
-        pytest.skip("there is no Python that another user may start")
+        pytest.skip("no Python here can be started by another user")
     import packaging
 
     place = cluster.folder / "tool"

@@ -1,4 +1,4 @@
-"""Nodes by the system's own ssh, from real servers on loopback ports."""
+"""Tests nodes that are reached with the system's own ssh, with real servers on loopback ports."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ Fleet = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture(scope="module")
 def asked(hosts: Hosts) -> dict[str, Any]:
-    """One run over hosts that answer or fail at once; a Python is named, without which `old` could not."""
+    """One run over hosts that answer or fail at once. The Python is given, because `old` has no suitable
+    one."""
     names = "n2,n3,refuses,stranger,noisy,old"
     before = {path for path in Path(hosts.folder).rglob("*")}
     done = subprocess.run(
@@ -135,7 +136,7 @@ def test_an_end_by_ctrl_c_keeps_what_has_answered_and_leaves_no_program(hosts: H
         cwd=ROOT,
         text=True,
     )
-    for asked in (True, False):  # its ssh client is there, and then it has ended
+    for asked in (True, False):  # first its ssh client runs, and then it has ended
         _wait_until(process, "n1", asked)
     _wait_until(process, "hangs", True)
     time.sleep(1)
@@ -148,18 +149,18 @@ def test_an_end_by_ctrl_c_keeps_what_has_answered_and_leaves_no_program(hosts: H
 
 
 def _wait_until(process: subprocess.Popen[str], host: str, asked: bool) -> None:
-    """Until an ssh client to this host is, or is not, a child of the process."""
+    """Wait until an ssh client to this host is, or is no longer, a child of the process."""
     words = ["pgrep", "-P", str(process.pid), "-f", f" -- {host} "]
     until = time.monotonic() + 60
     while (subprocess.run(words, stdout=subprocess.DEVNULL, check=False).returncode == 0) != asked:
         assert process.poll() is None
-        assert time.monotonic() < until, f"{host}: asked={asked} never came"
+        assert time.monotonic() < until, f"{host}: asked={asked} never happened"
         time.sleep(0.02)
 
 
 @pytest.mark.slow
 def test_the_one_file_sends_itself(hosts: Hosts, tmp_path: Path) -> None:
-    """As a release makes it, of what is installed here."""
+    """The single file is made as for a release, from the packages that are installed here."""
     file = tmp_path / "tfgpu-doctor.pyz"
     sources = [ROOT / "doctor", ROOT / "compat_tables"]
     sources += [Path(importlib.import_module(name).__file__ or "").parent for name in ("packaging",)]

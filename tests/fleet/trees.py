@@ -1,4 +1,4 @@
-"""Nodes as trees of files: a recorded machine, copied, in which one thing is another. `check --root` reads
+"""Makes nodes as trees of files: copies of a recorded machine with one difference each. `check --root` reads
 them."""
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ MACHINE = ROOT / "tests/data/machines/simulated-rtx3070-2.18.1"
 
 
 def tree(folder: Path, texts: Sequence[tuple[str, str]] = (), without: Sequence[str] = ()) -> Path:
-    """The recorded machine with texts replaced in its files and their names, and without those that match
-    `without`."""
+    """Copy the recorded machine, replace texts in the contents and names of its files, and leave out files
+    that match `without`."""
     shutil.copytree(MACHINE, folder, symlinks=True)
     for pattern in without:
         for path in folder.glob(pattern):
@@ -53,5 +53,5 @@ def _with(text: str, texts: Sequence[tuple[str, str]]) -> str:
 
 
 def report(root: Path) -> str:
-    """What `check --root` says of a tree, as JSON in one line."""
+    """The report of `check --root` on a tree, as JSON in one line."""
     return json.dumps(api.check(root=str(root)).to_dict())

@@ -1,5 +1,5 @@
-"""`plan --check` over several files: exit codes, SARIF, GitHub's annotations, JSON, and cures in the files'
-own lines."""
+"""Tests `plan --check` with several files: exit codes, SARIF, GitHub's annotations, JSON, and cures as lines
+of the files."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_sarif_is_valid_and_names_the_line(tmp_path: Path, monkeypatch: pytest.M
     assert places["undetermined", "nightly.txt"] == (1, "warning")
     assert places["known-release-bug", "Dockerfile"] == (2, "error")
     fixes = [fix for result in run["results"] for fix in result.get("fixes", ())]
-    assert fixes, "a reviewer can take the cure over"
+    assert fixes, "a reviewer can apply the cure"
 
 
 def test_schema_refuses_what_is_no_sarif() -> None:
@@ -162,7 +162,7 @@ def test_a_file_is_no_source_of_workflow_commands(
         assert row.startswith(("tfgpu-doctor: ", "::error file=", "::warning file=", "::notice file="))
         command, _, message = row[2:].partition("::") if row.startswith("::") else ("", "", "")
         assert "\n" not in message
-        assert command.count(",") <= 2, "no property of the file's own"
+        assert command.count(",") <= 2, "the name of the file adds no property"
 
 
 def test_json_is_that_of_plan_and_tells_each_file(tmp_path: Path) -> None:
@@ -402,7 +402,8 @@ def test_fix_says_why_a_line_changes_and_what_is_left(
 
 @pytest.mark.slow
 def test_pre_commit_runs_the_hook(tmp_path: Path) -> None:
-    """With the real client, which installs this project for itself, from the package index."""
+    """Runs the real client of pre-commit, which installs this project and its requirements from the package
+    index."""
     pre_commit = program("pre-commit")
     if shutil.which("git") is None:
         pytest.skip("there is no git")
@@ -455,7 +456,7 @@ def test_pre_commit_runs_the_hook(tmp_path: Path) -> None:
 def test_a_machine_without_a_gpu_says_nothing_about_a_file(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The machine that runs the gate is rarely the one that trains."""
+    """The machine that runs the gate is rarely the machine that trains."""
     from doctor.facts import Absent, Facts, Platform, Source
     from doctor.plan import request as asked
 

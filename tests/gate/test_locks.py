@@ -1,4 +1,5 @@
-"""Lock files, pixi and compose files: what they ask for on this machine, and what is wrong with it."""
+"""Tests lock files, pixi files and compose files: what they require on this machine, and what is wrong with
+that."""
 
 from __future__ import annotations
 
@@ -133,7 +134,7 @@ LOCKS = {"uv.lock": UV, "poetry.lock": POETRY, "conda-lock.yml": CONDA_LOCK, "pi
 
 @pytest.mark.parametrize("name", LOCKS)
 def test_lock_that_works_is_ok(tables: Tables, name: str) -> None:
-    """The packages for Windows beside those for Linux are no second TensorFlow."""
+    """The packages for Windows, beside those for Linux, do not count as a second TensorFlow."""
     found = judged(tables, name, LOCKS[name])
     assert errors(found) == {}
     assert left_out(found) == []
@@ -171,7 +172,7 @@ def test_lock_with_two_releases_is_not_called_ok(tables: Tables) -> None:
 
 
 def test_fork_by_platform_is_distinguished(tables: Tables) -> None:
-    """A project that takes another release on macOS: the one of this machine is judged."""
+    """The project requires another release on macOS. Only the release for this machine is judged."""
     needs = (
         '{ name = "tensorflow", version = "2.15.1", marker = "sys_platform == \'darwin\'" },\n    { name ='
         ' "tensorflow", version = "2.20.0", extra = ["and-cuda"], marker = "sys_platform == \'linux\'" }'
@@ -195,7 +196,7 @@ def test_package_from_elsewhere_is_not_examined(tables: Tables) -> None:
 
 
 def test_requirement_only_of_another_platform_is_none(tables: Tables) -> None:
-    """What a package for Windows requires in its turn is not wanted here either."""
+    """The requirements of a package for Windows do not apply on this machine either."""
     needs = '{ name = "windows-only", marker = "sys_platform == \'win32\'" },\n    { name = "tensorflow" }'
     text = uv_lock(
         uv_package("windows-only", "1.0", '    { name = "tensorflow-cpu" },\n'),
@@ -207,7 +208,8 @@ def test_requirement_only_of_another_platform_is_none(tables: Tables) -> None:
 
 
 def test_large_lock_with_many_ways_takes_no_time(tables: Tables) -> None:
-    """Every package requires every other one under a marker of its own: the ways are counted, not walked."""
+    """Every package requires every other package under its own marker, so following every path would take too
+    long."""
     names = [f"p{number}" for number in range(60)]
     needs = {
         name: "".join(
@@ -222,8 +224,8 @@ def test_large_lock_with_many_ways_takes_no_time(tables: Tables) -> None:
 
 @pytest.mark.parametrize("most", [2000, pytest.param(8000, marks=pytest.mark.slow)])
 def test_hostile_locks_take_no_time(most: int) -> None:
-    """A long chain of markers, many namesakes, and open brackets: read within seconds, at the largest size as
-    well."""
+    """A long chain of markers, many packages of the same name, and open brackets are read within seconds,
+    even at the largest size."""
     chain = [
         uv_package(f"p{n}", "1.0", f'    {{ name = "p{n + 1}", marker = "os_name == \'{n}\'" }},\n')
         for n in range(most)
@@ -325,7 +327,7 @@ def test_compose_judges_what_it_builds(tmp_path: Path) -> None:
         str(tmp_path / "app" / "requirements.txt"),
         1,
     )
-    assert any("web/Dockerfile" in f.explanation for f in found.whole.findings), "what is not there is not ok"
+    assert any("web/Dockerfile" in f.explanation for f in found.whole.findings), "a missing file is not ok"
 
 
 def test_yaml_paths() -> None:

@@ -1,5 +1,4 @@
-"""A package index of our own on disk, so that real pip and real venv can be watched failing without a
-network."""
+"""A package index on disk, so that tests can make the real pip and the real venv fail without a network."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ import pytest
 def wheel(
     folder: Path, name: str, version: str, requires: tuple[str, ...] = (), files: dict[str, str] | None = None
 ) -> Path:
-    """A small real wheel for any platform."""
+    """Make a small but real wheel for any platform."""
     folder.mkdir(parents=True, exist_ok=True)
     stem = f"{name.replace('-', '_')}-{version}"
     contents = {f"{name.replace('-', '_')}/__init__.py": f"__version__ = {version!r}\n", **(files or {})}
@@ -42,8 +41,8 @@ def wheel(
 
 @pytest.fixture
 def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
-    """index("tensorflow", "2.20.0"): a wheel on an index on disk, the only one that pip is given. hash: a
-    wrong one."""
+    """index("tensorflow", "2.20.0") adds a wheel to an index on disk. pip uses only this index. hash: a wrong
+    hash to state."""
     root = tmp_path / "index"
     for variable in (
         "PIP_EXTRA_INDEX_URL",
@@ -72,5 +71,5 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path
         (place / "index.html").write_text(f'<a href="{made.name}#sha256={digest}">{made.name}</a>')
         return made
 
-    add("pip", "0.0.1")  # what `pip install --upgrade pip` finds: nothing newer
+    add("pip", "0.0.1")  # so `pip install --upgrade pip` finds nothing newer
     return add

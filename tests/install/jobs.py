@@ -1,4 +1,5 @@
-"""Shorthand: the job of a described machine's plan, made with venv and pip of this Python."""
+"""A shorthand for the tests: the installation job of a described machine's plan, with the venv and pip of
+this Python."""
 
 from __future__ import annotations
 
@@ -19,17 +20,18 @@ RELEASE = next(
     ),
     "",
 )
-"""The newest TensorFlow release that has a wheel for this Python, or "" where none has."""
+"""The newest TensorFlow release that has a wheel for this Python; "" if none has one."""
 
 
 def job(tables: Tables, env: Path, tensorflow: str = "2.20.0", installer: str = "pip", **more: bool) -> Job:
-    """A job; the Python is this one, so that nothing has to be fetched for it."""
+    """A job with this Python, so that no other Python has to be downloaded."""
     found = outcome(tables, tensorflow, gpu="RTX 3080", python=HERE)
     return make_job(first(found), found.context, env, installer=installer, **more)
 
 
 def imported(made: Job) -> list[str]:
-    """TensorFlow's version and the variable of memory growth, in a shell without the environment."""
+    """The version of TensorFlow and the variable for memory growth, as a shell prints them without an
+    activated environment."""
     code = "import tensorflow, os; print(tensorflow.__version__, os.environ['TF_FORCE_GPU_ALLOW_GROWTH'])"
     out = subprocess.run(
         [made.python, "-c", code], capture_output=True, text=True, check=True, env={}, timeout=60

@@ -1,4 +1,4 @@
-"""Which libraries TensorFlow's own call opens, with the real loader and nothing on LD_LIBRARY_PATH."""
+"""Finds out which libraries TensorFlow itself loads, with the real loader and an empty LD_LIBRARY_PATH."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CUDA_11 = (
     "libcusparse.so.11",
     "libcudnn.so.8",
 )
-"""What a GPU device needs."""
+"""The libraries that a GPU device needs."""
 
 OPEN_LIBRARIES = """
 import ctypes, glob, os, re, subprocess, sys
@@ -36,4 +36,5 @@ for line in open("/proc/self/maps"):
     if "/nvidia/" in line or "/site-packages/tensorflow/libcu" in line:
         print(line.split()[-1])
 """
-"""Takes the folder site-packages; prints the path of each library that was opened."""
+"""A program that gets the folder site-packages as its argument, and prints the path of each library that was
+loaded."""

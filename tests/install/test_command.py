@@ -1,4 +1,5 @@
-"""`install` as people call it: it asks, shows, refuses, and prints a script that does the same."""
+"""Tests `install` as people call it: it asks, shows its steps, refuses, and prints a script that does the
+same."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def dry_run(cli: Cli, env: Path, *more: str) -> subprocess.CompletedProcess[bytes]:
-    """The script that would install by pip into a folder."""
+    """The script that would install with pip into a folder."""
     options = ["--tensorflow", RELEASE, "--python", HERE, "--env", str(env), "--installer", "pip"]
     return cli("install", "--dry-run", *options, *more)
 
@@ -103,7 +104,7 @@ def test_name_that_is_a_command_is_a_name_in_the_script(cli: Cli, tmp_path: Path
 
 
 def test_script_for_windows_does_the_same_in_a_batch_file(tables: Tables, tmp_path: Path) -> None:
-    """No cmd is here to run it: each line is held to what cmd reads apart."""
+    """There is no cmd here to run the script, so each line is checked for characters that cmd interprets."""
     made = job(tables, tmp_path / "tf", memory_growth=True)
     env = PureWindowsPath(r"C:\Users\a b\50% done\tf")
     python = str(env / "Scripts" / "python.exe")
@@ -128,14 +129,14 @@ def test_script_for_windows_does_the_same_in_a_batch_file(tables: Tables, tmp_pa
         r'rmdir /s /q "C:\Users\a b\50%% done\tf"',
         "exit /b 1",
     ]
-    assert r'if exist "C:\Users\a b\50%% done\tf" exit /b 1' in lines, "nothing that is there is touched"
+    assert r'if exist "C:\Users\a b\50%% done\tf" exit /b 1' in lines, "existing files are not touched"
     for line in lines:
         bare = re.sub(r'"[^"]*"', "", removeprefix(line.replace("||", "").replace("2>nul", ""), ">"))
         assert line.startswith("rem ") or not re.search(r"[&|<>^]", bare), line
 
 
 def test_script_leaves_what_is_there_and_takes_away_what_is_half_made(tables: Tables, tmp_path: Path) -> None:
-    """Run for real, with commands that make a folder and then fail."""
+    """The script is run, with commands that make a folder and then fail."""
     made = job(tables, tmp_path / "it's here" / "tf")
     env = made.env
     broken = (Action(("mkdir", "-p", str(env / "bin")), "an environment"), Action(("false",), "TensorFlow"))
@@ -147,17 +148,17 @@ def test_script_leaves_what_is_there_and_takes_away_what_is_half_made(tables: Ta
         ).returncode
 
     assert ran() == 1
-    assert not env.exists(), "what was half made is gone"
+    assert not env.exists(), "a partial environment is removed"
     assert ran(keep=True) == 1
-    assert (env / "bin").is_dir(), "kept on demand"
+    assert (env / "bin").is_dir(), "it is kept if the user asks for that"
     (env / "mine").touch()
     assert ran() == 1
-    assert (env / "mine").exists(), "nothing that was there is touched"
-    assert ran(replace=True) == 1, "it is not an environment"
+    assert (env / "mine").exists(), "existing files stay untouched"
+    assert ran(replace=True) == 1, "the folder is not an environment"
     assert {p.name for p in env.iterdir()} == {"bin", "mine"}
     (env / "pyvenv.cfg").touch()
     assert ran(replace=True) == 1
-    assert (env / "mine").exists(), "and it is put back"
+    assert (env / "mine").exists(), "the old environment is restored"
     assert [p.name for p in env.parent.iterdir()] == ["tf"]
 
 

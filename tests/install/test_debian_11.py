@@ -1,5 +1,6 @@
-"""TensorFlow 2.10 under Python 3.9 in a Debian 11 folder, as a user there gets it: the tool runs on a newer
-Python, and installs for the distribution's own. Everything runs inside, on Debian 11's C library."""
+"""Installs TensorFlow 2.10 for Python 3.9 in a Debian 11 folder, as for a user of Debian 11: the tool runs on
+a newer Python, and installs for the distribution's own Python. Everything runs inside the folder, on the C
+library of Debian 11."""
 
 from __future__ import annotations
 
@@ -30,10 +31,10 @@ def tool(folder: Path, *arguments: str, timeout: int = 300) -> subprocess.Comple
 
 @pytest.fixture(scope="module")
 def installed() -> Iterator[tuple[Path, dict[str, Any]]]:
-    """The folder, and what `install` said; the environment is removed afterwards."""
+    """The folder, and the output of `install`. The environment is removed afterwards."""
     folder = debian_11()
     if shutil.disk_usage(folder).free < 8 << 30:
-        pytest.skip("less than 8 GiB of disk are free")
+        pytest.skip("less than 8 GiB of disk space is free")
     shutil.rmtree(folder / ENV.lstrip("/"), ignore_errors=True)
     done = tool(
         folder,
@@ -89,7 +90,7 @@ def test_check_finds_nothing_wrong_inside_it(installed: tuple[Path, dict[str, An
 def test_the_folder_read_from_outside_is_judged_alike(
     installed: tuple[Path, dict[str, Any]], cli: Any
 ) -> None:
-    """check --root reads the same folder's files and runs nothing of it."""
+    """check --root reads the files of the same folder and runs none of its programs."""
     folder, _ = installed
     found = json.loads(cli("check", "--root", str(folder), "--python", ENV, "--format", "json").stdout)
     assert found["facts"]["tensorflow"]["value"] == "2.10.1"
@@ -101,7 +102,7 @@ def test_the_folder_read_from_outside_is_judged_alike(
 def test_tensorflow_opens_the_libraries_of_cuda_11_through_the_links(
     installed: tuple[Path, dict[str, Any]],
 ) -> None:
-    """With Debian 11's own loader, TensorFlow's own call, and no LD_LIBRARY_PATH."""
+    """TensorFlow itself loads them, with Debian 11's own loader and without LD_LIBRARY_PATH."""
     folder, _ = installed
     done = run_inside(
         folder, [f"{ENV}/bin/python", "-c", OPEN_LIBRARIES, f"{ENV}/lib/python3.9/site-packages"], 300

@@ -1,5 +1,5 @@
-"""Real TensorFlow, really installed: gigabytes from the package registry, minutes of time; then proved as far
-as a machine without a GPU allows, and on the simulated GPU."""
+"""Installs real TensorFlow, which takes minutes and downloads gigabytes from the package registry. Then tests
+it as far as a machine without a GPU allows, and on the simulated GPU."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="the wheels are for Linux"),
 ]  # fmt: skip
 ROOT = Path(__file__).resolve().parents[2]
-# a card is named, for on a machine that has none the plan is for the CPU
+# a card is given, because on a machine without a card the plan is for the CPU
 CASES = {
     "newest": ("latest", ("3.13", "3.12", "3.11", "3.10"), ()),
     "2.15.1": ("2.15.1", ("3.11", "3.10", "3.9"), ()),
@@ -34,14 +34,14 @@ CASES = {
 def installed(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[str, Path, dict[str, object]]]:
-    """One case, installed by the command; removed afterwards."""
+    """One case, which the command installs. It is removed afterwards."""
     spec, pythons, more = CASES[request.param]
     python = next((p for p in pythons if interpreters.find(p)), None)
     if python is None:
-        pytest.skip(f"none of Python {', '.join(pythons)} is here")
+        pytest.skip(f"this machine has none of Python {', '.join(pythons)}")
     folder = tmp_path_factory.mktemp("real")
     if shutil.disk_usage(folder).free < 16 << 30:
-        pytest.skip("less than 16 GiB of disk are free")
+        pytest.skip("less than 16 GiB of disk space is free")
     command = [
         sys.executable,
         "-m",

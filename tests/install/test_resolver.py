@@ -1,4 +1,4 @@
-"""The installer's own resolver, in dry-run, over an index on disk."""
+"""Tests the use of the installer's own resolver, in a dry run with an index on disk."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.plan.contexts import outcome
 
 @pytest.fixture
 def found(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> Outcome:
-    monkeypatch.setattr(interpreters, "uv", lambda: None)  # uv has an index of its own
+    monkeypatch.setattr(interpreters, "uv", lambda: None)  # uv uses another index
     monkeypatch.setattr(interpreters, "find", lambda version: sys.executable)
     return outcome(tables, gpu="RTX 3080", python=HERE if HERE != "3.14" else "3.13")
 
@@ -54,7 +54,7 @@ def test_resolver_without_a_network_is_said(
 
 
 def left_open(after: Outcome, why: str) -> None:
-    """No verdict on the file: neither an error nor an ok."""
+    """Assert that there is no verdict on the file: neither an error nor "ok"."""
     assert after.works
     assert [why in f.title for f in after.unexamined] == [True]
 

@@ -1,4 +1,5 @@
-"""An installation that fails, is interrupted or finds something in its way leaves the machine as it was."""
+"""Tests that an installation leaves the machine as it was if it fails, is interrupted or finds something in
+its way."""
 
 from __future__ import annotations
 
@@ -37,11 +38,11 @@ def log(tmp_path: Path) -> Iterator[Log]:
 
 
 def left(folder: Path) -> set[str]:
-    """What lies in a folder besides the test's own index, cache and log."""
+    """The contents of a folder, without the test's own index, cache and log."""
     return {p.name for p in folder.iterdir()} - {"index", "cache", "install.log"}
 
 
-@pytest.mark.slow  # venv and pip of a whole environment, ten seconds of processor time
+@pytest.mark.slow  # makes a whole environment with venv and pip: ten seconds of processor time
 def test_environment_is_made_by_real_pip(
     tables: Tables, tmp_path: Path, index: Callable[..., Path], log: Log
 ) -> None:
@@ -50,7 +51,7 @@ def test_environment_is_made_by_real_pip(
     written = run(made, log, quiet=True)
     assert written == [str(made.site_packages / MEMORY_GROWTH)]
     assert imported(made) == ["2.20.0", "true"]
-    assert left(tmp_path) == {"tf"}, "the journal is gone"
+    assert left(tmp_path) == {"tf"}, "the journal is removed"
     text = log.path.read_text()
     assert "-m venv" in text
     assert "tensorflow[and-cuda]==2.20.0" in text
@@ -63,7 +64,7 @@ def test_failing_package_leaves_nothing_behind(
     index("tensorflow", "2.20.0", ("no-such-package-at-all",))
     with pytest.raises(InstallFailedError, match="no-such-package-at-all"):
         run(job(tables, tmp_path / "deep" / "down" / "tf"), log, quiet=True)
-    assert left(tmp_path) == set(), "the folders above are gone too"
+    assert left(tmp_path) == set(), "the folders above are removed too"
 
 
 @pytest.mark.slow
@@ -77,7 +78,7 @@ def test_kept_environment_stays_on_demand(
     (tmp_path / "tf" / "thesis.tex").write_text("years of work")
     with pytest.raises(UsageError, match="already exists"):
         run(job(tables, tmp_path / "tf"), log, quiet=True)
-    assert (tmp_path / "tf" / "thesis.tex").exists(), "what was kept is the user's"
+    assert (tmp_path / "tf" / "thesis.tex").exists(), "the kept files belong to the user"
 
 
 @pytest.mark.slow
@@ -142,7 +143,7 @@ def test_replaced_folder_comes_back_where_the_new_one_fails(
     (env / "old").write_text("still good")
     (env / "pyvenv.cfg").touch()
     with pytest.raises(InstallFailedError):
-        run(job(tables, env), log, replace=True, quiet=True)  # the index holds no tensorflow
+        run(job(tables, env), log, replace=True, quiet=True)  # the index contains no tensorflow
     assert left(tmp_path) == {"tf"}
     assert (env / "old").read_text() == "still good"
     index("tensorflow", "2.20.0")
@@ -152,12 +153,12 @@ def test_replaced_folder_comes_back_where_the_new_one_fails(
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "terminated"])
 def test_interrupted_installation_leaves_nothing_behind(
     tables: Tables, tmp_path: Path, index: Callable[..., Path], number: int
 ) -> None:
-    """The whole command, in a process of its own, interrupted while pip waits for an answer that never
+    """The whole command runs in its own process and is interrupted while pip waits for an answer that never
     comes."""
     import socket
 
@@ -177,7 +178,7 @@ def test_interrupted_installation_leaves_nothing_behind(
         process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], env=environment, cwd=ROOT,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # fmt: skip
         server.settimeout(90)
-        connection, _ = server.accept()  # pip asks: the environment is there by now
+        connection, _ = server.accept()  # pip has sent a request, so the environment exists by now
         assert (tmp_path / "tf" / "pyvenv.cfg").exists()
         process.send_signal(number)
         assert process.wait(60) != 0
@@ -223,7 +224,7 @@ def test_links_are_relative_and_made_once(tmp_path: Path) -> None:
 
 
 def test_cudnn_is_linked_with_its_parts(tables: Tables, tmp_path: Path) -> None:
-    """It opens them from the folder where it was found."""
+    """cuDNN loads its parts from the folder in which cuDNN was found."""
     linked = {
         link.library for link in job(tables, tmp_path / "tf", "2.16.1" if HERE < "3.13" else "2.21.0").links
     }
@@ -255,8 +256,8 @@ def test_nothing_is_installed_into_the_python_that_runs_the_tool(
 def test_log_and_error_hold_nothing_private(
     tables: Tables, tmp_path: Path, log: Log, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every secret and every private name, in what an installer says; a secret in what it says last is in no
-    message."""
+    """The output of the installer contains every secret and every private name. No message shows a secret
+    from the installer's last line."""
     monkeypatch.setenv("HOME", "/root")
     made = job(tables, tmp_path / "tf")
     rows = {

@@ -1,5 +1,5 @@
-"""Whatever moment an installation ends in, nothing of the user's is lost, and the next one puts the folder
-right."""
+"""Tests that no file of the user is lost at whatever moment an installation ends, and that the next
+installation repairs the folder."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
 pytestmark = [
-    pytest.mark.skipif(os.name == "nt", reason="signals and fork of POSIX"),
+    pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals and fork"),
     pytest.mark.skipif(sys.version_info >= (3, 14), reason="TensorFlow has no final release for this Python"),
 ]
 ROOT = Path(__file__).resolve().parents[2]
 STEPS = frozenset(
     ("os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate", "open", "subprocess.Popen")
 )
-"""Audit events of what changes a file system."""
+"""The audit events of calls that change a file system."""
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """A folder above that is to be made along with the environment's."""
+    """The folder for the environment. Its parent has to be made too."""
     return tmp_path / "work" / "tf"
 
 
@@ -61,7 +61,8 @@ Make: TypeAlias = "Callable[..., Job]"
 
 @pytest.fixture
 def make(tables: Tables, place: Path) -> Make:
-    """A job whose commands take no time: they make what venv and an installer make, or fail after that."""
+    """A job whose commands take no time: they make the files that venv and an installer make, or fail after
+    that."""
     planned = dataclasses.replace(job(tables, place), links=())
 
     def made(last: str = "true") -> Job:
@@ -80,7 +81,7 @@ def make(tables: Tables, place: Path) -> Make:
 
 @pytest.fixture
 def log(tmp_path: Path) -> Iterator[Callable[[str], Log]]:
-    """Logs by name, closed at the end."""
+    """Opens logs by name, and closes them at the end."""
     made: list[Log] = []
 
     def opened(name: str = "a") -> Log:
@@ -93,7 +94,7 @@ def log(tmp_path: Path) -> Iterator[Callable[[str], Log]]:
 
 
 STRIDES = [13, pytest.param(1, marks=pytest.mark.slow)]
-"""From one step that is struck to the next."""
+"""The distances between the steps at which a signal is sent."""
 
 
 def old_environment(place: Path) -> None:
@@ -103,7 +104,8 @@ def old_environment(place: Path) -> None:
 
 
 def in_a_child(work: Callable[[], object]) -> int:
-    """What ended a forked child that did this: a signal's number, negative, or its status."""
+    """Do some work in a forked child. Returns its exit status, or the negative number of the signal that
+    ended it."""
     pid = os.fork()
     if pid == 0:
         status = 99
@@ -124,7 +126,7 @@ def in_a_child(work: Callable[[], object]) -> int:
 
 
 def free_again(place: Path) -> None:
-    """Wait until what a killed process started is gone."""
+    """Wait until the programs that a killed process started have ended."""
     for _ in range(100):
         with contextlib.suppress(UnableError):
             look(place, replacing=False)
@@ -133,8 +135,7 @@ def free_again(place: Path) -> None:
 
 
 def struck(number: int, at: int, work: Callable[[], object]) -> int:
-    """The same, where from the step `at` of the work on the file system on the process gets a signal at every
-    one."""
+    """Do the same, but send the process a signal at every change to the file system from number `at` on."""
 
     def strike() -> None:
         seen = 0
@@ -153,7 +154,7 @@ def struck(number: int, at: int, work: Callable[[], object]) -> int:
 
 
 def strays(tmp_path: Path, temporary: Path) -> list[str]:
-    """What is left besides the environment and the log."""
+    """The files that are left besides the environment and the log."""
     return (
         sorted(
             str(p.relative_to(tmp_path))
@@ -170,7 +171,7 @@ def strays(tmp_path: Path, temporary: Path) -> list[str]:
 def test_killed_at_any_step_the_next_run_repairs_it(
     stride: int, tmp_path: Path, place: Path, make: Make, temporary: Path, log: Callable[[str], Log]
 ) -> None:
-    """kill -9 at every step of an installation that fails, and of one that works."""
+    """The process is killed with -9 at every step of an installation that fails, and of one that succeeds."""
 
     def attempt(last: str) -> None:
         run(make(last), log("a"), quiet=True)
@@ -232,7 +233,8 @@ def test_signal_after_signal_still_cleans_up(
     log: Callable[[str], Log],
     name: str,
 ) -> None:
-    """A signal at one step of the work and at every step after it, those of the clean-up included."""
+    """The process gets a signal at one step of the work and at every later step, including the steps of the
+    clean-up."""
     number = SIGNALS[name]
     at, ended = 1 - stride, set()
     while True:
@@ -243,7 +245,7 @@ def test_signal_after_signal_still_cleans_up(
         ended.add(code)
         if code == 3:
             break
-        if code == -number or not journal_path(place).exists():  # before the work began, or in it
+        if code == -number or not journal_path(place).exists():  # before the work began, or during it
             assert (place / "old").read_text() == "still good", at
         if code == 130:
             assert strays(tmp_path, temporary) == [], at
@@ -260,7 +262,7 @@ def test_files_that_a_user_put_into_a_half_made_environment_stay(
         free_again(place)
         written = place / put
         written.write_text("years of work")
-        later = time.time() + 60  # as if it were written a minute later: the change time is the system's own
+        later = time.time() + 60  # as if written a minute later; only the system sets the change time
         os.utime(written, (later, later))
         with pytest.raises(UsageError, match=put.replace(".", r"\.") + " in it was not created by"):
             run(make(), log("b"), quiet=True)
@@ -294,7 +296,7 @@ def test_what_packages_install_beside_the_libraries_is_not_foreign(place: Path) 
 def test_second_installation_into_the_same_folder_is_refused_and_says_who_holds_it(
     tmp_path: Path, place: Path, make: Make, temporary: Path, log: Callable[[str], Log]
 ) -> None:
-    """Two processes: the first one's installer still runs when the second comes."""
+    """There are two processes; the installer of the first still runs when the second starts."""
     go = tmp_path / "go"
     waits = f'touch "$0/here"; while [ ! -e "{go}" ]; do sleep 0.05; done; rm "$0/here"'
     pid = os.fork()
@@ -317,7 +319,7 @@ def test_second_installation_into_the_same_folder_is_refused_and_says_who_holds_
     assert strays(tmp_path, temporary) == []
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="PR_SET_PDEATHSIG")
+@pytest.mark.skipif(sys.platform != "linux", reason="needs PR_SET_PDEATHSIG")
 def test_installer_ends_with_the_killed_process(
     tmp_path: Path, place: Path, make: Make, temporary: Path, log: Callable[[str], Log]
 ) -> None:
@@ -379,7 +381,8 @@ def test_new_environment_that_is_not_accepted_gives_back_the_old_one(
 def test_journal_of_somebody_else_is_not_believed(
     tmp_path: Path, place: Path, make: Make, temporary: Path, log: Callable[[str], Log]
 ) -> None:
-    """A link in the journal's place, and names in it that are not of the form that we give."""
+    """There is a link in place of the journal, or the journal contains names in a form that the tool does not
+    use."""
     place.parent.mkdir()
     treasure = tmp_path / "treasure"
     treasure.mkdir()
@@ -427,7 +430,7 @@ def test_log_follows_no_link_and_keeps_what_is_there(
         log.say(word)
         log.close()
     assert [line.split()[1] for line in (work / "tf.install.log").read_text().splitlines()] == ["one", "two"]
-    work.chmod(0o1777)  # as /tmp: others may put files there
+    work.chmod(0o1777)  # as for /tmp: other users may put files there
     log = Log.beside(work / "tf")
     log.close()
     assert log.path.name != "tf.install.log"

@@ -1,4 +1,4 @@
-"""The same installation by uv: real uv, over an index on disk."""
+"""Tests the same installation with uv: the real uv, with an index on disk."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ Index: TypeAlias = "Callable[..., Path]"
 
 @pytest.fixture(scope="module")
 def folder() -> Path:
-    """Where uv is; made before the index on disk takes the registry's place."""
+    """The folder of uv, which is installed before the index on disk replaces the registry."""
     try:
         return package_env("uv", ["uv"]).parent
     except RuntimeError as problem:
-        pytest.skip(f"uv cannot be had: {str(problem)[-200:]}")
+        pytest.skip(f"uv is not available: {str(problem)[-200:]}")
 
 
 @pytest.fixture
 def uv(folder: Path, index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Index:
-    """The index on disk, with uv on PATH and asking nothing else."""
+    """The index on disk. uv is on PATH and uses no other index."""
     for name in ("UV_INDEX", "UV_EXTRA_INDEX_URL", "UV_INDEX_URL", "UV_FIND_LINKS"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")

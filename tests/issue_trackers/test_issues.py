@@ -1,4 +1,4 @@
-"""The program of action.yml, run as a runner runs it, against an API server on loopback."""
+"""Tests the program of action.yml as a runner runs it, with an API server on the loopback interface."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ BOT = "github-actions[bot]"
 
 
 class Forge(ThreadingHTTPServer):
-    """GitHub's and GitLab's API as far as comments and labels of one issue go. It keeps them as they do."""
+    """Stands in for the APIs of GitHub and GitLab for the comments and labels of one issue, and stores them
+    in the same way."""
 
     daemon_threads = True
 
@@ -58,7 +59,7 @@ class Handler(BaseHTTPRequestHandler):
     server: Forge
 
     def log_message(self, *_: object) -> None:
-        """Nothing."""
+        """Log nothing."""
 
     def _answer(self, status: int, data: Any = None) -> None:
         content = b"" if data is None else json.dumps(data).encode()
@@ -141,8 +142,8 @@ Act: TypeAlias = "Callable[..., subprocess.CompletedProcess[str]]"
 
 @pytest.fixture
 def act(forge: Forge, tmp_path: Path) -> Act:
-    """Calls the program on an event, with the environment of a runner. process: as a process of its own, as
-    the action does."""
+    """Call the program for an event, with the environment of a runner. process: whether it runs in its own
+    process, as in the action."""
 
     def run(
         data: Any, code: int = 0, *, process: bool = False, **env: str
@@ -176,7 +177,9 @@ def test_one_comment_is_posted_updated_and_withdrawn(forge: Forge, act: Act) -> 
     assert comment["body"].startswith("<!-- tfgpu-doctor: cudnn-init-oom -->\n")
     assert forge.tokens == {"Bearer secret-token"}
     act(event(OOM, "edited"))
-    assert [call for call in forge.calls if call[0] in ("PATCH", "PUT")] == [], "nothing new, nothing written"
+    assert [call for call in forge.calls if call[0] in ("PATCH", "PUT")] == [], (
+        "nothing is written without news"
+    )
     act(event(MISSING, "edited"))
     (same,) = forge.comments
     assert same["id"] == comment["id"]
@@ -387,9 +390,10 @@ def test_every_input_of_the_action_reaches_the_program_as_a_variable() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.name != "posix", reason="a runner with bash")
+@pytest.mark.skipif(os.name != "posix", reason="needs a runner with bash")
 def test_script_of_the_action_runs(forge: Forge, tmp_path: Path) -> None:
-    """As a runner does: its own script, which installs the project; from the package index."""
+    """Runs the script of the action as a runner does. The script installs the project from the package
+    index."""
     lines = (ROOT / "action.yml").read_text(encoding="utf-8").partition("run: |\n")[2].splitlines()
     (tmp_path / "step.sh").write_text("\n".join(line[8:] for line in lines) + "\n")
     (tmp_path / "event.json").write_text(json.dumps(event(OOM)))

@@ -1,4 +1,5 @@
-"""Reports in which a circumstance decides between a fault and none, whatever their sentences sound like."""
+"""Tests reports in which a circumstance decides whether there is a fault, whatever their sentences sound
+like."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ def diagnosed(text: str) -> Diagnosis:
 
 
 def ruled_out(text: str) -> set[str]:
-    """The codes that a report's signs speak against."""
+    """The codes against which the signs in a report speak."""
     case, _, parts = gathered(read(text.encode(), "-"), Tables.bundled())
     return {code for _, code, _ in against(case, parts)}
 

@@ -1,5 +1,5 @@
-"""What the tables say of stated versions, and what sentences say, come to a verdict; neither is called
-certain."""
+"""Tests that the tables' facts about stated versions, and people's sentences, lead to a verdict, which is
+never called certain."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ def test_a_skipped_gpu_beside_a_cuda_of_another_release_is_that_release_s_fault(
 
 @pytest.mark.parametrize(("release", "conflict"), [("2.3.0", False), ("1.15.2", True)])
 def test_two_names_of_one_build_are_no_conflict(release: str, conflict: bool) -> None:
-    """Since 2.1 tensorflow holds the same CUDA build as tensorflow-gpu; before, it was for the CPU."""
+    """Since 2.1, tensorflow contains the same CUDA build as tensorflow-gpu; before, it was a build for the
+    CPU."""
     text = (
         f"Windows 10, GTX 1080, tensorflow-gpu {release} and tensorflow {release} are installed. Training is"
         " slow, it runs on the CPU.\n"
@@ -210,7 +211,7 @@ def test_a_text_about_something_else_gets_no_cause(text: str) -> None:
 
 
 def test_a_driver_that_answers_is_not_missing() -> None:
-    """303 is what TensorFlow's stub answers in the absence of libcuda, whose driver may well run."""
+    """TensorFlow's stub returns 303 if libcuda is absent, but the driver itself may be loaded."""
     failed = "E cuda_platform.cc:52] failed call to cuInit: INTERNAL: CUDA error: UNKNOWN ERROR (303)\n"
     verdict = diagnosed(f"{failed}[]\nTF 2.21.0, Ubuntu 24.04. nvidia-smi works.\n").verdict
     assert verdict.code == "driver-libcuda-missing"
@@ -287,7 +288,7 @@ def test_a_list_without_a_part_of_the_extra_shows_that_it_is_not_installed() -> 
     listed = "Package Version\n------- -------\n" + "".join(f"{package}\n" for package in packages)
     skipped = "W gpu_device.cc:2251] Cannot dlopen some GPU libraries.\nSkipping registering GPU devices...\n"
     assert diagnosed(listed + skipped).verdict.code == "cuda-missing"
-    # PyTorch brings all but the compiler
+    # PyTorch installs everything except the compiler
     for name in ("cuda-cupti", "cuda-nvrtc", "cufft", "curand", "cusolver", "cusparse", "nccl", "nvjitlink"):
         listed += f"nvidia-{name}-cu12 12.1.105\n"
     listed += "nvidia-cudnn-cu12 8.9.6.50\n"

@@ -1,5 +1,5 @@
-"""A report that names a binding, a program or a hosted notebook states with it which TensorFlow that
-holds."""
+"""Tests that a report that names a binding, a program or a hosted notebook also states the TensorFlow release
+in it."""
 
 from __future__ import annotations
 

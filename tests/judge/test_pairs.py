@@ -1,4 +1,4 @@
-"""Reports that name no TensorFlow release, and parts that no release brings together."""
+"""Tests reports that name no TensorFlow release, but parts that no release uses together."""
 
 from __future__ import annotations
 

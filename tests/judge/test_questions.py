@@ -1,4 +1,5 @@
-"""A question about versions that fit is answered with yes; one about trouble is not."""
+"""Tests that a question about versions that work together is answered with yes, but not a question about a
+fault."""
 
 from __future__ import annotations
 
@@ -46,6 +47,7 @@ def test_trouble_is_no_question_of_versions(tables: Tables) -> None:
 
 
 def test_a_sentence_without_spaces_is_read() -> None:
-    """Chinese and Japanese have no spaces between words: a sentence of them is no single word."""
+    """Chinese and Japanese have no spaces between words, so a sentence without spaces is not a single
+    word."""
     kinds = read("显卡一直没有被使用。这个搭配可以吗？".encode(), "-").of(SentenceKind)
     assert [kind.source.text for kind in kinds] == ["显卡一直没有被使用。", "这个搭配可以吗？"]

@@ -1,4 +1,5 @@
-"""What a report says thousands of times is judged in a time in proportion to that."""
+"""Tests that facts that a report repeats thousands of times are judged in a time proportional to their
+number."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from doctor.logs.signatures import catalogue
 
 @lru_cache(maxsize=None)
 def stated() -> dict[str, Fact]:
-    """A fact of each type that a text can state."""
+    """A fact of every type that a text can state."""
     found: dict[str, Fact] = {}
     for signature in catalogue():
         for fact in read(signature.example.encode("utf-8", "replace"), "report"):
@@ -26,9 +27,9 @@ def stated() -> dict[str, Fact]:
 
 KINDS = sorted(
     {kind.__name__ for kind in Fact.__subclasses__()}
-)  # each twice, until the class it was made of is collected
+)  # each class twice, until the class from which it was made is collected
 QUICK = ("LibraryNotLoaded",)
-"""The platform is what many questions ask for; of the others there are many in a real report."""
+"""Fact types for the quick tests: a real report contains many of them."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
-"""The trace says for every code what became of it, and agrees with the verdict."""
+"""Tests that the trace says for every code why it was or was not chosen, and that it agrees with the
+verdict."""
 
 from __future__ import annotations
 
@@ -48,4 +49,4 @@ def test_explain_shows_it(form: str) -> None:
         assert {row["stage"] for row in json.loads(done.stdout)["trace"]} >= {"rule", "rank"}
     else:
         assert "rule cudnn-missing: found, error" in done.stdout
-        assert "natural logarithm" in done.stdout, "the unit of the weights is explained"
+        assert "natural logarithm" in done.stdout, "the unit of the weights must be explained"

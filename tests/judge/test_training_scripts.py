@@ -1,4 +1,4 @@
-"""The scripts that learn the weights, where what they learn with is not installed."""
+"""Tests the scripts that learn the weights if the packages that they need are not installed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 def test_a_script_that_cannot_learn_names_the_command_that_installs_what_it_needs(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One sentence, and no traceback."""
+    """It prints one sentence and no traceback."""
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setitem(sys.modules, "sklearn", None)
     monkeypatch.setattr(sys, "argv", [f"{name}.py"])

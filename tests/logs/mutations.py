@@ -1,10 +1,9 @@
-"""Ways in which the text of a report changes on its way to whoever reads it, while what it says stays the
-same.
+"""Mutations: changes that a report may undergo before somebody reads it, and that do not change its meaning.
 
-A mutation takes a text and a random generator and gives the text as it looks afterwards; the same seed gives
-the same text. `MUTATIONS` names them all. What takes away something that an expert needs is none of them: a
-message cut off in its middle, a version, the line that names the cause, the dates and source paths by which a
-release is stated where the text does not name it (a path moves only where the release is named).
+A mutation is a function of a text and a random generator that returns the changed text; the same seed gives
+the same text. `MUTATIONS` lists all of them. No mutation removes anything that an expert needs: no message is
+cut in its middle, and versions, the line that names the cause, and the dates and source paths that reveal an
+unnamed release are kept (a path changes only if the text names the release).
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ Mutation: TypeAlias = "Callable[[str, Random], str]"
 
 
 def changed(name: str, text: str) -> str:
-    """The text after one mutation; the generator begins with the mutation's name and the text."""
+    """The text after one mutation. The seed of the generator is the name of the mutation and the text."""
     return MUTATIONS[name](text, Random(f"{name} {text}"))
 
 
@@ -48,12 +47,12 @@ _LOWER = re.compile(r"\b[a-z]{2,}\b")
 
 
 def _written(line: str) -> bool:
-    """Whether a line is surely somebody's own: several words, and no sign of what programs print."""
+    """Whether a person certainly wrote a line: it has several words and no sign of a program's output."""
     return _MARKS.search(line) is None and (len(_WORD.findall(line)) >= 5 or len(_WIDE.findall(line)) >= 10)
 
 
 def _own_words(change: Callable[[str], str]) -> Mutation:
-    """A mutation of the sentences that somebody wrote, none of those in a fence."""
+    """Make a mutation that changes only the lines that a person wrote, outside of code fences."""
 
     def mutation(text: str, random: Random) -> str:
         fenced, lines = False, []
@@ -73,8 +72,8 @@ _RECORD = re.compile(
 
 
 def _of_programs(change: Mutation) -> Mutation:
-    """A mutation of a text that programs printed, three of four lines at least: no person's words go through
-    a logger."""
+    """Make a mutation that changes only a text of which programs printed at least three quarters of the
+    lines, because a person's words do not go through a logger."""
     return lambda text, random: (
         change(text, random) if 4 * len(_RECORD.findall(text)) > 3 * (text.count("\n") + 1) else text
     )
@@ -85,7 +84,7 @@ def _of_programs(change: Mutation) -> Mutation:
 
 
 def _wrapped(width: int, *, hanging: str = "") -> Mutation:
-    """Lines broken between words, as editors, mail programs and trackers' web forms do."""
+    """Break lines between words, as editors, mail programs and web forms of trackers do."""
     wrap = textwrap.TextWrapper(
         width, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False, drop_whitespace=True
     )
@@ -93,12 +92,12 @@ def _wrapped(width: int, *, hanging: str = "") -> Mutation:
 
 
 def _cut(width: int) -> Mutation:
-    """Lines broken at a column, whatever stands there, as what is copied from a terminal's screen is."""
+    """Break lines at a fixed column, even within words, as in text that is copied from a terminal."""
     return _each_line(lambda line: "\n".join(line[i : i + width] for i in range(0, len(line) or 1, width)))
 
 
 def _prefixed(*prefixes: str) -> Mutation:
-    """Each line behind a mark; of several marks one is taken for each line in turn."""
+    """Put a prefix before each line. Several prefixes are used in turn."""
     return lambda text, random: "\n".join(
         prefixes[i % len(prefixes)] + line for i, line in enumerate(text.rstrip("\n").split("\n"))
     )
@@ -163,8 +162,8 @@ _NEUTRAL = re.compile(
     r"|^(?:hi|hello|hey|dear|thanks?|regards|best|cheers|greetings)\b[^.:]{0,40}[.!,]?\s*$",
     re.IGNORECASE,
 )
-"""Lines that no diagnosis rests on unless nothing else is there: what TensorFlow prints at every start, empty
-lines, greetings."""
+"""Matches lines on which a diagnosis depends only if there are no others: lines that TensorFlow prints at
+every start, empty lines, greetings."""
 
 
 def _without_stamps(text: str, random: Random) -> str:
@@ -173,7 +172,7 @@ def _without_stamps(text: str, random: Random) -> str:
 
 
 def _later(text: str, random: Random) -> str:
-    """The same run on another day of the year, in another hour."""
+    """Move the run to another day of the year and another hour."""
     day, hour = f"{random.randint(1, 28):02}", f"{random.randint(0, 23):02}"
     return _STAMP.sub(lambda m: f"{m[1][:8]}{day} {hour}{m[2][2:]}{m[3] or ''}: ", text)
 
@@ -183,7 +182,7 @@ def _without_sources(text: str, random: Random) -> str:
 
 
 def _other_lines(text: str, random: Random) -> str:
-    """Another build of the same release: the numbers of the lines in its sources differ."""
+    """Change the line numbers of source files, as in another build of the same release."""
     return re.sub(r"(?<=\.cc:)\d+(?=\])", lambda m: str(int(m[0]) + random.randint(1, 40)), text)
 
 
@@ -195,7 +194,7 @@ _FOLDERS = (
 
 
 def _moved(text: str, random: Random) -> str:
-    """The message out of the folder of an earlier or later release, where the text names its release."""
+    """Change source paths to those of an earlier or later release, if the text names its release."""
     if not _RELEASE.search(text):
         return text
     to = random.choice(_FOLDERS)
@@ -203,8 +202,7 @@ def _moved(text: str, random: Random) -> str:
 
 
 def _without_head(text: str, random: Random) -> str:
-    """Without up to three neutral lines at the beginning, where it is not of such lines that the text
-    tells."""
+    """Remove up to three neutral lines at the beginning, unless the text is about such lines."""
     lines = text.split("\n")
     while len(lines) > 5 and len(lines) > text.count("\n") - 2 and _NEUTRAL.search(lines[0]):
         del lines[0]
@@ -219,13 +217,13 @@ def _without_tail(text: str, random: Random) -> str:
 
 
 def _without_some(text: str, random: Random) -> str:
-    """Without half of the neutral lines after the first."""
+    """Remove half of the neutral lines, except the first."""
     first, *rest = text.split("\n")
     return "\n".join([first, *(line for line in rest if not _NEUTRAL.search(line) or random.random() < 0.5)])
 
 
 def _training(text: str, random: Random) -> str:
-    """With lines of another program before it that no diagnosis rests on."""
+    """Put lines of another program, on which no diagnosis depends, before the text."""
     before = [
         f"epoch-{i}: loader is ready, shard {random.randint(1, 900)}" for i in range(random.randint(4, 7))
     ]
@@ -291,7 +289,7 @@ SYNONYMS = {
     "but": "yet",
     "look": "glance",
 }
-"""Words that stand for each other wherever people report a fault."""
+"""Words that can replace each other in a report of a fault."""
 _VERB = re.compile(r"\b(is|are|does|do|can|cannot|was|has|have|will|would|did)\b(?= [a-z])")
 _SENTENCE = re.compile(r"^( *)([A-Z])(?=[a-z]* [a-z])")
 
@@ -322,13 +320,13 @@ def _typographic(line: str) -> str:
 
 
 def _without_diacritics(line: str) -> str:
-    """Latin letters without what stands above and below them, as on a foreign keyboard."""
+    """Remove the diacritics of Latin letters, as people do on a foreign keyboard."""
     bare = "".join(unicodedata.normalize("NFD", c)[0] if "\u00c0" <= c <= "\u024f" else c for c in line)
     return bare.replace("ß", "ss").replace("ı", "i").replace("ł", "l").replace("ø", "o")
 
 
 def _decomposed(text: str, random: Random) -> str:
-    """Letters and their accents as two characters, as macOS gives them."""
+    """Write letters and their accents as two characters, as macOS does."""
     return unicodedata.normalize("NFD", text)
 
 
@@ -358,7 +356,7 @@ def _greeted(text: str, random: Random) -> str:
 
 
 MUTATIONS: dict[str, Mutation] = {
-    # what breaks lines
+    # mutations that break lines
     "wrapped at 72": _wrapped(72),
     "wrapped at 80": _wrapped(80),
     "wrapped at 100, hanging": _wrapped(100, hanging="    "),
@@ -368,7 +366,7 @@ MUTATIONS: dict[str, Mutation] = {
     "spaces at the ends": _each_line(lambda line: line + "   "),
     "crlf": lambda text, random: text.replace("\n", "\r\n"),
     "tabs": _tabs,
-    # what is put before each line
+    # prefixes of lines
     "quoted": _prefixed("> "),
     "mail": _mail,
     "quoted twice": _prefixed(">> "),
@@ -388,7 +386,7 @@ MUTATIONS: dict[str, Mutation] = {
     "mpi": _prefixed("[1,0]<stderr>:"),
     "torchrun": _prefixed("[default0]:"),
     "logger": _of_programs(_prefixed("2024-01-02 03:04:05,678 - INFO - ")),
-    # what wraps the whole
+    # wrappings of the whole text
     "fenced": _fenced,
     "details": _details,
     "escaped for html": lambda text, random: html.escape(text),
@@ -403,7 +401,7 @@ MUTATIONS: dict[str, Mutation] = {
     "coloured": _coloured,
     "twice": lambda text, random: f"{text}\n{text}",
     "each line twice": _each_line(lambda line: f"{line}\n{line}"),
-    # what logs lose
+    # parts that logs lose
     "without stamps": _without_stamps,
     "another day": _later,
     "without sources": _without_sources,
@@ -413,7 +411,7 @@ MUTATIONS: dict[str, Mutation] = {
     "cut tail": _without_tail,
     "cut within": _without_some,
     "lines before": _training,
-    # what people write otherwise
+    # other ways in which people write
     "filler": _own_words(_filler),
     "adverbs": _own_words(_adverb),
     "synonyms": _own_words(_synonyms),

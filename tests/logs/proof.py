@@ -1,8 +1,9 @@
-"""A proof that a pattern cannot match without one of some words in its match.
+"""Proves that every match of a pattern contains one of some words.
 
-The strings that a pattern can match are followed as a small set of abstract ones, in which GAP stands for any
-text and DIGIT for a digit. The answer errs on one side only: a word that it reports for every match is in
-every match, as far as white space counts as one space (two where the pattern wants two).
+The strings that a pattern can match are represented by a small set of abstract strings, in which GAP stands
+for any text and DIGIT for a digit. The answer can be wrong in one direction only: if it says that every match
+contains a word, this is true, provided that white space counts as one space (two if the pattern requires
+two).
 """
 
 from __future__ import annotations
@@ -23,15 +24,15 @@ with warnings.catch_warnings():
 GAP, DIGIT = "\0", "\2"
 _PROVED = "\1"
 _MANY = 4096
-"""Abstract strings that are followed at most; beyond, only their ends are."""
+"""At most this many abstract strings are followed. If there are more, only their ends are."""
 _ENDS = 24
-"""Characters of them that are kept then."""
+"""The number of characters that are kept of such an end."""
 _CLASS = 24
-"""Characters of a class that are followed one by one."""
+"""At most this many characters of a class are followed one by one."""
 
 
 def unproved(pattern: str, words: Iterable[str]) -> list[str]:
-    """Abstract strings that the pattern may match without any of the words; none where it cannot."""
+    """The abstract strings that the pattern may match without any of the words; none if there is a proof."""
     return _Proof(words).of(parser.parse(pattern, re.IGNORECASE | re.MULTILINE | re.ASCII))
 
 
@@ -70,7 +71,7 @@ class _Proof:
         first, last = text.find(GAP), text.rfind(GAP)
         if last < 0:
             return text
-        if whole:  # nothing will stand before it, so only its end can become part of a word
+        if whole:  # nothing will precede it, so only its end can become part of a word
             return GAP + text[last + 1 :][-self.longest :]
         return text[: first + 1] + text[last + 1 :]
 
@@ -85,7 +86,7 @@ class _Proof:
             return set().union(*(self._sequence(branch) for branch in argument[1]))
         if operator in (constants.MAX_REPEAT, constants.MIN_REPEAT):
             return self._repeated(*argument)
-        if operator is constants.ASSERT and argument[0] == 1:  # what is looked ahead at stands there
+        if operator is constants.ASSERT and argument[0] == 1:  # the text of a lookahead follows
             return {s if s == _PROVED else s + GAP for s in self._sequence(argument[1])}
         if operator in (constants.AT, constants.ASSERT, constants.ASSERT_NOT):
             return {""}

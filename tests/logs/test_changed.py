@@ -1,4 +1,4 @@
-"""Where somebody changed from one version to another, the newer one is in use."""
+"""Tests that the newer version counts as the current one if somebody changed from one version to another."""
 
 from __future__ import annotations
 

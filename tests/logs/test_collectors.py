@@ -1,4 +1,5 @@
-"""Each collector's report is read by its structure, and the answer asks for nothing that the report shows."""
+"""Tests that the report of each collector is read by its structure, and that the answer asks for nothing that
+the report shows."""
 
 from __future__ import annotations
 
@@ -81,7 +82,7 @@ SHOWN: dict[str, dict[str, Any]] = {
     },
     "torch-collect-env.txt": {"python": "3.7.4", "driver": "460.32.03", "cuda": "11.2.152", "cudnn": "8.2.0"},
 }
-"""What each recorded report shows, as the facts of the answer name it."""
+"""What each recorded report shows, under the names in the answer's facts."""
 CARDS = {
     "lspci-nnk.txt": "GeForce GTX 1050 Mobile",
     "nvidia-bug-report.txt": "GeForce RTX 3060 Mobile / Max-Q",
@@ -100,7 +101,7 @@ NAMED = {
     "tf-env-no-cudnn.txt": "cudnn-missing",
     "tf-env-without-gpu.txt": "cuda-version-mismatch",
 }
-"""The cause where a report shows one; of the others nothing may be claimed."""
+"""The causes of the reports that show one. For the other reports, no cause may be claimed."""
 PLACES = ("environment", "gpus", "os", "tensorflow", "python", "cuda", "cudnn", "driver", "missing_libraries")
 
 
@@ -216,7 +217,7 @@ def test_documents_that_are_no_collectors_are_text() -> None:
 
 
 def test_the_marks_of_each_family_are_those_of_its_readers() -> None:
-    """A text without a family's marks does not import the family."""
+    """The module of a family is not imported for a text without its marks."""
     for family, marks in MARKS.items():
         module = importlib.import_module(f"doctor.logs.collectors.{family}")
         assert {collector.mark for collector in module.COLLECTORS} == set(marks)

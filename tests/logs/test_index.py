@@ -1,4 +1,5 @@
-"""Families of signatures are imported when a text holds words of theirs: it is read as if all were."""
+"""Tests that a text is read as if all families of signatures were imported, although only those are whose
+words it contains."""
 
 from __future__ import annotations
 
@@ -25,12 +26,12 @@ QUICK = 60
 
 @lru_cache(maxsize=1)
 def everything() -> tuple[Signature, ...]:
-    """Every signature, from the families and not from the file."""
+    """Every signature, from the modules of the families and not from the file."""
     return tuple(signature for name in FAMILIES for signature in family(name))
 
 
 def texts() -> Iterator[str]:
-    """Recorded logs, reports with their labels, the example of each signature."""
+    """Recorded logs, labelled reports, and the example of each signature."""
     for path in sorted((ROOT / "tests" / "data" / "logs").rglob("*.log")):
         yield path.read_text(encoding="utf-8", errors="replace")
     with open(ROOT / "scripts" / "training" / "reports.jsonl", encoding="utf-8") as lines:
@@ -39,7 +40,8 @@ def texts() -> Iterator[str]:
 
 
 def test_the_file_says_what_the_signatures_say() -> None:
-    """A signature that came, or words that changed: `python scripts/signature_index.py` makes it anew."""
+    """This fails after a signature was added or its words changed: `python scripts/signature_index.py`
+    updates the file."""
     families = {name: len(family(name)) for name in FAMILIES}
     assert Catalogue().leads == indexed(everything(), families)
 
@@ -64,7 +66,7 @@ def test_a_text_is_read_alike_with_the_file_and_with_the_signatures(part: int) -
 
 
 def found(body: str, catalogue: Sequence[Signature]) -> tuple[list[Fact], set[int]]:
-    """The facts of a text, and its lines that a program printed."""
+    """The facts of a text, and the lines that a program printed."""
     printed: set[int] = set()
     return parse(Text.of("a text", split(body), body.count("\n") + 1), catalogue, printed), printed
 

@@ -1,4 +1,4 @@
-"""Messages that had no row, each with the cause that it names."""
+"""Tests messages that no signature knew once, each with the cause that it names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Logs that are too large to be read whole: what decides is found, in little memory, with its line."""
+"""Tests logs that are too large to hold in memory: the deciding message is found with its line number, in
+little memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines of a long log between which others were left out are never read, or quoted, as one."""
+"""Tests that lines of a long log between which lines were left out are never read or quoted as one line."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Every word of a list is found, wherever it stands: in short texts each on its own, in longer ones in one
-pass."""
+"""Tests that every word of a list is found at any place: in short texts by a search for each word, in longer
+texts in one pass."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ either_way = pytest.mark.parametrize("filling", ["", "." * SHORT], ids=["each on
 
 @pytest.fixture(autouse=True, scope="module", params=["compiled", "plain"])
 def _automaton(request: pytest.FixtureRequest) -> Iterator[None]:
-    """The search of pyahocorasick, where it is installed, and ours: both give the same."""
+    """The automaton of pyahocorasick, if it is installed, and the tool's own: both give the same results."""
     made = automaton.Automaton if request.param == "plain" else pytest.importorskip("ahocorasick").Automaton
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(literals, "Automaton", made)

@@ -1,4 +1,4 @@
-"""Versions and cards in sentences of no fixed form, and those that nobody has."""
+"""Tests versions and cards in free sentences, including versions and cards that the author does not have."""
 
 from __future__ import annotations
 

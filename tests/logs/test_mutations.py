@@ -1,6 +1,7 @@
-"""The verdict on a text stays the same however the text was changed on its way. A verdict that is at least
-likely stays in 99 % of the cases. One that is only possible may change in 2 % of all cases, and in 6 % of
-those that were changed in one way: another word for a thing tips a vague sentence."""
+"""Tests that the verdict on a text stays the same however the text was changed before it was read. A verdict
+that is at least likely stays the same in 99 % of the cases. A verdict that is only possible may change in 2 %
+of all cases, and in 6 % of the cases with one mutation, because a synonym may decide how a vague sentence is
+read."""
 
 from __future__ import annotations
 
@@ -24,15 +25,15 @@ SURE = 0.01
 MOST = 0.02
 OF_ONE_KIND = 0.06
 FEW = 100
-"""Cases of a kind below which a few are more than its share."""
+"""If there are fewer cases of a kind than this, a few changed verdicts exceed the limit."""
 ENOUGH = 200
-"""Cases of a kind with which one more or less says little; where every fourth text gives fewer, all are
-taken."""
+"""With this many cases of a kind, a single case matters little. If every fourth text gives fewer cases, all
+texts are used."""
 
 
 @lru_cache(maxsize=1)
 def logs() -> list[str]:
-    """One recorded log of each case of the catalogue, of one release after the other."""
+    """One recorded log for each case of the catalogue, from different releases in turn."""
     recorded = defaultdict(list)
     for path in sorted((ROOT / "tests/data/logs").rglob("*.log")):
         recorded[path.stem].append(path)
@@ -42,14 +43,14 @@ def logs() -> list[str]:
 
 @lru_cache(maxsize=1)
 def reports() -> list[str]:
-    """What people reported, without the latest reports, which are only scored."""
+    """The reports of people, without the latest ones, which are only scored."""
     with open(ROOT / "scripts/training/reports.jsonl", encoding="utf-8") as lines:
         several = [json.loads(line) for line in lines]
     return [report["text"] for report in several if "part" not in report]
 
 
 def judged(text: str) -> tuple[str, bool]:
-    """The verdict on a text, and whether it claims to be at least likely."""
+    """The verdict on a text, and whether it is at least likely."""
     found = diagnose(read(text.encode()), Tables.bundled()).verdict
     return found.code, found.confidence != "possible"
 
@@ -58,8 +59,8 @@ before = lru_cache(maxsize=None)(judged)
 
 
 class Compared(NamedTuple):
-    """How many texts a mutation changed, how many of these had a verdict that claims to be at least likely,
-    which of these got another verdict, and which of all."""
+    """The results of one mutation: how many texts it changed, how many of these had a verdict that is at
+    least likely, which of the latter got another verdict, and which of all texts did."""
 
     tried: int
     sure: int
@@ -68,7 +69,7 @@ class Compared(NamedTuple):
 
 
 def compared(name: str, texts: Iterable[str]) -> Compared:
-    """What a mutation changed."""
+    """Apply a mutation to texts, and compare the verdicts."""
     tried, claimed, lost, other = 0, 0, [], []
     for text in texts:
         mutant = changed(name, text)
@@ -121,5 +122,5 @@ def test_no_kind_of_mutation_changes_more_than_a_few_verdicts(texts: Callable[[]
 def test_a_mutation_changes_a_text_always_in_the_same_way(name: str) -> None:
     cases = [*logs()[::8], *reports()[::20]]
     text = next((t for t in cases if changed(name, t) != t), None)
-    assert text is not None, "it changes none of the cases"
+    assert text is not None, "the mutation changes none of the cases"
     assert changed(name, text) == changed(name, text)

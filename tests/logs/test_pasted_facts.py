@@ -1,4 +1,4 @@
-"""Facts in lines that programs print and people fill in: which of their numbers mean what is there."""
+"""Tests the facts in lines that programs print and people fill in: which numbers are about this machine."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_another_maker_s_card_beside_nvidia_s_is_left_out() -> None:
 
 
 def test_a_bound_on_the_compute_capability_is_no_card() -> None:
-    """As tensorflow/core/grappler/devices.cc prints it, whatever cards there are."""
+    """tensorflow/core/grappler/devices.cc prints this message whatever cards the machine has."""
     line = (
         "I tensorflow/core/grappler/devices.cc:66] Number of eligible GPUs (core count >= 8, compute"
         " capability >= 0.0): 1\n"

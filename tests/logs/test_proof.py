@@ -1,5 +1,5 @@
-"""No way in which a pattern can match is dead: each holds a literal, and a word of each set that it needs
-beside it."""
+"""Tests that everything that a pattern can match is found: every match contains a literal, and a word of each
+set that has to be near it."""
 
 from __future__ import annotations
 

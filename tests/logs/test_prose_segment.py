@@ -1,4 +1,4 @@
-"""What people wrote is read as sentences; what programs printed is not."""
+"""Tests that text that people wrote is read as sentences, and the output of programs is not."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.sampling import each
 
 LOGS = Path(__file__).parents[1] / "data" / "logs"
 NEWEST = {path.stem: path for path in sorted(LOGS.rglob("*.log"))}
-"""One recorded log of each case: all of it was printed by programs."""
+"""One recorded log for each case. Programs printed all of its text."""
 STATUSES = (
     (
         "INTERNAL: Autotuning failed for HLO: %fusion.2 = f32[64,24] fusion(%p), with error: NOT_FOUND: No"

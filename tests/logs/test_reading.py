@@ -1,5 +1,5 @@
-"""The same report in every wrapping in which people paste it: the same facts, with the lines that an editor
-shows."""
+"""Tests that a report gives the same facts in every form in which people paste it, with the line numbers that
+an editor shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people write is not looked for in the lines that programs mark as their own."""
+"""Tests that signatures for people's words are not tried on lines that are marked as a program's."""
 
 from __future__ import annotations
 

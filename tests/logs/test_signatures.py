@@ -1,4 +1,4 @@
-"""Each signature is held to its own example."""
+"""Tests each signature with its own example."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A log from a simulated GPU: what `simulate` says of itself is no evidence, and the report says what it was
-seen on."""
+"""Tests logs from a simulated GPU: the lines of `simulate` are not evidence, and the report says that the GPU
+was simulated."""
 
 from __future__ import annotations
 

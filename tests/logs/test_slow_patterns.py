@@ -1,5 +1,5 @@
-"""A text of nothing but the words that patterns wait for, the notebook on one line, and what else was slow
-once."""
+"""Tests inputs that once were slow to read, such as a text that consists only of literals, and a notebook on
+one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A status means the same in every program's message, by its names and by its words."""
+"""Tests that a status means the same in the messages of every program, given by its name or by its text."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BY_WORDS = (
 
 
 def shown(row: Status, text: str) -> bool:
-    """Whether a text makes the fact that its status stands for."""
+    """Whether a text gives the fact for which its status stands."""
     facts = read(text.format_map(row._asdict()).encode(), "report")
     if row.symptom:
         return any(row.symptom == symptom.kind for symptom in facts.of(Symptom))

@@ -1,4 +1,4 @@
-"""Versions in the forms in which people and programs state them."""
+"""Tests versions in the forms in which people and programs state them."""
 
 from __future__ import annotations
 

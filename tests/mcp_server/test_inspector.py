@@ -1,7 +1,7 @@
-"""The MCP server, asked by the official Inspector: what a developer of an assistant sees of it.
+"""Tests the MCP server with the official Inspector, as the developer of an assistant would see it.
 
-The Inspector is a package of npm (inspector/package.json names the release, its lock every package that comes
-with it); it is installed once, in the cache of tests/tensorflow_envs.py.
+The Inspector is an npm package (inspector/package.json names the release; its lock file names every package
+that comes with it). It is installed once, in the cache of tests/tensorflow_envs.py.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 PACKAGE = Path(__file__).parent / "inspector"
 NODE = 20
-"""The first major release that the Inspector was seen to run under."""
+"""The first major version of Node with which the Inspector was seen to run."""
 Ask: TypeAlias = "Callable[..., dict[str, Any]]"
 
 
 @pytest.fixture(scope="module")
 def program() -> Path:
-    """The Inspector's start file."""
+    """The start file of the Inspector."""
     if shutil.which("npm") is None or shutil.which("node") is None:
         pytest.skip("the Inspector needs node and npm (apt install npm)")
     version = subprocess.run(
@@ -68,7 +68,7 @@ def program() -> Path:
                 command, cwd=folder, capture_output=True, text=True, timeout=600, check=False
             )
             if done.returncode:
-                pytest.skip("no package registry is reached, and the Inspector is a package of it")
+                pytest.skip("the Inspector is in a package registry, and none can be reached")
             (folder / ".finished").touch()
     return folder / "node_modules" / ".bin" / "mcp-inspector"
 
@@ -77,8 +77,8 @@ def program() -> Path:
 def asked(
     program: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Ask the server by the Inspector: asked("tools/list", "--strict")."""
-    home = tmp_path_factory.mktemp("home")  # it keeps a catalogue of servers there
+    """Ask the server with the Inspector: asked("tools/list", "--strict")."""
+    home = tmp_path_factory.mktemp("home")  # the Inspector keeps a catalogue of servers there
     env = {
         **os.environ,
         "HOME": str(home),
@@ -109,7 +109,7 @@ def asked(
 
 @pytest.fixture(scope="module")
 def ask(asked: Callable[..., subprocess.CompletedProcess[str]]) -> Ask:
-    """The result of a question that has one."""
+    """The result of a question that must succeed."""
 
     def result(method: str, *words: str) -> dict[str, Any]:
         done = asked(method, *words)
@@ -122,8 +122,7 @@ def ask(asked: Callable[..., subprocess.CompletedProcess[str]]) -> Ask:
 
 @pytest.fixture(scope="module")
 def tools(asked: Callable[..., subprocess.CompletedProcess[str]]) -> dict[str, Any]:
-    """The tools by name; the Inspector finds nothing in their schemas that an assistant could stumble
-    over."""
+    """The tools by name. The Inspector must find nothing in their schemas that could confuse an assistant."""
     done = asked("tools/list", "--strict")
     assert done.returncode == 0, done.stderr
     assert not re.search(r"[1-9]\d* (error|warning)", done.stderr), done.stderr

@@ -1,4 +1,4 @@
-"""The MCP server, asked by the official client over standard input and output."""
+"""Tests the MCP server with the official client over standard input and output."""
 
 from __future__ import annotations
 
@@ -30,13 +30,14 @@ TOOLS = {"explain_text", "check_machine", "plan", "lookup_table", "finding_page"
 
 @pytest.fixture(autouse=True)
 def _sdk() -> None:
-    """Looked for when a test runs: the SDK takes a second to import."""
+    """Skip the tests if the SDK is not installed. It is imported only when a test runs, because that takes a
+    second."""
     pytest.importorskip("mcp.server.mcpserver", reason="needs the official SDK (pip install 'mcp>=2')")
 
 
 def asked(questions: Callable[[Client], Awaitable[None]], *, process: bool = False, **env: str) -> None:
-    """Ask the server. process: it is started as an assistant starts it, with these variables; else it is in
-    this process."""
+    """Ask the server. process: whether to start the server in its own process, as an assistant does. env: the
+    environment variables of that process."""
     from mcp import Client, StdioServerParameters
     from mcp.client.stdio import stdio_client
 
@@ -48,7 +49,7 @@ def asked(questions: Callable[[Client], Awaitable[None]], *, process: bool = Fal
     )  # fmt: skip
 
     async def session() -> None:
-        # a file of its own for the server's messages: sys.stderr at the time of the import may be pytest's
+        # a separate file for the server's messages: sys.stderr at the time of the import may be pytest's
         with Path(os.devnull).open("w") as log:
             served = stdio_client(parameters, errlog=log) if process else server()
             async with Client(served, read_timeout_seconds=60) as client:
@@ -140,7 +141,7 @@ def test_a_table_without_a_key_is_listed_in_short() -> None:
             assert len(rows) > 1, table
             assert len(json.dumps(rows)) < 200_000, (
                 table
-            )  # an assistant reads it; TensorFlow's rows alone have 1.5 MB
+            )  # an assistant reads it; the rows of TensorFlow alone have 1.5 MB
 
     asked(questions)
 
@@ -179,13 +180,13 @@ def test_what_is_wrong_is_an_error_in_words() -> None:
                 assert result.is_error, name
                 assert words in text.lower(), text
             else:
-                assert "/bin/sh" not in text, "no program of the assistant's choosing is run"
+                assert "/bin/sh" not in text, "the assistant cannot choose a program to run"
 
     asked(questions)
 
 
 def test_machines_are_compared() -> None:
-    pytest.importorskip("doctor.fleet", reason="comes with the command fleet")
+    pytest.importorskip("doctor.fleet", reason="needs the command fleet")
 
     def report(driver: str) -> dict[str, Any]:
         finding = {

@@ -1,4 +1,4 @@
-"""`mcp` where its extra is not installed."""
+"""Tests `mcp` if its extra is not installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`%tfgpu` in real kernels, driven by nbclient and papermill as JupyterLab drives them."""
+"""Tests `%tfgpu` in real kernels that nbclient and papermill drive as JupyterLab does."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ pytest.importorskip("ipykernel", reason="needs nbclient and ipykernel (pip insta
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore"),
-    pytest.mark.skipif(os.name != "posix", reason="file descriptors as POSIX has them"),
+    pytest.mark.skipif(os.name != "posix", reason="needs POSIX file descriptors"),
 ]
 LOAD = "%load_ext doctor.notebook"
 LOG = (
@@ -40,14 +40,14 @@ LOG = (
     " GPU.\\nSkipping registering GPU devices...\\n"
 )
 PRINTS = f'import os; _ = os.write(2, b"{LOG}")'
-"""What TensorFlow's C++ code does: it writes to the descriptor, past Python's sys.stderr."""
+"""Writes as TensorFlow's C++ code does: to the descriptor, and not through Python's sys.stderr."""
 
 Run: TypeAlias = "Callable[..., Any]"
 
 
 @pytest.fixture
 def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
-    """Makes a kernel's specification; gives its name."""
+    """Make the specification of a kernel. Returns its name."""
     monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / "jupyter"))
     monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "runtime"))
@@ -71,10 +71,10 @@ def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., st
 
 
 def run(kernel: str, *cells: str, timeout: int = 90) -> list[list[dict[str, Any]]]:
-    """The outputs of each cell."""
+    """Run cells in a kernel. Returns the outputs of each cell."""
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("PYTEST_CURRENT_TEST", raising=False)  # with it ipykernel leaves the descriptors alone
+        patch.delenv("PYTEST_CURRENT_TEST", raising=False)  # with it, ipykernel ignores the descriptors
         nbclient.NotebookClient(notebook, kernel_name=kernel, timeout=timeout, allow_errors=True).execute()
     return [list(cell.outputs) for cell in notebook.cells]
 
@@ -124,7 +124,7 @@ def test_a_cell_is_explained_below_itself_and_auto_explains_tensorflows_trouble_
     (nothing,) = shown(quiet)
     assert "printed nothing in this cell" in nothing["text/plain"]
     assert [errors(one) for one in failing] == [["KeyError"], ["SyntaxError"], [], ["ZeroDivisionError"]]
-    assert len(shown(failing[0])) == 1, "and the exception stays its own"
+    assert len(shown(failing[0])) == 1, "and the exception stays the program's own"
     automatic = outputs[7:]
     assert [len(shown(cell)) for cell in automatic] == [0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0]
     assert errors(automatic[1]) == ["ZeroDivisionError"]
@@ -241,7 +241,7 @@ def test_papermill_fails_as_it_would_without(kernels: Run, tmp_path: Path) -> No
 
 @pytest.mark.slow
 def test_old_kernel_that_swallows_the_lines(kernels: Run) -> None:
-    """ipykernel 5 does not show what is written to the descriptor: the explanation quotes it."""
+    """ipykernel 5 does not show text that is written to the descriptor, so the explanation quotes it."""
     python = package_env("ipykernel-5", ["ipykernel==5.5.6", "ipython<8", "packaging", "rich"], 8, 11)
     _, cell, _, auto = run(kernels(str(python)), LOAD, f"%%tfgpu\n{PRINTS}", "%tfgpu auto", PRINTS)
     assert "libcudart.so.11.0" in shown(cell)[0]["text/plain"]
@@ -252,7 +252,8 @@ def test_old_kernel_that_swallows_the_lines(kernels: Run) -> None:
 @pytest.mark.tensorflow
 @pytest.mark.slow
 def test_real_tensorflow_on_the_simulated_gpu(kernels: Run) -> None:
-    """The kernel is TensorFlow's own environment; ipykernel comes from this one, behind it."""
+    """The kernel runs in TensorFlow's own environment. ipykernel comes from this environment, which is last
+    on the search path."""
     import ipykernel
 
     behind = str(Path(ipykernel.__file__).parent.parent)
@@ -294,4 +295,4 @@ def test_real_tensorflow_on_the_simulated_gpu(kernels: Run) -> None:
     assert "cuDNN" in explanation["text/plain"]
     assert shown(outputs[4]) == [], "once"
     assert errors(outputs[5])
-    assert shown(outputs[5]) == [], "an error of one's own, though Keras called it"
+    assert shown(outputs[5]) == [], "the error is the user's own, although Keras called the code"

@@ -1,5 +1,5 @@
-"""The one file of scripts/build_pyz: it runs where nothing is installed and nothing can be written, as the
-tool does."""
+"""Tests the single file from scripts/build_pyz: it works like the tool, even if nothing is installed and
+nothing can be written."""
 
 from __future__ import annotations
 
@@ -46,27 +46,27 @@ PLAIN = [
 ]
 
 pytestmark = [
-    pytest.mark.online,  # the file is made of wheels of the registry
-    pytest.mark.skipif(sys.platform == "win32", reason="folders that take no files are POSIX's here"),
+    pytest.mark.online,  # the file is made from wheels of the registry
+    pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX folders that reject new files"),
 ]
 
 
 @pytest.fixture(scope="session")
 def one_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The file, made as a release makes it."""
+    """The file, made as for a release."""
     file = tmp_path_factory.mktemp("built") / "tfgpu-doctor.pyz"
     done = subprocess.run(
         [sys.executable, str(BUILD), str(file)], capture_output=True, text=True, timeout=300, check=False
     )
     if "could not fetch" in done.stderr:
-        pytest.skip("no package registry is reached, and the wheels are in no folder")
+        pytest.skip("no package registry can be reached, and no folder contains the wheels")
     assert done.returncode == 0, done.stderr
     return file
 
 
 @lru_cache(maxsize=None)
 def pythons() -> dict[int, str]:
-    """Every Python that there is, one of each minor release."""
+    """Every Python on this machine, one for each minor version."""
     found = {}
     for minor in range(8, 16):
         for name in (
@@ -82,18 +82,18 @@ def pythons() -> dict[int, str]:
 
 
 def run(command: list[str], where: Path, **variables: str) -> subprocess.CompletedProcess[bytes]:
-    """A program in a folder, with no variables but those that are given."""
+    """Run a program in a folder, with no environment variables except the given ones."""
     return subprocess.run(command, cwd=where, env=variables, capture_output=True, timeout=120, check=False)
 
 
 UNSHARE = shutil.which("unshare") if hasattr(os, "geteuid") and os.geteuid() == 0 else None
 OFFLINE = [UNSHARE, "--net"] if UNSHARE else []
-"""Starts a program without any network, where that is allowed."""
+"""The command that starts a program without a network, if this machine allows that."""
 
 
 def bare(python: str, file: Path, where: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
-    """The file under a Python that does not even load `site`, without a network, a home, a folder for
-    temporary files, a PATH."""
+    """Run the file with a Python that does not even load `site`, without a network, a home folder, a
+    temporary folder and a PATH."""
     nowhere = str(where / "nowhere")
     command = [*OFFLINE, python, "-S", "-B", str(file), *words]
     return run(command, where, HOME=nowhere, TMPDIR=nowhere, TFGPU_DOCTOR_TABLES="")
@@ -132,7 +132,7 @@ def test_the_file_is_small_plain_and_the_same_each_time(one_file: Path, tmp_path
 def installed(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> list[tuple[list[str], subprocess.CompletedProcess[bytes]]]:
-    """Calls, and what the installed tool says to each."""
+    """Calls, and the answer of the installed tool to each."""
     where = tmp_path_factory.mktemp("installed")
     known = {"HOME": str(where / "nowhere"), "TFGPU_DOCTOR_TABLES": "", "PYTHONPATH": str(ROOT)}
     logs = [str(path) for path in LOGS]
@@ -219,7 +219,7 @@ def test_a_python_that_is_too_old_is_reported(one_file: Path, tmp_path: Path) ->
     for python in old:
         done = run([python, str(one_file), "check"], tmp_path)
         assert done.returncode == 3
-        assert done.stderr.startswith(b"tfgpu-doctor: it needs Python 3.8 or later; this is ")
+        assert done.stderr.startswith(b"tfgpu-doctor: Python 3.8 or later is needed; this is ")
 
 
 def test_the_page_is_served_and_judges(one_file: Path, tmp_path: Path) -> None:
@@ -240,7 +240,7 @@ def test_the_page_is_served_and_judges(one_file: Path, tmp_path: Path) -> None:
 
 
 def test_what_fleet_sends_is_for_python_3_8(one_file: Path, tmp_path: Path) -> None:
-    """The one file makes what goes to a node, and the oldest Python runs `check` of it from standard
+    """The single file makes the program for a node, and the oldest Python runs `check` with it from standard
     input."""
     code = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"

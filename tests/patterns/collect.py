@@ -1,8 +1,8 @@
-"""Every regular expression of the package, with the way in which it is used.
+"""Collects every regular expression of the package, with the way in which it is used.
 
-Signatures come from their catalogue, as they are compiled. All others are read from the source: calls of
-`re`, and the methods of what `re.compile` or `lazy.compile` gave. What a pattern takes from names of its
-module is filled in with their values; what it takes from a variable of a function stands as a plain word.
+Signatures come from their catalogue, as they are compiled. All other patterns are read from the source: calls
+of `re`, and calls of the methods of what `re.compile` or `lazy.compile` returned. The names of a module in a
+pattern are replaced with their values, and the variables of a function with a plain word.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ ANCHORED = {"match", "fullmatch"}
 
 
 class Pattern(NamedTuple):
-    """One expression. anchored: tried at one place only. whole: to the end. without: characters that its text
-    never holds."""
+    """One regular expression. anchored: whether it is tried at one place only. whole: whether it must match
+    to the end of the text. without: characters that the text never contains."""
 
     where: str
     pattern: str | bytes
@@ -114,7 +114,7 @@ def _of_module(path: Path) -> Iterator[Pattern]:
 
 
 def _value(node: ast.expr, names: dict[str, Any]) -> str | bytes | None:
-    """The text of a pattern; None where it is a variable of a function, made elsewhere."""
+    """The text of a pattern; None if it is a variable of a function that is set elsewhere."""
     if isinstance(node, ast.JoinedStr):
         return "".join(str(_value(part, names)) for part in node.values)
     if isinstance(node, ast.FormattedValue):

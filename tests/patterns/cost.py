@@ -1,14 +1,15 @@
-"""An upper bound of what a regular expression costs for each character of a text, from the pattern alone.
+"""Computes an upper bound of the cost of a regular expression for each character of a text, from the pattern
+alone.
 
-A backtracking search is slow where one text can be read along many paths. Two repeats p and q multiply the
-paths where some word v can be read in p, from p to q, and in q (Weber and Seidl, On the degree of ambiguity
-of finite automata, 1991): repetitions of v may then be divided between the two at any place. The search
-itself, which starts again at each character, counts as a repeat of anything before the pattern. One repeat
-that reads the same word along two paths is exponential.
+A backtracking search is slow if one text can be read along many paths. Two repeats p and q multiply the paths
+if some word v can be read in p, from p to q, and in q (Weber and Seidl, On the degree of ambiguity of finite
+automata, 1991): then repetitions of v can be divided between the two at any place. The search itself starts
+again at each character, so it counts as a repeat of any character before the pattern. A single repeat that
+can read the same word along two paths is exponential.
 
-The pattern becomes an automaton of its characters. A repeat with a limit stays a loop, which counts with its
-limit; so the answer errs on one side only: a cost that it reports is an upper bound, but for
-lookbehinds of several characters and references to groups, which are taken to hold everywhere.
+The pattern is converted into an automaton of its characters. A repeat with a limit remains a loop and counts
+with its limit, so the computed cost is an upper bound. The exceptions are lookbehinds of several characters
+and references to groups, which are assumed to match everywhere.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ with warnings.catch_warnings():
         import sre_parse as parser  # type: ignore[no-redef]
 
 COPIES = 4
-"""A group that holds repeats is written out where it occurs so often at most; more occurrences are a loop."""
+"""A group that contains repeats is written out if it occurs at most this often; more occurrences are treated
+as a loop."""
 _REPEATS = tuple(
     getattr(constants, name)
     for name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
@@ -41,15 +43,15 @@ _ATOMIC = getattr(constants, "ATOMIC_GROUP", None)
 
 
 class Cost(NamedTuple):
-    """steps: paths that may be tried for each character (infinite: more, the longer the text). why: the
-    repeats."""
+    """steps: the number of paths that may be tried for each character (infinite if it grows with the text).
+    why: the repeats that cause this."""
 
     steps: float
     why: str
 
 
 class Gate(NamedTuple):
-    """What an empty step asks of the letters before and after it, as sets of bits."""
+    """The condition of an empty step on the letters before and after it, as sets of bits."""
 
     before: int
     after: int
@@ -60,7 +62,7 @@ class Gate(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """A repeat: how many of its occurrences are left to choice, and how it is written."""
+    """A repeat: how many of its occurrences are optional, and its text in the pattern."""
 
     choices: float
     text: str
@@ -71,8 +73,8 @@ def cost(
 ) -> Cost:
     """The cost of a pattern.
 
-    anchored: it is tried at one place only (match, fullmatch). whole: it has to match to the end of the text
-    (fullmatch). without: characters that the text does not hold.
+    anchored: whether it is tried at one place only (match, fullmatch). whole: whether it must match to the
+    end of the text (fullmatch). without: characters that the text does not contain.
     """
     return _Automaton(
         parser.parse(pattern, flags), isinstance(pattern, bytes), anchored, whole, without
@@ -81,15 +83,15 @@ def cost(
 
 @lru_cache(maxsize=None)
 def _is_of(escape: str, letter: str, ascii_only: bool, of_bytes: bool) -> bool:
-    """Whether a class such as \\w holds a letter."""
+    """Whether a class such as \\w contains a letter."""
     if of_bytes:
         return re.match(escape.encode(), letter.encode("latin-1"), re.ASCII * ascii_only) is not None
     return re.match(escape, letter, re.ASCII * ascii_only) is not None
 
 
 class _Automaton:
-    """Nodes that read one letter of a set, joined by empty steps; node 0 reads what the search passes
-    over."""
+    """An automaton whose nodes read one letter of a set each and are joined by empty steps. Node 0 reads the
+    characters that the search skips."""
 
     def __init__(self, parsed: Any, of_bytes: bool, anchored: bool, whole: bool, without: str) -> None:
         self.flags = int(parsed.state.flags)
@@ -98,13 +100,13 @@ class _Automaton:
         self.chars = [c for c in self._alphabet(parsed) if c not in without]
         self.all = (1 << len(self.chars)) - 1
         self.letters: dict[str, int] = {}
-        """The set of each letter, with those that are the same where case counts for nothing."""
+        """For each letter, the set of letters that are equal to it if case is ignored."""
         for i, c in enumerate(self.chars):
             key = c.lower() if self.folds else c
             self.letters[key] = self.letters.get(key, 0) | 1 << i
         self.word = self._category("\\w")
         self.reads: dict[int, int] = {}
-        """The letters that a node reads; other nodes read none."""
+        """The letters that each reading node reads. All other nodes read none."""
         self.empty: defaultdict[int, list[tuple[int, Gate]]] = defaultdict(list)
         self.nodes = 0
         self.inside: dict[int, tuple[Loop, ...]] = {}
@@ -253,7 +255,7 @@ class _Automaton:
         elif where is constants.AT_BEGINNING and first and self.flags & re.MULTILINE:
             self._step(start, end, Gate(self._letter(10), self.all))
         elif where in (constants.AT_BEGINNING, constants.AT_BEGINNING_STRING) and first:
-            self._step(start, end, Gate(0, self.all))  # once in a text: no repetition leads there
+            self._step(start, end, Gate(0, self.all))  # once in a text, because no repetition leads there
         elif where is constants.AT_END:
             self._step(start, end, Gate(self.all, self._letter(10)))
         elif where is constants.AT_END_STRING:
@@ -270,7 +272,7 @@ class _Automaton:
             self._step(start, end, Gate(allowed, self.all) if direction < 0 else Gate(self.all, allowed))
             return end
         if direction > 0:
-            self._sequence(body, start)  # tried from here, and left: its end leads nowhere
+            self._sequence(body, start)  # tried from here and then abandoned: its end leads nowhere
         self._step(start, end)
         return end
 
@@ -287,8 +289,8 @@ class _Automaton:
         return self._single(operator, argument)
 
     def _before(self, end: int) -> set[int]:
-        """The nodes after which nothing more has to be there: who comes to one has found a match, and tries
-        nothing else."""
+        """The nodes after which nothing more is required: a search that reaches one has found a match and
+        tries nothing else."""
         into: defaultdict[int, list[int]] = defaultdict(list)
         for start, steps in self.empty.items():
             for to, gate in steps:
@@ -306,14 +308,15 @@ class _Automaton:
     # --- the cost --------------------------------------------------------------------------------------
 
     def _follow(self) -> dict[int, list[tuple[int, Gate, bool]]]:
-        """For each reading node those that may come next; the last: along more than one path."""
+        """For each reading node, the reading nodes that may come next, and finally those that are reached
+        along more than one path."""
         return {
             node: [(end, gate, times > 1) for (end, gate), times in self._behind(node).items()]
             for node in self.reads
         }
 
     def _behind(self, node: int) -> dict[tuple[int, Gate], int]:
-        """The reading nodes behind empty steps, with the number of paths to each (two at most)."""
+        """The reading nodes after empty steps, with the number of paths to each (at most two)."""
         found: dict[tuple[int, Gate], int] = {}
         paths: dict[tuple[int, Gate], int] = {}
         waiting = [(node, Gate(self.all, self.all), 1)]
@@ -332,7 +335,7 @@ class _Automaton:
         return found
 
     def cost(self) -> Cost:
-        """The bound, and the repeats that make it."""
+        """The bound, and the repeats that cause it."""
         self.next = self._follow()
         parts = _components(self.next)
         looping = [
@@ -349,13 +352,13 @@ class _Automaton:
         return self._chain(looping)
 
     def _loop(self, part: frozenset[int]) -> Loop:
-        """The outermost loop that all nodes of a part stand in."""
+        """The outermost loop that contains all nodes of a part."""
         common = set.intersection(*(set(self.inside[node]) for node in part))
         chosen = [loop for loop in self.inside[min(part)] if loop in common]
         return chosen[0] if chosen else Loop(math.inf, "?")
 
     def _twice(self, part: frozenset[int]) -> bool:
-        """Whether a word leads from a node of a loop back to it along two paths."""
+        """Whether a word leads from a node of a loop back to that node along two paths."""
         pairs: dict[tuple[int, int], set[tuple[int, int]]] = {}
         twins = False
         waiting = [(node, node) for node in part]
@@ -389,8 +392,8 @@ class _Automaton:
     def _chain(self, looping: list[frozenset[int]]) -> Cost:
         """The most expensive chain of repeats that share words.
 
-        A repeat that begins a chain at a fixed place costs no more than what it divides: the smaller of the
-        two counts.
+        If a chain begins with a repeat at a fixed place, that repeat costs no more than the repeat with which
+        it shares the text: the smaller of the two counts.
         """
         ahead = {part: self._ahead(min(part)) for part in looping}
         ordered = sorted(
@@ -434,7 +437,8 @@ class _Automaton:
         return found
 
     def _shared(self, first: frozenset[int], second: frozenset[int]) -> int | None:
-        """The length of the shortest word that may be read in one loop, between the two, and in the other."""
+        """The length of the shortest word that can be read in the first loop, between the loops, and in the
+        second loop."""
         lengths = [
             length for p in first for q in second if (length := self._word(p, q, first, second)) is not None
         ]
@@ -492,7 +496,7 @@ _CATEGORIES = {
 
 
 def _children(operator: Any, argument: Any) -> list[Any]:
-    """The patterns inside one."""
+    """The patterns that are parts of a parsed operator."""
     if operator is constants.SUBPATTERN:
         return [argument[3]]
     if operator is constants.BRANCH:
@@ -507,7 +511,7 @@ def _children(operator: Any, argument: Any) -> list[Any]:
 
 
 def literals(parsed: Any) -> list[str]:
-    """The runs of characters that a pattern names, in their order."""
+    """The runs of literal characters in a pattern, in their order."""
     found, run = [], ""
     for operator, argument in parsed:
         if operator is constants.LITERAL:
@@ -536,7 +540,7 @@ def _letters_of(parsed: Any) -> set[str]:
 
 
 def _repeats(parsed: Any) -> bool:
-    """Whether a pattern holds a repeat."""
+    """Whether a pattern contains a repeat."""
     return any(
         (operator in _REPEATS and argument[1] > 1) or any(map(_repeats, _children(operator, argument)))
         for operator, argument in parsed
@@ -549,7 +553,7 @@ def _written(body: Any, least: int, most: int) -> str:
 
 
 def _components(graph: dict[Any, list[tuple[Any, Any, bool]]]) -> list[frozenset[Any]]:
-    """The strongly connected components (Tarjan's, without recursion)."""
+    """The strongly connected components of a graph (Tarjan's algorithm, without recursion)."""
     index: dict[Any, int] = {}
     low: dict[Any, int] = {}
     on: set[Any] = set()

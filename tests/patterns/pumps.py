@@ -1,5 +1,5 @@
-"""Texts that make a backtracking search slow, made of a pattern's own pieces: what scripts/fuzz.py and the
-tests pump."""
+"""Makes texts that could slow down a backtracking search, from the pieces of a pattern, for scripts/fuzz.py
+and the tests."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from collections.abc import Iterator
 from tests.patterns.cost import literals, parser
 
 FILLS = (" ", "9", "1.", "/", "a", "a ", "-")
-"""White space, digits, separators of paths, letters, and what stands between versions."""
+"""White space, digits, path separators, letters, and separators of versions."""
 PIECES = 6
-"""Pieces of a pattern, and places to cut its example, that are pumped."""
+"""The number of pieces of a pattern, and of places at which its example is cut, that are pumped."""
 
 
 def words(pattern: str | bytes, flags: int = 0) -> list[str]:
-    """What a pattern names letter by letter, the longest first."""
+    """The literal texts in a pattern, the longest first."""
     found = literals(parser.parse(pattern, flags))
     return sorted(dict.fromkeys(found), key=len, reverse=True)[:PIECES]
 
 
 def beginnings(text: str) -> list[str]:
-    """A text, and what is left of it where it breaks off at a word, spread over its length."""
+    """A text, and its beginnings up to some words that are spread over its length."""
     cuts = [i for i, letter in enumerate(text) if i and (letter in " \t\n" or text[i - 1] in " =:/(.")]
     return [*(text[:i] for i in cuts[:: max(1, len(cuts) // PIECES)]), text]
 
 
 def pumps(pieces: list[str], starts: list[str]) -> Iterator[tuple[str, str]]:
-    """(what stands once, what is repeated behind it)."""
+    """Yield (text that occurs once, text that is repeated after it)."""
     for piece in pieces:
         yield "", piece
         yield "", piece + " "
@@ -37,5 +37,5 @@ def pumps(pieces: list[str], starts: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def pumped(start: str, piece: str, size: int) -> str:
-    """A text of so many characters."""
+    """A text of `size` characters: the start, and then the repeated piece."""
     return start + (piece * (size // len(piece) + 1))[:size]

@@ -1,5 +1,5 @@
-"""The time of every regular expression grows with the text and no faster: shown from the pattern, and
-measured."""
+"""Tests that the time of every regular expression grows no faster than the text, from the pattern and by
+measurement."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ from tests.patterns.pumps import beginnings, pumped, pumps, words
 from tests.sampling import each, sampled
 
 MOST = 10_000
-"""Paths that may be tried for each character. The bound is loose: what comes near it takes a microsecond a
-character."""
+"""The largest number of paths that may be tried for each character. The bound is loose: a pattern near it
+takes a microsecond for each character."""
 SIZES = (1_000, 2_000, 4_000)
 QUICK = 0.06
-"""Seconds of processor time in which the largest text is read by a pattern that is no concern."""
+"""A pattern that reads the largest text in at most this many seconds of processor time is not examined
+further."""
 SLOW = 0.5
 GROWTH = 3.0
-"""How much longer twice the text may take: 2 where time grows with the text, 4 where it grows with its
-square."""
+"""The limit of the factor by which a text of twice the length takes longer. It is 2 if the time grows with
+the text, and 4 if it grows with the square."""
 
 
 @each(
@@ -96,7 +97,7 @@ def _seconds(pattern: Pattern, compiled: re.Pattern[str], text: str, times: int)
 
 
 def _grows(pattern: Pattern, compiled: re.Pattern[str], start: str, piece: str) -> str:
-    """What is wrong with the time that a pattern takes over longer and longer repetitions; empty: nothing."""
+    """The fault in the time that a pattern takes for longer and longer repetitions; "" if there is none."""
     if _seconds(pattern, compiled, pumped(start, piece, SIZES[-1]), 1) < QUICK:
         return ""
     taken = [_seconds(pattern, compiled, pumped(start, piece, size), 3) for size in SIZES]

@@ -1,4 +1,4 @@
-"""Shorthand for the tests: a described machine, a version_request, and the outcome."""
+"""Shorthands for the tests: a described machine, a version request, and the outcome."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from doctor.tables import Tables
 
 
 def outcome(tables: Tables, tensorflow: str = "", **machine: Any) -> Outcome:
-    """The plans for a described machine; python, cuda and cudnn are demands, as on the command line."""
+    """The plans for a described machine. python, cuda and cudnn are requirements, as on the command line."""
     gpu = machine.pop("gpu", None)
     names = [gpu] if isinstance(gpu, str) else gpu
     version_request = VersionRequest(
@@ -41,7 +41,7 @@ def commands(plan: Plan) -> str:
 def judged(
     tables: Tables, name: str, text: str, included: dict[str, str | None] | None = None, **machine: str
 ) -> Outcome:
-    """included: files that are taken in; one whose name has "constraints" in it only constrains."""
+    """included: the files that it includes. A file with "constraints" in its name only constrains."""
     options = {"os": "Ubuntu 22.04", "driver": "535.183.01", **machine}
     facts = described(tables, gpu=["RTX 3080"], **options)  # type: ignore[arg-type]
     version_request = VersionRequest(
@@ -52,10 +52,10 @@ def judged(
 
 
 def errors(found: Outcome) -> dict[str, int | None]:
-    """Code and line of each error."""
+    """The code and line of each error."""
     return {f.code: f.evidence[0].line for f in found.findings if f.severity == "error"}
 
 
 def left_out(found: Outcome) -> list[int | None]:
-    """The lines that were named as not examined."""
+    """The lines that the outcome names as not examined."""
     return [f.evidence[0].line for f in found.unexamined]

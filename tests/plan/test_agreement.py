@@ -1,4 +1,4 @@
-"""One answer everywhere: what a finding of check prescribes names the release that plan recommends for that
+"""Tests that `check` and `plan` agree: the steps of a finding name the release that plan recommends for that
 machine."""
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ NAMED = re.compile(r"tensorflow(?:-gpu)?(?:\[and-cuda\])?==(\d[\w.]*)")
 
 
 def machines(count: int) -> list[Facts]:
-    """A fixed choice out of the whole product."""
+    """A fixed selection from the whole product of values."""
     every = list(itertools.product(GPUS, DRIVERS, PYTHONS, SYSTEMS, INSTALLED))
     return [machine(*case) for case in random.Random(20261121).sample(every, count)]
 
@@ -66,7 +66,7 @@ def machine(
 
 
 def named(finding: Finding) -> str | None:
-    """The TensorFlow that a finding prescribes: the first that a command names."""
+    """The TensorFlow release that a finding prescribes: the first one in a command."""
     found = (NAMED.search(step.text) for step in finding.prescription)
     return next((match[1] for match in found if match), None)
 
@@ -99,7 +99,7 @@ def test_prescriptions_name_what_plan_recommends_on_a_thousand_machines(tables: 
     judged = sum(
         any(named(f) for f in diagnose(facts, tables).findings if f.code in CODES) for facts in chosen[:100]
     )
-    assert judged > 20, "the test would say nothing otherwise"
+    assert judged > 20, "otherwise, the test would prove nothing"
     assert [(list(facts), w) for facts in chosen for w in disagreements(facts, tables)] == []
 
 

@@ -1,4 +1,5 @@
-"""GPUs that come only in machines with an Arm CPU never get a plan for x86-64; which they are is data."""
+"""Tests that GPUs that exist only in machines with an Arm CPU never get a plan for x86-64. The tables list
+these GPUs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`plan` as people call it: output, exit codes, time."""
+"""Tests `plan` as people call it: output, exit codes, time."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_file_takes_in_others_relative_to_itself(cli: Cli, tmp_path: Path) -> No
 def test_several_gpus_in_one_option(cli: Cli) -> None:
     both = cli("plan", "--gpu", "A100, Tesla K80", "--format", "json").stdout
     assert both == cli("plan", "--gpu", "A100", "--gpu", "Tesla K80", "--format", "json").stdout
-    assert json.loads(both)["plans"][0]["tensorflow"] == "2.14.1", "the one that serves both"
+    assert json.loads(both)["plans"][0]["tensorflow"] == "2.14.1", "the release that supports both"
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_text_names_the_commands_and_stays_narrow(cli: Cli) -> None:
 
 
 def test_commands_can_be_pasted_with_what_is_said_of_them(cli: Cli) -> None:
-    """A note that goes over several lines is a comment on each of them, and so is a step that is done by
+    """Every line of a note of several lines is a comment, and so is every line of a step that is done by
     hand."""
     done = cli(
         "plan", "--os", "Windows 11", "--gpu", "GTX 1080", "--driver", "528.24", "-v", env={"COLUMNS": "50"}
@@ -156,11 +156,12 @@ def test_rows_behind_the_reasons_are_numbered(cli: Cli) -> None:
     ids=["new", "old driver", "this"],
 )
 def test_plan_takes_less_than_300_ms(times_pass: Callable[..., float], machine: tuple[str, ...]) -> None:
-    """Of the processor, for the whole process with its children, where `python -c pass` takes 10."""
+    """Processor time of the whole process and its children, on a machine on which `python -c pass` takes 10
+    ms."""
     assert times_pass("plan", *machine, "--format", "json") < 30
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a terminal of POSIX")
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX terminal")
 @pytest.mark.parametrize("command", [("check",), pytest.param(("plan", "--check"), marks=pytest.mark.slow)])
 def test_a_python_that_takes_long_is_waited_for_with_a_word_on_the_terminal(
     tmp_path: Path, command: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Plans for the CPU: where there is no GPU, and where it is asked for."""
+"""Tests plans for the CPU: if there is no GPU, and if the user asks for one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HERE = Source("the machine")
 
 
 def machine(*more: EnvironmentKind, python: str = "3.12") -> Facts:
-    """A machine whose bus was read and has no NVIDIA device."""
+    """A machine whose bus was read and contains no NVIDIA device."""
     return Facts(
         (
             Platform(HERE, "linux", "x86_64"),
@@ -42,7 +42,7 @@ def test_without_a_gpu_the_first_plan_brings_no_cuda(tables: Tables) -> None:
     assert first.route == "cpu"
     assert any(f"tensorflow=={first.tensorflow}" in step.text for step in first.commands), "pinned"
     assert not any("nvidia" in step.text or "and-cuda" in step.text for step in first.commands)
-    assert {plan.route for plan in found.plans[1:]} > {"pip-and-cuda"}, "those for a GPU follow"
+    assert {plan.route for plan in found.plans[1:]} > {"pip-and-cuda"}, "the plans for a GPU follow"
 
 
 def test_a_login_node_prepares_for_the_nodes_with_gpus(tables: Tables) -> None:
@@ -112,8 +112,8 @@ WITHOUT_A_GPU = {
     "tensorflow-cpu==2.15.0\n": 3,
     "tensorflow-cpu==2.15.0\ntensorflow==2.15.0\n": 1,
 }
-"""Files and the exit code of the gate for the CPU: only pip can refuse them, since no GPU and no CUDA is
-asked for."""
+"""Files, and the exit code of the gate for the CPU. Only pip can refuse them, because neither a GPU nor CUDA
+is required."""
 
 
 @pytest.mark.parametrize(("text", "asked"), sampled(itertools.product(
@@ -147,7 +147,7 @@ def test_an_image_is_judged_for_the_cpu_where_that_is_asked_for(tmp_path: Path, 
 
 
 def test_an_extra_that_pip_cannot_install_is_no_ok_without_a_gpu(tables: Tables) -> None:
-    """The first plan is for the CPU then, and nobody looked at the extra of the line."""
+    """In this case, the first plan is for the CPU, and nothing examined the extra in the line."""
     found = judged_files(
         PlanContext(machine(python="3.11"), tables, VersionRequest()),
         {"requirements.txt": "tensorflow[and-cuda]==2.15.0\n"},

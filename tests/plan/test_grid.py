@@ -1,5 +1,5 @@
-"""Over thousands of machines and wishes: no plan contradicts the tables or check's rules, none leads into a
-loop, and every command parses in its shell."""
+"""Tests thousands of machines and requests: no plan contradicts the tables or the rules of `check`, none
+leads into a loop, and its shell can parse every command."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ Case: TypeAlias = "tuple[str, dict[str, Any]]"
 
 
 def cases(count: int) -> list[Case]:
-    """A fixed choice out of the whole product, each value as often as chance has it; always the same one."""
+    """A random selection from the whole product of values, which is the same in every run."""
     every = list(itertools.product(GPUS, DRIVERS, PYTHONS, SYSTEMS, WISHES, LIBRARIES))
     found: list[Case] = []
     for gpu, driver, python, system, version_request, (cuda, cudnn) in random.Random(SEED).sample(
@@ -112,14 +112,14 @@ def cases(count: int) -> list[Case]:
 
 
 def planned_facts(plan: Plan, context: PlanContext) -> Facts:
-    """The machine as it is after the plan, with every library open that the build needs."""
+    """The facts about the machine after the plan, on which every library that the build needs is loaded."""
     build, here = plan.candidate.build, Source("the plan")
     side = "wsl" if plan.route == "wsl2" else context.kind
     facts: list[Fact] = [
         Platform(here, side, "aarch64" if "aarch64" in context.platform else "x86_64"),
         TensorFlowVersion(here, build.version, build.package),
     ]
-    if plan.candidate.nvidia is not None:  # no build of the package index
+    if plan.candidate.nvidia is not None:  # not a build from the package index
         facts.append(TensorFlowBuild(here, True))
     if plan.python:
         facts.append(PythonVersion(here, plan.python, 64))
@@ -137,7 +137,7 @@ def planned_facts(plan: Plan, context: PlanContext) -> Facts:
 
 
 def agrees_with_the_tables(plan: Plan, found: Outcome, tables: Tables) -> Iterator[str]:
-    """What of a plan a direct question to the tables denies."""
+    """The parts of a plan that direct questions to the tables contradict."""
     candidate, situation = plan.candidate, plan.candidate.situation
     from dataclasses import replace
 
@@ -178,7 +178,7 @@ def agrees_with_the_tables(plan: Plan, found: Outcome, tables: Tables) -> Iterat
 def contradictions(
     version_request: str, machine: dict[str, Any], tables: Tables
 ) -> tuple[list[str], set[tuple[str, str]]]:
-    """What is wrong with the answer to one case, and the commands that it prints with their shells."""
+    """The faults in the answer to one case, and the commands in the answer, with their shells."""
     found = outcome(tables, version_request, **machine)
     wrong: list[str] = []
     printed: set[tuple[str, str]] = set()
@@ -205,7 +205,7 @@ def contradictions(
 
 
 def loop(best: Plan, found: Outcome, tables: Tables) -> list[str]:
-    """Errors of a second plan for the machine that the first one makes."""
+    """The errors of a second plan, for the machine as it is after the first plan."""
     context = found.context
     facts = described(tables, os=None, gpu=list(context.capabilities) or None, python=best.python)
     driver = best.candidate.driver.driver if best.candidate.driver else context.driver
@@ -227,14 +227,14 @@ def loop(best: Plan, found: Outcome, tables: Tables) -> list[str]:
 
 
 def check_commands(printed: set[tuple[str, str]]) -> None:
-    """Each parses in its shell: sh reads it without running it; cmd and PowerShell get nothing that they read
-    apart."""
+    """Check that each command can be parsed by its shell. sh reads it without running it; commands for cmd
+    and PowerShell must contain no character that these interpret."""
     script = []
     for kind, text in sorted(printed):
         assert "\n" not in text
         if kind == "windows":
             if text.startswith("powershell "):
-                continue  # the vendor's own line, which both shells take
+                continue  # the vendor's own line, which both shells accept
             assert not re.search(r"[%$`!^&|']", re.sub(r'-c "[^"]*"', "", text)), text
             assert text.count('"') % 2 == 0, text
         else:

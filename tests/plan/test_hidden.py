@@ -1,4 +1,4 @@
-"""Dockerfiles and compose files that hide the GPU from TensorFlow by a variable."""
+"""Tests Dockerfiles and compose files that hide the GPU from TensorFlow with a variable."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Requirement files of any size and shape are read in time that grows with their size, or refused with a
-clear word."""
+"""Tests that requirement files of any size and shape are read in a time proportional to their size, or
+refused with a clear message."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ PUMPS: dict[str, Callable[[int], str]] = {
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """The least of three runs, of the processor."""
+    """The lowest processor time of three runs, in seconds."""
     found = []
     for _ in range(3):
         start = time.process_time()
@@ -74,7 +74,7 @@ def test_time_of_reading_grows_with_the_size_alone(name: str, pump: str) -> None
 def test_specifier_of_12_000_parts_is_judged_at_once_or_named(tables: Tables) -> None:
     start = time.process_time()
     same = judged(tables, "requirements.txt", "tensorflow[and-cuda]" + ",".join([">=2.15"] * 2_000) + "\n")
-    assert left_out(same) == [], "a bound that is repeated is one bound"
+    assert left_out(same) == [], "a repeated bound counts as one bound"
     many = judged(
         tables, "requirements.txt", "tensorflow" + ",".join(f">=2.{at}" for at in range(2_000)) + "\n"
     )

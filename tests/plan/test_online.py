@@ -1,5 +1,5 @@
-"""Every set of requirements that any plan of the whole grid prints resolves against the package index, for
-its Python and platform: by a real resolver, with everything that the packages themselves require."""
+"""Tests that a real resolver can resolve every set of requirements that any plan of the grid prints, with the
+package index, for the plan's Python and platform, including everything that the packages require."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ PLATFORMS = {
     "macos-x86_64": "x86_64-apple-darwin",
 }
 OLD = "x86_64-manylinux2014"
-"""For a glibc below 2.28: the strictest."""
+"""The platform for a glibc older than 2.28, which is the strictest."""
 Wanted: TypeAlias = "tuple[str, str, tuple[str, ...], tuple[str, ...]]"
 
 
 def printed(tables: Tables) -> set[Wanted]:
-    """Platform (as uv names it), Python, requirements and uv's options of every plan that goes through pip or
-    uv, in conda's environments too."""
+    """The platform (as uv names it), Python, requirements and uv options of every plan that uses pip or uv,
+    including those in conda environments."""
     found: set[Wanted] = set()
     for version_request, machine in cases(SIZE):
         judged = outcome(tables, version_request, **machine)
@@ -51,7 +51,7 @@ def printed(tables: Tables) -> set[Wanted]:
 
 
 def resolved(uv: Path, wanted: Wanted, folder: Path) -> str:
-    """What is wrong, or ""."""
+    """The error of the resolver; "" if there is none."""
     platform, python, asked, options = wanted
     names = [re.match(r"[\w-]+", text)[0] for text in asked]  # type: ignore[index]
     file = folder / f"{abs(hash(wanted))}.in"
@@ -107,7 +107,7 @@ def test_every_set_of_requirements_of_every_plan_resolves_for_its_python_and_pla
 
 
 def test_the_wheel_of_each_row_is_of_the_platform_that_the_plan_is_for(tables: Tables) -> None:
-    """The row names the file that was read from the index for this very Python and platform."""
+    """The row names the file that was read from the index for exactly this Python and platform."""
     tags = {
         "linux-x86_64": r"manylinux.*x86_64|any",
         "windows-amd64": "win_amd64|any",

@@ -1,4 +1,4 @@
-"""requires-python: every plan runs on a Python that the file allows."""
+"""Tests requires-python: every plan uses a Python that the file allows."""
 
 from __future__ import annotations
 

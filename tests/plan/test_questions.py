@@ -1,4 +1,5 @@
-"""The commonest real questions, answered by hand from the wheels and NVIDIA's documents, and held here."""
+"""Tests the most common real questions. The expected answers were written by hand, from the wheels and
+NVIDIA's documents."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ def test_driver_470_and_rtx_3090_gets_the_last_release_for_cuda_11(tables: Table
     plan = first(found)
     assert (plan.tensorflow, plan.route, plan.cuda, plan.python) == ("2.14.1", "pip-and-cuda", "11.8", "3.10")
     newer = [p for p in found.plans if "driver" in p.candidate.given_up]
-    assert newer, "the plan with a newer driver is named, after the one that leaves it alone"
+    assert newer, "the plan with a newer driver follows the plan that keeps the driver"
     assert {p.tensorflow for p in newer} >= {"2.20.0"}
     assert all("525.60.13" in " ".join(p.changes) for p in newer)
     assert any(
@@ -60,7 +61,7 @@ def test_tesla_k80_ends_with_2_14_and_branch_470(tables: Tables) -> None:
     plan = first(outcome(tables, gpu="Tesla K80"))
     assert plan.tensorflow == "2.14.1"
     assert (plan.driver_minimum, plan.driver_last) == ("450.80.02", "470"), (
-        "a driver of today does not serve it"
+        "a current driver does not support it"
     )
     found = outcome(tables, os="Ubuntu 22.04", gpu="Tesla K80", driver="535.183.01")
     assert codes(found) == ["driver-too-new"]
@@ -81,9 +82,9 @@ def test_rtx_5090_gets_2_21_with_its_library_linked(tables: Tables) -> None:
     assert "nvidia/cusolver/lib/libcusolver.so.11" in commands(plan)
     assert "libcusolver.so.11" in commands(plan)
     assert any("at the first start" in reason for reason in plan.why), (
-        "that it compiles at the first start is said"
+        "the plan says that the first start compiles code"
     )
-    assert any("XLA" in reason for reason in plan.why), "and what does not work at all"
+    assert any("XLA" in reason for reason in plan.why), "and names what does not work at all"
     assert {p.tensorflow for p in found.plans if p.route != "cpu"} == {"2.21.0"}
 
 
@@ -94,12 +95,12 @@ def test_rtx_5090_with_driver_550_needs_another_driver_not_the_cpu(tables: Table
     plan = first(found)
     assert (plan.tensorflow, plan.driver_minimum) == ("2.21.0", "570.26")
     assert not any("550.54.14 offers" in reason for reason in plan.why), (
-        "the reasons are of the driver that the plan takes"
+        "the reasons are about the driver in the plan"
     )
 
 
 def test_windows_with_a_gpu_older_than_pascal_stays_on_windows(tables: Tables) -> None:
-    """WSL2 serves GPUs from Pascal on."""
+    """WSL2 supports GPUs from Pascal on."""
     plan = first(outcome(tables, os="Windows 11", gpu="GTX 980"))
     assert (plan.tensorflow, plan.route) == ("2.10.1", "conda")
 
@@ -164,13 +165,13 @@ def test_python_3_6_with_1_15_on_cuda_11_2(tables: Tables) -> None:
     plan = by_route(found.plans, "conda")
     assert (plan.tensorflow, plan.package, plan.cuda) == ("1.15.5", "tensorflow-gpu", "10.0")
     other = by_route(found.plans, "pip-system-cuda")
-    assert other.tensorflow.startswith(("2.5", "2.6")), "the nearest that opens the libraries of CUDA 11.2"
+    assert other.tensorflow.startswith(("2.5", "2.6")), "the nearest that loads the libraries of CUDA 11.2"
 
 
 def test_aarch64_server_has_no_cuda_build_on_the_index(tables: Tables) -> None:
     found = outcome(tables, os="Ubuntu 22.04 aarch64", gpu="A100")
     assert [finding.code for finding in found.findings] == ["tf-cpu-only"]
-    assert found.works, "NVIDIA's container serves"
+    assert found.works, "NVIDIA's container works"
     assert "nvcr.io" in found.findings[0].explanation
     assert [p.route for p in found.plans] == ["nvidia-container", "cpu"]
 
@@ -182,7 +183,7 @@ def test_mac_has_no_cuda(tables: Tables) -> None:
 
 
 def test_mac_with_an_intel_processor_gets_no_cuda_of_2017(tables: Tables) -> None:
-    """tensorflow 1.0 had CUDA on macOS; no macOS since 10.13 has a driver."""
+    """tensorflow 1.0 supported CUDA on macOS, but there is no driver for macOS after 10.13."""
     found = outcome(tables, os="macOS x86_64")
     assert codes(found) == ["tf-cpu-only"]
     assert [p.route for p in found.plans] == ["cpu"]
@@ -203,8 +204,8 @@ def test_windows_on_arm_has_no_cuda(tables: Tables) -> None:
 
 
 def test_empty_wheel_is_planned_only_where_what_it_requires_has_a_file(tables: Tables) -> None:
-    """The files of tensorflow-intel, tensorflow-macos and tensorflow-cpu-aws on the package index; 2.13.0 has
-    those for 3.8."""
+    """This follows from the files of tensorflow-intel, tensorflow-macos and tensorflow-cpu-aws on the package
+    index, where 2.13.0 has files for Python 3.8."""
     for system, version, python in (
         ("Windows 11", "2.13.1", "3.8"),
         ("macOS arm64", "2.13.1", "3.8"),
@@ -220,7 +221,7 @@ def test_empty_wheel_is_planned_only_where_what_it_requires_has_a_file(tables: T
 def test_official_image_is_offered_outside_of_a_container_only(tables: Tables) -> None:
     plan = by_route(outcome(tables, os="Ubuntu 22.04", gpu="RTX 3080").plans, "docker")
     assert "docker run --rm --gpus all tensorflow/tensorflow:2.17.0-gpu" in commands(plan), (
-        "later images hold cuDNN 8 for a build that opens 9"
+        "later images contain cuDNN 8, but their build loads cuDNN 9"
     )
     assert any("not verified" in step.why for step in plan.commands), "no registry was asked for the tag"
     inside = outcome(tables, os="docker", gpu="RTX 3080", driver="470.82.01")
@@ -240,24 +241,24 @@ def test_2_10_on_debian_11_gets_cuda_11_from_nvidias_packages_and_links(tables: 
     )
     text = commands(plan)
     assert "tensorflow==2.10.1 nvidia-cublas-cu11==11.11.3.6" in text, (
-        "the versions that 2.14, the last for CUDA 11, pins"
+        "the versions pinned by 2.14, the last release for CUDA 11"
     )
     assert "[and-cuda]" not in text
-    assert "['tensorflow/' + os.path" in text, "2.10 looks beside itself only"
+    assert "['tensorflow/' + os.path" in text, "2.10 searches only beside itself"
     assert "'numpy<2'" in text
 
 
 def test_2_14_under_python_3_11_takes_its_libraries_by_name(tables: Tables) -> None:
-    """The extra's TensorRT has no wheel for Python 3.11; no GPU device needs it."""
+    """The TensorRT that the extra requires has no wheel for Python 3.11, but no GPU device needs it."""
     plan = first(outcome(tables, "2.14", python="3.11", gpu="RTX 3060", driver="470.256.02"))
     assert (plan.tensorflow, plan.python, plan.route) == ("2.14.1", "3.11", "pip-and-cuda")
     assert "nvidia-cudnn-cu11==8.7.0.84" in commands(plan)
     assert "tensorrt" not in commands(plan)
-    assert not plan.candidate.links, "2.14 looks into pip's folders"
+    assert not plan.candidate.links, "2.14 searches pip's folders"
 
 
 def test_2_4_has_no_libraries_on_the_index(tables: Tables) -> None:
-    """libcusolver.so.10 was never in a package of pip's."""
+    """No package on the index ever contained libcusolver.so.10."""
     assert "pip-and-cuda" not in {
         p.route
         for p in outcome(tables, "2.4", python="3.8", gpu="RTX 3060").plans
@@ -309,7 +310,7 @@ def test_wished_release_on_an_old_driver_names_both_ways_out(tables: Tables) -> 
     assert codes(found) == ["driver-too-old"]
     assert "525.60.13" in found.findings[0].explanation
     assert {p.tensorflow for p in found.plans if p.route == "pip-and-cuda"} == {"2.14.1", "2.20.0"}
-    assert first(found).tensorflow == "2.14.1", "the driver is touched last"
+    assert first(found).tensorflow == "2.14.1", "the driver is changed last"
 
 
 def test_old_glibc_takes_the_newest_release_whose_wheel_it_can_load(tables: Tables) -> None:
@@ -330,7 +331,7 @@ def test_debian_11_does_not_get_its_own_driver_of_branch_470_for_cuda_12(tables:
 
 
 def test_2_12_on_python_3_8_builds_jax_where_all_else_has_to_be_a_wheel(tables: Tables) -> None:
-    """jax up to 0.4.15 is a source archive of plain Python, and no later one takes Python 3.8."""
+    """jax up to 0.4.15 is a source archive of plain Python, and no later release supports Python 3.8."""
     found = outcome(tables, "2.12", os="CentOS 7", python="3.8")
     assert (first(found).tensorflow, first(found).python) == ("2.12.1", "3.8")
     assert install_options(first(found).candidate, found.context, uv=True) == (
@@ -351,7 +352,7 @@ def test_python_that_the_distribution_does_not_have_comes_through_uv(tables: Tab
         "the plan listed it as present"
     )
     old = outcome(tables, "2.4", os="Ubuntu 20.04", python="3.6", cuda="11.0", cudnn="8.0")
-    assert "python3.6 -m venv tf-gpu" in commands(first(old)), "uv brings none before 3.8"
+    assert "python3.6 -m venv tf-gpu" in commands(first(old)), "uv installs no Python before 3.8"
 
 
 def test_unknown_c_library_is_said(tables: Tables) -> None:
@@ -375,7 +376,7 @@ def test_every_plan_ends_with_the_cpu(tables: Tables) -> None:
 
 
 def looked_at(*facts: Fact) -> PlanContext:
-    """A Linux machine with a GPU, a driver and Python 3.11, where more was seen."""
+    """A Linux machine with a GPU, a driver and Python 3.11, on which further facts were found."""
     here = Source("the machine")
     more = (
         Platform(here, "linux", "x86_64"),
@@ -409,7 +410,7 @@ def test_cuda_that_pip_or_conda_brought_into_an_environment_serves_no_other(tabl
     assert "pip-system-cuda" not in {p.route for p in make_plans(looked_at(*inside)).plans}
     cuda = CudaVersion(Source(f"{toolkit}/version.json"), "12.3", toolkit)
     without_cudnn = make_plans(looked_at(*inside, cuda))
-    assert "pip-system-cuda" not in {p.route for p in without_cudnn.plans}, "its cuDNN is the environments'"
+    assert "pip-system-cuda" not in {p.route for p in without_cudnn.plans}, "its cuDNN is in the environments"
     cudnn = CudnnVersion(
         Source("/usr/lib/x86_64-linux-gnu/libcudnn.so.8"), "8.9.7", "/usr/lib/x86_64-linux-gnu"
     )

@@ -1,4 +1,4 @@
-"""Requirement files: each line that cannot work is a finding with that line as its evidence."""
+"""Tests requirement files: each line that cannot work gives a finding with that line as its evidence."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_dockerfile_counts_the_python_of_its_base_and_the_line_within_a_command(
     )
     found = judged(tables, "Dockerfile", text)
     assert errors(found) == {"tf-no-wheel": 5}
-    assert any(e.line == 1 for e in found.findings[0].evidence), "where the Python comes from is said"
+    assert any(e.line == 1 for e in found.findings[0].evidence), "the plan says where the Python comes from"
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,8 @@ def test_no_text_breaks_the_reader(name: str, text: str) -> None:
 
 @pytest.mark.parametrize("line", ["tensorflow-gpu", "tensorflow-gpu>=2.4", "tensorflow-gpu~=2.11"])
 def test_tensorflow_gpu_without_an_upper_bound_is_the_stub(tables: Tables, line: str) -> None:
-    """pip takes the newest that is allowed, which is 2.12.0, and builds it: it does not fall back to 2.11."""
+    """pip selects the newest release that is allowed, which is 2.12.0, and builds it. It does not fall back
+    to 2.11."""
     assert errors(judged(tables, "requirements.txt", f"{line}\n")) == {"tf-gpu-package-removed": 1}
     assert errors(judged(tables, "requirements.txt", "tensorflow-gpu>=2.4,<2.12\n")) == {}
 
@@ -207,7 +208,7 @@ def test_numpy_2_beside_a_release_whose_metadata_lets_it_in(tables: Tables) -> N
         assert not [f for f in bounded.findings if f.code == "python-dependency-conflict"], fine
     on_3_8 = judged(tables, "requirements.txt", "tensorflow==2.10.1\n", python="3.8")
     assert not [f for f in on_3_8.findings if f.code == "python-dependency-conflict"], (
-        "NumPy 2 does not take Python 3.8"
+        "NumPy 2 does not support Python 3.8"
     )
 
 
@@ -264,7 +265,7 @@ def test_python_that_a_project_requires_has_to_have_a_wheel(tables: Tables) -> N
     assert errors(judged(tables, "pyproject.toml", text)) == {"tf-no-wheel": 3}
     newer = judged(tables, "pyproject.toml", text.replace("2.10.1", "2.20.0"))
     assert errors(newer) == {}
-    assert newer.plans[0].python == "3.13", "Ubuntu 22.04 has 3.10, which the project refuses"
+    assert newer.plans[0].python == "3.13", "Ubuntu 22.04 has 3.10, which the project does not allow"
     poetry = (
         '[tool.poetry.dependencies]\npython = "^3.8"\ntensorflow = {version = "2.20.0", extras ='
         ' ["and-cuda"]}\n'
@@ -325,7 +326,7 @@ def test_specifiers_that_go_together(one: str, other: str, expected: bool) -> No
 def test_specifiers_go_together_as_packaging_has_it(
     one: list[tuple[str, int, int]], other: list[tuple[str, int, int]]
 ) -> None:
-    """Tried on versions around every bound."""
+    """Tests versions around every bound."""
     first, second = (",".join(f"{sign}{a}.{b}" for sign, a, b in parts) for parts in (one, other))
     trials = [f"{a}.{b}{end}" for a in range(6) for b in range(5) for end in ("", ".1")]
     some = any(SpecifierSet(first).contains(v) and SpecifierSet(second).contains(v) for v in trials)

@@ -1,4 +1,5 @@
-"""The tables that no wheel tells: each row names where it is from and when that was looked at."""
+"""Tests the tables that are not made from wheels: each row names its source and the day on which somebody
+looked at it."""
 
 from __future__ import annotations
 

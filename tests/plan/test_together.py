@@ -1,4 +1,5 @@
-"""TensorFlow beside other GPU frameworks: what pip cannot install together is found from the tables alone."""
+"""Tests TensorFlow together with other GPU frameworks: packages that pip cannot install together are found
+from the tables alone."""
 
 from __future__ import annotations
 
@@ -126,7 +127,7 @@ def test_packages_for_two_cuda_majors_in_one_folder_are_doubted(tables: Tables) 
 
 
 def test_release_that_another_line_rules_out_is_not_planned(tables: Tables) -> None:
-    """pip goes back to an older TensorFlow, where the line for it lets it."""
+    """pip falls back to an older TensorFlow release if the line for TensorFlow allows that."""
     found = judged(tables, "requirements.txt", "tensorflow[and-cuda]\nnumpy<1.26\n", python="3.11")
     assert errors(found) == {}
     assert found.plans[0].tensorflow == "2.17.1", "2.18.0 and later need NumPy 1.26"
@@ -185,7 +186,7 @@ def test_solution_fulfils_every_requirement_of_every_release_in_it(data: st.Data
     try:
         found = search.solve(asked)
         apart = search.solve(asked, apart=True)
-    except TooManyTriesError:  # then the plan says that it was not examined
+    except TooManyTriesError:  # in this case, the plan says that the file was not examined
         assume(False)
     if found is not None:
         fulfilled(found)

@@ -1,4 +1,4 @@
-"""What was not examined is named, and no gate calls it ok."""
+"""Tests that everything that was not examined is named, and that no gate calls it ok."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a request for versions allows, and how a machine is described."""
+"""Tests which versions a request allows, and how a machine is described."""
 
 from __future__ import annotations
 

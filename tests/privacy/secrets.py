@@ -1,7 +1,7 @@
-"""What must not leave a machine, each with the part of it that may stand nowhere; and what must stay as it
-is.
+"""Texts that must not leave a machine, each with the part that no output may contain, and texts that must
+stay as they are.
 
-Nothing here opens a door: every value was made up in the shape of one.
+No value here is a real secret: all were invented in the form of one.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 A40 = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8s9T0"
 HEX40 = "0a1b2c3d4e5f60718293a4b5c6d7e8f901234567"
 
-SECRETS: dict[str, tuple[str, str]] = {  # name: the text, what may not be left of it
+SECRETS: dict[str, tuple[str, str]] = {  # name: the text, and the part of it that may not remain
     "github": (f"ghp_{A40}", A40),
     "github fine-grained": (f"github_pat_{A40}_x", A40),
     "gitlab": (f"glpat-{A40[:20]}", A40[:20]),

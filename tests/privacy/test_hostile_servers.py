@@ -1,4 +1,5 @@
-"""Servers that drip, never end, pack too much, send on to where nobody asked to go, or lie about lengths."""
+"""Tests servers that send very slowly, never end, compress too much data, redirect to places that nobody
+asked for, or lie about lengths."""
 
 from __future__ import annotations
 
@@ -38,12 +39,12 @@ from tests.sampling import each, sampled
 
 @lru_cache(maxsize=None)
 def bomb() -> bytes:
-    """Little to send, and more than is read when it is unpacked."""
+    """Data that is small to send, but unpacks to more than the tool reads."""
     return gzip.compress(bytes(80 << 20), 1)
 
 
 class Hostile(BaseHTTPRequestHandler):
-    """What a path asks for."""
+    """A server that behaves as the requested path says."""
 
     protocol_version = "HTTP/1.0"
     files: ClassVar[dict[str, bytes]] = {}
@@ -105,7 +106,7 @@ class Hostile(BaseHTTPRequestHandler):
         self._head(302, Location=f"/loop/{rest}x")
 
     def say_redirect(self, rest: str) -> None:
-        """A redirect whose own body never ends."""
+        """Send a redirect whose body never ends."""
         self._head(302, Location="/text/x")
         while True:
             self.wfile.write(b"x" * 65536)
@@ -255,7 +256,7 @@ def test_the_body_of_a_redirect_is_not_read(server: str) -> None:
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "0.0.0.0", "2130706433", "127.1"])
 def test_a_public_address_leads_to_no_loopback(host: str, server: str) -> None:
-    """The user named another server; this one's address is what a redirect or a DNS name leads to."""
+    """The user named a public server. A redirect or a DNS name leads to a loopback address."""
     port = server.rpartition(":")[2]
     session = guarded(requests.Session(), ["https://example.org/report"])
     with pytest.raises((RefusedError, requests.RequestException)) as caught:

@@ -1,5 +1,5 @@
-"""Nothing private leaves by any door: every secret, in every place, in every format; and what decides
-stays."""
+"""Tests that no output contains private data: every secret, in every place, in every format. The facts that
+decide the verdict stay."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ PLACES = {
 
 
 def diagnosis(text: str) -> Diagnosis:
-    """A diagnosis with a text in every place of the facts, in the evidence and in all that a finding says."""
+    """A diagnosis with a text in every place of the facts, in the evidence, and in every sentence of a
+    finding."""
     facts = [fact for make in PLACES.values() for fact in make(text)]
     finding = Finding(
         "gpu-not-found",
@@ -67,7 +68,7 @@ def formats(case: Diagnosis) -> dict[str, str]:
 
 
 def bare(page: str) -> str:
-    """A page without what wrapping and escaping put in."""
+    """A page without the changes by wrapping and escaping."""
     return " ".join(page.replace("\\\\", "\\").replace("&#x27;", "'").split())
 
 
@@ -82,7 +83,7 @@ def test_nothing_private_is_in_what_is_shared(name: str) -> None:
     text, private = {**SECRETS, **PRIVATE}[name]
     for form, page in formats(diagnosis(text)).items():
         assert private not in bare(page), form
-    for make in PLACES.values():  # a name that one place tells is known in the others: each by itself
+    for make in PLACES.values():  # one at a time: a name that one place reveals is known in all
         for fact in shared_facts(Facts(tuple(make(text)))):
             assert private not in str(fact)
 

@@ -1,7 +1,7 @@
-"""Machines as folders: each method adds what one thing leaves in a file system, as it was seen on real ones.
+"""Makes machines as folders: each method adds the files that one component has on real machines.
 
-The shared objects are skeletons (headers, no code): what a search for libraries looks at, and nothing that
-could run.
+The shared objects are skeletons (headers, no code): they contain what a search for libraries reads, and
+nothing that could run.
 """
 
 from __future__ import annotations
@@ -104,8 +104,7 @@ WHEEL_FOLDERS = {
     "nvJitLink": "nvjitlink",
     "cudnn": "cudnn",
 }
-# What the releases say of themselves in build_info.py: CUDA, cuDNN; and the folders in their library's
-# RUNPATH
+# What build_info.py of the releases says (CUDA, cuDNN), and the folders in the RUNPATH of their library
 BUILDS = {
     "1.15.0": ("10", "7", ()),
     "2.10.0": ("11.2", "8", ()),
@@ -123,14 +122,15 @@ MODERN = "fpu sse sse2 ssse3 sse4_1 sse4_2 popcnt cx16 lahf_lm avx avx2 bmi1 bmi
 
 
 def open_to_others(folder: Path) -> None:
-    """Let every user read a test's folder, and go through the folders of this run of the tests above it."""
+    """Let every user read the folder of a test, and enter the folders above it that belong to this test
+    run."""
     for place in (folder, *folder.parents):
         if place.stat().st_uid == os.geteuid() and "pytest-of-" in str(place):
             place.chmod(place.stat().st_mode | 0o055)
 
 
 class Folder:
-    """A Linux machine under a folder: x86-64, Ubuntu 22.04, no GPU and no Python until they are added."""
+    """A Linux machine in a folder: x86-64, Ubuntu 22.04, without a GPU and Python until these are added."""
 
     def __init__(self, root: Path, *, glibc: str = "2.35") -> None:
         self.root = root
@@ -153,14 +153,14 @@ class Folder:
     # --- pieces
 
     def write(self, path: str, content: str | bytes) -> Folder:
-        """A file."""
+        """Write a file."""
         file = self.root / path.lstrip("/")
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(content.encode() if isinstance(content, str) else content)
         return self
 
     def link(self, path: str, target: str) -> Folder:
-        """A symbolic link."""
+        """Make a symbolic link."""
         place = self.root / path.lstrip("/")
         place.parent.mkdir(parents=True, exist_ok=True)
         place.symlink_to(target)
@@ -169,18 +169,18 @@ class Folder:
     def library(
         self, path: str, *, soname: str | None = None, needed: tuple[str, ...] = (), **more: object
     ) -> Folder:
-        """A skeleton of a shared object."""
+        """Write a skeleton of a shared object."""
         name = soname or Path(path).name
         content = skeleton(soname=name, needed=(*needed, "libc.so.6"), **more)  # type: ignore[arg-type]
         return self.write(path, content)
 
     def env(self, **variables: str) -> Folder:
-        """Environment variables."""
+        """Set environment variables."""
         self.record["env"] = {**self.record["env"], **variables}  # type: ignore[dict-item]
         return self
 
     def pci(self, bus: str, vendor: str, device: str, pci_class: str, driver: str | None = None) -> Folder:
-        """A PCI device."""
+        """Add a PCI device."""
         folder = f"/sys/bus/pci/devices/{bus}"
         for name, value in (("vendor", vendor), ("device", device), ("class", pci_class)):
             self.write(f"{folder}/{name}", f"0x{value}\n")
@@ -191,11 +191,11 @@ class Folder:
     # --- hardware and driver
 
     def gpu(self, device: str = "2484", driver: str | None = "nvidia") -> Folder:
-        """An NVIDIA GPU on the bus; 2484 is a GeForce RTX 3070."""
+        """Add an NVIDIA GPU to the bus. 2484 is a GeForce RTX 3070."""
         return self.pci("0000:01:00.0", "10de", device, "030000", driver)
 
     def kernel_module(self, version: str) -> Folder:
-        """A loaded kernel module, its /proc files and device nodes."""
+        """Add a loaded kernel module with its /proc files and device nodes."""
         modules = (self.root / "proc/modules").read_text()
         self.write("/proc/modules", modules + "nvidia_uvm 1 0 - Live 0x0\nnvidia 1 2 nvidia_uvm, Live 0x0\n")
         line = f"NVRM version: NVIDIA UNIX x86_64 Kernel Module  {version}  Thu Feb 22 01:44:30 UTC 2024\n"
@@ -203,20 +203,20 @@ class Folder:
         return self.nodes()
 
     def nodes(self) -> Folder:
-        """Device nodes (plain files here)."""
+        """Add device nodes (plain files here)."""
         for name in ("nvidia0", "nvidiactl", "nvidia-uvm"):
             self.write(f"/dev/{name}", "")
         return self
 
     def user_driver(self, version: str, folder: str = "/usr/lib/x86_64-linux-gnu") -> Folder:
-        """The driver's user-space libraries."""
+        """Add the driver's user-space libraries."""
         for name in ("libcuda.so", "libnvidia-ml.so"):
             self.library(f"{folder}/{name}.{version}", soname=f"{name}.1")
             self.link(f"{folder}/{name}.1", f"{name}.{version}")
         return self
 
     def driver(self, version: str = "550.54.14") -> Folder:
-        """A working driver."""
+        """Add a working driver."""
         return self.kernel_module(version).user_driver(version)
 
     def answers(
@@ -230,8 +230,8 @@ class Folder:
         used_mib: Sequence[int] = (300,),
         named: bool = True,
     ) -> Folder:
-        """What NVML and libcuda answered when the machine was recorded. used_mib: of each GPU's 8 GiB; more
-        than a display's belongs to a process, which NVML names if `named`."""
+        """Add the answers of NVML and libcuda when the machine was recorded. used_mib: the memory in use on
+        each GPU, of 8 GiB. More than a display needs belongs to a process, which NVML names if `named`."""
         major, minor = (int(n) for n in capability.split("."))
         number = int(cuda.split(".")[0]) * 1000 + int(cuda.split(".")[1]) * 10
         nvml_devices, devices = [], []
@@ -269,25 +269,25 @@ class Folder:
         return self.answered({"nvml": nvml, "cuda": libcuda})
 
     def answered(self, parts: Mapping[str, object]) -> Folder:
-        """What the process printed that asked NVML and libcuda."""
+        """Add the output of the process that asked NVML and libcuda."""
         out = "\n".join(json.dumps({"part": part, "answer": answer}) for part, answer in parts.items())
         self.record["answers"] = {"driver": {"status": 0, "out": out}}
         return self
 
     @property
     def version(self) -> str:
-        """The kernel module's version."""
+        """The version of the kernel module."""
         text = (self.root / "proc/driver/nvidia/version").read_text()
         return text.split("Kernel Module  ")[1].split()[0]
 
     def working_gpu(self, version: str = "550.54.14", **more: str) -> Folder:
-        """A GPU, its driver, and their answers."""
+        """Add a GPU, its driver, and their answers."""
         return self.gpu().driver(version).answers(**more)  # type: ignore[arg-type]
 
     # --- Python and TensorFlow
 
     def python(self, version: str = "3.11", prefix: str = "/opt/venv") -> Folder:
-        """A virtual environment in use."""
+        """Add a virtual environment that is in use."""
         self.prefix, self.site = prefix, f"{prefix}/lib/python{version}/site-packages"
         self.write(
             f"{prefix}/pyvenv.cfg",
@@ -298,7 +298,8 @@ class Folder:
         return self.env(VIRTUAL_ENV=prefix)
 
     def conda(self, version: str = "3.10", prefix: str = "/opt/conda") -> Folder:
-        """A conda environment in use, whose python has an RPATH to its lib folder."""
+        """Add a conda environment that is in use. Its python has an RPATH to the lib folder of the
+        environment."""
         self.prefix, self.site = prefix, f"{prefix}/lib/python{version}/site-packages"
         self.write(f"{prefix}/conda-meta/python-{version}.12-hd12c33a_0_cpython.json", "{}")
         self.write(f"{prefix}/bin/python", skeleton(needed=("libc.so.6",), rpath="$ORIGIN/../lib"))
@@ -306,7 +307,7 @@ class Folder:
         return self.env(CONDA_PREFIX=prefix)
 
     def package(self, name: str, version: str, metadata: str = "", record: str = "") -> Folder:
-        """A distribution's info folder."""
+        """Add the info folder of a distribution."""
         info = f"{self.site}/{name.replace('-', '_')}-{version}.dist-info"
         self.write(
             f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{metadata}\n"
@@ -324,8 +325,8 @@ class Folder:
         conda: bool = False,
         **more: str,
     ) -> Folder:
-        """TensorFlow as its wheel lays it out; conda's own build has an RPATH to the environment's lib
-        instead."""
+        """Add TensorFlow as its wheel lays it out. conda's own build instead has an RPATH to the lib folder
+        of the environment."""
         cuda, cudnn, folders = BUILDS[release]
         core = f"{self.site}/tensorflow_core" if release.startswith("1.15") else f"{self.site}/tensorflow"
         self.write(
@@ -360,7 +361,7 @@ class Folder:
     # --- CUDA and cuDNN
 
     def cuda_wheels(self, release: str = "12.5", *, without: tuple[str, ...] = ()) -> Folder:
-        """NVIDIA's wheels of one CUDA release."""
+        """Add NVIDIA's wheels for one CUDA release."""
         major = release.split(".")[0]
         for name in CUDA[release]:
             stem = name.partition(".so")[0]
@@ -374,7 +375,7 @@ class Folder:
         return self
 
     def cuda_library(self, folder: str, name: str, release: str, *, wheel: bool = False) -> Folder:
-        """One CUDA library with the libraries that it needs."""
+        """Add one CUDA library, with the libraries that it needs."""
         others = {n.partition(".so")[0]: f"lib{n}" for n in CUDA[release]}
         stem = name.partition(".so")[0]
         needed = tuple(others[n] for n in NEEDS.get(stem, ()) if n in others)
@@ -383,12 +384,12 @@ class Folder:
         return self.library(f"{folder}/lib{name}", needed=needed, runpath=runpath)
 
     def cudnn_wheel(self, version: str) -> Folder:
-        """NVIDIA's cuDNN wheel for CUDA 12."""
+        """Add NVIDIA's cuDNN wheel for CUDA 12."""
         self.package("nvidia-cudnn-cu12", version)
         return self.cudnn(version, f"{self.site}/nvidia/cudnn/lib", plain=True)
 
     def cudnn(self, version: str, folder: str, *, plain: bool = False) -> Folder:
-        """cuDNN with its parts."""
+        """Add cuDNN with its parts."""
         major = version.split(".")[0]
         for part in ("", *(f"_{name}" for name in CUDNN_PARTS[major])):
             real = f"libcudnn{part}.so.{major if plain else version}"
@@ -398,7 +399,7 @@ class Folder:
         return self
 
     def toolkit(self, release: str, home: str | None = None) -> Folder:
-        """A CUDA toolkit as NVIDIA's packages lay it out."""
+        """Add a CUDA toolkit as NVIDIA's packages lay it out."""
         home = home or f"/usr/local/cuda-{release}"
         for name in CUDA[release]:
             self.cuda_library(f"{home}/lib64", name, release)
@@ -409,7 +410,7 @@ class Folder:
         )
 
     def in_loader_cache(self, *folders: str) -> Folder:
-        """Run the real ldconfig over the folder, with more folders configured."""
+        """Run the real ldconfig on the folder, with additional folders configured."""
         self.write("/etc/ld.so.conf", "\n".join(folders) + "\n")
         ldconfig = shutil.which("ldconfig", path=f"{os.environ['PATH']}:/sbin:/usr/sbin")
         assert ldconfig is not None
@@ -419,14 +420,14 @@ class Folder:
     # --- what comes of it
 
     def machine(self) -> Machine:
-        """The machine, as --root would read it."""
+        """The machine as --root would read it."""
         self.write(f"/{RECORD}", json.dumps(self.record))
         return Machine.at(self.root)
 
     def facts(self, python: str | None = None) -> Facts:
-        """What the probes find."""
+        """The facts that the probes find."""
         return examine(self.machine(), python)
 
     def diagnosis(self) -> Diagnosis:
-        """What the rules make of it."""
+        """The diagnosis of these facts."""
         return diagnose(self.facts(), Tables.bundled())

@@ -1,5 +1,5 @@
-"""Shared objects for the tests: real ones from the C compiler, and skeletons written by hand where none is
-needed."""
+"""Makes shared objects for the tests: real ones with the C compiler, and skeletons byte by byte if no real
+one is needed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def compile_library(
     flags: tuple[str, ...] = (),
     code: str = "",
 ) -> Path:
-    """A real shared object; `needs` become DT_NEEDED through their SONAMEs."""
+    """Compile a real shared object. The SONAMEs of `needs` become its DT_NEEDED entries."""
     assert COMPILER is not None
     path.parent.mkdir(parents=True, exist_ok=True)
     source = path.with_name(path.name + ".c")
@@ -36,7 +36,7 @@ def compile_library(
 def compile_program(
     path: Path, code: str, *, needs: tuple[Path, ...] = (), flags: tuple[str, ...] = ()
 ) -> Path:
-    """A real program."""
+    """Compile a real program."""
     assert COMPILER is not None
     path.parent.mkdir(parents=True, exist_ok=True)
     source = path.with_name(path.name + ".c")

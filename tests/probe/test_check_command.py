@@ -1,4 +1,4 @@
-"""`tfgpu-doctor check` as a whole: its options, its exit codes, its budget."""
+"""Tests `tfgpu-doctor check` as a whole: its options, exit codes and budget."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HERE = Path(__file__).resolve().parents[2]
 
 
 def doctor(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    """One call of the command, whatever its exit code."""
+    """Call the command, whatever its exit code."""
     return called_as_text(*map(str, words))
 
 
@@ -42,7 +42,7 @@ def test_a_root_is_diagnosed_saved_and_diagnosed_again(tmp_path: Path) -> None:
 
 
 def test_this_machine_is_diagnosed() -> None:
-    """By a process of its own, as people start it."""
+    """The command runs in its own process, as people start it."""
     command = [sys.executable, "-m", "doctor", "check", "--format", "json"]
     done = subprocess.run(command, cwd=HERE, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode in (0, 1), done.stderr
@@ -121,7 +121,7 @@ def _ended(pid: int) -> bool:
     return False
 
 
-@pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
 def test_ctrl_c_leaves_nothing_behind(tmp_path: Path) -> None:
     subprocess.run(
         [sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True, timeout=120
@@ -129,7 +129,7 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path: Path) -> None:
     (site,) = (tmp_path / "venv").glob("lib/python3*/site-packages")
     mark = tmp_path / "pid"
     code = f"import os, time; open({str(mark)!r}, 'w').write(str(os.getpid())); time.sleep(300)\n"
-    (site / "hangs.pth").write_text(code)  # a sitecustomize may be the distribution's own
+    (site / "hangs.pth").write_text(code)  # sitecustomize may already belong to the distribution
     command = [sys.executable, "-m", "doctor", "check", "--python", str(tmp_path / "venv")]
     process = subprocess.Popen(command, cwd=HERE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     end = time.monotonic() + 30
@@ -144,5 +144,5 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_budget_is_kept(times_pass: Callable[..., float]) -> None:
-    """400 ms of processor time where `python -c pass` takes 10."""
+    """The budget is 400 ms of processor time, on a machine on which `python -c pass` takes 10 ms."""
     assert times_pass("check", "--format", "json") < 40

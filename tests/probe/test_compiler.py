@@ -1,4 +1,4 @@
-"""XLA's compiler where each way of installing CUDA puts it, or leaves it out."""
+"""Tests the search for XLA's compiler, with each way to install CUDA, some of which leave it out."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def tools(machine: Folder, root: str) -> Folder:
 
 
 def conda(machine: Folder, *packages: str) -> Folder:
-    """pip's TensorFlow over conda's CUDA, as its guide had it up to 2.13."""
+    """TensorFlow from pip with CUDA from conda, as TensorFlow's guide recommended up to 2.13."""
     machine.working_gpu().conda().tensorflow("2.15.1").env(LD_LIBRARY_PATH="/opt/conda/lib", PATH="/usr/bin")
     for name in CUDA["12.2"]:
         machine.cuda_library("/opt/conda/lib", name, "12.2")
@@ -40,7 +40,7 @@ def beside_torch(machine: Folder) -> Folder:
 
 
 def debian(machine: Folder, **variables: str) -> Folder:
-    """nvidia-cuda-toolkit: ptxas is in PATH, libdevice in a folder that XLA does not know."""
+    """nvidia-cuda-toolkit: ptxas is on PATH, but libdevice is in a folder that XLA does not know."""
     machine.working_gpu().python().tensorflow("2.15.1").write("/usr/bin/ptxas", "")
     for name in CUDA["12.2"]:
         machine.cuda_library(LIB, name, "12.2")
@@ -49,14 +49,14 @@ def debian(machine: Folder, **variables: str) -> Folder:
 
 
 def beyond_the_search(machine: Folder) -> Folder:
-    """pip's compiler under a release that looks for it in the toolkit alone."""
+    """The compiler from pip, with a release that searches only the toolkit for it."""
     machine.working_gpu().python().tensorflow("2.13.1").toolkit("11.8").cudnn("8.6.0", LIB)
     machine.in_loader_cache("/usr/local/cuda-11.8/lib64").env(PATH="/usr/bin:/bin")
     return tools(machine.package("nvidia-cuda-nvcc-cu11", "11.8.89"), NVCC)
 
 
 def half_a_toolkit(machine: Folder) -> Folder:
-    """Another toolkit, which has one of the two."""
+    """Another toolkit, which contains only one of the two."""
     return runtime_of_apt(machine).write("/opt/cuda/bin/ptxas", "").env(PATH="/usr/bin")
 
 

@@ -1,4 +1,5 @@
-"""What could not be examined is never called absent, and a machine on which it decides never healthy."""
+"""Tests that nothing that could not be examined is called absent, and that a machine is not called healthy if
+the verdict depends on it."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ from tests.sampling import sampled
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="scripts, links and modes as POSIX has them")
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs POSIX scripts, links and modes")
 Cli: TypeAlias = "Callable[..., subprocess.CompletedProcess[bytes]]"
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -46,7 +47,7 @@ HOSTILE = {
 
 
 def program(folder: Path, text: str) -> Path:
-    """A Python's place with a shell script in it."""
+    """Put a shell script in the place of a Python."""
     place = folder / "bin/python"
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_text(f"#!/bin/sh\n{text}\n")
@@ -62,7 +63,7 @@ def test_an_interpreter_that_does_not_answer_is_not_one_without_tensorflow(
     done = cli("check", "--python", str(python), "--format", "json")
     report = json.loads(done.stdout)
     assert "tf-not-installed" not in [finding["code"] for finding in report["findings"]]
-    assert done.returncode in (1, 3)  # 1: this machine may have no GPU, which is an error besides
+    assert done.returncode in (1, 3)  # 1: this machine may have no GPU, which is another error
     facts = examine(Machine.here(), str(python))
     assert facts.absent("tensorflow") is None
     reasons = {fact.what: fact.reason for fact in facts.of(Unreadable)}
@@ -91,11 +92,11 @@ def test_an_interpreter_that_cannot_be_started_is_reported(tmp_path: Path) -> No
 
 
 # --- places that cannot be examined, in another root ---------------------------------------------
-# As root every mode is readable: a link that leads to itself cannot be examined by anybody.
+# Root can read files of any mode, but nobody can examine a link that leads to itself.
 
 
 def close(machine: Folder, path: str) -> None:
-    """Make a file or folder one that cannot be examined."""
+    """Make it impossible to examine a file or folder."""
     place = machine.root / path.lstrip("/")
     if place.is_dir() and not place.is_symlink():
         shutil.rmtree(place)
@@ -106,14 +107,14 @@ def close(machine: Folder, path: str) -> None:
 
 
 def whole(tmp_path: Path) -> Folder:
-    """A machine on which everything is well."""
+    """A healthy machine."""
     machine = with_wheels(Folder(tmp_path / "whole").working_gpu(), "2.15.1")
     assert machine.diagnosis().verdict.code == "healthy"
     return machine
 
 
 SITE = "/opt/venv/lib/python3.11/site-packages"
-CLOSED = {  # what is closed, what must not be called absent
+CLOSED = {  # what cannot be examined: what must not be called absent
     "site-packages": (SITE, ("tensorflow", "cuda", "cudnn")),
     "the module's folder": (f"{SITE}/tensorflow", ("tensorflow",)),
     "the environment's folder": ("/opt/venv", ("tensorflow", "python")),
@@ -186,7 +187,7 @@ def test_a_check_does_not_end_well_without_what_decides(what: str, tmp_path: Pat
     "what", sampled(["the driver's library", "the system's libraries", "the folder of devices"], 1)
 )
 def test_a_driver_that_could_not_be_looked_at_is_not_well(what: str, tmp_path: Path) -> None:
-    """Where it was not asked, as with any root that is no record: what it answers would be enough."""
+    """The driver was not asked, as for every root that is not a record. Its answers would be enough."""
     machine = whole(tmp_path)
     machine.record.pop("answers")
     assert machine.diagnosis().verdict.code == "healthy"
@@ -224,7 +225,7 @@ def test_a_tensorflow_that_is_nowhere_is_still_absent(tmp_path: Path) -> None:
 
 
 def test_the_environment_in_use_that_cannot_be_looked_at_is_reported(tmp_path: Path) -> None:
-    """Another Python is not taken for it in silence."""
+    """The tool does not silently use another Python instead."""
     machine = Folder(tmp_path).working_gpu().python(prefix="/usr").env(VIRTUAL_ENV="/closed/venv")
     close(machine, "/closed")
     facts = machine.facts()
@@ -286,7 +287,7 @@ def test_packages_that_this_user_may_not_read_are_not_absent(tmp_path: Path) -> 
     if not done.stdout and (
         "Permission denied" in done.stderr or "error while loading shared libraries" in done.stderr
     ):
-        pytest.skip("another user may not run this Python or read this checkout")
+        pytest.skip("another user cannot run this Python or read this checkout")
     assert done.returncode == 3, done.stdout + done.stderr
     assert "Permission denied" in done.stdout
     assert "tf-not-installed" not in done.stdout
@@ -294,7 +295,7 @@ def test_packages_that_this_user_may_not_read_are_not_absent(tmp_path: Path) -> 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="symbolic links")
 def test_a_device_of_which_nothing_can_be_read_may_be_a_gpu(tmp_path: Path) -> None:
-    """A copied tree: its links of the bus lead to folders that were not copied."""
+    """The tree is a copy: its links for the bus lead to folders that were not copied."""
     devices = tmp_path / "sys/bus/pci/devices"
     devices.mkdir(parents=True)
     (devices / "0000:01:00.0").symlink_to("../../../devices/pci0000:00/0000:01:00.0")
@@ -305,7 +306,7 @@ def test_a_device_of_which_nothing_can_be_read_may_be_a_gpu(tmp_path: Path) -> N
 
 
 def test_a_python_whose_package_folders_are_not_found_may_have_tensorflow(tmp_path: Path, cli: Cli) -> None:
-    """The Python of Windows' Store keeps its packages in the user's folder, which was not copied here."""
+    """The Python of the Microsoft Store keeps its packages in the user's folder, which was not copied."""
     store = tmp_path / "Users/j/AppData/Local/Microsoft/WindowsApps/PythonSoftwareFoundation.Python.3.12_q"
     store.mkdir(parents=True)
     (store / "python.exe").write_bytes(b"MZ")

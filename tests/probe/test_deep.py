@@ -1,4 +1,5 @@
-"""TensorFlow as the witness: a stand-in that prints, lists, fails, crashes, floods and hangs on purpose."""
+"""Tests the check that runs TensorFlow, with a stand-in that prints, lists devices, fails, crashes, floods
+the output or hangs."""
 
 from __future__ import annotations
 
@@ -50,7 +51,7 @@ nn = _Named(conv2d=lambda *a: _Result(36.0))
 
 
 def seen(tmp_path: Path, limit: float = 60.0, **parts: str) -> Facts:
-    """The facts of a deep check over a stand-in."""
+    """The facts of a deep check with a stand-in."""
     subprocess.run(
         [sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True, timeout=120
     )

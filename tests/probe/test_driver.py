@@ -1,4 +1,5 @@
-"""The driver's own answers, from libraries compiled for the test: they answer, refuse, hang and crash."""
+"""Tests the driver's own answers with libraries that are compiled for the tests: they answer, refuse, hang or
+crash."""
 
 from __future__ import annotations
 
@@ -48,7 +49,7 @@ int cuDeviceTotalMem_v2(unsigned long *n, int d) { *n = 8ul << 30; return 0; }
 
 
 def with_libcuda(folder: Path, init: str) -> Machine:
-    """This machine with a libcuda of our own."""
+    """This machine, with a libcuda that is compiled for the test."""
     compile_library(folder / "libcuda.so.1", soname="libcuda.so.1", code=ANSWERING % init)
     env = {"PATH": "/usr/bin:/bin", "LD_LIBRARY_PATH": str(folder)}
     return dataclasses.replace(Machine.here(), env=env)
@@ -59,9 +60,9 @@ def asked(machine: Machine) -> list[Fact]:
 
 
 @needs_compiler
-@pytest.mark.skipif(sys.platform != "linux", reason="shared objects as Linux has them")
+@pytest.mark.skipif(sys.platform != "linux", reason="needs Linux shared objects")
 class TestLibcuda:
-    """A libcuda that really is loaded and called, in a process of its own."""
+    """A libcuda that is really loaded and called, in its own process."""
 
     def test_its_gpus_and_versions_become_facts(self, tmp_path: Path) -> None:
         facts = asked(with_libcuda(tmp_path, "return 0;"))

@@ -1,5 +1,4 @@
-"""A library with a fault is named as the fault, wherever it lies; one that the loader passes over does no
-harm."""
+"""Tests that a faulty library is named as the fault, wherever it is, unless the loader skips it."""
 
 from __future__ import annotations
 
@@ -37,14 +36,14 @@ def narrow(name: str) -> bytes:
 
 
 def first(name: str, content: bytes) -> Callable[[Folder], Folder]:
-    """Wheels that are whole, and a copy of one library before them."""
+    """Complete wheels, with a copy of one library earlier on the search path."""
     return lambda m: (
         with_wheels(m.working_gpu(), "2.15.1").write(f"{HERE}/{name}", content).env(LD_LIBRARY_PATH=HERE)
     )
 
 
 def only(content: bytes, *, searched: bool) -> Callable[[Folder], Folder]:
-    """A toolkit whose CUDA runtime alone has a fault."""
+    """A toolkit in which only the CUDA runtime is faulty."""
 
     def make(machine: Folder) -> Folder:
         machine.working_gpu().python("3.10").tensorflow("2.10.0").toolkit("11.2").cudnn("8.1.1", LIB)
@@ -119,7 +118,7 @@ def test_a_tensorflow_that_does_not_load_itself_is_an_import_that_fails(
 
 
 def as_nobody(machine: Folder) -> tuple[str, list[str]]:
-    """The verdict's code and steps as a user without rights gets them; everything was imported before."""
+    """The code and steps of the verdict for a user without rights. Everything was imported before."""
     machine.diagnosis()
     reading, writing = os.pipe()
     child = os.fork()
@@ -149,7 +148,7 @@ CLOSED = {
 
 
 @pytest.mark.skipif(
-    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may become another user"
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can become another user"
 )
 @pytest.mark.parametrize("what", CLOSED)
 def test_a_library_that_may_not_be_read_is_broken_for_this_user(what: str, tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
-"""Machines known only by their files: no recorded variables, no answers, as a mounted disk or an image is.
+"""Tests machines of which only the files are known, without recorded variables and answers, such as a mounted
+disk or an image.
 
 The layouts are those of NVIDIA's packages for Jetson Linux 36, of nixpkgs, of TensorFlow's own images, of the
 cuda-compat packages and of conda.
@@ -29,7 +30,7 @@ WHEEL = ("cublas", "cuda_runtime", "cudnn", "cufft", "curand", "cusolver", "cusp
 
 
 class Disk(Folder):
-    """A Linux system's files and nothing else. `arch`: e_machine of its programs."""
+    """The files of a Linux system and nothing else. arch: e_machine of its programs."""
 
     arch = 62
 
@@ -79,7 +80,7 @@ class Disk(Folder):
         return self
 
     def wheels(self) -> Disk:
-        """TensorFlow 2.17.1 of the package index with its CUDA."""
+        """TensorFlow 2.17.1 from the package index, with its CUDA wheels."""
         self.build("2.17.1", "12.3.2", "8", WHEEL).cuda_wheels("12.2").cudnn_wheel("8.9.7.29")
         return self
 
@@ -99,7 +100,7 @@ def working(machine: Disk) -> Disk:
 
 
 def jetson(machine: Disk) -> Disk:
-    """JetPack 6: nvgpu computes; nvidia.ko, /dev/nvidia0 and its 540 drive the display, and there is no
+    """JetPack 6: nvgpu computes. nvidia.ko 540 with /dev/nvidia0 drives the display, and there is no
     nvidia-uvm."""
     machine.arch = 183
     machine.without(LIB).library(f"{ARM}/libc.so.6", soname="libc.so.6", gives=("GLIBC_2.17", "GLIBC_2.35"))
@@ -124,7 +125,7 @@ def jetson(machine: Disk) -> Disk:
 
 
 def nix_ld(machine: Disk) -> Disk:
-    """A Python of uv on NixOS, which nix-ld starts."""
+    """A Python from uv on NixOS, which nix-ld starts."""
     machine.without(LIB).write("/etc/os-release", 'NAME=NixOS\nID=nixos\nVERSION_ID="24.11"\n')
     store, libraries = "/nix/store/a-nvidia-x11/lib", "/nix/store/b-nix-ld/lib"
     machine.gpu().kernel_module("550.54.14").user_driver("550.54.14", store)
@@ -142,8 +143,8 @@ def nix_ld(machine: Disk) -> Disk:
 
 
 def conda(machine: Disk, *, script: bool = True) -> Disk:
-    """CUDA from conda's packages and TensorFlow from pip, which has no path to them but what activate.d
-    sets."""
+    """CUDA from conda's packages and TensorFlow from pip. Only the variables that activate.d sets lead
+    TensorFlow to them."""
     machine.gpu().driver()
     machine.conda("3.10", "/home/u/mamba/envs/tf").write(
         "/home/u/mamba/envs/tf/bin/python", skeleton(needed=("libc.so.6",))
@@ -159,7 +160,8 @@ def conda(machine: Disk, *, script: bool = True) -> Disk:
 
 
 def in_container(machine: Disk, command: bytes) -> Disk:
-    """conda's environment in a container whose first process has its PATH and was not activated."""
+    """The conda environment in a container. The first process has the PATH of the environment, but did not
+    activate it."""
     conda(machine).write("/.dockerenv", "").write("/proc/1/cmdline", command)
     prefix = machine.prefix.encode()
     variables = (b"PATH=" + prefix + b"/bin:/usr/bin", b"HOME=/root", b"CONDA_PREFIX=" + prefix)
@@ -168,7 +170,7 @@ def in_container(machine: Disk, command: bytes) -> Disk:
 
 
 def compat(machine: Disk, device: str, version: str, kernel: str, *, cache: bool = False) -> Disk:
-    """A cuda-compat folder that the loader meets before the driver's own libcuda."""
+    """A cuda-compat folder that the loader finds before the driver's own libcuda."""
     machine.gpu(device).driver(kernel)
     folder = "/usr/local/cuda-12.4/compat"
     machine.library(f"{folder}/libcuda.so.{version}", soname="libcuda.so.1")
@@ -210,7 +212,7 @@ def test_the_display_s_driver_on_a_jetson_lacks_no_node_for_cuda(tmp_path: Path)
 
 
 def image(machine: Disk, *, stub: bool = False, marked: bool = False) -> Disk:
-    """TensorFlow's own image with -gpu in its tag, exported: no /proc, no /sys, no driver."""
+    """An exported official image of TensorFlow with -gpu in its tag: no /proc, no /sys, no driver."""
     machine.without("/proc", "/sys", "/dev")
     for name in ("proc", "sys", "dev"):
         (machine.root / name).mkdir()
@@ -218,7 +220,7 @@ def image(machine: Disk, *, stub: bool = False, marked: bool = False) -> Disk:
     machine.toolkit("12.2").cudnn("8.9.4", LIB)
     machine.build("2.15.0", "12.2", "8")
     folders = ["/usr/local/cuda-12.2/lib64", LIB]
-    if stub:  # as its Dockerfile does, so that programs can be linked
+    if stub:  # as in its Dockerfile, so that programs can be linked
         machine.library("/usr/local/cuda-12.2/lib64/stubs/libcuda.so", soname="libcuda.so.1")
         machine.link("/usr/local/cuda-12.2/lib64/stubs/libcuda.so.1", "libcuda.so")
         folders.append("/usr/local/cuda-12.2/lib64/stubs")
@@ -418,7 +420,7 @@ def test_a_container_whose_first_process_is_the_program_was_not_activated(tmp_pa
 
 
 def apart(machine: Disk, prefix: str = "/home/u/project/.venv") -> Disk:
-    """TensorFlow in a project's environment, and a toolkit that nobody names to the loader."""
+    """TensorFlow in the environment of a project, and a toolkit that is not on the loader's search path."""
     machine.gpu().driver()
     machine.venv(prefix).build("2.15.1", "12.2", "8").toolkit("12.2", FAR)
     machine.cudnn("8.9.4", f"{FAR}/lib64")
@@ -484,7 +486,7 @@ def test_the_cudnn_of_a_board_is_not_judged_by_wheels_for_others() -> None:
 
 
 def node_group(machine: Disk) -> int:
-    """The GPU's nodes closed to all but their group; its number."""
+    """Close the nodes of the GPU to everybody except their group. Returns the number of the group."""
     import os
 
     for path in (machine.root / "dev").glob("nvidia*"):

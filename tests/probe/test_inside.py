@@ -1,5 +1,5 @@
-"""The one door to a machine's files: no tree leads out of its root, holds us up, or passes for one that was
-looked at."""
+"""Tests the one module that opens the files of a machine: no tree of files leads out of its root, delays the
+tool, or counts as examined if it was not."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from scripts.machines.skeleton import skeleton
 from tests.probe.machines import Folder, open_to_others
 from tests.probe.test_verdicts import with_wheels
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="links, pipes and modes as POSIX has them")
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs POSIX links, pipes and modes")
 ROOT = Path(__file__).resolve().parents[2]
 PROBE = ROOT / "doctor" / "probe"
 REFUSED = r"No such file|Not a directory|Is a directory|Too many levels|not a regular file|larger than"
@@ -29,8 +29,8 @@ REFUSED = r"No such file|Not a directory|Is a directory|Too many levels|not a re
 
 @pytest.fixture(params=["by the kernel", "by handles", "by names"])
 def route(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Each way to resolve a path, the second and third as on systems without openat2, and without handles of
-    folders."""
+    """Each way to resolve a path. The second is for systems without openat2, the third for systems without
+    handles of folders."""
     if request.param == "by the kernel" and not inside._kernel_resolves():
         pytest.skip("no openat2 here")
     if request.param != "by the kernel":
@@ -42,7 +42,7 @@ def route(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> st
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """A root with a secret beside it."""
+    """A root with a secret outside it."""
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside/secret").write_text("outside")
     root = tmp_path / "root"
@@ -62,7 +62,7 @@ def chain(root: Path, name: str, count: int, end: str) -> None:
 
 
 def outs(tree: Path) -> dict[str, str]:
-    """Paths that lead out of a root, were they followed as the host would, by what is wrong with them."""
+    """Paths that would lead out of a root if they were followed as the host does, by their fault."""
     secret = tree.parent / "outside" / "secret"
     (tree / "absolute").symlink_to(secret)
     (tree / "relative").symlink_to("../outside/secret")
@@ -199,7 +199,7 @@ def test_only_plain_files_of_a_sane_size_are_read(tree: Path, route: str, make: 
 
 @pytest.fixture
 def devices(tmp_path: Path) -> Iterator[Path]:
-    """A folder for device nodes, where they can be made."""
+    """A folder in which device nodes can be made."""
     node = tmp_path / "zero"
     try:
         os.mknod(node, 0o600 | 0o020000, os.makedev(1, 5))
@@ -224,7 +224,7 @@ class Looked(Machine):
 
 
 def paths_of(machine: Machine) -> list[str]:
-    """Every path that a check of a machine looks at."""
+    """Every path that a check of a machine examines."""
     watched = Looked(
         **{
             name: getattr(machine, name)
@@ -241,15 +241,15 @@ def paths_of(machine: Machine) -> list[str]:
 def test_no_file_that_is_read_can_be_put_in_our_way(
     tmp_path: Path, make: Callable[[Path], object], step: int
 ) -> None:
-    """Each file that a check looks at, in turn, is something else: it ends soon, and no probe fails by a
-    defect."""
+    """Each file that a check examines is replaced in turn. The check still ends soon, and no probe fails
+    because of a defect."""
     whole = with_wheels(Folder(tmp_path / "whole").working_gpu(), "2.15.1").toolkit("12.2").machine()
     (tmp_path / "whole/bin").mkdir()
     (tmp_path / "whole/bin/sh").write_bytes(skeleton())
     files = [path for path in paths_of(whole) if (tmp_path / "whole" / path.lstrip("/")).is_file()]
     assert len(files) > 40
     start = time.monotonic()
-    first = [fifo, sparse, folder, looped, away].index(make) % step  # each kind takes others
+    first = [fifo, sparse, folder, looped, away].index(make) % step  # each kind replaces other files
     for path in [*files[first::step], f"/{RECORD}", "/bin/sh"]:
         place = tmp_path / "whole" / path.lstrip("/")
         kept = place.with_name("kept-for-the-test")
@@ -268,7 +268,7 @@ def test_no_file_that_is_read_can_be_put_in_our_way(
 
 
 def defects(facts: Facts) -> list[str]:
-    """Probes that a defect of theirs ended."""
+    """The probes that ended because of a defect."""
     return [fact.reason for fact in facts.of(Unreadable) if "the probe failed" in fact.reason]
 
 
@@ -326,7 +326,8 @@ OTHERS = {
     "script.py": "reads this package's own scripts",
     "record.py": "reads and writes the file that the user named",
 }
-"""Modules of the probe that look at files, and why they may. `_ask_*.py` run in processes of their own."""
+"""The modules of the probe that read files themselves, and why they may. `_ask_*.py` run in their own
+processes."""
 DOORS = {
     "open", "exists", "lexists", "is_file", "isfile", "is_dir", "isdir", "is_symlink", "islink",
     "listdir", "iterdir", "scandir", "walk", "readlink", "stat", "lstat", "glob", "rglob", "iglob",
@@ -334,9 +335,9 @@ DOORS = {
     "fdopen", "expanduser",
 }  # fmt: skip
 OURS = {"machine", "self", "files", "loader", "search", "self.machine", "loader.machine", "search.machine"}
-"""What a probe asks in place of the file system: a Machine, or what is made of one."""
+"""The objects that a probe asks instead of the file system: a Machine, or objects that are made from one."""
 START = {("machine.py", "Path(root).resolve"), ("machine.py", "folder.is_dir")}
-"""The root itself, which lies on the host."""
+"""Calls for the root itself, which is a folder of the host."""
 
 
 @pytest.mark.skipif(sys.version_info < (3, 9), reason="ast.unparse came with 3.9")

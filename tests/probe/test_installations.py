@@ -1,4 +1,5 @@
-"""TensorFlow is found where the Python in use would find it, and what lies there counts once."""
+"""Tests that TensorFlow is found where the Python in use would find it, and that each installation counts
+once."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ RELEASE = "2.15.1"
 def system_python(
     machine: Folder, version: str = "3.10", site: str = "/usr/lib/python3/dist-packages"
 ) -> Folder:
-    """Python in /usr, and nothing that says which environment is in use."""
+    """A Python in /usr, and no sign of which environment is in use."""
     for name in (f"python{version}", "python3"):
         machine.write(f"/usr/bin/{name}", skeleton(needed=("libc.so.6",)))
     (machine.root / "usr/bin/python3").unlink()
@@ -31,7 +32,7 @@ def system_python(
 
 
 def venv(machine: Folder, prefix: str, home: str, version: str = "3.10", *, system: bool = False) -> Folder:
-    """A virtual environment whose interpreter is a link to the one in `home`."""
+    """A virtual environment whose interpreter is a link to that in `home`."""
     text = f"home = {home}\ninclude-system-site-packages = {str(system).lower()}\nversion = {version}.4\n"
     machine.write(f"{prefix}/pyvenv.cfg", text).link(f"{prefix}/bin/python", f"{home}/python{version}")
     machine.link(f"{prefix}/bin/python3", "python")
@@ -41,7 +42,7 @@ def venv(machine: Folder, prefix: str, home: str, version: str = "3.10", *, syst
 
 
 def whole(machine: Folder, release: str = RELEASE) -> Folder:
-    """TensorFlow and its libraries into the folder at hand."""
+    """Add TensorFlow and its libraries to the current site-packages folder."""
     return machine.tensorflow(release).cuda_wheels("12.2").cudnn_wheel("8.9.4.25")
 
 
@@ -50,7 +51,7 @@ def in_site(site: str, version: str = "3.10") -> Callable[[Folder], Folder]:
 
 
 def from_source(machine: Folder) -> Folder:
-    """An editable installation: setuptools' finder names the folder."""
+    """An editable installation: the finder of setuptools names the folder."""
     system_python(machine, site="/usr/local/lib/python3.10/dist-packages")
     site, machine.site = machine.site, "/home/me/src/build"
     whole(machine)
@@ -65,7 +66,7 @@ def from_source(machine: Folder) -> Folder:
 
 
 def pyenv(machine: Folder) -> Folder:
-    """pyenv's stand-ins first on PATH; the project names its Python."""
+    """The shims of pyenv are first on PATH; the project names its Python."""
     machine.write("/home/me/.pyenv/shims/python3", "#!/usr/bin/env bash\n").write(
         "/home/me/.pyenv/version", "3.9.1\n"
     )
@@ -78,7 +79,7 @@ def pyenv(machine: Folder) -> Folder:
 
 
 def standalone(machine: Folder, prefix: str = "/home/me/project/.venv") -> Folder:
-    """uv's environment over a python-build-standalone; nothing is activated."""
+    """An environment of uv on a python-build-standalone; nothing is activated."""
     home = "/home/me/.local/share/uv/python/cpython-3.12.4-linux-x86_64-gnu/bin"
     machine.write(f"{home}/python3.12", skeleton(needed=("libc.so.6",)))
     return whole(venv(machine, prefix, home, "3.12"))
@@ -91,14 +92,14 @@ def micromamba(machine: Folder, prefix: str) -> Folder:
 
 
 def user_site_over_system(machine: Folder) -> Folder:
-    """A whole TensorFlow for the user before one without its libraries for everybody."""
+    """A complete TensorFlow of the user, which comes before one of the system without its libraries."""
     system_python(machine, site="/usr/local/lib/python3.10/dist-packages").tensorflow("2.18.1")
     machine.site = "/home/me/.local/lib/python3.10/site-packages"
     return whole(machine.env(HOME="/home/me"))
 
 
 def eggs(machine: Folder) -> Folder:
-    """NumPy as easy_install left it: a zip file that a .pth file names."""
+    """NumPy as easy_install installs it: a zip file that a .pth file names."""
     system_python(machine, site="/usr/local/lib/python3.10/dist-packages")
     machine.write(f"{machine.site}/numpy-1.26.4-py3.10-linux-x86_64.egg", b"PK\x03\x04")
     machine.write(f"{machine.site}/easy-install.pth", "./numpy-1.26.4-py3.10-linux-x86_64.egg\n")
@@ -189,7 +190,7 @@ def test_the_version_is_that_of_the_interpreter_and_not_of_the_newest_folder(tmp
 
 
 def companions(machine: Folder) -> Folder:
-    """An empty wheel that brings the real one along."""
+    """An empty wheel that requires the real one."""
     machine.python().tensorflow(RELEASE, "tensorflow-cpu-aws", gpu=False)
     return machine.package(
         "tensorflow", RELEASE, f"Requires-Dist: tensorflow_cpu_aws =={RELEASE}", "x.dist-info/METADATA,,\n"
@@ -204,7 +205,7 @@ def test_an_empty_wheel_and_the_one_that_it_brings_are_one_installation(tmp_path
 
 
 def without(machine: Folder, name: str) -> Folder:
-    """A machine after a file of its packages was removed."""
+    """Make a machine, and remove a file of its packages."""
     (machine.root / f"{machine.site}/{name}".lstrip("/")).unlink()
     return machine
 

@@ -1,4 +1,4 @@
-"""The Python in use: which one it is, and what it answers, whatever its site does."""
+"""Tests the Python in use: which one it is, and what it answers, whatever its site module does."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VERSION = ".".join(map(str, sys.version_info[:3]))
 
 
 def live(**variables: str) -> Machine:
-    """This machine with no environment variables but these and PATH."""
+    """This machine, with only these environment variables and PATH."""
     machine = Machine.here()
     return dataclasses.replace(machine, env={"PATH": os.environ["PATH"], **variables}, cwd=None)
 
@@ -61,7 +61,7 @@ def test_a_wrong_name_is_refused(tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "python").symlink_to(
         "/opt/python3.7/bin/python3.7"
-    )  # which an upgrade of the system took away
+    )  # which an upgrade of the system removed
     with pytest.raises(
         NoPythonError, match=r"bin/python leads to /opt/python3.7/bin/python3.7, which does not exist"
     ):

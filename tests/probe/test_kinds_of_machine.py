@@ -1,9 +1,8 @@
-"""Kinds of machines that people own beside the desktop: GPUs that are on no PCI bus, containers, laptops,
-servers.
+"""Tests kinds of machines other than desktops: GPUs that are on no PCI bus, containers, laptops, servers.
 
-The trees hold what the kinds leave in a file system: the file lists of NVIDIA's packages for Jetson Linux 35
-and 36, what nvidia-container-cli and CDI mount, the settings files of prime-select, supergfxctl and their
-like.
+The trees contain the files of such machines: the files in NVIDIA's packages for Jetson Linux 35 and 36, the
+mounts of nvidia-container-cli and CDI, and the settings files of prime-select, supergfxctl and similar
+programs.
 """
 
 from __future__ import annotations
@@ -26,12 +25,13 @@ WSL_KERNEL = "5.15.153.1-microsoft-standard-WSL2\n"
 
 
 def ready(machine: Folder) -> Folder:
-    """TensorFlow 2.15.1 with its wheels."""
+    """Add TensorFlow 2.15.1 with its CUDA wheels."""
     return with_wheels(machine, "2.15.1")
 
 
 def host_with_driver(machine: Folder) -> Folder:
-    """What every container on a host with a working driver sees of it: modules, the bus, no library."""
+    """Add what every container sees of a host with a working driver: modules and the bus, but no
+    libraries."""
     machine.gpu().write("/proc/modules", "nvidia_uvm 1 0 - Live 0x0\nnvidia 1 2 nvidia_uvm, Live 0x0\n")
     line = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.14  Thu Feb 22 01:44:30 UTC 2024\n"
     return machine.write("/proc/driver/nvidia/version", line)
@@ -89,7 +89,7 @@ def podman(machine: Folder) -> Folder:
 
 
 def snap(machine: Folder) -> Folder:
-    """A strictly confined snap: the host lies under hostfs, its device nodes are there."""
+    """A strictly confined snap: the files of the host are under hostfs, and its device nodes exist."""
     host_with_driver(machine).nodes().write("/var/lib/snapd/hostfs/usr/bin/nvidia-smi", "")
     return ready(machine).env(SNAP_NAME="jupyter")
 
@@ -106,7 +106,7 @@ def divided(machine: Folder, *compute: str) -> Folder:
 
 
 def containerd(machine: Folder) -> Folder:
-    """A container of nerdctl's: only its layered root shows it."""
+    """A container of nerdctl, which only its layered root reveals."""
     mounts = "overlay / overlay rw,lowerdir=/var/lib/containerd/1/fs,upperdir=/2/fs,workdir=/2/work 0 0\n"
     return ready(host_with_driver(machine).write("/proc/mounts", mounts))
 
@@ -116,13 +116,13 @@ def docker(machine: Folder) -> Folder:
 
 
 def given(machine: Folder, folder: str = LIB) -> Folder:
-    """What a runtime passes in: nodes and the driver's libraries."""
+    """Add what a runtime passes into a container: device nodes and the driver's libraries."""
     return machine.nodes().user_driver("550.54.14", folder)
 
 
 def laptop(machine: Folder, *, bound: bool = False, power: str = "D0") -> Folder:
-    """A laptop with an Intel GPU and the NVIDIA driver's libraries; its NVIDIA GPU is on the bus, bound or
-    not."""
+    """A laptop with an Intel GPU and the libraries of the NVIDIA driver. Its NVIDIA GPU is on the bus, bound
+    to a driver or not."""
     machine.pci("0000:00:02.0", "8086", "9a49", "030000", "i915").gpu("2520", "nvidia" if bound else None)
     machine.write("/sys/bus/pci/devices/0000:01:00.0/power_state", f"{power}\n")
     return ready(machine.driver() if bound else machine.user_driver("550.54.14"))
@@ -443,7 +443,7 @@ def test_a_library_of_wsl_states_no_version(tmp_path: Path) -> None:
 
 
 def jetson(root: Path, chip: str, folder: str, node: str, *, release: bool = True) -> Folder:
-    """A board of NVIDIA's: Arm, no PCI GPU, libcuda.so.1.1 in a folder of its own that ld.so.conf.d names."""
+    """A Jetson board: Arm, no PCI GPU, and libcuda.so.1.1 in its own folder, which ld.so.conf.d names."""
     machine = Folder(root)
     del machine.record["processor"]
     arm = "/usr/lib/aarch64-linux-gnu"
@@ -500,13 +500,13 @@ def test_the_processor_is_that_of_the_files(path: str, tmp_path: Path) -> None:
     assert Machine.at(tmp_path).processor in (
         "",
         "aarch64",
-    )  # the folder's name may tell it, nothing else is there
+    )  # only the name of the folder can reveal it
     file.write_bytes(skeleton(machine=183))
     assert Machine.at(tmp_path).processor == "aarch64"
 
 
 def test_a_part_of_cudnn_that_needs_a_library_of_the_system(tmp_path: Path) -> None:
-    """A small image has no libz, and cuDNN's parts are opened only when a convolution runs."""
+    """A small image has no libz, and the parts of cuDNN are loaded only when a convolution runs."""
     machine = ready(Folder(tmp_path).working_gpu())
     folder = "/opt/venv/lib/python3.11/site-packages/nvidia/cudnn/lib"
     for part in ("ops_infer", "ops_train", "cnn_infer", "cnn_train", "adv_infer", "adv_train"):

@@ -1,5 +1,5 @@
-"""The simulated loader against the real one: the same libraries, the same answer, over faults made on
-purpose."""
+"""Compares the simulated loader with the real one: both must give the same answer for the same libraries,
+with deliberate faults."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from doctor.probe.machine import Machine
 from tests.probe.shared_objects import compile_library, compile_program, needs_compiler
 from tests.sampling import sampled
 
-pytestmark = [needs_compiler, pytest.mark.skipif(sys.platform != "linux", reason="glibc's loader is Linux's")]
+pytestmark = [
+    needs_compiler,
+    pytest.mark.skipif(sys.platform != "linux", reason="glibc's loader is only on Linux"),
+]
 
 CALLER = r"""
 #define _GNU_SOURCE
@@ -93,7 +96,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def place(kind: str, parts: Path, path: Path) -> None:
-    """Put a library of one kind of fault at a path."""
+    """Put a library with one kind of fault at a path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     good = (parts / "libgood.so.1").read_bytes()
     if kind == "good":
@@ -123,7 +126,7 @@ def place(kind: str, parts: Path, path: Path) -> None:
 
 
 def really(program: Path, names: list[str], env: dict[str, str], cwd: Path) -> list[tuple[str, str]]:
-    """What the real loader does: ("path", file), ("error", text) or ("killed", signal)."""
+    """The result of the real loader: ("path", file), ("error", text) or ("killed", signal)."""
     done = subprocess.run([program, *names], env=env, cwd=cwd, capture_output=True, text=True, timeout=30)
     results = [tuple(line.split("\t", 1)) for line in done.stdout.splitlines()]
     if done.returncode < 0:
@@ -132,7 +135,7 @@ def really(program: Path, names: list[str], env: dict[str, str], cwd: Path) -> l
 
 
 def simulated(program: Path, names: list[str], env: dict[str, str], cwd: Path) -> list[tuple[str, str]]:
-    """What the simulated loader says, in the same words."""
+    """The result of the simulated loader, in the same form."""
     machine = Machine.here()
     machine.cwd = str(cwd)
     loader = Loader(machine, env, str(program))
@@ -170,7 +173,8 @@ def test_the_same_file_or_the_same_error_over_random_layouts(seed: int, parts: P
 
 
 def tidy(results: list[tuple[str, str]], folder: Path) -> list[tuple[str, str]]:
-    """Paths absolute and without "..": the loader keeps them as they were written, relative ones too."""
+    """Make paths absolute and remove "..", because the loader keeps paths as they were written, even relative
+    ones."""
     tidied = []
     for kind, text in results:
         head, colon, rest = text.partition(":")

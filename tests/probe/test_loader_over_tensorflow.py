@@ -1,4 +1,4 @@
-"""The simulated loader against the real one, over TensorFlow's own libraries and NVIDIA's own wheels."""
+"""Compares the simulated loader with the real one, for TensorFlow's own libraries and NVIDIA's own wheels."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="glibc's loader is Linux's"),
 ]
 
-# Imports TensorFlow and calls every exported Get...DsoHandle() of TensorFlow's loader: they return a
-# StatusOr<void*> through a hidden pointer, which is the first argument (System V ABI for x86-64). That is
-# what TensorFlow itself calls before it registers a GPU.
+# Imports TensorFlow and calls every exported Get...DsoHandle() of TensorFlow's loader. These functions return
+# a StatusOr<void*> through a hidden pointer, which is the first argument (System V ABI for x86-64).
+# TensorFlow itself calls them before it registers a GPU.
 CALLS = """
 import ctypes, json, sys
 framework, names = sys.argv[1], json.loads(sys.argv[2])
@@ -41,7 +41,7 @@ print("MAPPED" + json.dumps(sorted(files)))
 
 
 def handles(framework: Path) -> list[str]:
-    """The mangled names of the functions that open CUDA libraries."""
+    """The mangled names of the functions that load CUDA libraries."""
     from elftools.elf.elffile import ELFFile
 
     with framework.open("rb") as file:
@@ -52,7 +52,7 @@ def handles(framework: Path) -> list[str]:
 
 
 def environment(release: str, *, wheels: bool) -> Path:
-    """An environment's folder: TensorFlow alone, or with the wheels of its extra and-cuda."""
+    """The folder of an environment with TensorFlow, with or without the wheels of its extra and-cuda."""
     if not wheels:
         return tensorflow_env(release).parent.parent
     highest = 13 if release >= "2.20" else 12 if release >= "2.16" else 11
@@ -70,7 +70,7 @@ def test_the_libraries_that_tensorflow_maps_are_those_predicted(release: str, ca
     compare(place, env)
 
 
-OLDER = {  # release: lowest and highest Python 3, what to install; stand-ins for the libraries that it opens
+OLDER = {  # release: lowest and highest Python 3, what to install, stand-ins for the libraries that it loads
     "2.10.1": (7, 10, ["tensorflow==2.10.1", "numpy<2"]),
     "1.15.0-gpu": (5, 7, ["tensorflow-gpu==1.15.0", "protobuf<3.21", "numpy<1.19"]),
 }
@@ -88,7 +88,7 @@ def test_older_releases_open_what_was_predicted(release: str, case: str, tmp_pat
     row = Tables.bundled().tensorflow(release.partition("-")[0], None, "linux-x86_64")
     assert row is not None
     for at, name in enumerate(row.libraries):
-        # TensorRT is called at import and must be the real one; the driver is not looked for here
+        # TensorRT is called at the import and must be real; the driver is not searched for
         if not name.startswith(("libnvinfer", "libcuda.", "libnvidia-ml")) and (
             case == "all" or (case == "some" and at % 2)
         ):
@@ -97,7 +97,7 @@ def test_older_releases_open_what_was_predicted(release: str, case: str, tmp_pat
 
 
 def compare(place: Path, env: dict[str, str]) -> None:
-    """What the real loader maps when TensorFlow asks, against what was predicted from the files."""
+    """Compare the libraries that the real loader maps for TensorFlow with those predicted from the files."""
     (framework,) = place.glob("lib/python3*/site-packages/tensorflow*/libtensorflow_framework.so.[12]")
     names = handles(framework)
     assert len(names) >= 7
@@ -127,4 +127,4 @@ def compare(place: Path, env: dict[str, str]) -> None:
         assert os.path.realpath(path) in mapped, f"{name} was predicted to come from {path}"
     for name in refused:
         assert name not in sonames, f"{name} was predicted to fail"
-        assert name in asked, f"TensorFlow did not ask for {name}"
+        assert name in asked, f"TensorFlow did not request {name}"

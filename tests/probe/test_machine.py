@@ -1,4 +1,4 @@
-"""What the probes stand on: files of another root, programs under limits, the record of a machine."""
+"""Tests the basis of the probes: files of another root, programs under limits, the record of a machine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from doctor.probe.machine import RECORD, Machine
 from doctor.probe.running import run_program
 
-unix = pytest.mark.skipif(os.name != "posix", reason="symbolic links and process groups as POSIX has them")
+unix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX symbolic links and process groups")
 
 
 @unix

@@ -1,5 +1,5 @@
-"""TensorFlow builds that are no wheels of PyPI's: what they state themselves outranks the wheel of the same
-number."""
+"""Tests TensorFlow builds that are not from PyPI: what they state themselves counts, not the wheel of the
+same version."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def build(
 
 
 def in_conda(machine: Folder, release: str, version: str) -> Folder:
-    """CUDA of one release and cuDNN as conda's packages lay them out."""
+    """Add CUDA of one release and cuDNN as conda's packages lay them out."""
     for name in CUDA[release]:
         machine.cuda_library("/opt/conda/lib", name, release)
     machine.write(f"/opt/conda/conda-meta/cudnn-{version}-h1.json", "{}")
@@ -51,7 +51,7 @@ def in_conda(machine: Folder, release: str, version: str) -> Folder:
 
 
 def anaconda_2_4_1(machine: Folder, *, cudnn: str = "7.6.5") -> Folder:
-    """Anaconda's 2.4.1, made for CUDA 10.1 and cuDNN 7, where PyPI's opens CUDA 11.0 and cuDNN 8."""
+    """Anaconda's 2.4.1, made for CUDA 10.1 and cuDNN 7. The wheel on PyPI loads CUDA 11.0 and cuDNN 8."""
     build(volta(machine).conda("3.9"), "2.4.1", "10.1", "7", conda=True)
     machine.write("/opt/conda/conda-meta/tensorflow-2.4.1-gpu_py39h8236f22_0.json", "{}")
     machine.write("/opt/conda/conda-meta/cudatoolkit-10.1.243-h6bb024c_0.json", "{}")
@@ -59,13 +59,14 @@ def anaconda_2_4_1(machine: Folder, *, cudnn: str = "7.6.5") -> Folder:
 
 
 def conda_forge_for_cuda_13(machine: Folder) -> Folder:
-    """A build of conda-forge's for a CUDA that no wheel of the release was made for."""
+    """A build of conda-forge for a CUDA version for which the release has no wheel."""
     machine.working_gpu("580.65.06", cuda="13.0").conda("3.11")
     return in_conda(build(machine, "2.18.1", "13.0", "9", conda=True), "13.0", "9.13.0")
 
 
 def distribution(machine: Folder, *, cudnn: bool = True) -> Folder:
-    """A distribution's package: in the system's Python, linked to CUDA's libraries in /opt/cuda."""
+    """The package of a Linux distribution: in the system's Python, linked to the CUDA libraries in
+    /opt/cuda."""
     machine.working_gpu("570.86.16", cuda="12.8").python("3.13", "/usr").env(PATH="/usr/bin")
     machine.record["env"] = {"PATH": "/usr/bin"}
     (machine.root / "usr/pyvenv.cfg").unlink()
@@ -87,7 +88,8 @@ def distribution(machine: Folder, *, cudnn: bool = True) -> Folder:
 
 
 def nvidia_container(machine: Folder, *, release: str = "13.0") -> Folder:
-    """NVIDIA's container: TensorFlow 2.17.0+nv25.2 in /usr/local, the toolkit known to the loader."""
+    """NVIDIA's container: TensorFlow 2.17.0+nv25.2 in /usr/local, with the toolkit on the loader's search
+    path."""
     machine.gpu("2b85").driver("580.65.06")
     machine.answers(cuda="13.0", capability="12.0", name="NVIDIA GeForce RTX 5090")
     machine.write("/.dockerenv", "").python("3.12", "/usr/local").env(PATH="/usr/local/bin")
@@ -170,7 +172,7 @@ def test_the_catalogue_gives_what_every_wheel_opens() -> None:
 
 
 def for_cuda_11_8(machine: Folder, cudnn: str, folder: str = LIB) -> Folder:
-    """2.13.1, which was compiled with cuDNN 8.6, and a toolkit known to the loader."""
+    """2.13.1, which was compiled with cuDNN 8.6, and a toolkit on the loader's search path."""
     build(machine.working_gpu().python("3.11"), "2.13.1", "11.8", "8")
     for name in CUDA["11.8"]:
         machine.cuda_library("/usr/local/cuda-11.8/lib64", name, "11.8")
@@ -232,7 +234,8 @@ def with_directml(machine: Folder) -> Folder:
 def test_a_build_for_another_maker_s_gpu_is_not_called_broken(
     make: Callable[[Folder], Folder], code: str, tmp_path: Path
 ) -> None:
-    """On a Mac no card of NVIDIA's can be meant: the finding says what computes there, and is no fault."""
+    """A build for a Mac cannot be meant for an NVIDIA card. The finding says which GPU computes there, and is
+    not a fault."""
     diagnosis = make(Folder(tmp_path)).diagnosis()
     assert (diagnosis.verdict.code, diagnosis.worst) == (code, "info")
 

@@ -1,5 +1,5 @@
-"""NVIDIA's own user-space driver, from Debian's packages: it loads here and fails as it does without its
-kernel module."""
+"""Tests NVIDIA's own user-space driver from Debian's packages: it loads on this machine, and fails because
+its kernel module is missing."""
 
 from __future__ import annotations
 
@@ -24,9 +24,7 @@ pytestmark = [
     pytest.mark.skipif(
         not (shutil.which("apt-get") and shutil.which("dpkg")), reason="Debian's tools are needed"
     ),
-    pytest.mark.skipif(
-        kernel_version(Machine.here()) is not None, reason="this machine has a driver of its own"
-    ),
+    pytest.mark.skipif(kernel_version(Machine.here()) is not None, reason="this machine has its own driver"),
 ]
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
@@ -39,7 +37,7 @@ BRANCHES = {
 
 @pytest.fixture(scope="module")
 def drivers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Unpacked packages of each branch; nothing is installed."""
+    """The unpacked packages of each branch; nothing is installed."""
     base = tmp_path_factory.mktemp("apt")
     for name in ("lists/partial", "cache/archives/partial"):
         (base / name).mkdir(parents=True)
@@ -71,7 +69,8 @@ def drivers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def libraries(root: Path) -> Path:
-    """The folder that holds libcuda.so.1 and libnvidia-ml.so.1 as a loader would look for them."""
+    """The folder that contains libcuda.so.1 and libnvidia-ml.so.1 under the names for which a loader
+    searches."""
     here = root / "found"
     if not here.exists():
         here.mkdir()
@@ -83,7 +82,7 @@ def libraries(root: Path) -> Path:
 
 
 def here_with(root: Path) -> Machine:
-    """This machine, whose loader finds the packages' libraries first."""
+    """This machine, with a loader that finds the libraries of the packages first."""
     return dataclasses.replace(
         Machine.here(), env={"PATH": os.environ["PATH"], "LD_LIBRARY_PATH": str(libraries(root))}
     )
@@ -112,8 +111,7 @@ def test_its_version_is_read_from_its_files(branch: str, drivers: dict[str, Path
 
 
 def machine_with(tmp_path: Path, root: Path) -> Folder:
-    """A machine with a GPU, TensorFlow, its wheels, and the real libraries with the answers that they
-    give."""
+    """A machine with a GPU, TensorFlow and its CUDA wheels, and with the real libraries and their answers."""
     machine = with_wheels(Folder(tmp_path / "machine").gpu(driver=None), "2.15.1")
     for path in libraries(root).iterdir():
         target = tmp_path / "machine/usr/lib/x86_64-linux-gnu" / path.name
@@ -154,7 +152,7 @@ def test_the_real_libraries_beside_another_module_are_a_mismatch(
 
 def test_the_real_nvidia_smi_is_understood(drivers: dict[str, Path]) -> None:
     named = [path for path in drivers["535"].rglob("nvidia-smi") if path.is_file() and not path.is_symlink()]
-    program = max(named, key=lambda path: path.stat().st_size)  # the others are completions and manual pages
+    program = max(named, key=lambda path: path.stat().st_size)  # the others are completions and man pages
     machine = here_with(drivers["535"])
     machine = dataclasses.replace(
         machine, env={**machine.env, "PATH": f"{program.parent}:{machine.env['PATH']}"}

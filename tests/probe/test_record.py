@@ -1,4 +1,5 @@
-"""A machine's facts as a file: what is read back is what was written, and nothing in it is trusted."""
+"""Tests the facts of a machine as a file: what is read is what was written, and nothing in the file is
+trusted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Machines as they were recorded: read as another root they give what they gave live."""
+"""Tests recorded machines: read as another root, they give the same facts as the live machine."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ VERDICTS = {
 
 pytestmark = pytest.mark.skipif(
     sys.platform == "win32" or not RECORDS.is_dir(),
-    reason="the records hold links and colons in names: Windows and a source distribution lack them",
+    reason="the records contain links and names with colons, which Windows and source distributions lack",
 )
 
 
@@ -48,7 +48,7 @@ def test_pips_cusolver_is_out_of_sight_of_2_21_0() -> None:
 
 
 def leads_out(root: Path, link: Path) -> bool:
-    """Whether a link, read by anybody who does not know of the root, leads elsewhere than into it."""
+    """Whether a link leads out of the root for a program that does not know of the root."""
     target = Path(os.readlink(link))
     inside = os.path.normpath(link.parent.relative_to(root) / target)
     return target.is_absolute() or Path(inside).parts[0] == os.pardir
@@ -56,8 +56,8 @@ def leads_out(root: Path, link: Path) -> bool:
 
 @pytest.mark.parametrize("name", VERDICTS)
 def test_no_link_of_a_record_leads_out_of_it(name: str) -> None:
-    """What packs the tests follows links: an absolute one would take in the files of the machine that packs
-    them."""
+    """Programs that pack the tests follow links, so an absolute link would include files of the machine that
+    packs them."""
     links = [path for path in (RECORDS / name).rglob("*") if path.is_symlink()]
     assert links
     assert not [path for path in links if leads_out(RECORDS / name, path)]
@@ -66,7 +66,7 @@ def test_no_link_of_a_record_leads_out_of_it(name: str) -> None:
 
 
 def telling(facts: list[Fact]) -> set[tuple[object, ...]]:
-    """What must be the same, without where it was read."""
+    """The parts of the facts that must be equal, without their sources."""
     result: set[tuple[object, ...]] = set()
     for fact in facts:
         if isinstance(fact, (TensorFlowVersion, PythonVersion)):
@@ -95,15 +95,15 @@ def test_recording_this_machine_keeps_what_decides(tmp_path: Path) -> None:
 
 
 def test_verdict_of_a_simulation_says_that_the_environments_own_libraries_were_not_tested() -> None:
-    """The recorded environment has no CUDA of its own: the simulation's libraries stood in for all of
-    them."""
+    """The recorded environment has no CUDA of its own: all CUDA libraries were those of the simulation."""
     verdict = diagnose(examine(Machine.at(RECORDS / "simulated-rtx3070-2.18.1")), Tables.bundled()).verdict
     assert "own CUDA libraries were not tested" in verdict.title
     assert "libcudnn.so.9" in verdict.explanation.partition("would not load")[2]
 
 
 def test_environment_with_its_own_cuda_has_it_looked_for_outside_of_the_simulation() -> None:
-    """The wheels' environment, with a simulation put in force: only what the plain check misses is named."""
+    """The environment has the CUDA wheels and runs in a simulation. Only what the check without a simulation
+    does not find is named."""
     machine = Machine.at(RECORDS / "debian12-no-gpu-2.21.0-wheels")
     plain = {fact.name for fact in examine(machine).of(LibraryNotLoaded)} - {
         "libcuda.so.1",

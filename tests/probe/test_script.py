@@ -1,4 +1,5 @@
-"""`check --script`: any /bin/sh runs it, and `explain` reads its report to the right verdict."""
+"""Tests `check --script`: every /bin/sh can run the script, and `explain` reaches the right verdict from its
+report."""
 
 from __future__ import annotations
 
@@ -57,7 +58,7 @@ Machine = Callable[..., "tuple[Path, dict[str, str]]"]
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Machine:
-    """A folder in place of /, and the variables with which its programs are found."""
+    """A folder that stands for /, and the variables that lead to its programs."""
 
     def make(
         card: tuple[str, str, str], smi: str | None, tensorflow: str, packages: str
@@ -77,7 +78,7 @@ def machine(tmp_path: Path) -> Machine:
             "readlink",
             "sleep",
             "kill",
-        ):  # no more than the smallest systems have
+        ):  # only what the smallest systems have
             (programs / name).symlink_to(str(shutil.which(name)))
         answers = {"nvidia-smi": smi} if smi else {}
         for name, text in answers.items():

@@ -1,5 +1,4 @@
-"""Every fault of the simulated machine that shows without starting TensorFlow, examined by the real
-command."""
+"""Tests the real command with every fault of the simulated machine that shows without starting TensorFlow."""
 
 from __future__ import annotations
 
@@ -62,7 +61,7 @@ VERDICTS = {  # fault of `simulate --list-faults`: the verdict
     "memory-held": "gpu-memory-held",
     None: "healthy",
 }
-# under the deep check's own memory growth TensorFlow says that memory is free when the cuDNN handle fails
+# because the deep check sets memory growth, TensorFlow reports free memory when the cuDNN handle fails
 DEEP_VERDICTS = {
     "cudnn-not-initialized": "cudnn-version-mismatch",
     "launch-failed": "ptx-jit-or-kernel-crash",
@@ -71,7 +70,7 @@ DEEP_VERDICTS = {
 
 
 def check(fault: str | None, *options: str, simulation: tuple[str, ...] = ()) -> dict[str, object]:
-    """What `check` prints in a simulation."""
+    """The output of `check` in a simulation."""
     python = str(tensorflow_env(OLDER))
     wrong = [*simulation, *(["--fault", fault] if fault else [])]
     command = [*DOCTOR, "simulate", "--python", python, *wrong, "--", *DOCTOR, "check", "--python", python]
@@ -105,7 +104,7 @@ def test_the_deep_check_names_what_shows_only_at_run_time(fault: str | None) -> 
     assert "simulated-gpu" in facts["environment"]["value"]
 
 
-AFTER = {  # fault: a step that is printed, and the options of the simulation after it
+AFTER = {  # fault: a printed step, and the options of the simulation after that step
     "mig-empty": ("sudo nvidia-smi mig -i 0 -cgi 0 -C", ("--gpu", "A100", "--mig", "7g.40gb")),
     "exclusive-mode": ("sudo nvidia-smi -c DEFAULT", ("--held", "1000")),
     "prohibited-mode": ("sudo nvidia-smi -c DEFAULT", ()),

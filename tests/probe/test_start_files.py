@@ -1,4 +1,5 @@
-"""Shell files read without a shell: each construct as a shell takes it, and hostile files with an end."""
+"""Tests the reading of shell files without a shell: each construct is read as a shell would, and hostile
+files end soon."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Variables that files set, each for one way of starting a program: what is healthy in that way, and what
-lacks in another."""
+"""Tests variables that files set for one way to start a program: the machine is healthy if started in that
+way, and lacks something in another."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ EXPORT = f"export LD_LIBRARY_PATH={TOOLKIT}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH
 
 
 def from_files(machine: Folder) -> Folder:
-    """The machine as its files alone show it: no process's variables are known."""
+    """The machine as only its files show it, without the variables of any process."""
     machine.record["env"] = {}
     return machine
 
 
 def venv(machine: Folder, *, cuda: bool = True) -> Folder:
-    """TensorFlow 2.10 in a person's environment; CUDA 11.2 and cuDNN 8.1 in folders that no loader searches
-    by itself."""
+    """TensorFlow 2.10 in a user's environment, and CUDA 11.2 and cuDNN 8.1 in folders that the loader does
+    not search by default."""
     machine.gpu().driver().python("3.10", VENV).tensorflow("2.10.0").write(
         f"{VENV}/bin/activate", "VIRTUAL_ENV=/x\n"
     )
@@ -38,7 +38,8 @@ def venv(machine: Folder, *, cuda: bool = True) -> Folder:
 
 
 def conda(machine: Folder) -> Folder:
-    """pip's TensorFlow over CUDA from conda, which its RUNPATH keeps the loader from finding."""
+    """TensorFlow from pip with CUDA from conda. Because of TensorFlow's RUNPATH, the loader does not find
+    CUDA."""
     return from_files(libraries_from_conda(machine.gpu().driver().conda("3.11").tensorflow("2.15.1")))
 
 
@@ -54,7 +55,7 @@ def kernel(machine: Folder, env: dict[str, str], name: str = "gpu") -> Folder:
 
 
 def lua(machine: Folder) -> Folder:
-    """EasyBuild's modules for Lmod."""
+    """Modules of EasyBuild for Lmod."""
     root = "/apps/easybuild/modules/all"
     machine.write(
         f"{root}/CUDA/11.2.lua",
@@ -70,7 +71,7 @@ def lua(machine: Folder) -> Folder:
 
 
 def tcl(machine: Folder) -> Folder:
-    """Modulefiles as Environment Modules has them."""
+    """Modulefiles in the form of Environment Modules."""
     root = "/usr/share/modules/modulefiles"
     machine.write(
         f"{root}/cuda/11.2",
@@ -83,7 +84,7 @@ def tcl(machine: Folder) -> Folder:
 
 
 def spack(machine: Folder) -> Folder:
-    """Spack's modules, below the name of a platform, in a folder that a file of Lmod lists."""
+    """Modules of Spack, under the name of a platform, in a folder that a file of Lmod lists."""
     root = "/data/spack/share/spack/modules/linux-ubuntu22.04-zen3"
     machine.write("/etc/lmod/modulespath", f"# folders\n{root}\n")
     machine.write(
@@ -114,7 +115,7 @@ NESTED = LOOP.replace(
 
 
 def wheels_not_searched(machine: Folder, script: str = LOOP) -> Folder:
-    """2.16.1 does not look into pip's folders; the environment's own activate names them."""
+    """2.16.1 does not search pip's folders, but the activate script of the environment names them."""
     machine.gpu().driver().python("3.11", VENV).tensorflow("2.16.1").cuda_wheels("12.2").cudnn_wheel(
         "8.9.7.29"
     )

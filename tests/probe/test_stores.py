@@ -1,6 +1,6 @@
-"""Pythons that Nix and Guix built: profiles, wrappers and environments in their stores, on their own systems
-and on others. The layouts are those of nixpkgs (python.withPackages, makeWrapper, makeCWrapper) and of Guix
-(profiles with etc/profile and a manifest, its Python's sitecustomize.py)."""
+"""Tests Pythons that Nix and Guix built: profiles, wrappers and environments in their stores, on their own
+systems and on other systems. The layouts are those of nixpkgs (python.withPackages, makeWrapper,
+makeCWrapper) and of Guix (profiles with etc/profile and a manifest, its Python's sitecustomize.py)."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from tests.probe.test_verdicts import LIB, codes
 
 
 class Store(Disk):
-    """A machine with a Python, TensorFlow, CUDA and cuDNN in a store: `store` is "/nix/store" or
-    "/gnu/store"."""
+    """A machine with Python, TensorFlow, CUDA and cuDNN in a store. store: "/nix/store" or "/gnu/store"."""
 
     store = "/nix/store"
 
@@ -27,7 +26,7 @@ class Store(Disk):
         return f"{self.store}/0123456789abcdfghijklmnpqrsvwxyz-{name}"
 
     def own_system(self, name: str) -> Store:
-        """A system of the store's kind, with the driver in the store."""
+        """Make it the system to which the store belongs, with the driver in the store."""
         self.without(LIB).write("/etc/os-release", f'NAME="{name}"\nID={name.split()[0].lower()}\n')
         self.gpu().kernel_module(VERSION).user_driver(VERSION, self.at("nvidia-driver/lib"))
         return self
@@ -55,7 +54,7 @@ class Store(Disk):
         return self
 
     def with_links(self, folder: str) -> Store:
-        """TensorFlow linked into an environment's or profile's folder."""
+        """Link TensorFlow into the folder of an environment or profile."""
         for entry in (self.root / self.site.lstrip("/")).iterdir():
             self.link(f"{folder}/lib/python3.11/site-packages/{entry.name}", f"{self.site}/{entry.name}")
         return self
@@ -69,7 +68,7 @@ def nixos(machine: Store) -> Store:
 
 
 def environment(machine: Store) -> Store:
-    """python.withPackages: a compiled wrapper, and links to every package."""
+    """python.withPackages: a compiled wrapper, and links to all packages."""
     folder = machine.at("python3-3.11.10-env")
     real = f"{machine.python_}/bin/python3.11"
     command = f"makeCWrapper '{real}' --inherit-argv0 --set 'NIX_PYTHONPREFIX' '{folder}'"
@@ -93,7 +92,7 @@ def named(machine: Store) -> str:
 
 
 def compiled(machine: Store) -> Store:
-    """makeCWrapper with the packages in a variable alone."""
+    """makeCWrapper, with the packages only in a variable."""
     command = f"makeCWrapper '{machine.python_}/bin/python3.11' --set 'NIX_PYTHONPATH' '{machine.site}'"
     folder = machine.at("tf-python")
     machine.write(f"{folder}/bin/python3", with_interpreter(machine.interpreter) + command.encode())
@@ -123,8 +122,8 @@ def guix(machine: Store) -> Store:
 
 
 def pip(machine: Store, store: str, *path: str, cpp: bool = True, env: str = "/home/u/tf") -> Store:
-    """pip's TensorFlow in a venv of the store's Python. path: what LD_LIBRARY_PATH holds; cpp: whether the
-    files that were copied include the C++ runtime."""
+    """TensorFlow from pip in a venv of the store's Python. path: the value of LD_LIBRARY_PATH. cpp: whether
+    the copied files include the C++ runtime."""
     machine.store = store
     machine.own_system("NixOS" if "nix" in store else "Guix System")
     glibc, python = machine.at("glibc-2.40"), machine.at("python3-3.11.10")
@@ -147,7 +146,7 @@ def pip(machine: Store, store: str, *path: str, cpp: bool = True, env: str = "/h
 
 
 def elsewhere(machine: Store, store: str) -> Store:
-    """Another system, whose loader's cache names its driver."""
+    """Another system, with its driver in the loader's cache."""
     machine.store = store
     machine.gpu().driver(VERSION)
     return machine.python_in_store()

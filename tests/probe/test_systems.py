@@ -1,5 +1,5 @@
-"""Systems of other kinds: musl, an old glibc, lib64, Nix, openSUSE, Fedora: healthy ones first, then each
-one's fault."""
+"""Tests other kinds of systems: musl, an old glibc, lib64, Nix, openSUSE, Fedora. First the healthy systems,
+then a fault of each."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def commands(diagnosis: Diagnosis) -> str:
 
 
 def lib64(machine: Folder, release: str) -> Folder:
-    """Red Hat's and SUSE's layout: 64-bit libraries in lib64, none in Debian's folders."""
+    """The layout of Red Hat and SUSE: 64-bit libraries in lib64, none in Debian's folders."""
     (machine.root / f"{LIB}/libc.so.6".lstrip("/")).unlink()
     (machine.root / LIB.lstrip("/")).rmdir()
     machine.library(
@@ -32,7 +32,7 @@ def lib64(machine: Folder, release: str) -> Folder:
 
 
 def nixos(machine: Folder, *, runpath: bool = True) -> Folder:
-    """NixOS: the driver in /run/opengl-driver, which only the RUNPATH of what Nix builds names."""
+    """NixOS: the driver is in /run/opengl-driver, which only the RUNPATHs in the builds of Nix name."""
     (machine.root / f"{LIB}/libc.so.6".lstrip("/")).unlink()
     machine.write("/etc/os-release", 'NAME=NixOS\nID=nixos\nVERSION_ID="24.05"\n')
     machine.gpu().kernel_module("550.54.14").user_driver("550.54.14", f"{STORE}-nvidia-x11/lib")

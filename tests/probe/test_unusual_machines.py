@@ -1,8 +1,6 @@
-"""Machines that people own and that look broken at first sight: unusual folders for libraries and
-environments, several Pythons and drivers, immutable systems, hosted notebooks and clusters; then broken ones
-that look healthy.
-
-Each is written from what its maker documents of its layout.
+"""Tests real kinds of machines that look broken at first sight: unusual folders for libraries and
+environments, several Pythons and drivers, immutable systems, hosted notebooks and clusters. Then tests broken
+machines that look healthy. Each follows the layout that its maker documents.
 """
 
 from __future__ import annotations
@@ -42,7 +40,7 @@ def released(machine: Disk, name: str, more: str = "") -> Disk:
 
 
 def rpm(machine: Disk, name: str = "Fedora Linux") -> Disk:
-    """Libraries in /usr/lib64, and a driver there."""
+    """Libraries and a driver in /usr/lib64."""
     machine.without(LIB)
     machine.library(
         "/usr/lib64/libc.so.6", soname="libc.so.6", gives=("GLIBC_2.17", "GLIBC_2.28", "GLIBC_2.34")
@@ -53,7 +51,7 @@ def rpm(machine: Disk, name: str = "Fedora Linux") -> Disk:
 
 
 def usr_lib(machine: Disk, name: str) -> Disk:
-    """Libraries in /usr/lib alone: Arch, Void."""
+    """Libraries only in /usr/lib: Arch, Void."""
     machine.without(LIB)
     machine.library(
         "/usr/lib/libc.so.6", soname="libc.so.6", gives=("GLIBC_2.17", "GLIBC_2.28", "GLIBC_2.39")
@@ -102,7 +100,8 @@ def gke(machine: Disk, *, named: bool = True) -> Disk:
 
 
 def bottlerocket(machine: Disk) -> Disk:
-    """The host's libraries lie in lib64, the image's in Debian's folders; the toolkit runs ldconfig."""
+    """The libraries of the host are in lib64, those of the image in Debian's folders; NVIDIA's container
+    toolkit runs ldconfig."""
     pod(machine).nodes().user_driver(VERSION, "/usr/lib64")
     return machine.in_loader_cache("/usr/lib64", LIB)  # type: ignore[return-value]
 
@@ -122,8 +121,8 @@ def databricks(machine: Disk) -> Disk:
 
 
 def sagemaker(machine: Disk) -> Disk:
-    """TensorFlow of pip in conda's base, whose shell hook nobody runs; libraries of the image by the loader's
-    cache."""
+    """TensorFlow from pip in conda's base environment, whose shell hook is not run. The loader's cache
+    contains the libraries of the image."""
     docker(machine)
     shutil.rmtree(machine.root / "opt/venv")
     given(machine).write("/opt/ml/input/config/resourceconfig.json", "{}")
@@ -153,7 +152,7 @@ def kaggle(machine: Disk) -> Disk:
 
 
 def lambda_stack(machine: Disk) -> Disk:
-    """Debian packages: TensorFlow in the system's dist-packages, CUDA and cuDNN of its own in Debian's
+    """Debian packages: TensorFlow in the system's dist-packages, and its own CUDA and cuDNN in Debian's
     folder."""
     machine.gpu("20b0").driver(VERSION)
     machine.system_python("3.10", "/usr/lib/python3/dist-packages").build("2.15.1", "12.2", "8")
@@ -170,7 +169,7 @@ def runpod(machine: Disk) -> Disk:
 
 
 def eessi(machine: Disk) -> Disk:
-    """Software of a network file system with its own loader; the host's driver is linked into
+    """Software on a network file system with its own loader. The driver of the host is linked into
     host_injections."""
     machine.gpu("2330").driver("550.54.14")
     root = "/cvmfs/software.eessi.io/versions/2023.06/software/linux/x86_64/intel/skylake_avx512/software"
@@ -191,7 +190,7 @@ def eessi(machine: Disk) -> Disk:
 
 
 def two_libcudas(machine: Disk, first: str = VERSION) -> Disk:
-    """An older driver's library that an upgrade left; the link decides."""
+    """An upgrade left the library of an older driver; the link decides which one is used."""
     machine.gpu().kernel_module(VERSION).user_driver(VERSION)
     machine.library(f"{LIB}/libcuda.so.535.161.08", soname="libcuda.so.1")
     if first != VERSION:
@@ -210,7 +209,8 @@ def multiarch(machine: Disk) -> Disk:
 
 
 def split_usr(machine: Disk) -> Disk:
-    """/lib64 and /usr/lib64 are two folders; the C library is in the first, the driver in the second."""
+    """/lib64 and /usr/lib64 are different folders; the C library is in the first, the driver in the
+    second."""
     machine.without(LIB)
     machine.library("/lib64/libc.so.6", soname="libc.so.6", gives=("GLIBC_2.17", "GLIBC_2.28", "GLIBC_2.34"))
     machine.gpu().kernel_module(VERSION).user_driver(VERSION, "/usr/lib64")
@@ -218,7 +218,7 @@ def split_usr(machine: Disk) -> Disk:
 
 
 def several_gpus(machine: Disk, *others: tuple[str, str | None]) -> Disk:
-    """A GeForce RTX 3070 with the driver, and others: PCI id, the kernel's driver."""
+    """A GeForce RTX 3070 with the driver, and other GPUs, given as PCI id and kernel driver."""
     machine.gpu().driver(VERSION)
     for number, (device, driver) in enumerate(others, 2):
         machine.pci(f"0000:0{number}:00.0", "10de", device, "030000", driver)
@@ -242,8 +242,8 @@ def conda_environment(machine: Disk) -> Disk:
 
 
 def ngc(machine: Disk, compat: str | None = None) -> Disk:
-    """NVIDIA's image: its compat folder is named, and linked only where the entrypoint finds that it is
-    needed."""
+    """NVIDIA's image: its compat folder is on the search path, but linked only if the entrypoint finds that
+    it is needed."""
     docker(machine)
     shutil.rmtree(machine.root / "opt/venv")
     given(machine).write("/proc/1/cmdline", "/bin/bash\0/opt/nvidia/nvidia_entrypoint.sh")
@@ -269,7 +269,7 @@ def flatpak(machine: Disk, *, extension: bool = True) -> Disk:
 
 
 def distrobox(machine: Disk, *, nvidia: bool = True) -> Disk:
-    """A podman container that has the host's whole /dev; --nvidia links the driver's libraries in."""
+    """A podman container with the whole /dev of the host; --nvidia links the driver's libraries into it."""
     podman(machine).nodes().write("/run/host/etc/os-release", "NAME=Fedora\n")
     if nvidia:
         machine.user_driver(VERSION)
@@ -277,7 +277,7 @@ def distrobox(machine: Disk, *, nvidia: bool = True) -> Disk:
 
 
 def arm_server(machine: Disk, cuda: bool) -> Disk:
-    """An Arm server with a T4G; PyPI's wheel for it has no CUDA, NVIDIA's own has."""
+    """An Arm server with a T4G. The wheel on PyPI for it has no CUDA, but NVIDIA's own build has."""
     arm = "/usr/lib/aarch64-linux-gnu"
     machine.arch = 183
     machine.without(LIB).library(f"{arm}/libc.so.6", soname="libc.so.6", gives=("GLIBC_2.17", "GLIBC_2.35"))
@@ -312,8 +312,8 @@ def vgpu(machine: Disk) -> Disk:
 
 
 def controller(machine: Disk) -> Disk:
-    """A data-centre GPU in a virtual machine: a 3D controller without a display, at an address of the host's
-    making."""
+    """A data-centre GPU in a virtual machine: a 3D controller without a display, at an address that the host
+    chooses."""
     machine.pci("0000:00:1e.0", "10de", "1eb8", "030200", "nvidia").pci(
         "0000:00:03.0", "1d0f", "1111", "030000"
     )
@@ -328,28 +328,28 @@ def open_module(machine: Disk) -> Disk:
 
 
 def others_service(machine: Disk) -> Disk:
-    """A service of another program that is kept from the GPU."""
+    """A service of another program, from which the GPU is hidden."""
     machine.gpu().driver(VERSION).venv("/home/u/tf").wheels()
     unit = "[Service]\nEnvironment=CUDA_VISIBLE_DEVICES=\nExecStart=/usr/bin/indexer\n"
     return machine.write("/etc/systemd/system/indexer.service", unit)  # type: ignore[return-value]
 
 
 def network_driver(machine: Disk) -> Disk:
-    """A diskless node: the driver on a network file system, named in ld.so.conf; no package manager knows of
-    it."""
+    """A diskless node: the driver is on a network file system that ld.so.conf names, and no package manager
+    knows of it."""
     machine.gpu("20b0").kernel_module(VERSION).user_driver(VERSION, "/nfs/nvidia/current/lib64")
     machine.write("/etc/ld.so.conf", "/nfs/nvidia/current/lib64\n").venv("/nfs/home/u/tf").wheels()
     return machine
 
 
 def fedora_platlib(machine: Disk) -> Disk:
-    """Compiled packages of the system's Python lie in lib64."""
+    """The compiled packages of the system's Python are in lib64."""
     rpm(machine).system_python("3.13", "/usr/local/lib64/python3.13/site-packages")
     return machine.wheels()
 
 
 def newer_python_beside(machine: Disk) -> Disk:
-    """RHEL: python3 is 3.9, TensorFlow is there for python3.11."""
+    """RHEL: python3 is 3.9, and TensorFlow is installed for python3.11."""
     rpm(machine, "Red Hat Enterprise Linux").system_python("3.9", "/usr/lib/python3.9/site-packages").package(
         "rpm", "4.16"
     )
@@ -359,7 +359,7 @@ def newer_python_beside(machine: Disk) -> Disk:
 
 
 def alternatives(machine: Disk) -> Disk:
-    """Debian's driver, behind update-alternatives."""
+    """Debian's driver, with links by update-alternatives."""
     machine.gpu().kernel_module(VERSION).user_driver(VERSION, "/usr/lib/x86_64-linux-gnu/nvidia/current")
     for name in ("libcuda.so.1", "libnvidia-ml.so.1"):
         machine.link(f"/etc/alternatives/nvidia--{name}-x86_64-linux-gnu", f"{LIB}/nvidia/current/{name}")
@@ -368,13 +368,13 @@ def alternatives(machine: Disk) -> Disk:
 
 
 def gvisor(machine: Disk) -> Disk:
-    """A sandbox of the kernel's own calls: device nodes and libraries, nothing of the driver in /proc."""
+    """A gVisor sandbox: there are device nodes and libraries, but nothing of the driver in /proc."""
     machine.without("/proc/modules", "/sys").write("/.dockerenv", "").nodes().user_driver(VERSION)
     return machine.venv("/opt/tf").wheels()
 
 
 def injected(machine: Disk) -> Disk:
-    """CDI sets NVIDIA_VISIBLE_DEVICES=void so that the old hook does nothing; the GPU is there."""
+    """CDI sets NVIDIA_VISIBLE_DEVICES=void so that the old hook does nothing, but the GPU is available."""
     given(pod(machine)).write("/proc/1/environ", "NVIDIA_VISIBLE_DEVICES=void\0VIRTUAL_ENV=/opt/venv\0")
     return machine
 
@@ -386,7 +386,8 @@ def visible(machine: Disk, value: str, *others: str) -> Disk:
 
 
 def compute_canada(machine: Disk, *, modules: bool = True) -> Disk:
-    """A wheelhouse's own build, whose libraries name their folders on a network file system."""
+    """A build from a cluster's own wheelhouse, whose libraries name their folders on a network file
+    system."""
     machine.gpu("20b0").driver(VERSION).venv("/home/u/env")
     machine.build("2.15.1", "12.2", "8", as_version="2.15.1+computecanada")
     root = "/cvmfs/soft.computecanada.ca/easybuild/software/2023/x86-64-v3"
@@ -424,7 +425,7 @@ def runtime_pm(machine: Disk) -> Disk:
 
 
 def debian_cuda(machine: Disk) -> Disk:
-    """A distribution's own CUDA packages, in its library folder."""
+    """The CUDA packages of a Linux distribution, in its library folder."""
     machine.gpu().driver(VERSION).venv("/home/u/tf").build("2.13.1", "11.8", "8")
     for name in CUDA["11.8"]:
         machine.cuda_library(LIB, name, "11.8")
@@ -444,15 +445,15 @@ def untidy_path(machine: Disk) -> Disk:
 
 
 def stale_environment(machine: Disk) -> Disk:
-    """An old environment whose Python is gone, beside the one in use."""
+    """An old environment whose Python was removed, beside the environment in use."""
     several_gpus(machine).link("/home/u/old/bin/python", "/usr/bin/python3.7")
     machine.write("/home/u/old/pyvenv.cfg", "home = /usr/bin\nversion = 3.7.3\n")
     return machine.write("/home/u/old/lib/python3.7/site-packages/six.py", "")  # type: ignore[return-value]
 
 
 def easybuild(machine: Disk) -> Disk:
-    """A module of EasyBuild's, in a folder that MODULEPATH names, which a job loads: packages by PYTHONPATH,
-    libraries by the modules that it loads in turn."""
+    """A module of EasyBuild, in a folder that MODULEPATH names, which a job loads. It adds packages with
+    PYTHONPATH, and libraries through the modules that it loads."""
     machine.gpu("20b0").driver(VERSION)
     software, release = "/apps/software", "2.15.1-foss-2023a-CUDA-12.1.1"
     python = f"{software}/Python/3.11.3"
@@ -478,7 +479,8 @@ def easybuild(machine: Disk) -> Disk:
 
 
 def by_hand(machine: Disk, *, prefixes: bool = False) -> Disk:
-    """The same module, which no file loads. prefixes: named by EasyBuild's own variable for its Python."""
+    """The same module, which no file loads. prefixes: whether it names its packages with EasyBuild's own
+    variable for Python."""
     easybuild(machine).without("/home/u/train.sbatch")
     file = next((machine.root / "apps/modules/all/TensorFlow").iterdir())
     software = machine.site.partition("/lib/")[0]
@@ -491,7 +493,7 @@ def by_hand(machine: Disk, *, prefixes: bool = False) -> Disk:
 
 
 def cray(machine: Disk) -> Disk:
-    """NVIDIA's HPC SDK by a module of the vendor's, cuDNN of one's own, both named in a job."""
+    """NVIDIA's HPC SDK from a module of the vendor, and the user's own cuDNN; a job names both."""
     rpm(machine, "SLES")
     sdk = "/opt/nvidia/hpc_sdk/Linux_x86_64/23.9"
     for name in CUDA["12.2"]:
@@ -511,7 +513,8 @@ def cray(machine: Disk) -> Disk:
 
 
 def newest_of_several(machine: Disk) -> Disk:
-    """Ubuntu with a Python of a third party beside its own, and TensorFlow in a person's folder for it."""
+    """Ubuntu with a third-party Python beside its own. TensorFlow is installed for the former, in the user's
+    folder."""
     machine.gpu().driver(VERSION).system_python("3.10", "/usr/lib/python3/dist-packages")
     machine.write("/usr/lib/python3/dist-packages/six.py", "")
     machine.write("/usr/bin/python3.12", skeleton(needed=("libc.so.6",)))
@@ -520,7 +523,7 @@ def newest_of_several(machine: Disk) -> Disk:
 
 
 def power(machine: Disk) -> Disk:
-    """IBM POWER9 with conda's packages of Open-CE."""
+    """IBM POWER9 with the conda packages of Open-CE."""
     machine.arch = 21
     machine.without(LIB).library(
         "/usr/lib64/libc.so.6", soname="libc.so.6", gives=("GLIBC_2.17", "GLIBC_2.28")
@@ -544,7 +547,7 @@ def in_folder(machine: Disk, prefix: str) -> Disk:
 
 
 def python_elsewhere(machine: Disk) -> Disk:
-    """An environment whose interpreter lies on a network's file system, which the copy does not hold."""
+    """An environment whose interpreter is on a network file system that the copy does not contain."""
     machine.gpu().driver(VERSION).venv("/home/u/tf").wheels()
     return machine.without("/usr/bin/python3.11")
 
@@ -681,7 +684,7 @@ def another_release_s_wheels(machine: Disk) -> Disk:
 
 
 def foreign_driver(machine: Disk) -> Disk:
-    """A library of another driver first on the path of a login."""
+    """A library of another driver comes first on the path of a login."""
     several_gpus(machine).user_driver("470.82.01", "/opt/old-driver/lib")
     machine.write("/home/u/.bashrc", "export LD_LIBRARY_PATH=/opt/old-driver/lib\n")
     return machine
@@ -698,14 +701,14 @@ def libraries_without_nodes(machine: Disk) -> Disk:
 
 
 def unbounded(machine: Disk, release: str, package: str, version: str) -> Disk:
-    """A release whose metadata bounds no package, with one that is too new for it."""
+    """A release whose metadata sets no upper bound on packages, with a package that is too new for it."""
     machine.gpu().driver(VERSION).venv("/home/u/tf").build(release, "11.2", "8").toolkit("11.2")
     machine.cudnn("8.1.1", LIB).package(package, version)
     return machine.in_loader_cache("/usr/local/cuda-11.2/lib64", LIB)  # type: ignore[return-value]
 
 
 def undriven(machine: Disk) -> Disk:
-    """A GPU that was taken from the driver, whose module still runs."""
+    """A GPU that was unbound from the driver, whose kernel module is still loaded."""
     machine.gpu("1db6", None).pci("0000:02:00.0", "144d", "a808", "010802", "nvme").kernel_module(VERSION)
     (machine.root / "proc/driver/nvidia/gpus").mkdir()
     machine.user_driver(VERSION).write("/usr/bin/nvidia-modprobe", "")
@@ -828,7 +831,7 @@ def test_a_broken_machine_of_an_unusual_kind_is_not_called_healthy(name: str, tm
 def test_a_node_made_by_hand_for_an_earlier_start_leads_to_no_driver(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Only root may make device nodes, so the node's status is given here."""
+    """Only root may make device nodes, so the test supplies the status of the node."""
     machine = given(nspawn(Disk(tmp_path / "machine")))
     machine.write("/proc/devices", "Character devices:\n195 nvidia\n507 nvidia-uvm\n")
     plain = Machine.status

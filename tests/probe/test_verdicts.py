@@ -1,5 +1,5 @@
-"""Faults made on purpose in machines, and the verdict that each must get; machines without one, and no
-alarm."""
+"""Tests machines with deliberate faults, which must get the right verdict, and machines without a fault,
+which must cause no alarm."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LIB = "/usr/lib/x86_64-linux-gnu"
 
 
 def with_wheels(machine: Folder, release: str) -> Folder:
-    """TensorFlow with the wheels of its extra and-cuda."""
+    """Add TensorFlow with the wheels of its extra and-cuda."""
     cuda, cudnn = {
         "2.15.1": ("12.2", "8.9.4.25"),
         "2.18.1": ("12.5", "9.3.0.75"),
@@ -27,7 +27,7 @@ def with_wheels(machine: Folder, release: str) -> Folder:
 
 
 def with_toolkit(machine: Folder, release: str) -> Folder:
-    """TensorFlow with the toolkit and cuDNN that it was built for, known to the loader."""
+    """Add TensorFlow, and the toolkit and cuDNN for which it was built, on the loader's search path."""
     cuda, cudnn = {
         "1.15.0": ("10.0", "7.6.5"),
         "2.10.0": ("11.2", "8.1.1"),
@@ -42,7 +42,7 @@ def with_toolkit(machine: Folder, release: str) -> Folder:
 
 
 def volta(machine: Folder) -> Folder:
-    """A Tesla V100, which every release from 1.5 on has code for."""
+    """A Tesla V100, for which every release from 1.5 on contains code."""
     return machine.gpu("1db4").driver().answers(capability="7.0", name="Tesla V100-PCIE-16GB")
 
 
@@ -257,7 +257,7 @@ def cusolver_that_2_21_0_does_not_find(machine: Folder) -> Folder:
 
 @fault("library-path")
 def tensorflow_from_pip_over_libraries_from_conda(machine: Folder) -> Folder:
-    # the RUNPATH of pip's build keeps the loader from using the RPATH of conda's python
+    # because of the RUNPATH of pip's build, the loader does not use the RPATH of conda's python
     return libraries_from_conda(machine.working_gpu().conda("3.11").tensorflow("2.15.1"))
 
 
@@ -379,14 +379,14 @@ def cpu_without_avx(machine: Folder) -> Folder:
     ("release", "package", "there", "verdict"),
     [
         ("2.15.1", "tensorboard (<2.16,>=2.15)", "2.14.0", "healthy"),  # TensorFlow imports without it
-        ("2.15.1", "typing-extensions (<5,>=4)", "5.1.0", "healthy"),  # newer than was known at the release
-        # may lack what is imported
+        ("2.15.1", "typing-extensions (<5,>=4)", "5.1.0", "healthy"),  # newer than the release knew
+        # may lack names that are imported
         ("2.15.1", "typing-extensions (<5,>=4)", "3.7.4", "python-dependency-conflict"),
         ("2.15.1", "numpy (<2.0.0,>=1.23.5)", "2.1.0", "python-dependency-conflict"),
         ("2.18.1", "numpy (<2.1.0,>=1.26.0)", "2.3.4", "healthy"),  # the binary interface of NumPy 2
         ("2.18.1", "numpy (<2.1.0,>=1.26.0)", "1.24.4", "python-dependency-conflict"),
         ("2.18.1", "protobuf (<6.0.0dev,>=3.20.3)", "6.33.5", "healthy"),
-        # tried with the wheels, whatever their metadata says (compat_tables/dependencies.json)
+        # tested with the wheels, whatever their metadata says (compat_tables/dependencies.json)
         ("2.15.1", "protobuf (<5.0.0dev,>=3.20.3)", "6.33.0", "healthy"),
         ("2.15.1", "wrapt (<1.15,>=1.11.0)", "2.0.0", "healthy"),
         ("2.15.1", "keras (<2.16,>=2.15.0)", "3.12.0", "healthy"),
@@ -415,7 +415,7 @@ def test_the_verdict_names_the_fault(name: str, tmp_path: Path) -> None:
 
 
 def wsl(machine: Folder) -> Folder:
-    """WSL2 with the Windows driver's libraries in the loader's list."""
+    """WSL2, with the libraries of the Windows driver in the loader's cache."""
     machine.write("/proc/sys/kernel/osrelease", "5.15.153.1-microsoft-standard-WSL2\n").write("/dev/dxg", "")
     for name in ("libcuda.so.1", "libnvidia-ml.so.1"):
         machine.library(f"/usr/lib/wsl/lib/{name}", soname=name)

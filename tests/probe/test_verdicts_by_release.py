@@ -1,4 +1,4 @@
-"""The commonest faults with each generation of TensorFlow, from files alone."""
+"""Tests the most common faults with each generation of TensorFlow, from files alone."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Change: TypeAlias = "Callable[[Folder, str], Folder]"
 
 
 def unlink(machine: Folder, *patterns: str) -> Folder:
-    """Take files away, and the loader's cache with them."""
+    """Remove files, and the loader's cache."""
     for pattern in (*patterns, "etc/ld.so.cache"):
         for path in machine.root.glob(pattern):
             path.unlink()

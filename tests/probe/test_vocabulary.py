@@ -1,5 +1,5 @@
-"""The words of the probes: each symptom that they make is in the list of doctor.probe, and each word of the
-list is made."""
+"""Tests the symptoms of the probes: each symptom that a probe makes is in the list of doctor.probe, and a
+probe makes each symptom in the list."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ FOLDER = Path(doctor.probe.__file__).parent
 
 
 def documented() -> set[str]:
-    """The kinds that the package's docstring lists."""
+    """The kinds that the docstring of the package lists."""
     lines = re.findall(r"^    ([a-z][a-z0-9-]*(?:, [a-z][a-z0-9-]*)*) +\S", doctor.probe.__doc__ or "", re.M)
     return {kind for line in lines for kind in line.split(", ")}
 
 
 def made() -> set[str]:
-    """The kinds, or beginnings of kinds, that stand in the probes' code as such."""
+    """The kinds, or beginnings of kinds, that occur as literals in the code of the probes."""
     calls = (
         node
         for path in FOLDER.glob("*.py")

@@ -1,4 +1,4 @@
-"""Windows from its files: which DLL each name would load."""
+"""Tests Windows machines from their files: which DLL each name would load."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ NAMES = (
 
 
 def dll(imports: tuple[str, ...] = (), machine: int = 0x8664, size: int = 0) -> bytes:
-    """A DLL with headers, one section and an import directory; `size` cuts it short."""
+    """A DLL with headers, one section and an import directory. size: the length at which it is cut."""
     head = b"MZ" + bytes(58) + struct.pack("<I", 64)
     optional = struct.pack("<H", 0x20B) + bytes(110) + struct.pack("<II", 0, 0)
     base, raw = 0x1000, 512
@@ -62,7 +62,7 @@ def dll(imports: tuple[str, ...] = (), machine: int = 0x8664, size: int = 0) -> 
 
 
 class Windows:
-    """A Windows machine under a folder, with TensorFlow 2.10 and CUDA 11.2."""
+    """A Windows machine in a folder, with TensorFlow 2.10 and CUDA 11.2."""
 
     def __init__(self, root: Path, *, path: bool = True) -> None:
         self.root = root
@@ -97,7 +97,7 @@ class Windows:
 
 
 def missed(facts: Facts) -> list[LibraryNotLoaded]:
-    """The libraries that a GPU device needs and that would not load."""
+    """The libraries that a GPU device needs but that would not load."""
     needed = {fact.name for fact in facts.of(LibraryWanted) if fact.needed}
     return [fact for fact in facts.of(LibraryNotLoaded) if fact.name in needed]
 
@@ -211,7 +211,8 @@ FOLDER = "C:\\" + CUDA.replace("/", "\\") + "\\bin"
 def in_registry(
     machine: Windows, *folders: str, user: str = "", device: str = "2484", driver: str = "31.0.15.3623"
 ) -> Windows:
-    """A machine whose PATH stands in its registry alone. device, driver: of its NVIDIA GPU, an RTX 3070."""
+    """A machine whose PATH is only in its registry. device, driver: those of its NVIDIA GPU, by default an
+    RTX 3070."""
     path = ";".join(("%SystemRoot%\\system32", "%SystemRoot%", *folders))
     display = "{4d36e968-e325-11ce-bfc1-08002be10318}"
     adapter: Tree = {
@@ -310,7 +311,7 @@ def test_zlib_may_be_in_any_folder_of_a_path_that_is_not_known(there: bool, tmp_
 
 def test_a_driver_without_a_named_gpu_has_one(tmp_path: Path) -> None:
     machine = Windows(tmp_path)
-    assert diagnose(machine.facts(), Tables.bundled()).verdict.code == "undetermined"  # nor a version
+    assert diagnose(machine.facts(), Tables.bundled()).verdict.code == "undetermined"  # and no version
     machine.write("Windows/System32/nvcuda.dll", versioned((31, 0, 15, 4633)))
     verdict = diagnose(machine.facts(), Tables.bundled()).verdict
     assert verdict.code == "healthy"
@@ -345,7 +346,7 @@ def test_every_kind_of_list_and_name_in_a_hive_is_read(listing: str, wide: bool)
 
 
 def conda(root: Path, *, path: str | None) -> Windows:
-    """conda's cudatoolkit and cudnn under TensorFlow 2.10; `path`: PATH, None where it is not known."""
+    """conda's cudatoolkit and cudnn with TensorFlow 2.10. path: PATH; None if it is not known."""
     machine = Windows(root)
     (root / "Program Files").rename(root / "elsewhere")
     (root / "venv").rename(root / "conda")
@@ -412,7 +413,7 @@ def test_a_cudnn_that_loads_zlib_itself_wants_it(version: str, found: bool, tmp_
 
 
 def test_a_build_without_cuda_has_no_use_for_zlib(tmp_path: Path) -> None:
-    """A toolkit with cuDNN 8.9 is no reason to blame zlibwapi.dll where TensorFlow opens no cuDNN."""
+    """A toolkit with cuDNN 8.9 is no reason to blame zlibwapi.dll if TensorFlow does not load cuDNN."""
     machine = Windows(tmp_path)
     (tmp_path / CUDA / "bin/zlibwapi.dll").unlink()
     machine.write(f"{CUDA}/bin/cudnn64_8.dll", dll())
@@ -486,7 +487,7 @@ def test_a_current_folder_that_is_forbidden_is_not_searched(tmp_path: Path) -> N
 
 
 class Registry:
-    """winreg as the running Windows has it, over one key."""
+    """Stands in for winreg of a running Windows, with one key."""
 
     HKEY_LOCAL_MACHINE = 0
 

@@ -1,5 +1,5 @@
-"""Every Linux machine with a fault that the tests make, by name, with the code of the fault: what its printed
-cure has to lead out of."""
+"""Lists every Linux machine with a fault that the tests make, by name, with the code of the fault. The
+printed cure has to remove the fault."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def of_files(make: Callable[[Disk], Disk]) -> Make:
 
 
 def logged(text: str) -> Make:
-    """A machine whose kernel's log holds a line; no driver was asked."""
+    """A machine whose kernel log contains a line; no driver was asked."""
     return on(lambda m: with_wheels(m.gpu().driver(), "2.15.1").write("/var/log/kern.log", text))
 
 
@@ -72,7 +72,7 @@ def old_glibc(root: Path) -> Folder:
 
 
 def damaged(content: bytes) -> Make:
-    """TensorFlow whose own library would not load."""
+    """A machine with a TensorFlow whose own library would not load."""
     return with_gpu(lambda m: (w := with_wheels(m, "2.15.1")).write(f"{w.site}/{FRAMEWORK}", content))
 
 
@@ -88,7 +88,7 @@ def closed_to_others(machine: Disk) -> Disk:
 
 
 def held(*used_mib: int, named: bool = True, **variables: str) -> Make:
-    """GPUs with so much of their 8 GiB in use."""
+    """A machine with GPUs of which the given amounts of 8 GiB are in use."""
 
     def make(root: Path) -> Folder:
         machine = Folder(root)
@@ -107,7 +107,7 @@ def refused_by_a_full_gpu(machine: Folder) -> Folder:
 
 
 def in_docker(make: Make) -> Make:
-    """The same in a container, whose NVML names no process of others."""
+    """The same machine as a container, whose NVML names no processes of others."""
     return lambda root: make(root).write("/.dockerenv", "")
 
 

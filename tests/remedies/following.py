@@ -1,8 +1,8 @@
-"""What the printed commands do, done to a machine that is a folder: what a person would see after following
-them.
+"""Applies the effects of the printed commands to a machine that is a folder, which then is as a person would
+see it after following the steps.
 
-Exports and pipes run in a real shell, the Python of a step runs as it is printed; what an installer, a
-driver's package or a container's runtime would change is laid out as it leaves it.
+Exports and pipes run in a real shell, and the Python code of a step runs as it is printed. The changes that
+an installer, a driver package or a container runtime would make are made to the files.
 """
 
 from __future__ import annotations
@@ -29,12 +29,13 @@ from tests.probe.machines import BUILDS, MODERN, Folder
 
 PLATFORM = "linux-x86_64"
 NEWEST = {"": "570.86.10", "470": "470.256.02", "580": "580.65.06", "535": "535.183.01", "550": "550.54.14"}
-"""By branch: the driver that a package of it brings; "": what the distribution chooses by itself."""
+"""By branch: the driver version in a package of that branch. "": the version that the distribution chooses by
+default."""
 LIB = "/usr/lib/x86_64-linux-gnu"
 
 
 def lay_out(machine: Folder, build: TensorFlowRelease) -> None:
-    """A release as its wheel lies in site-packages; in place of another one."""
+    """Lay out a release in site-packages as its wheel does, and replace any other release."""
     folders = tuple(m[1] for entry in build.runpath if (m := re.search(r"nvidia/([\w-]+)/lib", entry)))
     remove_tensorflow(machine)
     known = BUILDS.get(build.version)
@@ -49,7 +50,8 @@ def lay_out(machine: Folder, build: TensorFlowRelease) -> None:
 
 
 def remove_tensorflow(machine: Folder) -> None:
-    """pip's uninstall, and the folder with what other distributions left in it."""
+    """Do the work of pip uninstall, and remove the folder with the files that other distributions left in
+    it."""
     site = machine.root / machine.site.lstrip("/")
     for old in (*site.glob("tensorflow*.dist-info"), site / "tensorflow", site / "tensorflow_core"):
         if old.is_dir():
@@ -57,13 +59,13 @@ def remove_tensorflow(machine: Folder) -> None:
 
 
 def bring(machine: Folder, package: str, specifiers: list[str], tables: Tables) -> None:
-    """The newest wheel of NVIDIA's that all the specifiers allow, with the files that the tables know of
+    """Lay out the newest NVIDIA wheel that all specifiers allow, with the files that the tables list for
     it."""
     wanted = Requirement(f"{package}{','.join(specifiers)}").specifier
     wheels = [wheel for wheel in tables.nvidia_wheels(package) if wanted.contains(wheel.version)]
     if package.startswith("nvidia-cuda-nvcc-"):
         compiler(machine, f"{machine.site}/nvidia/cuda_nvcc")
-    if not wheels:  # none with a library
+    if not wheels:  # no wheel that contains a library
         fits = [v for v in ("12.9.86", "12.5.82", "12.3.107", "11.8.89") if wanted.contains(v)]
         machine.package(package, fits[0])
         return
@@ -80,7 +82,7 @@ def bring(machine: Folder, package: str, specifiers: list[str], tables: Tables) 
 
 
 def install(machine: Folder, requirements: list[str], tables: Tables) -> None:
-    """pip's work: each package with what its extra asks for."""
+    """Do the work of pip: install each package with the requirements of its extra."""
     bounds: dict[str, list[str]] = {}
     for requirement in map(Requirement, requirements):
         if requirement.name in ("tensorflow", "tensorflow-gpu"):
@@ -105,7 +107,7 @@ def install(machine: Folder, requirements: list[str], tables: Tables) -> None:
 
 
 def asked_of(words: list[str]) -> list[str]:
-    """The requirements of a call of pip or uv."""
+    """The requirements in a call of pip or uv."""
     after = words[words.index("install") + 1 :]
     values = {at + 1 for at, word in enumerate(after) if word in ("--python", "-r", "--index-url")}
     return [w for at, w in enumerate(after) if at not in values and not w.startswith("-") and "/" not in w]
@@ -122,7 +124,8 @@ def user_driver(machine: Folder, version: str) -> None:
 
 
 def start_again(machine: Folder) -> None:
-    """A restart: the kernel's module is that of the libraries, bound to the GPU, and answers."""
+    """Restart the machine: the kernel module has the version of the libraries, is bound to the GPU, and
+    answers."""
     new_boot(machine)
     found = sorted((machine.root / LIB.lstrip("/")).glob("libcuda.so.*.*"))
     if not found:
@@ -144,21 +147,22 @@ BOOT = "Nov 21 09:00:00 host kernel: [    0.000000] Linux version 5.15.0-105-gen
 
 
 def new_boot(machine: Folder) -> None:
-    """The kernel's log begins anew: what it held is of an earlier boot, also to a GPU that was reset before
-    it."""
+    """Empty the kernel's log: its lines belong to an earlier boot, also if a GPU was reset before the
+    restart."""
     log = machine.root / "var/log/kern.log"
     if log.exists():
         log.write_text(log.read_text() + BOOT)
 
 
 def answer_again(machine: Folder) -> None:
-    """What was recorded of the driver is of the time before: the files alone tell what is there now."""
+    """Remove the recorded answers of the driver, which are out of date: only the files show the present
+    state."""
     machine.record.pop("answers", None)
     machine.record.pop("denied", None)
 
 
 def under_variables(machine: Folder) -> None:
-    """What libcuda lists to a program with the variables that are set now, of the GPUs that NVML listed."""
+    """Update the GPUs that libcuda lists, from those that NVML listed and the variables that are set now."""
     parts = answers(machine)
     devices = (parts.get("nvml") or {}).get("devices")
     if not devices:
@@ -180,14 +184,14 @@ def _of_libcuda(number: int, device: dict[str, Any]) -> dict[str, object]:
 
 
 def answers(machine: Folder) -> dict[str, Any]:
-    """What was recorded of NVML and libcuda, by their names."""
+    """The recorded answers of NVML and libcuda, by name."""
     recorded = machine.record.get("answers") or {"driver": {"out": ""}}
     lines = recorded["driver"]["out"].splitlines()  # type: ignore[index]
     return {one["part"]: one["answer"] for one in map(json.loads, lines)}
 
 
 def freed(machine: Folder) -> None:
-    """The processes on every GPU have ended: CUDA starts, and lists the GPUs."""
+    """End the processes on every GPU: CUDA starts, and lists the GPUs."""
     parts = answers(machine)
     for device in parts["nvml"]["devices"]:
         total = device["memory"][0]
@@ -197,19 +201,19 @@ def freed(machine: Folder) -> None:
 
 
 def compiler(machine: Folder, home: str) -> None:
-    """XLA's compiler tools as a package of nvcc lays them out."""
+    """Lay out XLA's compiler tools as a package of nvcc does."""
     machine.write(f"{home}/bin/ptxas", "").write(f"{home}/nvvm/libdevice/libdevice.10.bc", "BC")
 
 
 def renamed(machine: Folder, right: str, wrong: str) -> None:
-    """A variable under another name."""
+    """Give a variable another name."""
     machine.env(**{right: machine.record["env"].pop(wrong)})  # type: ignore[attr-defined]
 
 
 def pass_in(machine: Folder) -> None:
-    """What a runtime that was asked for the GPU puts into a container."""
+    """Put into a container what a runtime puts there if it was asked for the GPU."""
     stated = machine.root / "proc/driver/nvidia/version"
-    if not stated.exists():  # under Docker Desktop it is the driver of Windows
+    if not stated.exists():  # under Docker Desktop, it is the driver of Windows
         machine.write("/dev/dxg", "")
         for name in ("libcuda.so.1", "libnvidia-ml.so.1"):
             machine.library(f"{LIB}/{name}")
@@ -221,7 +225,7 @@ def pass_in(machine: Folder) -> None:
 
 
 def nvidia_image(machine: Folder) -> None:
-    """NVIDIA's own image on an Arm server."""
+    """Start NVIDIA's own image on an Arm server."""
     from tests.probe.test_unusual_machines import nvidia_build
 
     remove_tensorflow(machine)
@@ -229,7 +233,7 @@ def nvidia_image(machine: Folder) -> None:
 
 
 def discrete(machine: Folder) -> None:
-    """A hybrid laptop's NVIDIA GPU is on, and the machine started again."""
+    """Turn on the NVIDIA GPU of a hybrid laptop, and restart the machine."""
     for path in (
         "etc/prime-discrete",
         "etc/prime/current_type",
@@ -278,7 +282,7 @@ def fabric_package(machine: Folder, branch: str) -> None:
 
 
 def configured(machine: Folder) -> None:
-    """ldconfig, over what the files of ld.so.conf.d and the distribution name."""
+    """Run ldconfig, with the folders that the distribution and the files of ld.so.conf.d name."""
     named = [p.read_text() for p in sorted((machine.root / "etc/ld.so.conf.d").glob("*.conf"))]
     before = machine.root / "etc/ld.so.conf"
     old = (
@@ -302,8 +306,8 @@ def edited(machine: Folder, path: str, change: Callable[[str], str]) -> None:
 
 
 def without_variable(machine: Folder, path: str) -> None:
-    """The line, the entry of a unit's line or the member of a JSON file that sets CUDA_VISIBLE_DEVICES is
-    removed."""
+    """Remove the line, the entry in a line of a unit, or the member of a JSON file that sets
+    CUDA_VISIBLE_DEVICES."""
 
     def drop(node: object) -> object:
         if isinstance(node, dict):
@@ -329,7 +333,7 @@ def without_line(machine: Folder, path: str, number: str) -> None:
 
 
 def load(machine: Folder, names: list[str]) -> None:
-    """module load: each name is that of a module, which may name others."""
+    """Do the work of module load. Each name is that of a module, which may load others."""
     from tests.probe.test_starts import TOOLKIT
 
     for name in names:
@@ -338,13 +342,13 @@ def load(machine: Folder, names: list[str]) -> None:
 
 
 def conda_compiler(machine: Folder, version: str) -> None:
-    """conda's work for NVIDIA's cuda-nvcc."""
+    """Do the work of conda for NVIDIA's cuda-nvcc."""
     compiler(machine, machine.prefix)
     machine.write(f"{machine.prefix}/conda-meta/cuda-nvcc-{version}.140-0.json", "{}")
 
 
 def conda_install(machine: Folder, wanted: list[str]) -> None:
-    """conda's work for cudatoolkit and cudnn."""
+    """Do the work of conda for cudatoolkit and cudnn."""
     lib = f"{machine.prefix}/lib"
     for requirement in wanted:
         name, _, version = requirement.partition("=")
@@ -360,12 +364,12 @@ def conda_install(machine: Folder, wanted: list[str]) -> None:
 
 
 def first_process(machine: Folder, command: str) -> None:
-    """The container is started with another command."""
+    """Start the container with another command."""
     machine.write("/proc/1/cmdline", "\0".join(shlex.split(command.replace("…", "train.py"))))
 
 
 def archives(machine: Folder, cuda: str, cudnn: str) -> None:
-    """What NVIDIA's archives hold, named to the loader."""
+    """Lay out the contents of NVIDIA's archives, and put their folders on the loader's search path."""
     lib = f"/usr/local/cuda-{cuda}/lib64"
     machine.toolkit(cuda).cudnn({"7": "7.6.5", "8": "8.9.7", "9": "9.13.0"}[cudnn], lib).env(
         LD_LIBRARY_PATH=lib
@@ -424,7 +428,7 @@ def add_to_group(machine: Folder, group: str) -> None:
 
 
 def instances(machine: Folder, gpu: str, profiles: str) -> None:
-    """GPU instances of these profiles, each with its compute instance."""
+    """Make GPU instances of these profiles, each with its compute instance."""
     for number, _ in enumerate(profiles.split(","), 1):
         folder = f"/proc/driver/nvidia/capabilities/gpu{gpu}/mig/gi{number}"
         machine.write(f"{folder}/access", "DeviceFileMinor: 12\nDeviceFileMode: 292\nDeviceFileModify: 1\n")
@@ -437,7 +441,7 @@ def compute_instances(machine: Folder, gpu: str, instances: str) -> None:
 
 
 def on_glibc(machine: Folder) -> None:
-    """The same on a system with glibc."""
+    """Make it the same machine, but on a system with glibc."""
     (machine.root / "lib/ld-musl-x86_64.so.1").unlink()
     machine.write("/etc/os-release", 'NAME="Ubuntu"\nVERSION_ID="22.04"\n')
     machine.library(f"{LIB}/libc.so.6", soname="libc.so.6", gives=tuple(f"GLIBC_2.{n}" for n in range(2, 36)))
@@ -476,11 +480,11 @@ NAMED: tuple[tuple[str, Callable[..., object]], ...] = (
     (r"Start the container's program with (conda run .+)", first_process),
     (r"sudo mv (\S+) (\S+)", lambda m, old, new: (m.root / old.lstrip("/")).rename(m.root / new.lstrip("/"))),
 )
-"""The same with what the step names."""
+"""The actions for steps that name something, by pattern."""
 
 
 def packages_of_apt(machine: Folder, words: list[str]) -> bool:
-    """apt's work for NVIDIA's packages."""
+    """Do the work of apt for NVIDIA's packages."""
     done = False
     for word in words[words.index("install") + 1 :]:
         name, _, branch = word.rpartition("-")
@@ -494,9 +498,10 @@ def packages_of_apt(machine: Folder, words: list[str]) -> bool:
 
 
 def in_a_shell(machine: Folder, text: str) -> None:
-    """Run a line for what it sets, or writes below the machine's folder."""
+    """Run a line, for the variables that it sets and the files that it writes in the folder of the
+    machine."""
     env = {**json.loads(json.dumps(machine.record["env"])), "PATH": os.environ["PATH"]}
-    if "$(python" in text:  # the machine's Python is a file to look at: this one reads its packages
+    if "$(python" in text:  # the machine's Python is only a file; this one reads its packages
         programs = machine.root / "python-of-the-test"
         for name in ("python", "python3"):
             machine.write(f"/{programs.name}/{name}", f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
@@ -520,12 +525,12 @@ def in_a_shell(machine: Folder, text: str) -> None:
 
 
 def another_way(step: Step) -> bool:
-    """Whether the steps from this one on are another way to the same."""
+    """Whether this step begins another way to the same result."""
     return f"{step.why} {step.text}".lower().startswith("or ") or step.text.startswith("Or ")
 
 
 def each_way(finding: Finding) -> list[list[Step]]:
-    """The ways that a prescription offers, each with its steps."""
+    """The alternatives that a prescription offers, each with its steps."""
     ways: list[list[Step]] = [[]]
     for step in finding.prescription:
         if another_way(step) and ways[-1]:
@@ -535,7 +540,7 @@ def each_way(finding: Finding) -> list[list[Step]]:
 
 
 def carry_out(machine: Folder, finding: Finding, tables: Tables, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Do what the steps say, up to another way to the same; how many did something."""
+    """Do what the steps say, up to the next alternative. Returns the number of steps that did something."""
     done = 0
     for step in finding.prescription:
         if (done and another_way(step)) or step.text.startswith("Or "):
@@ -574,7 +579,7 @@ def carry_out(machine: Folder, finding: Finding, tables: Tables, monkeypatch: py
             spec = importlib.util.spec_from_file_location("tensorflow", package)
             monkeypatch.setattr(importlib.util, "find_spec", lambda _, spec=spec: spec)
             try:
-                exec(words[2], {})  # the very code that is printed
+                exec(words[2], {})  # exactly the code that is printed
             finally:
                 os.chdir(here)
         elif words[0] in ("export", "unset"):

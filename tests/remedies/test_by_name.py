@@ -1,4 +1,4 @@
-"""CUDA 11 for a TensorFlow without the extra comes from NVIDIA's packages, as plan has it."""
+"""Tests that CUDA 11 for a TensorFlow release without the extra comes from NVIDIA's packages, as in plan."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def test_cuda_11_comes_from_the_packages_that_plan_names(tables: Tables, version
     steps = prescribed(tables, version)
     assert len(pins) == 7
     assert all(pin in steps[0] for pin in pins)
-    assert "os.symlink" in steps[1], "links hold in every shell"
+    assert "os.symlink" in steps[1], "links work in every shell"
     assert "libcudnn.so.8" in steps[1]
-    assert any("CUDA Toolkit" in step for step in steps), "the other ways stay"
+    assert any("CUDA Toolkit" in step for step in steps), "the other ways remain"
 
 
 def test_2_4_opens_a_library_that_no_package_holds(tables: Tables) -> None:

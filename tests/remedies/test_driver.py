@@ -1,4 +1,5 @@
-"""How the driver comes onto each distribution, and stays with the last branch that serves the GPU."""
+"""Tests how each distribution gets the driver, and that the driver is not newer than the last branch that
+supports the GPU."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ SYSTEMS = (
 
 
 def first(system: str, last: str = "") -> str:
-    """The first step for a GPU whose last branch is given."""
+    """The first step for a GPU whose last driver branch is given."""
     return install(
         "linux", system, family(system), minimum="525.60.13" if last != "470" else "450.80.02", last=last
     )[0].text
@@ -60,8 +61,8 @@ def first(system: str, last: str = "") -> str:
 def test_driver_of_the_branch_that_serves_the_gpu(
     system: str, newest: str, last_580: str, last_470: str
 ) -> None:
-    """Pascal's last branch is 580 and Kepler's 470: the newest driver of a rolling distribution serves
-    neither."""
+    """The last branch for Pascal is 580, and for Kepler 470. The newest driver of a rolling distribution
+    supports neither."""
     assert first(system) == newest
     assert last_580 in first(system, "580")
     assert last_470 in first(system, "470")

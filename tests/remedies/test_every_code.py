@@ -1,5 +1,5 @@
-"""Every finding code that `check` can report on a machine has a machine whose cure is followed: these tests
-know which, and fail for a new code without one.
+"""Tests that for every finding code that `check` can report on a machine, the cure is followed on some
+machine. A new code without such a machine fails.
 
 `test_next_check.py` follows the printed steps of each machine below and asserts its code and that the next
 check is healthy; `tests/probe/test_simulated_faults.py` does the same with a simulated GPU.
@@ -29,19 +29,21 @@ NO_MACHINE = {
     "op-no-gpu-kernel": "the program places an op where no kernel is",
     "device-not-found": "the program names a device",
 }
-"""Codes that a report shows and no machine, with the reason."""
+"""Codes that only a report can show, with the reason why no machine can."""
 ONLY_OF_PROGRAMS = {"nccl-failure": {"peer-access"}}
-"""Symptoms of a call that the probes' own calls would show too, if they made it."""
+"""Symptoms of calls that the probes do not make."""
 
 
 def followed() -> set[str]:
-    """The codes whose printed steps are followed on a machine; of one that may get either of two, neither."""
+    """The codes whose printed steps are followed on a machine. If a machine may get either of two codes,
+    neither counts."""
     stated = [code for machines in (EVERY, ON_WINDOWS, DEEP) for code, _ in machines.values()]
     return {*(code for code in stated if "|" not in code), *({"tf-windows-native"} if LATER else ())}
 
 
 def seen_on_machines() -> set[str]:
-    """The names of the facts and symptoms that the probes find without starting TensorFlow, among others."""
+    """A set of names that includes those of all facts and symptoms that the probes find without starting
+    TensorFlow."""
     made = {
         node.func.id
         for path in FOLDER.glob("*.py")

@@ -1,6 +1,6 @@
-"""What check prescribes leads to a machine that the next check calls healthy: the printed packages are laid
-out as the tables know their files, the printed links are made by the printed code, the printed exports run in
-a shell.
+"""Tests that the next check calls a machine healthy after the steps of `check`: the files of the printed
+packages are laid out as the tables list them, the printed code makes the printed links, and the printed
+exports run in a shell.
 """
 
 from __future__ import annotations
@@ -85,16 +85,16 @@ def test_a_machine_without_a_gpu_gets_nothing_of_cuda(
 LEFT = dict.fromkeys(
     ("blackwell_with_a_build_of_2023", "a GPU that needs the open modules"), "gpu-arch-too-new"
 )
-"""What is left as a warning: no wheel has machine code for this GPU, the driver compiles it at the first
-start."""
+"""Machines on which a warning remains, because no wheel has machine code for the GPU and the driver compiles
+the code at the first start."""
 
 
 @pytest.mark.parametrize("name", sampled(EVERY, 8))
 def test_a_fault_s_cure_leads_to_a_healthy_machine(
     name: str, tmp_path: Path, tables: Tables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every fault that the other tests make: the cure of the first finding, then of what the next check
-    finds."""
+    """Tests every fault that the other tests make: the cure of the first finding, and then the cure of what
+    the next check finds."""
     code, make = EVERY[name]
     machine, sound = make(tmp_path / "machine"), LEFT.get(name, "healthy")
     assert machine.diagnosis().verdict.code in code.split("|")
@@ -153,11 +153,12 @@ DEEP = {
     "a GPU that computes wrongly": ("ptx-jit-or-kernel-crash", {"product": "63.0"}),
     "a GPU program that crashes": ("ptx-jit-or-kernel-crash", {"enter": "os.kill(os.getpid(), 11)"}),
 }
-"""What shows only when TensorFlow is started: the code, and what the stand-in for TensorFlow does."""
+"""Faults that show only when TensorFlow is started: the code, and the behaviour of the stand-in for
+TensorFlow."""
 
 
 def deep_check(machine: Folder, tables: Tables, **parts: str) -> Finding:
-    """The verdict of a check --deep, in which a stand-in is TensorFlow."""
+    """The verdict of check --deep with a stand-in for TensorFlow."""
     stand_in = machine.root.parent / "stand-in/tensorflow/__init__.py"
     stand_in.parent.mkdir(parents=True, exist_ok=True)
     stand_in.write_text(
@@ -203,7 +204,7 @@ def test_the_flags_that_xla_has_stay(tmp_path: Path, tables: Tables, monkeypatch
     assert flags.endswith(f" --xla_gpu_cuda_data_dir={machine.site}/nvidia/cuda_nvcc")
 
 
-GPUS = {  # device, driver as Windows has it, and the CUDA that it, or what comes in its place, offers
+GPUS = {  # device, driver version in Windows' form, the CUDA that it (or its replacement) supports
     "RTX 3070": ("2484", "31.0.15.3623", "12.2"),
     "RTX 3070 with a driver of 2021": ("2484", "30.0.14.7212", "11.4"),
     "RTX 3070 with a driver of 2020": ("2484", "27.21.14.5167", "12.0"),
@@ -223,7 +224,7 @@ LATER = [
 def test_each_way_from_a_release_without_gpu_support_on_windows_leads_to_a_healthy_machine(
     release: str, python: str, gpu: str, tmp_path: Path, tables: Tables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """WSL 2, and the older release on Windows itself where it serves the GPU."""
+    """The ways are WSL 2, and the older release on Windows itself if it supports the GPU."""
     device, driver, cuda = GPUS[gpu]
 
     def machine(name: str) -> Windows:

@@ -1,4 +1,4 @@
-"""An environment that uv made has no pip: what is prescribed for it runs there all the same."""
+"""Tests that the steps work in an environment without pip, such as one that uv made."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = [
 
 @pytest.fixture
 def bare(tmp_path: Path) -> Path:
-    """An environment without pip that holds one package."""
+    """An environment that contains one package but no pip."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "env"], check=True, timeout=120)
     site = next((tmp_path / "env").glob("lib/python3*/site-packages"))
     (site / "numpy-1.26.4.dist-info").mkdir()
@@ -51,7 +51,7 @@ def test_with_pip_brought_by_ensurepip_its_own_pip_is_prescribed(cli: Cli, bare:
         [bare / "bin/python", "-m", "ensurepip"], capture_output=True, check=False, timeout=180
     )
     if done.returncode:
-        pytest.skip("this Python has no ensurepip (Debian packs it apart)")
+        pytest.skip("this Python has no ensurepip (Debian has a separate package for it)")
     text = "\n".join(prescribed(cli, bare))
     assert f"{bare}/bin/python -m pip install" in text
     assert "uv pip" not in text

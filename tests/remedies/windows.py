@@ -1,4 +1,4 @@
-"""What the printed steps do to a machine with Windows that is a folder."""
+"""Applies the effects of the printed steps to a Windows machine that is a folder."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ STEPS: tuple[tuple[str, Callable[..., object]], ...] = (
 
 
 def carry_out(machine: Windows, finding: Finding) -> int:
-    """Do the first of the steps that does something; how many did."""
+    """Do the first of the steps that does something. Returns how many did."""
     for step in finding.prescription:
         for pattern, change in STEPS:
             match = re.match(pattern, step.text)
@@ -65,7 +65,7 @@ def carry_out(machine: Windows, finding: Finding) -> int:
 def with_later_tensorflow(
     root: Path, release: str, python: str, *, device: str, driver: str, cuda: bool
 ) -> Windows:
-    """A release without GPU support. cuda: with the CUDA and cuDNN that were installed for it in vain."""
+    """A release without GPU support. cuda: whether CUDA and cuDNN were installed for it in vain."""
     machine = in_registry(Windows(root), FOLDER, device=device, driver=driver)
     machine.env["PATH"] = f"C:\\Windows;{FOLDER}"
     shutil.rmtree(root / f"{SITE}/tensorflow-2.10.0.dist-info")
@@ -77,7 +77,7 @@ def with_later_tensorflow(
 
 
 def tensorflow(machine: Windows, site: str, release: str, cuda: str | None, cudnn: str | None) -> None:
-    """A release as its wheel lies in site-packages."""
+    """Lay out a release in site-packages as its wheel does."""
     info: dict[str, object] = {"is_cuda_build": cuda is not None}
     if cuda and cudnn:
         info.update(cuda_version="64_" + cuda.replace(".", ""), cudnn_version=f"64_{cudnn.split('.')[0]}")
@@ -92,7 +92,7 @@ def package(machine: Windows, site: str, name: str, version: str) -> None:
 
 
 def conda_create(machine: Windows, words: Sequence[str]) -> None:
-    """An environment with conda-forge's python, cudatoolkit and cudnn."""
+    """Make an environment with conda-forge's python, cudatoolkit and cudnn."""
     env = f"{ENVIRONMENTS}/{words[words.index('-n') + 1]}"
     for word in words:
         name, _, version = word.partition("=")
@@ -111,7 +111,7 @@ def conda_create(machine: Windows, words: Sequence[str]) -> None:
 
 
 def pip_install(machine: Windows, name: str, requirements: Sequence[str], tables: Tables) -> None:
-    """pip's work in an environment of conda's."""
+    """Do the work of pip in a conda environment."""
     site = f"{ENVIRONMENTS}/{name}/Lib/site-packages"
     for wanted in map(Requirement, requirements):
         if wanted.name == "tensorflow":
@@ -124,14 +124,14 @@ def pip_install(machine: Windows, name: str, requirements: Sequence[str], tables
 
 
 def activate(machine: Windows, name: str) -> None:
-    """A new prompt in which the environment is activated."""
+    """Open a new prompt in which the environment is activated."""
     env = f"C:\\{ENVIRONMENTS}/{name}".replace("/", "\\")
     folders = (env, f"{env}\\Library\\bin", f"{env}\\Scripts", machine.env["PATH"])
     machine.env = {"CONDA_PREFIX": env, "SystemRoot": "C:\\Windows", "PATH": ";".join(folders)}
 
 
 def newer_driver(machine: Windows, version: str) -> None:
-    """NVIDIA's installer: the registry has the version as Windows counts it."""
+    """Do the work of NVIDIA's installer: the registry contains the version in Windows' form."""
     (gpu,) = machine.facts().of(Gpu)
     path, digits = machine.env["PATH"], version.replace(".", "")
     in_registry(machine, device=str(gpu.pci_id)[-4:], driver=f"31.0.1{digits[0]}.{digits[1:]}")
@@ -142,7 +142,7 @@ DRIVER = r"Install an NVIDIA driver ([\d.]+) or newer for the GPU on Windows"
 
 
 def stay(machine: Windows, steps: Sequence[Step], tables: Tables) -> None:
-    """Do every step of the way that stays on Windows."""
+    """Do every step of the alternative that stays on Windows."""
     for step in steps:
         driver = re.match(DRIVER, step.text)
         words = [] if driver else shlex.split(step.text)
@@ -159,8 +159,8 @@ def stay(machine: Windows, steps: Sequence[Step], tables: Tables) -> None:
 
 
 def under_wsl(machine: Windows, root: Path, cuda: str) -> Folder:
-    """The Ubuntu that `wsl --install` brings, with the driver of this Windows, and
-    the CUDA that the driver offers."""
+    """Make the Ubuntu that `wsl --install` installs, with the driver of this Windows and the CUDA version
+    that the driver supports."""
     facts = machine.facts()
     (gpu,), (driver,) = facts.of(Gpu), facts.of(DriverVersion)
     inside = Folder(root, glibc="2.39").write("/dev/dxg", "")

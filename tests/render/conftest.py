@@ -38,7 +38,7 @@ Skipping registering GPU devices...
 alice@render-box:~$ python3 -c "import tensorflow as tf; print(tf.__version__)"
 2.1.0
 """
-"""A report with one cause, one harmless line, and names in it."""
+"""A report with one cause, one harmless line, and private names."""
 
 
 @pytest.fixture
@@ -53,9 +53,8 @@ def diagnosed(tables: Tables) -> Callable[..., Diagnosis]:
 
 @pytest.fixture
 def tool(tmp_path: Path) -> Run:
-    """Run `tfgpu-doctor` with arguments, input and environment; returns what it printed, as bytes. It runs in
-    a process of
-    its own where variables are given: how it opens its streams depends on them."""
+    """Run `tfgpu-doctor` with arguments, input and environment. Returns its output as bytes. If variables are
+    given, it runs in its own process, because the variables decide how it opens its streams."""
 
     def run(*arguments: str, stdin: bytes = b"", **env: str) -> subprocess.CompletedProcess[bytes]:
         import os

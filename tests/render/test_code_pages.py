@@ -1,4 +1,4 @@
-"""The pages of the finding codes, on any console and into any file."""
+"""Tests the pages of the finding codes on any console and in any file."""
 
 from __future__ import annotations
 

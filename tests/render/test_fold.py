@@ -1,4 +1,4 @@
-"""Help, lists and tables in a narrow terminal: nothing is cut, and no word is broken."""
+"""Tests help, lists and tables in a narrow terminal: nothing is cut off, and no word is broken."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One page that needs nothing else, tried in a real browser."""
+"""Tests the HTML report in a real browser: it is one page that needs nothing else."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ VOID = {"meta", "br", "hr", "img", "link", "input"}
 
 
 class Checked(HTMLParser):
-    """Collects tags, and fails where they are not nested."""
+    """Collects tags, and fails if they are not nested properly."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -167,7 +167,7 @@ def test_browser_shows_it_on_a_phone_and_a_desk_in_dark_and_light(
     for seen in json.loads(html.unescape(found[1])):
         assert seen["scroll"] <= seen["width"], "the page must not scroll sideways"
         assert (seen["background"] < 64) is dark
-        assert (seen["ink"] > 128) is dark, "dark page, light ink, and the other way round"
+        assert (seen["ink"] > 128) is dark, "light text on a dark page, and vice versa"
         assert seen["size"] >= 16
         assert seen["heading"] == "A <b>title</b>"
         assert seen["pre"] == command

@@ -1,4 +1,4 @@
-"""A reply that can be pasted into an issue, whatever the report held."""
+"""Tests the Markdown reply: it can be pasted into an issue whatever the report contained."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MARKDOWN = Options("markdown")
 
 
 def tokens(text: str) -> list[object]:
-    """What CommonMark with GitHub's links and tables makes of a text, in one flat list."""
+    """The tokens of a text in CommonMark with GitHub's links and tables, in one flat list."""
     parser = markdown_it.MarkdownIt("commonmark", {"html": True}).enable("table").enable("strikethrough")
     flat = []
     for token in parser.parse(text):

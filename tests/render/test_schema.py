@@ -1,4 +1,4 @@
-"""Every output keeps the promise of the JSON Schema."""
+"""Tests that every output conforms to the JSON Schema."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 SCHEMA = json.loads((ROOT / "doctor/render/schema.json").read_text(encoding="utf-8"))
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 LOGS = sorted({path.stem: path for path in sorted((ROOT / "tests/data/logs").rglob("*.log"))}.values())
-"""One recorded log of each case."""
+"""One recorded log for each case."""
 
 
 def test_schema_is_a_schema() -> None:

@@ -1,4 +1,4 @@
-"""What a person sees at a terminal."""
+"""Tests what a person sees at a terminal."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def made(*, title: str = "A title", text: str = "said so", **more: object) -> Di
 def test_prose_keeps_the_width_and_commands_stay_whole(width: int) -> None:
     text = rendered(made(), Options(width=width))
     rows = text.splitlines()
-    assert LONG in rows, "a command stands on one line of its own, at the left edge"
+    assert LONG in rows, "a command has its own line and begins at the left edge"
     assert CODE in text, "code keeps its indentation and begins at the left edge"
     for row in rows:
         assert len(row) <= width or row == LONG or row in CODE.splitlines()
@@ -81,7 +81,7 @@ def test_colour_is_there_when_it_is_asked_for_and_only_then(tool: Run) -> None:
     assert b"\x1b" not in tool("explain", "--color", "never", stdin=MISMATCH.encode(), FORCE_COLOR="1").stdout
 
 
-@pytest.mark.skipif(os.name == "nt", reason="pseudo terminals are POSIX's")
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX pseudo-terminals")
 @pytest.mark.parametrize(
     ("env", "coloured"), sampled([({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)], 2)
 )
@@ -221,7 +221,7 @@ def test_json_holds_nothing_that_a_terminal_acts_on(diagnosed: Callable[..., Dia
 
 
 def test_verbose_names_a_fact_once_however_often_it_was_seen() -> None:
-    """A line that a training log repeats for each batch: its places are counted, and the page stays
+    """The places of a line that a training log repeats for each batch are counted, so that the page stays
     readable."""
     from doctor import api
 

@@ -1,4 +1,4 @@
-"""Prose is broken as rich breaks it, without the time that importing rich takes."""
+"""Tests that prose is wrapped as rich wraps it, without importing rich, which takes time."""
 
 from __future__ import annotations
 

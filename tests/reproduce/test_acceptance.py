@@ -1,5 +1,4 @@
-"""The acceptance script, rehearsed on a simulated GPU; the record of a real one is made where there is a
-GPU."""
+"""Tests the acceptance script on a simulated GPU. The record of a real GPU is made on a machine with one."""
 
 from __future__ import annotations
 

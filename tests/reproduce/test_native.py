@@ -1,4 +1,5 @@
-"""cuDNN's handle without TensorFlow, on a simulated GPU; and when nothing can be reproduced."""
+"""Tests the creation of cuDNN's handle without TensorFlow on a simulated GPU, and the case that nothing can
+be reproduced."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ def card():
 
 @pytest.fixture(scope="module")
 def reproduced():
-    """A run on a card of its own, and what its ledger of memory holds afterwards."""
+    """The result of a run on its own card, and the contents of the memory ledger afterwards."""
     with environment(prepare(gpus=("T4",))) as simulation:
         done = reproduce(simulation.environment, "--format", "json")
         yield done, Path(simulation.folder / "ledger").read_bytes()

@@ -1,4 +1,4 @@
-"""No child survives: the end of its block, a kill of its parent, Ctrl-C, or its time limit."""
+"""Tests that no child survives the end of its block, a kill of its parent, Ctrl-C, or its time limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The cuDNN-initialisation OOM, real TensorFlow on the simulated GPU: failing with the default, and cured."""
+"""Tests the lack of memory at the start of cuDNN with real TensorFlow on the simulated GPU: it fails by
+default, and works after the cure."""
 
 from __future__ import annotations
 
@@ -53,7 +54,7 @@ def test_the_default_fails_genuinely_and_every_cure_passes(version):
     }
     assert all("Loaded cuDNN version" in row["line"] for row in cures)
     assert len({row["held_by_other_mib"] for row in answer["rows"]}) == 1, (
-        "every attempt meets the same pressure"
+        "every attempt has the same lack of memory"
     )
     assert answer["free_at_end_mib"] == answer["free_at_start_mib"]
     assert answer["simulated"] is True
@@ -105,7 +106,7 @@ def test_nothing_is_left_when_it_is_interrupted_while_tensorflow_runs(number, tm
         return [p for p in inside_a_simulation() if mark in _environ(p)]
 
     end = time.monotonic() + 60
-    while len(mine()) < 3 and time.monotonic() < end:  # the watch, the other process, TensorFlow
+    while len(mine()) < 3 and time.monotonic() < end:  # the watchdog, the other process, TensorFlow
         time.sleep(0.1)
     time.sleep(1)
     assert len(mine()) >= 3
@@ -137,7 +138,7 @@ def start(python: Path, variables: dict[str, str], configuration: str = "") -> s
 
 
 def outcome(job: subprocess.Popen[str]) -> tuple[bool, str]:
-    """(whether its convolution ran, its log)."""
+    """The result of a job: (whether its convolution ran, its log)."""
     out, log = job.communicate("\n\n", timeout=120)
     return "device:GPU:0" in out, log
 
@@ -145,7 +146,7 @@ def outcome(job: subprocess.Popen[str]) -> tuple[bool, str]:
 @pytest.mark.parametrize("version", [OLDER, NEWEST])
 def test_two_tensorflow_processes_on_one_card_the_second_fails_and_is_cured(version):
     python = tensorflow_env(version)
-    # more than the 225 MiB that TensorFlow leaves of a nearly full card; 2.21 makes two handles
+    # more than the 225 MiB that TensorFlow leaves free; 2.21 makes two handles
     scenario = prepare(python=str(python), gpus=("RTX 3070",)).setting(cudnn__handle_mib=250)
     with environment(scenario) as simulation:
         first = start(python, simulation.environment)  # takes nearly all, as TensorFlow does

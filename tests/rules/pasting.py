@@ -1,5 +1,4 @@
-"""What is wrong with a step of a prescription, if anything: whether it can be pasted, and whether the tables
-bear it out."""
+"""Checks the steps of a prescription: whether each can be pasted, and whether the tables confirm it."""
 
 from __future__ import annotations
 
@@ -26,7 +25,7 @@ CONDA = json.loads((BUNDLED / "conda.json").read_text(encoding="utf-8"))["rows"]
 
 
 def environments(steps: Iterable[Step]) -> dict[str, str]:
-    """The Python of each environment that the steps make, by its name or folder."""
+    """The Python of each environment that the steps make, by the environment's name or folder."""
     made: dict[str, str] = {}
     for step in steps:
         if conda := re.match(r"conda create .*-n (\S+) .*python=(3\.\d+)", step.text):
@@ -39,7 +38,7 @@ def environments(steps: Iterable[Step]) -> dict[str, str]:
 def faults_of_finding(
     finding: Finding, tables: Tables, *, platform: str, python: str | None
 ) -> Iterator[tuple[str, str]]:
-    """(what is wrong, the text that it is wrong with), for every step and the command that shows the cure."""
+    """Yield (fault, faulty text) for every step and for the command that verifies the cure."""
     made = environments(finding.prescription)
     commands = [(step.platform, step.text) for step in finding.prescription if step.kind == "shell"]
     yield from (
@@ -74,8 +73,7 @@ def parses(command: str) -> bool:
 
 
 def faults(step: Step, tables: Tables, *, platform: str, python: str | None) -> Iterator[str]:
-    """Everything that is wrong with a step on a platform (linux, wsl, windows, macos) with a Python
-    ("3.9")."""
+    """The faults of a step on a platform (linux, wsl, windows, macos) with a Python version ("3.9")."""
     if step.kind == "python":
         try:
             compile(step.text, "prescription", "exec")
@@ -85,9 +83,7 @@ def faults(step: Step, tables: Tables, *, platform: str, python: str | None) -> 
     if step.kind == "manual":
         return
     there = step.platform or platform
-    python = (
-        python if (there == "windows") == (platform == "windows") else None
-    )  # WSL has a Python of its own
+    python = python if (there == "windows") == (platform == "windows") else None  # WSL has its own Python
     yield from faults_of_command(step.text, tables, platform=there, python=python)
     at_home = {
         "linux": {"linux"},
@@ -100,7 +96,7 @@ def faults(step: Step, tables: Tables, *, platform: str, python: str | None) -> 
 
 
 def faults_of_command(command: str, tables: Tables, *, platform: str, python: str | None) -> Iterator[str]:
-    """Everything that is wrong with a command line."""
+    """The faults of a command line."""
     if "\n" in command:
         yield "is more than one line"
     if platform == "windows":
@@ -114,7 +110,8 @@ def faults_of_command(command: str, tables: Tables, *, platform: str, python: st
 
 
 def _uv(words: list[str]) -> Iterator[str]:
-    """uv fetches no Python before 3.8 (`uv python list --all-versions --only-downloads` of uv 0.13)."""
+    """The faults of a uv command. uv downloads no Python older than 3.8 (`uv python list --all-versions
+    --only-downloads` of uv 0.13)."""
     if words[:3] == ["uv", "venv", "--python"] and tuple(map(int, words[3].split("."))) < (3, 8):
         yield f"asks uv for Python {words[3]}, which it has not"
 
@@ -145,7 +142,7 @@ def _commands(command: str, platform: str) -> Iterator[list[str]]:
 
 
 def _requirements(words: list[str]) -> Iterator[str]:
-    """What an installer is asked for."""
+    """The requirements in the command of an installer."""
     if "install" not in words or ("pip" not in words and not words[0].startswith("pip")):
         return
     rest = iter(words[words.index("install") + 1 :])
@@ -176,14 +173,14 @@ def _pip(words: list[str], tables: Tables, platform: str, python: str | None) ->
 
 
 def _tensorflow(wanted: Requirement, tables: Tables, platform: str, python: str | None) -> Iterator[str]:
-    macs = ("macos-x86_64", "macos-arm64")  # a report seldom tells which of the two it is
+    macs = ("macos-x86_64", "macos-arm64")  # a report seldom says which of the two it is
     where = macs if platform == "macos" else (PLATFORMS[platform],)
     if "+nv" in str(wanted.specifier):  # NVIDIA's own wheels for Jetson boards
         if str(wanted) not in [row.get("requirement") for row in tables.store.all("nvidia_builds")]:
             yield f"asks for {wanted}, which is none of NVIDIA's builds in the tables"
         return
     if wanted.name == "tensorflow-cpu":
-        return  # the tables hold tensorflow and tensorflow-gpu
+        return  # the tables contain only tensorflow and tensorflow-gpu
     rows = [
         r
         for one in where

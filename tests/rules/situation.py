@@ -1,4 +1,4 @@
-"""What a case of the matrix is: a text, and what must be said of it."""
+"""The types of the cases in the matrix: a text, and what the diagnosis must say."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from doctor.tables import Tables
 
 @dataclass(frozen=True)
 class Fires:
-    """A text whose verdict is `code`.
-
-    deciding: a piece of the line that decides; it stands in one line of the text only.
-    says: pieces; some step of the prescription must hold each. never: pieces that no step may hold.
-    words: pieces of the explanation. verify: a piece of the command that shows the cure.
+    """A text whose verdict must be `code`. deciding: a part of the line that decides; it occurs in only one
+    line of the text. says: parts, each of which some step of the prescription must contain. never: parts that
+    no step may contain. words: parts of the explanation. verify: a part of the command that verifies the
+    cure.
     """
 
     code: str
@@ -32,8 +31,8 @@ class Fires:
 
 @dataclass(frozen=True)
 class NearMiss:
-    """A text that looks like `code` and is not: its verdict is `verdict`, and `code` is not among the
-    findings."""
+    """A text that looks like a case of `code` but is not. Its verdict must be `verdict`, and `code` must not
+    be among the findings."""
 
     code: str
     situation: str
@@ -54,7 +53,8 @@ def diagnosed(text: str) -> Diagnosis:
 
 
 def line_of(text: str, piece: str) -> int:
-    """The 1-based line in which a piece stands; raises ValueError where it is not in exactly one."""
+    """The number, from 1, of the line that contains `piece`. Raises ValueError if it is not in exactly one
+    line."""
     at = [number for number, line in enumerate(text.split("\n"), 1) if piece in line]
     if len(at) != 1:
         raise ValueError(f"{piece!r} stands in {len(at)} lines, not in one")

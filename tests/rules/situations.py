@@ -1,4 +1,4 @@
-"""Any case moved to another platform, release and Python: what was seen stays, where it was seen changes."""
+"""Moves cases to another platform, release and Python: the symptoms stay, their environment changes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def moved(
     python: str | None,
     environments: tuple[str, ...] = (),
 ) -> Facts:
-    """The same symptoms, on another system with another TensorFlow and Python; None: not stated."""
+    """The same symptoms on another system, with another TensorFlow release and Python version. None means not
+    stated."""
     where = Source("moved", 1, f"{platform}, TensorFlow {release}, Python {python}")
     items = [f for f in facts if not isinstance(f, STATED)]
     items += [

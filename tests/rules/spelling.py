@@ -1,8 +1,8 @@
-"""Texts as TensorFlow's releases print them, composed line by line.
+"""Composes texts as TensorFlow's releases print them, line by line.
 
-`log("2.3.1", opened("libcudart.so.10.1"), refused("libcudnn.so.7"))` gives the lines in the spelling, with
-the prefix and from the source paths of that release. A plain string among the events stands as it is: what a
-program, a shell or a person wrote. Hosts, paths and dates are invented.
+`log("2.3.1", opened("libcudart.so.10.1"), refused("libcudnn.so.7"))` gives the lines with the wording, the
+prefix and the source paths of that release. A plain string among the events is the text of a program, a shell
+or a person and stays unchanged. Hosts, paths and dates are invented.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Event: TypeAlias = "Callable[[Release], Iterable[str]]"
 
 @dataclass
 class Release:
-    """A release of TensorFlow and how its log lines begin."""
+    """A release of TensorFlow, and how its log lines begin."""
 
     version: str
     windows: bool = False
@@ -31,7 +31,7 @@ class Release:
         self._clock = count(1)
 
     def line(self, level: str, file: str, number: int, message: str, *, absl: bool = False) -> str:
-        """One log line. `file` is the path below tensorflow/ as of TensorFlow 2.0."""
+        """One log line. file: the path under tensorflow/ in TensorFlow 2.0."""
         tick = next(self._clock)
         where = self._path(file)
         if self.number >= (2, 18) and absl:
@@ -74,7 +74,7 @@ def log(version: str, *events: Event | str, windows: bool = False) -> str:
 
 
 def versions(tensorflow: str, python: str = "") -> str:
-    """What a careful person prints first."""
+    """The versions that a careful person prints first."""
     message = f'>>> import tensorflow as tf\n>>> tf.__version__\n"{tensorflow}"'.replace('"', "'")
     return (f"Python {python} | packaged by conda-forge | (default)\n" if python else "") + message
 
@@ -98,7 +98,7 @@ DSO = "stream_executor/platform/default/dso_loader.cc"
 
 
 def opened(*names: str) -> Event:
-    """Libraries that open."""
+    """Libraries that are loaded."""
 
     def lines(r: Release) -> Iterable[str]:
         for name in names:
@@ -109,14 +109,14 @@ def opened(*names: str) -> Event:
                     135,
                     f"successfully opened CUDA library {name} locally",
                 )
-            elif r.number < (2, 12):  # later releases say nothing where a library opens
+            elif r.number < (2, 12):  # later releases print nothing if a library loads
                 yield r.line("I", DSO, 44, f"Successfully opened dynamic library {name}")
 
     return lines
 
 
 def refused(*names: str, path: str = "", error: str = "") -> Event:
-    """Libraries that do not open, with the search path that the message quotes."""
+    """Libraries that do not load, with the search path that the message quotes."""
 
     def lines(r: Release) -> Iterable[str]:
         tail = f"; LD_LIBRARY_PATH: {path}" if path else ""
@@ -138,7 +138,7 @@ def refused(*names: str, path: str = "", error: str = "") -> Event:
 
 
 def skipped(r: Release) -> Iterable[str]:
-    """The GPU is left out for want of a library."""
+    """The message that the GPU is skipped because a library is missing."""
     device = "core/common_runtime/gpu/gpu_device.cc"
     if r.number <= (1, 14):
         yield r.line(
@@ -159,7 +159,7 @@ def skipped(r: Release) -> Iterable[str]:
 
 
 def no_cuda_drivers(r: Release) -> Iterable[str]:
-    """What 2.12 and later say where libcudart does not open."""
+    """The message of 2.12 and later if libcudart does not load."""
     yield r.line(
         "I",
         "stream_executor/cuda/cudart_stub.cc",
@@ -169,7 +169,7 @@ def no_cuda_drivers(r: Release) -> Iterable[str]:
 
 
 def ignore_cudart(r: Release) -> Iterable[str]:
-    """What 1.15 to 2.10 say after the first library."""
+    """The message of 1.15 to 2.10 after the first library."""
     yield r.line(
         "I",
         "stream_executor/cuda/cudart_stub.cc",
@@ -182,7 +182,7 @@ def ignore_cudart(r: Release) -> Iterable[str]:
 
 
 def cuinit(error: str, text: str = "") -> Event:
-    """A failed cuInit; `error` a symbolic name or "UNKNOWN ERROR (303)"."""
+    """A failed cuInit. error: a symbolic name or "UNKNOWN ERROR (303)"."""
 
     def lines(r: Release) -> Iterable[str]:
         what = f"{error}: {text}" if text and r.number >= (1, 12) else error
@@ -204,7 +204,7 @@ def diagnosed(message: str) -> Event:
 
 
 def no_module(host: str) -> Event:
-    """The kernel module does not run."""
+    """The message that the kernel module is not loaded."""
     return diagnosed(
         f"kernel driver does not appear to be running on this host ({host}): /proc/driver/nvidia/version does"
         " not exist"
@@ -217,7 +217,7 @@ DEVICE = "core/common_runtime/gpu/gpu_device.cc"
 
 
 def found(name: str, capability: str, *, total: str = "", free: str = "", bus: str = "0000:01:00.0") -> Event:
-    """The card as TensorFlow describes it before it decides."""
+    """The description of the card that TensorFlow prints before it decides whether to use it."""
 
     def lines(r: Release) -> Iterable[str]:
         major, minor = capability.split(".")
@@ -246,7 +246,7 @@ def found(name: str, capability: str, *, total: str = "", free: str = "", bus: s
 def created(
     name: str, capability: str, memory: int, *, index: int = 0, physical: int = 0, bus: str = "0000:01:00.0"
 ) -> Event:
-    """The GPU device that TensorFlow makes; memory in MB as printed."""
+    """The GPU device that TensorFlow creates. memory: in MB, as printed."""
 
     def lines(r: Release) -> Iterable[str]:
         if r.number < (1, 5):
@@ -267,14 +267,14 @@ def created(
 
 
 def loaded_cudnn(number: int) -> Event:
-    """cuDNN is in use."""
+    """The message that cuDNN was loaded."""
     return lambda r: [
         r.line("I", "stream_executor/cuda/cuda_dnn.cc", 384, f"Loaded cuDNN version {number}", absl=True)
     ]
 
 
 def cudnn_failed(status: str, driver: str = "") -> Event:
-    """cuDNN cannot make its handle."""
+    """The message that cuDNN cannot create its handle."""
 
     def lines(r: Release) -> Iterable[str]:
         could = "could" if r.number < (1, 12) else "Could"
@@ -294,7 +294,7 @@ def cudnn_failed(status: str, driver: str = "") -> Event:
 
 
 def cublas_failed(r: Release) -> Iterable[str]:
-    """cuBLAS cannot make its handle."""
+    """The message that cuBLAS cannot create its handle."""
     status = "the library was not initialized" if r.number >= (2, 13) else "CUBLAS_STATUS_NOT_INITIALIZED"
     yield r.line(
         "E", "stream_executor/cuda/cuda_blas.cc", 238, f"failed to create cublas handle: {status}", absl=True
@@ -302,7 +302,7 @@ def cublas_failed(r: Release) -> Iterable[str]:
 
 
 def logged(level: str, file: str, message: str, number: int = 100) -> Event:
-    """Any other line."""
+    """Any other log line."""
     return lambda r: [r.line(level, file, number, message, absl=True)]
 
 
@@ -310,7 +310,7 @@ def logged(level: str, file: str, message: str, number: int = 100) -> Event:
 
 
 def numa(r: Release) -> Iterable[str]:
-    """The NUMA node of a desktop machine."""
+    """The notice about the NUMA node on a desktop machine."""
     node = (
         "successful NUMA node read from SysFS had negative value (-1), but there must be at least one NUMA"
         " node, so returning NUMA node zero"
@@ -325,7 +325,7 @@ def numa(r: Release) -> Iterable[str]:
 
 
 def onednn(r: Release) -> Iterable[str]:
-    """The notice of the CPU's library."""
+    """The notice about oneDNN, the library for the CPU."""
     yield r.line(
         "I",
         "core/util/port.cc",
@@ -337,7 +337,7 @@ def onednn(r: Release) -> Iterable[str]:
 
 
 def cpu_features(r: Release) -> Iterable[str]:
-    """The notice of CPU instructions."""
+    """The notice about CPU instructions."""
     if r.number >= (2, 5):
         message = (
             "This TensorFlow binary is optimized with oneAPI Deep Neural Network Library (oneDNN) to use the"
@@ -351,12 +351,12 @@ def cpu_features(r: Release) -> Iterable[str]:
 
 
 def tf_trt(r: Release) -> Iterable[str]:
-    """TensorRT is not there."""
+    """The notice that TensorRT is not installed."""
     yield r.line("W", "compiler/tf2tensorrt/utils/py_utils.cc", 38, "TF-TRT Warning: Could not find TensorRT")
 
 
 def factories(r: Release) -> Iterable[str]:
-    """Plugins registered twice (2.14 and later)."""
+    """The notice about plugins that are registered twice (2.14 and later)."""
     for plugin in ("cuFFT", "cuDNN", "cuBLAS"):
         message = (
             f"Unable to register {plugin} factory: Attempting to register factory for plugin {plugin} when"

@@ -1,4 +1,5 @@
-"""TensorFlow in other languages than Python: their reports get no step that only Python's TensorFlow has."""
+"""Tests reports about TensorFlow in languages other than Python: they get no step that works only for
+Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The catalogue of codes: where each rule is, and that one is read without the others."""
+"""Tests the catalogue of codes: where each rule is, and that a rule is imported without the others."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def test_one_page_is_read_without_the_other_rules() -> None:
 
 
 def test_what_the_rules_need_is_what_the_file_says() -> None:
-    """A rule that reads something new, and the file of before: `python scripts/rule_needs.py` makes it
-    anew."""
+    """This fails if a rule reads something new and the file is old: `python scripts/rule_needs.py` updates
+    the file."""
     kept = json.loads((RULES / "needs.json").read_text(encoding="utf-8"))
     assert list(kept) == list(ORDER), "run python scripts/rule_needs.py"
     assert kept == {rule.code: list(rule.reads) for rule in all_rules()}, "run python scripts/rule_needs.py"
@@ -78,7 +78,7 @@ def test_a_report_imports_no_rule_that_has_nothing_to_read() -> None:
 
 @each("path", sorted(RULES.rglob("*.py")), ids=lambda path: path.relative_to(RULES).as_posix())
 def test_no_module_imports_another_rule(path: Path) -> None:
-    """What two rules share stands in a module of its own."""
+    """Code that two rules share must be in a separate module."""
     for node in imports_and_calls(path):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("doctor.rules."):
             assert removeprefix(node.module, "doctor.rules.") not in HOLDERS

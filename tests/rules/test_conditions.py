@@ -1,5 +1,5 @@
-"""Conditions inside single rules that a whole report seldom decides by: each from the few facts that it turns
-on."""
+"""Tests conditions in single rules that seldom decide a whole report, each with the few facts on which it
+depends."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ HERE = Source("case", 1, "as it was stated")
 
 
 def judged(code: str, *facts: Fact, kind: str = "report") -> list[Finding]:
-    """What one rule says of these facts."""
+    """The finding of one rule for these facts."""
     picture = Case(Facts(facts, kind), bundled())
     rule = rule_of(code)
     assert RuleSet.of([rule]).ready(picture.seen), f"{code} does not even look at these facts"
@@ -373,11 +373,11 @@ def test_the_releases_that_a_python_can_have_are_named(python: str, says: str) -
 
 @pytest.mark.parametrize(("platform", "fires"), [("linux", False), ("wsl", True), ("windows", True)])
 def test_windows_drivers_are_measured_by_the_floor_for_windows(platform: str, fires: bool) -> None:
-    """CUDA 12 starts on 525.60.13 on Linux and on 528.33 on Windows, whose driver counts in WSL2."""
+    """CUDA 12 needs at least 525.60.13 on Linux, and 528.33 on Windows, whose driver counts in WSL2."""
     release = TensorFlowVersion(HERE, "2.10.1" if platform == "windows" else "2.18.1", "tensorflow")
     version = (
         "450.99" if platform == "windows" else "526.98"
-    )  # 2.10 is made for CUDA 11: 450.80.02 and 452.39
+    )  # 2.10 is made for CUDA 11, which needs 450.80.02 or 452.39
     facts = (DriverVersion(HERE, version, "any", MEASURED), release, Platform(HERE, platform, "x86_64"))
     assert bool(judged("driver-too-old", *facts, kind="machine")) == fires
     if platform == "windows":
@@ -388,7 +388,8 @@ def test_windows_drivers_are_measured_by_the_floor_for_windows(platform: str, fi
 
 
 def test_ptx_that_the_driver_cannot_compile_is_predicted_unless_the_log_says_what_happened() -> None:
-    """2.18 has its kernels for compute capability 9.0 partly as PTX of CUDA 12.3; R525 offers CUDA 12.0."""
+    """2.18 contains its kernels for compute capability 9.0 partly as PTX of CUDA 12.3, but R525 supports CUDA
+    12.0."""
     facts = (
         DriverVersion(HERE, "525.147.05", "any", MEASURED),
         TensorFlowVersion(HERE, "2.18.1", "tensorflow"),
@@ -577,7 +578,7 @@ def test_a_missing_nvml_counts_on_a_machine_only_for_a_build_that_needs_it(
     nvml = LibraryNotLoaded(HERE, "libnvidia-ml.so.1", "cannot open shared object file")
     wanted = [] if needed is None else [LibraryWanted(HERE, "libnvidia-ml.so.1", needed)]
     assert bool(judged("driver-missing", nvml, *wanted, kind="machine")) == counts
-    assert judged("driver-missing", nvml)  # in a report it is named because somebody missed it
+    assert judged("driver-missing", nvml)  # a report names the library because somebody found it missing
 
 
 # --- cudnn-missing
@@ -680,7 +681,7 @@ def test_the_dlls_of_cuda_are_spoken_of_on_windows_only(platform: str, says: boo
     ("device", "fires"),
     [
         (GpuRegistered(Source("case", 1, "GPU:0"), 0), True),  # listed above, without a name
-        (GpuRegistered(Source("case", 9, "GPU:0"), 0), False),  # made after the driver's library was missed
+        (GpuRegistered(Source("case", 9, "GPU:0"), 0), False),  # created after the library was missed
         (
             GpuRegistered(Source("case", 1, "GPU:0"), 0, name="Tesla T4"),
             False,

@@ -1,4 +1,4 @@
-"""A message that by itself names one cause, and the circumstance beside it that shows another."""
+"""Tests messages that, on their own, show one cause, together with a circumstance that shows another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The numbers that a message names are in the cure, and a cure is not what the user has already."""
+"""Tests that the numbers in a message appear in the cure, and that a cure is not something that the user
+already has."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ BELOW_PTXAS = (
 
 
 def first(text: str) -> tuple[Finding, str]:
-    """The first finding, and its steps as one text with their reasons."""
+    """The first finding, and its steps and their reasons as one text."""
     finding = diagnosed(text).findings[0]
     return finding, "\n".join(f"{step.text} {step.why}" for step in finding.prescription)
 

@@ -1,5 +1,5 @@
-"""diagnose: all rules judge, one cause is one finding, the verdict first, and nothing can silence the
-others."""
+"""Tests `diagnose`: all rules judge, one cause gives one finding, the verdict comes first, and no rule can
+silence the others."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_findings_stand_in_the_order_in_which_to_act(part: int) -> None:
             (SEVERITIES.index(f.severity), CONFIDENCES.index(f.confidence), ORDER.index(f.code))
             for f in findings
         ]
-        assert ranks[1:] == sorted(ranks[1:]), case  # the first is the likeliest
+        assert ranks[1:] == sorted(ranks[1:]), case  # the first cause is the likeliest
         assert len(set(codes(list(findings)))) == len(findings), case
         assert all(f.evidence for f in findings), case
 

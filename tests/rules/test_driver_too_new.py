@@ -1,4 +1,5 @@
-"""A driver is called too new or too old for a GPU only where nothing shows that it serves it."""
+"""Tests that a driver is called too new or too old for a GPU only if nothing shows that it supports the
+GPU."""
 
 from __future__ import annotations
 
@@ -46,7 +47,7 @@ def test_a_gpu_that_the_driver_lists_is_served_by_it(tables: Tables) -> None:
 
 def test_a_gpu_that_came_after_the_driver_is_not_called_absent(tables: Tables) -> None:
     blackwell = Gpu(HERE, name="NVIDIA GeForce RTX 5070", compute_capability="12.0", bus_id="0000:01:00.0")
-    assert _verdict(blackwell, tables, "535.183.01") == "gpu-arch-too-new"  # it may be served
+    assert _verdict(blackwell, tables, "535.183.01") == "gpu-arch-too-new"  # the driver may support it
     assert _verdict(blackwell, tables, "535.183.01", Symptom(HERE, "smi-no-devices")) == "driver-too-old"
     said = b"RTX 5070, driver 535.183.01, TensorFlow 2.19, Linux\n$ nvidia-smi\nNo devices were found\n"
     assert diagnose(read(said, "report"), tables).verdict.code == "driver-too-old"

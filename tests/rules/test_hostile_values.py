@@ -1,4 +1,5 @@
-"""Whatever a report or a recorded machine holds, what is printed to paste runs only what was prescribed."""
+"""Tests that the printed commands run only what was prescribed, whatever a report or a recorded machine
+contains."""
 
 from __future__ import annotations
 
@@ -48,7 +49,7 @@ INDEXES = {
     "--extra-index-url",
     *(row["index"] for row in bundled().store.all("nvidia_builds") if row.get("index")),
 }
-"""Of NVIDIA's wheels for its boards, from the tables."""
+"""The index options and addresses of NVIDIA's wheels for its boards, from the tables."""
 PIP_OPTIONS = {
     "--force-reinstall",
     "--no-cache-dir",
@@ -69,10 +70,9 @@ def steps_of(diagnosis: Diagnosis) -> Iterator[Step]:
 
 
 def safe(diagnosis: Diagnosis, platform: str, *, report: bool) -> list[str]:
-    """Asserts that every command of a diagnosis is what it was made of, and returns the texts for sh.
-
-    report: the facts are of a text, whose words reach a command only as a version, a name or a path of a
-    known form.
+    """Assert that every command of a diagnosis has the arguments from which it was made. Returns the texts
+    for sh. report: whether the facts are from a text, whose words may reach a command only as a version, a
+    name or a path of a known form.
     """
     texts = []
     for step in steps_of(diagnosis):
@@ -102,8 +102,7 @@ def safe(diagnosis: Diagnosis, platform: str, *, report: bool) -> list[str]:
 
 
 def filled(fact: Fact, payload: str, *, whole: bool) -> Iterator[Fact]:
-    """The fact with each of its texts in turn filled: replaced as a whole, or with the payload behind what is
-    there."""
+    """Yield the fact with a payload in each of its texts in turn: instead of the text, or after it."""
     for field in dataclasses.fields(fact):
         value = getattr(fact, field.name)
         if field.name in ("source", "code") or (isinstance(fact, Symptom) and field.name == "kind"):
@@ -118,8 +117,8 @@ def filled(fact: Fact, payload: str, *, whole: bool) -> Iterator[Fact]:
 
 
 def judged_with(facts: Facts, changed: list[Fact], platform: str) -> Diagnosis | None:
-    """The diagnosis; None where a rule refuses a value that no reader makes: then there is an error and no
-    command."""
+    """The diagnosis; None if a rule rejects a value that no reader makes, because then there is an error and
+    no command."""
     kept = changed if platform == "linux" else [f for f in changed if not isinstance(f, Platform)]
     more = [] if platform == "linux" else [Platform(Source("moved"), platform)]
     try:
@@ -129,13 +128,13 @@ def judged_with(facts: Facts, changed: list[Fact], platform: str) -> Diagnosis |
 
 
 PARTS = 36
-"""Each takes every 36th: all of them is slow."""
+"""Each part tests every 36th case, because testing all of them is slow."""
 
 
 @pytest.mark.parametrize("part", sampled(range(PARTS), 2))
 def test_every_group_of_every_pattern_filled_runs_nothing(part: int, tmp_path: Path) -> None:
-    """As text: each named group's words in the pattern's own example give way to a payload, and the tool
-    reads the result."""
+    """The input is text: a payload replaces the words of each named group in the pattern's own example, and
+    the tool reads the result."""
     payloads = itertools.cycle(PAYLOADS[part:] + PAYLOADS[:part])
     texts: set[str] = set()
     for signature in catalogue()[part::PARTS]:
@@ -156,7 +155,8 @@ def test_every_group_of_every_pattern_filled_runs_nothing(part: int, tmp_path: P
     ("platform", "part"), sampled(itertools.product(["linux", "windows"], range(PARTS)), 2)
 )
 def test_every_value_of_every_fact_filled_runs_nothing(platform: str, part: int, tmp_path: Path) -> None:
-    """As facts, which pass by the patterns: each text of each fact of the cases that make the codes fire."""
+    """The input is facts, which no pattern checks: each text of each fact in the cases that make the codes
+    fire."""
     payloads = itertools.cycle(PAYLOADS[part:] + PAYLOADS[:part])
     texts: set[str] = set()
     judged = 0
@@ -179,7 +179,9 @@ def test_every_value_of_every_fact_filled_runs_nothing(platform: str, part: int,
     executed(sorted(texts), tmp_path)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="the records hold symbolic links and colons in names")
+@pytest.mark.skipif(
+    sys.platform == "win32", reason="the records contain symbolic links and names with colons"
+)
 @pytest.mark.parametrize(("platform", "name"), sampled(itertools.product(
     ["linux", "windows"], sorted((path.name for path in RECORDS.iterdir() if path.is_dir()), reverse=True),
 ), 2))  # fmt: skip
@@ -187,7 +189,7 @@ def test_every_value_of_every_fact_filled_runs_nothing(platform: str, part: int,
 def test_every_value_of_a_recorded_machine_filled_runs_nothing(
     name: str, platform: str, most: int, tmp_path: Path
 ) -> None:
-    """most: facts of one kind that are filled."""
+    """most: the largest number of facts of one kind that are filled."""
     payloads = itertools.cycle(PAYLOADS)
     facts = examine(Machine.at(RECORDS / name))
     items = [f for f in facts if not isinstance(f, PythonVersion)]
@@ -209,7 +211,9 @@ def test_every_value_of_a_recorded_machine_filled_runs_nothing(
     executed(sorted(texts), tmp_path)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="the records hold symbolic links and colons in names")
+@pytest.mark.skipif(
+    sys.platform == "win32", reason="the records contain symbolic links and names with colons"
+)
 def test_a_plan_for_a_recorded_machine_with_any_value_filled_runs_nothing(tmp_path: Path) -> None:
     payloads = itertools.cycle(PAYLOADS)
     items = list(examine(Machine.at(RECORDS / "simulated-rtx3070-2.18.1")))
@@ -230,7 +234,7 @@ def test_a_plan_for_a_recorded_machine_with_any_value_filled_runs_nothing(tmp_pa
             try:
                 outcome = make_plans(PlanContext(facts, bundled(), VersionRequest()))
             except (ValueError, KeyError, UsageError):
-                continue  # it says what it cannot read
+                continue  # the answer says what cannot be read
             for step in (s for plan in outcome.plans for s in plan.commands):
                 assert one_line(step.text) == step.text
                 if step.kind == "shell" and step.command is not None:
@@ -244,7 +248,7 @@ def test_a_plan_for_a_recorded_machine_with_any_value_filled_runs_nothing(tmp_pa
     ("platform", "payload"), sampled(itertools.product(["linux", "windows"], PAYLOADS), 14)
 )
 def test_an_interpreter_of_any_name_runs_as_that_name(payload: str, platform: str, tmp_path: Path) -> None:
-    """`--python` with a folder that is called like a command."""
+    """`--python` is given a folder with the name of a command."""
     named = PythonVersion(Source("machine", None, "--python"), "3.11.2", None, f"/srv/{payload}/bin/python")
     forked = "CUDA_ERROR_NOT_INITIALIZED"  # its check starts the interpreter
     fault = next(row for row in FIRES if row.code == "gpu-bad-state" and forked in row.text)

@@ -1,4 +1,4 @@
-"""Every code fires where it must, and keeps quiet where a text only looks like it."""
+"""Tests that every code fires when it must, and does not fire if a text only looks like a case of it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ CODES = tuple(rule.code for rule in all_rules())
 @each("code", CODES)
 def test_code_has_a_firing_text_and_a_near_miss(code: str) -> None:
     assert [case for case in FIRES if case.code == code], f"{code} has no text that makes it fire"
-    assert [case for case in NEAR_MISSES if case.code == code], f"{code} has no text that it must leave alone"
+    assert [case for case in NEAR_MISSES if case.code == code], (
+        f"{code} has no text that must not make it fire"
+    )
 
 
 def test_every_case_is_of_a_code_that_exists() -> None:
@@ -27,7 +29,7 @@ def test_fires(case: Fires) -> None:
     diagnosis = diagnosed(case.text)
     verdict = diagnosis.verdict
     if case.code == "undetermined" and verdict.confidence == "possible":
-        return  # nothing is proved, and what the sentences make possible is named
+        return  # nothing is proved, and causes that the sentences make possible are named
     assert verdict.code == case.code, [f.code for f in diagnosis.findings]
     number = line_of(case.text, case.deciding)
     assert number in [source.line for source in verdict.evidence], verdict.evidence
@@ -40,7 +42,7 @@ def test_fires(case: Fires) -> None:
         assert [s for s in steps if piece in s], f"no step says {piece!r}: {steps}"
     here = [
         s.text for s in verdict.prescription if s.platform != "wsl"
-    ]  # the inside of WSL2 is another machine
+    ]  # the inside of WSL2 counts as another machine
     for piece in case.never:
         assert not [s for s in here if piece in s], f"a step says {piece!r}: {here}"
     for piece in case.words:
@@ -50,7 +52,7 @@ def test_fires(case: Fires) -> None:
 
 @each("case", NEAR_MISSES, ids=lambda case: f"{case.code}: {case.situation}")
 def test_keeps_quiet(case: NearMiss) -> None:
-    """Where nothing is proved, what the sentences make possible may be named, and no more than that."""
+    """If nothing is proved, only causes that the sentences make possible may be named."""
     findings = diagnosed(case.text).findings
     verdict = findings[0]
     guess = case.verdict == "undetermined" and verdict.confidence == "possible"

@@ -1,4 +1,4 @@
-"""The page of every code, and the texts that people paste from it."""
+"""Tests the page of every code, and the texts that people paste from it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_rule_explains_codes_that_exist_and_not_itself(rule: Rule) -> None:
 
 
 def test_every_kind_of_symptom_that_a_rule_asks_for_can_be_seen() -> None:
-    """A rule that waits for a symptom that nothing makes can never fire by it."""
+    """If nothing makes a symptom, a rule that waits for it can never fire because of it."""
     package = RULES.parent
     folders = ("facts", "logs", "probe", "case")
     makers = [path for folder in folders for path in (package / folder).rglob("*.py")]
@@ -72,7 +72,7 @@ def test_every_kind_of_symptom_that_a_rule_asks_for_can_be_seen() -> None:
     }
     asked = {need for rule in all_rules() for need in rule.needs if isinstance(need, str)}
     platforms = {f"on-{word}" for word in made}
-    variables = {name for name in asked if name.isupper()}  # seen by any name where they are set
+    variables = {name for name in asked if name.isupper()}  # environment variables are read under any name
     assert not asked - made - platforms - variables
 
 

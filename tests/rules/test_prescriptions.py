@@ -1,4 +1,5 @@
-"""What is prescribed can be pasted, and the tables bear it out, on any platform, release and Python."""
+"""Tests that the steps can be pasted and that the tables confirm them, for any platform, release and
+Python."""
 
 from __future__ import annotations
 
@@ -41,8 +42,8 @@ ON_ANY_SYSTEM = ("tf-", "python-", "host-", "model-", "undetermined", "memory-")
 def possible(
     case: Fires, platform: str, release: str | None, python: str | None, environment: tuple[str, ...]
 ) -> bool:
-    """Whether such a case can be met at all: a wheel for that platform and Python, a fault that such a system
-    can have."""
+    """Whether such a case can exist: there is a wheel for that platform and Python, and such a system can
+    have the fault."""
     where = PLATFORMS[platform]
     if platform == "macos" and not case.code.startswith(ON_ANY_SYSTEM):
         return False
@@ -125,7 +126,7 @@ def _faults_as_it_is(case: Fires) -> list[str]:
     minor = ".".join(picture.python.version.split(".")[:2]) if picture.python else None
     shown = (
         diagnosis.verdict.prescription[0].platform if diagnosis.verdict.prescription else ""
-    )  # pip's list of releases can tell a Mac
+    )  # pip's list of releases can show that it is a Mac
     platform = picture.platform or ("macos" if shown == "macos" else "linux")
     return [
         w

@@ -1,4 +1,4 @@
-"""The four reports that the project promises to read right, written out as such logs are."""
+"""Tests the four reports that the project promises to read correctly, written like real logs."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def test_cuda_10_1_under_a_build_that_opens_10_0() -> None:
     steps = [step.text for step in verdict.prescription]
     assert any("cudatoolkit=10.0" in step or "CUDA Toolkit 10.0" in step for step in steps)
     assert not any("[and-cuda]" in step for step in steps)  # TensorFlow 1.14 has no such extra
-    assert "device_lib" in verdict.verify  # tf.config.list_physical_devices came with 2.1
+    assert "device_lib" in verdict.verify  # tf.config.list_physical_devices exists since 2.1
 
 
 def test_the_missing_libraries_are_one_finding_and_no_error_of_another_cause() -> None:
@@ -221,7 +221,7 @@ def test_the_frightening_lines_of_a_healthy_log_are_named_as_harmless() -> None:
 
 
 def test_what_rules_say_holds_of_a_machine_as_of_a_text() -> None:
-    """A rule that judges machines and reports alike speaks of neither: no sentence of a finding names "the
+    """A rule that judges both machines and reports mentions neither: no sentence of a finding contains "the
     text"."""
     import ast
     from pathlib import Path

@@ -1,4 +1,4 @@
-"""A library that does not open, and the CUDA that the form states: whether they belong together decides the
+"""Tests a library that does not load and the CUDA version in a form: whether they belong together decides the
 verdict."""
 
 from __future__ import annotations

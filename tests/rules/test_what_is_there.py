@@ -1,5 +1,5 @@
-"""A cure is never what is there already, and what it prescribes passes the tool's own check: releases times
-GPUs."""
+"""Tests, for all releases and GPUs, that a cure never prescribes what is already installed, and that the
+result passes the tool's own check."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ Case: TypeAlias = "tuple[str, str, TensorFlowRelease]"
 
 
 def cases(tables: Tables) -> list[Case]:
-    """Every GPU release on every architecture of the tables that comes with x86-64 processors."""
+    """Every release with GPU support, with every GPU architecture in the tables that exists beside x86-64
+    processors."""
     arm = {row.get("capability") for row in tables.store.all("arm_gpus")}
     capabilities = [
         c for row in tables.store.all("architectures") for c in row["capabilities"] if c not in arm
@@ -51,7 +52,7 @@ def cases(tables: Tables) -> list[Case]:
 
 
 def machine(system: str, capability: str, build: TensorFlowRelease) -> Facts:
-    """The release on a machine with such a GPU, where every library that it opens is there."""
+    """A machine with such a GPU, the release, and every library that the release loads."""
     facts: list[Fact] = [Platform(HERE, system, "x86_64"), Gpu(HERE, "an NVIDIA card", capability)]
     facts += [
         TensorFlowVersion(HERE, build.version, build.package),
@@ -62,7 +63,7 @@ def machine(system: str, capability: str, build: TensorFlowRelease) -> Facts:
 
 
 def named(finding: Finding, system: str) -> list[tuple[TensorFlowRelease, bool]]:
-    """The releases that a prescription asks an installer for, each with whether CUDA comes with it."""
+    """The releases that a prescription installs, each with whether CUDA is installed with it."""
     found = []
     for step in finding.prescription:
         for package, extra, version in NAMED.findall(step.text):
@@ -73,7 +74,7 @@ def named(finding: Finding, system: str) -> list[tuple[TensorFlowRelease, bool]]
 
 
 def wrong(case: Case) -> list[str]:
-    """What of the prescriptions the tables deny, or is what is there."""
+    """The prescriptions that the tables contradict, or that are already fulfilled."""
     system, capability, build = case
     found = []
     for finding in diagnose(machine(*case), bundled()).findings:
@@ -104,8 +105,8 @@ def test_no_prescription_is_what_is_there_already_on_any_gpu_with_any_release() 
 
 
 def test_blackwell_on_the_newest_release_gets_the_way_that_works_there() -> None:
-    """2.21.0 has no machine code for it, and no other release has: PTX that the driver compiles, and XLA
-    switched off."""
+    """No release has machine code for it, not even 2.21.0. The way is PTX, which the driver compiles, with
+    XLA switched off."""
     build = next(b for b in bundled().gpu_builds("linux-x86_64", ("tensorflow",)) if b.version == "2.21.0")
     diagnosis = diagnose(machine("linux", "12.0", build), bundled())
     finding = next(f for f in diagnosis.findings if f.code == "gpu-arch-too-new")

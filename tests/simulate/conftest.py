@@ -42,13 +42,13 @@ def inside() -> Inside:
 
 @pytest.fixture(autouse=True)
 def own_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Simulations of a test lie in a folder of its own, which must be empty of them when it ends."""
+    """Each test has its own folder for simulations. When the test ends, the folder must contain none."""
     folder = tmp_path / "tmp"
     folder.mkdir()
     monkeypatch.setenv("TMPDIR", str(folder))
     monkeypatch.setattr("tempfile.tempdir", None)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     yield folder
-    # TensorFlow's autograph writes modules into the temporary folder and leaves the folder of their bytecode
-    # there
+    # TensorFlow's autograph writes modules into the temporary folder, and leaves the folder with their
+    # bytecode there
     assert [name for name in os.listdir(folder) if name != "__pycache__"] == []  # noqa: PTH208

@@ -1,4 +1,4 @@
-"""Nothing of a simulation is left: no folder, no process, however it ends."""
+"""Tests that no folder and no process of a simulation is left, however it ends."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from doctor.simulate.watchdog import processes_inside
 from tests.sampling import sampled
 
 RUN = "import sys; from doctor.cli import main; sys.exit(main())"
-# a command that says where it runs, and leaves a child of its own behind in a session of its own
+# a command that prints its folder, and leaves a child in a separate session
 BUSY = """
 import os, subprocess, sys, time
 subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
@@ -30,7 +30,7 @@ sys.exit({code})
 def start(
     *arguments: str, seconds: float = 600, code: int = 0, group: bool = False
 ) -> tuple[subprocess.Popen[str], str]:
-    """Start a simulation; gives its process and, once its command runs, its folder."""
+    """Start a simulation. Returns its process and, as soon as its command runs, its folder."""
     command = [sys.executable, "-c", BUSY.format(seconds=seconds, code=code)]
     child = subprocess.Popen(
         [sys.executable, "-c", RUN, "simulate", *arguments, "--", *command],
@@ -50,7 +50,7 @@ def start(
 def wait_until(condition: Callable[[], bool], within: float = 15.0) -> None:
     deadline = time.monotonic() + within
     while not condition():
-        assert time.monotonic() < deadline, "it did not come to pass in time"
+        assert time.monotonic() < deadline, "the condition was not met in time"
         time.sleep(0.02)
 
 
@@ -70,7 +70,7 @@ def test_after_ctrl_c():
     child, folder = start("--held", "1000", group=True)
     wait_until(
         lambda: len(processes_inside(folder)) == 3
-    )  # the command, what it started, and the holder of memory
+    )  # the command, its child, and the process that holds memory
     os.killpg(child.pid, signal.SIGINT)
     assert child.wait(30) == 128 + signal.SIGINT
     assert nothing_is_left(folder)
@@ -92,7 +92,7 @@ def test_after_a_kill():
 
 
 def watchdog_of(folder: str) -> int:
-    """The process that watches over a simulation, by its arguments."""
+    """The watchdog process of a simulation, recognised by its arguments."""
     for line in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
             words = line.read_bytes().split(b"\0")
@@ -173,7 +173,7 @@ def test_processes_of_others_are_not_inside():
         env={"TFGPU_DOCTOR_SIMULATION": "/tmp/other/machine"},
     )
     try:
-        wait_until(lambda: processes_inside("/tmp/other") == [child.pid])  # it has to start first
+        wait_until(lambda: processes_inside("/tmp/other") == [child.pid])  # wait until it has started
         assert processes_inside("/tmp/oth") == []
     finally:
         child.kill()

@@ -1,4 +1,5 @@
-"""Programs that people watch their GPUs with show the simulated ones, and who holds their memory."""
+"""Tests that programs with which people monitor GPUs show the simulated GPUs, and which processes hold their
+memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command `simulate` as people call it."""
+"""Tests the command `simulate` as people call it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.sampling import sampled
 
 @pytest.fixture
 def simulate(capfd):
-    """simulate(*arguments) gives exit code, standard output and standard error."""
+    """simulate(*arguments) returns the exit code, standard output and standard error."""
 
     def call(*arguments):
         code = main(["simulate", *arguments])
@@ -40,7 +40,7 @@ def test_it_says_what_it_is_at_the_start_and_at_the_end(simulate):
 
 
 def test_where_no_temporary_file_can_be_written_it_says_how_to_name_a_folder():
-    limited = 'ulimit -f 0; exec "$@"'  # no file may have a byte: as on a full disk
+    limited = 'ulimit -f 0; exec "$@"'  # no file may contain a byte, as on a full disk
     words = ["sh", "-c", limited, "sh", sys.executable, "-B", "-m", "doctor", "simulate", "--", "true"]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (3, "")
@@ -105,7 +105,7 @@ def test_a_wrong_call_is_reported_and_exits_2(simulate, arguments, said):
 
 
 def test_a_python_that_cannot_be_looked_at_or_started_is_not_reported_as_none(tmp_path):
-    """Another user's environment: /root/venv for somebody else."""
+    """The environment belongs to another user, such as /root/venv."""
     (tmp_path / "loop").symlink_to("loop")
     (tmp_path / "env" / "bin").mkdir(parents=True)
     (tmp_path / "env" / "bin" / "python").touch(0o644)
@@ -145,7 +145,7 @@ def test_the_list_of_faults_names_each_with_its_finding(simulate):
 
 
 def on_a_terminal(width: int, *arguments: str) -> str:
-    """What the command prints on a terminal of so many columns."""
+    """The output of the command on a terminal with this many columns."""
     import fcntl
     import os
     import pty
@@ -165,7 +165,7 @@ def on_a_terminal(width: int, *arguments: str) -> str:
     ):
         os.close(theirs)
         said = b""
-        with contextlib.suppress(OSError):  # the end of a terminal is an error
+        with contextlib.suppress(OSError):  # at the end of a terminal, read fails
             while part := os.read(ours, 65536):
                 said += part
     os.close(ours)
@@ -184,7 +184,7 @@ def test_on_a_terminal_no_line_is_longer_than_it_is_wide(option, width):
 
 
 def test_a_shell_on_a_terminal_is_interactive_and_ctrl_c_does_not_end_it(monkeypatch):
-    """Ctrl-C ends what runs in the shell; the shell and the simulation go on."""
+    """Ctrl-C ends the program in the shell; the shell and the simulation continue."""
     import os
     import pty
 

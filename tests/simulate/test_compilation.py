@@ -1,4 +1,4 @@
-"""The simulated libraries are compiled on first use, quickly, and once."""
+"""Tests that the simulated libraries are compiled quickly, at the first use, and only once."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def full_cache(tmp_path_factory):
 
 
 def children_seconds() -> float:
-    """Processor time, which does not depend on what else the machine is doing."""
+    """The processor time of all children, which does not depend on the other work of the machine."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

@@ -1,4 +1,5 @@
-"""The example of a CI workflow: a mistake in GPU set-up code that no run without a GPU shows is caught."""
+"""Tests the example of a CI workflow: it finds a mistake in GPU set-up code that a run without a GPU does not
+show."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ LINES = [
 
 
 def run_line(line: str, script: str) -> subprocess.CompletedProcess[str]:
-    """A line of the workflow, with another script and this checkout's tool."""
+    """Run a line of the workflow, with another script and with the tool of this checkout."""
     words = shlex.split(line.replace("train.py", script))[1:]
     python = str(tensorflow_env(NEWEST))
     command = [sys.executable, "-m", "doctor", *(python if word == "python" else word for word in words)]

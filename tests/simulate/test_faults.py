@@ -1,5 +1,4 @@
-"""Every fault leads to the finding that it is made for: by looking at the machine, and by reading
-TensorFlow's log."""
+"""Tests that every simulated fault leads to its finding, from the machine and from TensorFlow's log."""
 
 from __future__ import annotations
 
@@ -19,14 +18,14 @@ from tests.in_process import called
 from tests.sampling import each, sampled
 from tests.tensorflow_envs import NEWEST, OLDER, tensorflow_env
 
-# one release of every minor version that has a wheel for Python 3.11, with which they were recorded
+# one release of every minor version that has a wheel for Python 3.11, with which the logs were recorded
 RELEASES = (
     "2.12.1", "2.13.1", "2.14.1", "2.15.1", "2.16.1", "2.17.1", "2.18.1", "2.19.1", "2.20.0", "2.21.0",
 )  # fmt: skip
 CODES = {rule.code for rule in all_rules()}
 ROOT = Path(__file__).parents[2]
 LOGS = ROOT / "tests" / "data" / "logs"
-# A machine that is itself a container cannot tell some states from a container without a GPU.
+# In a container, some states cannot be distinguished from a container without a GPU.
 IN_A_CONTAINER = {"no-gpu": "container-no-gpu", "driver-not-loaded": "container-no-gpu"}
 
 
@@ -86,8 +85,8 @@ def test_no_check_in_a_simulation_can_be_taken_for_one_of_a_gpu(form: str, fault
 
 @pytest.mark.tensorflow
 def test_the_deep_check_reads_tensorflows_own_failure():
-    """It runs with memory growth on, so TensorFlow says that nearly all memory is free: memory is not the
-    reason."""
+    """The deep check sets memory growth, so TensorFlow reports that nearly all memory is free: memory is not
+    the reason."""
     python = str(tensorflow_env(NEWEST))
     with environment(prepare(python=python, faults=["cudnn-not-initialized"])) as simulation:
         (finding,) = checked(simulation, "--deep", "--python", python)["findings"]
@@ -98,8 +97,8 @@ def test_the_deep_check_reads_tensorflows_own_failure():
 
 @pytest.mark.tensorflow
 def test_the_deep_check_says_that_it_ran_with_memory_growth_and_how_to_learn_what_that_hides():
-    """Under its own memory growth this fault does not show, and without it the check would take all of a
-    shared GPU."""
+    """Because the check sets memory growth, this fault does not show. Without memory growth, the check would
+    take all memory of a shared GPU."""
     python = str(tensorflow_env(NEWEST))
     with environment(prepare(python=python, faults=["cudnn-out-of-memory"])) as simulation:
         (finding,) = checked(simulation, "--deep", "--python", python)["findings"]
@@ -123,8 +122,8 @@ def test_the_deep_check_says_that_it_ran_with_memory_growth_and_how_to_learn_wha
 
 @pytest.mark.tensorflow
 def test_a_simulated_check_takes_under_a_second_more_than_a_real_one(times_pass):
-    """On the clock, on which a busy machine is slower by what a process waits for the processor; and of
-    processor time, 600 ms where `python -c pass` takes 10."""
+    """The elapsed time is measured, which on a busy machine includes waiting for the processor, and the
+    processor time, whose limit is 600 ms on a machine on which `python -c pass` takes 10 ms."""
     words = ["check", "--format", "json", "--python", str(tensorflow_env(NEWEST))]
     check = [sys.executable, "-m", "doctor", *words]
     simulated = ["simulate", *words[-2:], "--", *check]
@@ -137,7 +136,7 @@ def test_a_simulated_check_takes_under_a_second_more_than_a_real_one(times_pass)
 
 
 def seconds(command: list[str]) -> tuple[float, float]:
-    """On the clock, and of processor time, of a command with all its children."""
+    """The elapsed time and the processor time of a command with all its children."""
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     done = subprocess.run(command, cwd=ROOT, capture_output=True, timeout=120, check=False)
     clock, after = time.monotonic() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -146,7 +145,7 @@ def seconds(command: list[str]) -> tuple[float, float]:
 
 
 def checked(simulation: Simulation, *arguments: str) -> dict[str, Any]:
-    """What `check` says on a simulated machine."""
+    """The report of `check` on a simulated machine."""
     done = subprocess.run(
         [sys.executable, "-m", "doctor", "check", "--format", "json", *arguments],
         env=simulation.environment,

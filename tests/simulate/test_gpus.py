@@ -1,4 +1,4 @@
-"""Any NVIDIA GPU that the tables know can be simulated, or what is missing is asked for."""
+"""Tests that any NVIDIA GPU in the tables can be simulated, or that the tool asks for missing data."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ TWICE_SOLD = {"RTX 4060 Ti": ("8192", "16384"), "RTX 5060 Ti": ("8192", "16384")
 
 @pytest.fixture
 def raw(tables: Tables) -> Raw:
-    """The rows of a table as they stand in its file."""
+    """The rows of a table as they are in its file."""
     return lambda table: list(tables.store.all(table))  # type: ignore[arg-type]
 
 
@@ -91,7 +91,7 @@ def test_every_gpu_since_kepler_is_simulated_or_its_memory_is_asked_for(tables: 
 
 
 def test_memory_in_a_name_is_the_memory_in_its_row(raw: Raw) -> None:
-    """The name and the data sheet of a card state the same."""
+    """The name and the data sheet of a card state the same memory."""
     for row in raw("gpus"):
         named = re.search(r"\b(\d+) ?GB\b", row["name"])
         if named and row.get("memory_mib"):
@@ -106,7 +106,7 @@ def test_simulated_cards_of_nvidias_documents_agree_with_the_table(raw: Raw) -> 
             assert sheet["memory_mib"] == [card["memory_gib"] * 1024], card
             assert (
                 abs(sheet.get("multiprocessors", card["multiprocessors"]) - card["multiprocessors"]) <= 2
-            ), card  # an L4 has 58, not the list's 60
+            ), card  # an L4 has 58, not 60 as in the list
 
 
 def test_every_memory_names_its_source(raw: Raw) -> None:

@@ -1,4 +1,4 @@
-"""The memory of a simulated machine: one account for all its processes and libraries."""
+"""Tests the memory of a simulated machine: all its processes and libraries use the same account."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def seen():
 
 @pytest.fixture
 def machine():
-    """A machine with one GPU of 8192 MiB; gives a function that runs code on it, or starts it
+    """A machine with one GPU of 8192 MiB. Returns a function that runs code on it, or only starts the code
     (wait=False)."""
     started = []
     with environment(prepare(gpus=["RTX 3070"])) as simulation:

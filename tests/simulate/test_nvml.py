@@ -1,4 +1,4 @@
-"""NVML's clients on a simulated machine: NVIDIA's own Python binding reads it as it reads a real one."""
+"""Tests clients of NVML on a simulated machine: NVIDIA's own Python binding reads it like a real machine."""
 
 from __future__ import annotations
 

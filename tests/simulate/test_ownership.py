@@ -1,4 +1,4 @@
-"""Libraries that another user could have put into the cache are not loaded."""
+"""Tests that libraries that another user could have put into the cache are not loaded."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from doctor.simulate.compilation import cache_folder
 from doctor.simulate.ownership import make_private, stranger_at
 
 pytestmark = pytest.mark.skipif(
-    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away"
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can change the owner of files"
 )
 SOMEBODY = 65534
 
 
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cache with a library in it."""
+    """A cache that contains a library."""
     cache = tmp_path_factory.mktemp("compiled") / "cache"
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("XDG_CACHE_HOME", str(cache))
@@ -34,7 +34,8 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def built(compiled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache of our own with a library in it, and no compiler that could make another."""
+    """A cache of this user that contains a library, on a machine without a compiler that could make
+    another."""
     shutil.copytree(compiled, tmp_path / "cache")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     folder = build(["libnvidia-ml.so.1"])
@@ -83,7 +84,7 @@ def test_what_others_could_have_written_is_refused(
 def test_what_is_ours_is_used_and_nobody_else_may_write_to_it(built: Path) -> None:
     assert build(["libnvidia-ml.so.1"]) == built
     for place in (built, *built.parents):
-        if place.stat().st_mode & stat.S_ISVTX:  # the folder for everybody's temporary files
+        if place.stat().st_mode & stat.S_ISVTX:  # the folder for the temporary files of all users
             break
         assert place.stat().st_mode & 0o022 == 0
 

@@ -1,4 +1,4 @@
-"""The kept logs are what TensorFlow prints: a sample is recorded again and compared."""
+"""Tests that the kept logs are what TensorFlow prints: a sample is recorded again and compared."""
 
 from __future__ import annotations
 
@@ -26,16 +26,17 @@ SAMPLE = (
 )
 
 OF_THE_PROCESSOR = ("oneDNN custom operations are on", "All log messages before absl::InitializeLog()")
-"""A notice that some processors lack, and abseil's, which precedes the first line of either library."""
+"""A notice that is not printed on some processors, and that of abseil, which precedes the first line of
+either library."""
 
 
 STARTS = 4
-"""A run in which two threads fail, one after the other or at once, prints one error or both: one of so many
-starts prints what is kept."""
+"""The number of starts, of which one must print the kept log. If two threads fail, a run prints one error or
+both."""
 
 
 def printed(log: str) -> Counter[str]:
-    """The lines of a log, without their order: threads print side by side."""
+    """The lines of a log without their order, because threads print at the same time."""
     lines = (line for line in log.splitlines() if not any(notice in line for notice in OF_THE_PROCESSOR))
     return Counter(lines)
 

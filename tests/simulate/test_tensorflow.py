@@ -1,4 +1,4 @@
-"""Real TensorFlow on the simulated GPU, through the command as people call it."""
+"""Tests real TensorFlow on the simulated GPU, with the command as people call it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def python(request: pytest.FixtureRequest) -> Path:
 def simulate(
     python: Path, *arguments: str, variables: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """tfgpu-doctor simulate, with `python` standing for the environment's."""
+    """Call tfgpu-doctor simulate; `python` means the interpreter of the environment."""
     import os
 
     command = [str(python) if word == "python" else word for word in arguments]
@@ -100,8 +100,8 @@ def test_memory_growth_cures_it(python, arguments, variables):
 
 @pytest.fixture
 def shared_card(python: Path) -> Iterator[tuple[Simulation, Callable[..., subprocess.Popen[str]]]]:
-    """A card of 8 GiB on which a cuDNN handle takes 450 MiB (TensorFlow 2.21 makes two), and a way to start
-    TensorFlow programs on it."""
+    """A card of 8 GiB on which a cuDNN handle takes 450 MiB (TensorFlow 2.21 makes two), and a function that
+    starts TensorFlow programs on it."""
     started = []
     scenario = prepare(python=str(python), gpus=["RTX 3070"]).setting(cudnn__handle_mib=450)
     with environment(scenario) as simulation:
@@ -144,7 +144,7 @@ def test_two_processes_contend_for_one_card(shared_card):
     said, _ = start(IMPORT + CONVOLVE).communicate(timeout=120)
     left = re.search(r"Created device \S+GPU:0 with (\d+) MB", said)
     assert left is not None
-    assert 200 < int(left[1]) < 1500  # of 8192; the first has taken the rest
+    assert 200 < int(left[1]) < 1500  # of 8192; the first program has taken the rest
     assert GENUINE in said
 
     for cure in (GROW, LIMIT):

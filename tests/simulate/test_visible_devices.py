@@ -1,5 +1,5 @@
-"""CUDA_VISIBLE_DEVICES on a simulated machine with four GPUs, asked through the driver as any program
-asks."""
+"""Tests CUDA_VISIBLE_DEVICES on a simulated machine with four GPUs, through the driver as any program uses
+it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from doctor.simulate import environment, prepare
 from tests.sampling import sampled
 
 FOUR = ("T4", "RTX 3070", "H100", "GTX 1080")
-# what the process sees, as the buses of the GPUs in its own order; the H100 is the fastest, so CUDA counts it
+# the buses of the GPUs that the process sees, in its own order; the H100 is the fastest, so CUDA lists it
 # first
 ASK = """
 import ctypes
@@ -73,7 +73,7 @@ def uuid(index: int) -> str:
             ("0,GPU-51", [1]),
             ("MIG-8932f937-d72c-4106-c12f-20bd9faed9f6", []),
             ("MIG-GPU-8932f937-d72c-4106-c12f-20bd9faed9f6/1/0", []),
-            ("GPU-5", []),  # fits all four
+            ("GPU-5", []),  # matches all four
             ("GPU-5102", [3]),
             ("gpu-5102", [3]),
             ("GPU-5103,GPU-5100", [4, 1]),

@@ -1,4 +1,4 @@
-"""The site as a release makes it, a server for it, and a browser."""
+"""Fixtures for the tests of the site: the site as a release makes it, a server for it, and a browser."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ READY = "document.getElementById('state').classList.contains('ready')"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what cannot run here, and say why."""
+    """Skip the tests that cannot run on this machine, with the reason."""
     needs = {
         "chromium": CHROMIUM,
         "chromium-driver": shutil.which("chromedriver"),
@@ -46,7 +46,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if not missing:
         return
     skip = pytest.mark.skip(
-        reason=f"the page is built and driven with what is missing here: apt install {' '.join(missing)}"
+        reason=f"programs that build or run the page are missing: apt install {' '.join(missing)}"
     )
     for item in items:
         if item.get_closest_marker("page") is not None:
@@ -54,7 +54,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 class Page:
-    """A browser, with what the tests of the page do in it."""
+    """A browser, with the actions of the tests of the page."""
 
     def __init__(self, profile: Path, *more: str, width: int = 1400) -> None:
         selenium = pytest.importorskip(
@@ -71,14 +71,14 @@ class Page:
         self.driver.set_script_timeout(60)
 
     def open(self, address: str) -> None:
-        self.driver.get("about:blank")  # another fragment of a page that is open would not load it
+        self.driver.get("about:blank")  # an open page would not be loaded again for another fragment
         self.driver.get(address)
 
     def js(self, expression: str, *arguments: object) -> Any:
         return self.driver.execute_script(f"return {expression}", *arguments)
 
     def until(self, expression: str, seconds: float = 60) -> Any:
-        """What an expression gives as soon as it is true."""
+        """Wait until an expression is true. Returns its value."""
         end = time.monotonic() + seconds
         while not (found := self.js(expression)):
             assert time.monotonic() < end, (
@@ -92,7 +92,7 @@ class Page:
         assert self.js(READY), self.js("document.getElementById('state').innerText")
 
     def ask(self, call: str, parameters: dict[str, str], text: str = "") -> dict[str, Any]:
-        """An answer of the judge of the page, as it comes."""
+        """The unchanged answer of the judge in the page."""
         answer = self.driver.execute_async_script(
             "const [call, parameters, text, done] = arguments;import('./judge.js').then(({ask}) => ask(call,"
             " parameters, new TextEncoder().encode(text))).then(done);",
@@ -104,7 +104,7 @@ class Page:
         return answer
 
     def paste(self, text: str) -> str:
-        """Judge a text as a person does; returns the verdict's code."""
+        """Judge a text as a person does. Returns the code of the verdict."""
         self.until("document.getElementById('judge')?.disabled === false")
         self.driver.execute_script(
             "document.getElementById('verdicts').replaceChildren(); document.getElementById('text').value ="
@@ -115,12 +115,12 @@ class Page:
         return str(found)
 
     def complaints(self) -> list[str]:
-        """What the console says since the last call."""
+        """The messages in the console since the last call."""
         return [entry["message"] for entry in self.driver.get_log("browser")]
 
 
 class Host:
-    """A plain web server for a folder, as any static host is one."""
+    """A plain web server for a folder, like any static host."""
 
     def __init__(self, folder: Path) -> None:
         class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -143,27 +143,27 @@ class Host:
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder that scripts/build_site makes, in a folder of its own on the host: the site must not need to
-    be at the root."""
+    """The folder that scripts/build_site makes. It is not at the root of the host, because the site must work
+    in any folder."""
     folder = tmp_path_factory.mktemp("host") / "some" / "where"
     command = [sys.executable, str(ROOT / "scripts" / "build_site"), str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     if "could not fetch" in done.stderr:
-        pytest.skip("no package registry is reached, and the site is made of packages of it")
+        pytest.skip("the site needs packages of a registry, and none can be reached")
     assert done.returncode == 0, done.stdout + done.stderr
     return folder
 
 
 @pytest.fixture(scope="session")
 def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The source of axe, which looks for what keeps people out."""
+    """The source of axe, which finds barriers to accessibility."""
     folder = tmp_path_factory.mktemp("axe")
     for name in ("package.json", "package-lock.json"):
         shutil.copy(ROOT / "scripts" / "site" / name, folder)
     command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
     if done.returncode:
-        pytest.skip("no package registry is reached, and axe is a package of it")
+        pytest.skip("axe is in a package registry, and none can be reached")
     return (folder / "node_modules" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
 
 
@@ -189,7 +189,7 @@ def browser(host: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pag
 
 @pytest.fixture
 def page(browser: Page, host: str) -> Iterator[Page]:
-    """The page with a judge that has started; whatever the test does, the console stays empty."""
+    """The page with a judge that has started. Whatever the test does, the console must stay empty."""
     browser.complaints()
     if browser.js("location.href") not in (host, f"{host}#explain"):
         browser.open(host)

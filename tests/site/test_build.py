@@ -1,4 +1,5 @@
-"""What scripts/build_site makes: small, the same each time, and whole without what it leaves out."""
+"""Tests the output of scripts/build_site: it is small, the same each time, and complete without the parts
+that are left out."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ def script() -> ModuleType:
 
 
 def imported(text: str) -> set[str]:
-    """The modules that a module imports as it is imported itself."""
+    """The modules that a module imports when it is imported."""
     return {
         name.split()[0]
         for one, several in IMPORT.findall(text)
@@ -93,7 +94,7 @@ def test_the_same_sources_give_the_same_bytes_and_a_folder_of_others_is_left_alo
 
 
 def test_nothing_of_python_is_left_out_that_the_judge_imports(script: ModuleType) -> None:
-    """What a module imports only inside a function is found by the sixty logs and the plans of
+    """Modules that are imported only inside functions are tested by the sixty logs and the plans of
     test_page.py."""
     judge = [
         p

@@ -1,5 +1,5 @@
-"""The page in a real browser: it says what the command says, holds what a person needs, and tells nobody
-anything."""
+"""Tests the page in a real browser: it gives the same answers as the command, contains what a person needs,
+and sends no data to anybody."""
 
 from __future__ import annotations
 
@@ -132,7 +132,8 @@ def test_a_megabyte_is_judged_while_the_page_answers(page: Page) -> None:
 def test_a_first_answer_and_later_ones_come_soon(
     page: Page, host: str, record_property: Callable[[str, object], None]
 ) -> None:
-    """The budget is 5 s and 0.5 s on a machine that does nothing else; here other tests run."""
+    """The budget is 5 s and 0.5 s on a machine that does nothing else. Here, other tests run at the same
+    time."""
     start = time.monotonic()
     page.open(host)
     page.paste(OOM)
@@ -188,7 +189,7 @@ def test_keyboard_alone_gets_a_verdict(page: Page) -> None:
     text.send_keys(OOM)
     text.send_keys(Keys.CONTROL, Keys.ENTER)
     assert page.until("document.querySelector('#verdicts article')?.dataset.verdict") == "cudnn-init-oom"
-    # the verdict shows while the key is still being handled, and takes the focus when it is done
+    # the verdict appears while the key is still being handled, and gets the focus after that
     assert page.until("document.activeElement.id === 'verdicts'")
 
 
@@ -311,7 +312,7 @@ def test_a_narrow_screen_never_scrolls_sideways_and_nothing_jumps(page: Page, ho
                 page.open(host + where)
                 if "plan" in where:
                     page.until("document.querySelector('#plans article')")
-            # before its first frame Chromium now and then gives the width of a table that is not cut yet
+            # before its first frame, Chromium sometimes reports the width of a table that is not cut yet
             drawn = "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(done))"
             page.driver.execute_async_script(drawn)
             assert page.js("document.documentElement.scrollWidth") <= 360, where
@@ -333,8 +334,8 @@ def requested(log: Path) -> list[tuple[str, str]]:
 
 
 def test_no_request_goes_to_any_other_origin(built: Path, tmp_path: Path) -> None:
-    """The browser's own record of the network holds every request, of workers and of the service worker,
-    too."""
+    """The browser's own network log contains every request, including those of workers and of the service
+    worker."""
     server = Host(built)
     page = Page(tmp_path / "profile", f"--log-net-log={tmp_path / 'net.json'}")
     try:
@@ -383,8 +384,8 @@ def test_it_works_when_the_host_is_gone(built: Path, tmp_path: Path) -> None:
 
 
 def test_the_policy_binds_the_judge_too(page: Page) -> None:
-    """A worker of an address has a policy of its own, which a static host does not send; that of the page is
-    in force."""
+    """A worker from an address has its own policy, which a static host does not send; so the policy of the
+    page must apply."""
     refused = page.driver.execute_async_script(
         "const done = arguments[0];const source = `fetch('https://example.org/').then(() =>"
         " postMessage('went'), () => postMessage('refused'))`;const worker = new"

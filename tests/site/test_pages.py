@@ -1,4 +1,5 @@
-"""The static part of the site: whole, linked, plain, and what the tables and the rules say."""
+"""Tests the static pages of the site: complete, linked, plain, and in agreement with the tables and the
+rules."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ VOID = {"meta", "br", "img", "link", "input"}
 
 
 class Read(HTMLParser):
-    """The tags of a page, and the addresses and names in it. Fails where tags are not nested."""
+    """The tags of a page, and the addresses and names in it. Fails if tags are not nested properly."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -69,7 +70,7 @@ def test_every_link_leads_somewhere_in_the_site(site: dict[str, bytes], read: di
 
 
 def test_no_page_holds_code_or_style_of_its_own(read: dict[str, Read]) -> None:
-    """What the content security policy would refuse; nor an address of two things."""
+    """The content security policy would refuse these. Also, no id may occur twice in a page."""
     for name, page in read.items():
         assert "style" not in page.tags | page.attributes, name
         assert not [a for a in page.attributes if a.startswith("on")], name
@@ -163,14 +164,14 @@ def test_the_matrix_says_nothing_runs_that_has_no_code(
         assert build.gpu
         kernels = build.compute_capabilities
         found = kernels and code_for(capability, kernels.compiled, kernels.ptx)
-        if kind in ("yes", "slow"):  # a known trap may say no to what the code alone would allow
+        if kind in ("yes", "slow"):  # a known trap may forbid what the code alone would allow
             assert found, (version, capability)
         if kernels and not found:
             assert kind == "no", (version, capability)
 
 
 def test_the_address_of_a_server_is_in_no_page(site: dict[str, bytes]) -> None:
-    """Sources are documents; the page loads from no other host, and links to none."""
+    """Sources are documents. The page loads nothing from another host, and links to none."""
     for name in (n for n in site if n.endswith(".html")):
         assert not re.search(r'(?:href|src)="?(?:https?:)?//', site[name].decode()), name
 

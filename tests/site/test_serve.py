@@ -1,4 +1,4 @@
-"""`tfgpu-doctor serve`: for who knows the address on this machine, and for nobody else."""
+"""Tests `tfgpu-doctor serve`: only people who know the address on this machine can use it."""
 
 from __future__ import annotations
 
@@ -94,7 +94,8 @@ def test_without_the_token_there_is_nothing(server: Server, path: str) -> None:
 
 
 def test_a_name_that_somebody_else_made_lead_here_is_refused(server: Server) -> None:
-    """Another site's name that is made to lead to this address (DNS rebinding), and another site's page."""
+    """Requests with the name of another site that leads to this address (DNS rebinding), and from a page of
+    another site."""
     port = server.server_port
     for host in ("example.org", f"example.org:{port}", f"127.0.0.1.example.org:{port}", "127.0.0.1", None):
         assert Asked(server, "GET", f"/{server.token}/", Host=host).status == 404
@@ -135,7 +136,7 @@ def test_a_browser_that_goes_away_leaves_no_traceback(
         with socket.create_connection(("127.0.0.1", server.server_port)) as connection:
             connection.setsockopt(
                 socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
-            )  # closes with a reset
+            )  # the server closes the connection with a reset
             host = f"127.0.0.1:{server.server_port}"
             method = "POST" if path.startswith("judge") else "GET"
             connection.sendall(

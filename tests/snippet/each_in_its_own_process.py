@@ -1,6 +1,6 @@
-"""Imports TensorFlow once, then runs every program of standard input in a fork of its own; prints JSON lines.
+"""Imports TensorFlow once, then runs every program from standard input in a fork, and prints JSON lines.
 
-A fork is made before TensorFlow has started anything, so that each program meets it as a fresh one does.
+The forks are made before TensorFlow has started anything, so that each program finds it as after an import.
 """
 
 import io
@@ -22,7 +22,7 @@ for name, program, check in json.load(sys.stdin):
                 scope = {"__name__": "__main__"}
                 exec(compile(program, name, "exec"), scope)
                 result = repr(eval(check, scope))
-        except BaseException:  # noqa: BLE001 (whatever a program does is the answer)
+        except BaseException:  # noqa: BLE001 (whatever a program raises is the answer)
             result = traceback.format_exc()
         os.write(writing, json.dumps([name, result, printed.getvalue()]).encode())
         os._exit(0)

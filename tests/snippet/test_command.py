@@ -1,4 +1,4 @@
-"""tfgpu-doctor snippet as people call it."""
+"""Tests `tfgpu-doctor snippet` as people call it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Names in the snippets for releases that cannot run here are names of those releases' own API.
+"""Tests that the names in snippets for releases that cannot run here exist in the API of those releases.
 
-shipped_names.json holds what was read once from the wheels that it names.
+shipped_names.json contains the names that were read once from the wheels that it lists.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every snippet, run by real TensorFlow on two simulated GPUs, does what it says."""
+"""Tests that every snippet does what it says, with real TensorFlow on two simulated GPUs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LIMITS = (
 )
 LOGICAL = "(tf.ones([2, 2]) @ tf.ones([2, 2])).device[-5:], len(tf.config.list_logical_devices('GPU'))"
 
-# name, wish, what to ask afterwards, what must be answered
+# name, request, question to ask afterwards, required answer
 CASES = [
     ("memory-growth", {}, GROWTH, "[True, True]"),
     ("memory-growth", {"gpus": (1,)}, GROWTH, "[True]"),
@@ -30,7 +30,7 @@ CASES = [
     ("memory-limit", {"memory_mib": 1536}, LIMITS, "[[1536], []]"),
     ("memory-limit", {"memory_mib": 1536, "gpus": (0, 1)}, LIMITS, "[[1536], [1536]]"),
     ("memory-limit", {"memory_mib": 1536, "gpus": (0, 1)}, LOGICAL, "('GPU:0', 2)"),
-    # the second card has 16384 MiB, the first 8192
+    # the second card has 16384 MiB, the first has 8192
     ("memory-fraction", {"fraction": 0.25}, LIMITS, "[[2048], []]"),
     ("memory-fraction", {"fraction": 0.25, "gpus": (0, 1)}, LIMITS, "[[2048], [4096]]"),
     ("visible-devices", {"gpus": (1,)}, LOGICAL, "('GPU:0', 1)"),
@@ -52,7 +52,7 @@ CASES = [
 
 
 def outcome(version: str, release: str) -> dict[str, tuple[str, str]]:
-    """{case: (answer, what was printed)} of all cases as they are written for `release`."""
+    """{case: (answer, output)} for all cases in the form for `release`."""
     programs = [
         (f"{i} {name}", SNIPPETS[name](Options(release, **wish)).code, check)  # type: ignore[arg-type]
         for i, (name, wish, check, _) in enumerate(CASES)

@@ -13,13 +13,13 @@ from tests.conftest import BUNDLED
 
 @pytest.fixture(scope="session")
 def tables() -> Tables:
-    """The tables that ship with the tool, without any refreshed ones of the person who runs the tests."""
+    """The tables that ship with the tool, without tables that the person who runs the tests has refreshed."""
     return Tables(BUNDLED)
 
 
 @pytest.fixture(scope="session")
 def raw() -> Callable[[str], list[dict[str, Any]]]:
-    """The rows of one bundled table as they stand in the file."""
+    """The rows of one bundled table as they are in the file."""
 
     def read(table: str) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = json.loads((BUNDLED / f"{table}.json").read_text(encoding="utf-8"))[
@@ -32,7 +32,7 @@ def raw() -> Callable[[str], list[dict[str, Any]]]:
 
 @pytest.fixture
 def small(tmp_path: Path) -> Callable[..., Path]:
-    """Writes a table of a few rows, one a line, into a folder of its own."""
+    """Write a table of a few rows, one row per line, into a separate folder."""
 
     def write(
         table: str, rows: list[dict[str, Any]], date: str = "2026-01-02", folder: Path = tmp_path

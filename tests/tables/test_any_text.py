@@ -1,4 +1,5 @@
-"""Whatever people paste as a name or a version, the tables answer or say that they do not know."""
+"""Tests that the tables answer, or say that they do not know, whatever people paste as a name or a
+version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The readers behind NVIDIA's tables: pci.ids, the wheels' directories, cuDNN's fatbins."""
+"""Tests the readers for the tables about NVIDIA's products: pci.ids, the file lists of wheels, the fatbins of
+cuDNN."""
 
 from __future__ import annotations
 
@@ -101,7 +102,7 @@ def test_one_wheel_a_release_for_linux_x86_64() -> None:
 
 
 def fatbin(*entries: tuple[int, int, bytes]) -> bytes:
-    """A fatbin with entries of (kind, capability times ten, payload)."""
+    """A fatbin with entries (kind, ten times the capability, payload)."""
     body = b""
     for kind, arch, payload in entries:
         payload += b"\0" * (-len(payload) % 8)
@@ -111,7 +112,8 @@ def fatbin(*entries: tuple[int, int, bytes]) -> bytes:
 
 
 def cubin(arch: int, abi: int, accelerators: bool) -> bytes:
-    """The ELF head of a cubin: architecture and the "a" in e_flags, where each ELF ABI version has them."""
+    """The ELF header of a cubin, with the architecture and the "a" in e_flags, at the place for each ELF ABI
+    version."""
     flags = arch << 8 | (0x8 if accelerators else 0) if abi == 8 else arch | (0x800 if accelerators else 0)
     return b"\x7fELF\x02\x01\x01\x33" + bytes([abi]) + b"\0" * 39 + struct.pack("<I", flags) + b"\0" * 12
 
@@ -153,7 +155,7 @@ def test_cudnn_says_the_gpus_that_its_ops_library_has_code_for(
         "7.5",
         "9.0a",
         "12.0",
-    ], "12.0 is no 12.0a: its ELF ABI keeps the flag elsewhere"
+    ], "12.0 is not 12.0a: its ELF ABI has the flag in another place"
     assert (row["ptx"], row["ptx_isa"], row["lowest"]) == (["12.0"], {"12.0": ["8.8"]}, "7.5")
     assert (row["version"], row["cuda"]) == ("9.99.0.1", ["12"])
 
@@ -164,7 +166,8 @@ def test_capabilities_are_sorted_as_numbers() -> None:
 
 
 def test_script_builds_the_bundled_gpu_table_again(tmp_path: Path) -> None:
-    """From a pci.ids of three of its devices, the rows that the bundled table has for them."""
+    """From a pci.ids file with three devices, the script makes the rows of the bundled table for these
+    devices."""
     script = BUNDLED.parent / "scripts" / "build_nvidia_tables.py"
     code = (
         "import runpy, sys, pathlib\n"

@@ -1,4 +1,4 @@
-"""`tfgpu-doctor tables`: what people and scripts get."""
+"""Tests the output of `tfgpu-doctor tables` for people and scripts."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ def rows(words: str, capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]
 def test_a_version_that_several_releases_begin_with_lists_them(capsys: pytest.CaptureFixture[str]) -> None:
     found = rows("cudnn 8.9", capsys)
     assert [row["version"] for row in found][-1] == "8.9.7.29"
-    assert found[0]["cuda"] == ["11", "12"], "one row for the CUDA majors that do not differ"
+    assert found[0]["cuda"] == ["11", "12"], "one row for the CUDA major versions that do not differ"
     assert found[0]["packages"] == ["nvidia-cudnn-cu11", "nvidia-cudnn-cu12"]
     assert len(rows("cudnn 9.10.2", capsys)) == 1
     toolkits = [row["version"] for row in rows("cuda 12", capsys)]

@@ -1,5 +1,5 @@
-"""Where tensorflow.org's pages (Build from source, Install with pip) and the wheels differ, the table has the
-wheels' answer."""
+"""Tests that the table follows the wheels where they and the pages of tensorflow.org (Build from source,
+Install with pip) differ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GPUs by the names that people, nvidia-smi, lspci and clouds give them."""
+"""Tests the look-up of GPUs by the names that people, nvidia-smi, lspci and clouds give them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ KNOWN = {
     "Titan Xp": "6.1",
     "TITAN V": "7.0",
     "TITAN RTX": "7.5",
-    "GeForce GTX 108...": "6.1",  # as nvidia-smi cuts them
+    "GeForce GTX 108...": "6.1",  # as nvidia-smi cuts off names
     "NVIDIA RTX PRO 1000 Blac": "12.0",
     "GeForce GTX TITAN Black": "3.5",
     "Jetson Nano": "5.3",
@@ -127,7 +127,7 @@ def test_key_keeps_what_tells_models_apart() -> None:
 def test_every_named_device_is_found_by_its_own_name(
     step: int, tables: Tables, raw: Callable[[str], list[dict[str, Any]]]
 ) -> None:
-    """The chip of each row is among those that a look-up of its name gives."""
+    """The chip of each row is among the chips that a look-up of its name returns."""
     lost = []
     for row in raw("gpus")[::step]:
         if row["name"] == row["chip"]:

@@ -1,4 +1,4 @@
-"""Every row of every bundled table."""
+"""Tests every row of every bundled table."""
 
 from __future__ import annotations
 
@@ -122,7 +122,8 @@ def test_ptx_isa_and_cuda_rise_together(raw: Raw) -> None:
 
 
 def test_floor_of_a_cuda_major_is_no_newer_than_its_first_toolkits(raw: Raw) -> None:
-    """The floor admits the driver of the major's first or second release, or it would admit nothing new."""
+    """The floor must allow the driver of the first or second release of the CUDA major version. Otherwise, it
+    would be useless."""
     for floor in raw("driver_floors"):
         own = [row[floor["platform"]] for row in raw("cuda") if row["cuda"] in (f"{floor['cuda_major']}.0",
                f"{floor['cuda_major']}.1") and row[floor["platform"]]]  # fmt: skip

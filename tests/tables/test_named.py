@@ -1,4 +1,5 @@
-"""Every row of the tables of bindings, programs and hosted notebooks can be read, and says one thing."""
+"""Tests that every row in the tables of bindings, programs and hosted notebooks can be read and has one
+meaning."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ def test_every_row_of_each_file_is_one_of_a_name_that_can_be_written() -> None:
 
 
 def _without_a_holding() -> list[str]:
-    """Rows that only say how a name is written."""
+    """The rows that only state the spellings of a name."""
     return [raw["name"] for _, raw in EVERY if not raw.get("tensorflow") and not raw.get("computes")]
 
 

@@ -1,4 +1,4 @@
-"""Reading the tables: lazily, row by row, with a refreshed copy over the bundled one."""
+"""Tests the reading of the tables: lazily, row by row, with a refreshed copy instead of the bundled table."""
 
 from __future__ import annotations
 

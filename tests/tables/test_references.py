@@ -1,4 +1,4 @@
-"""What one table says of another's rows."""
+"""Tests the references from one table to the rows of another."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def test_extra_that_asks_for_more_than_nvidias_wheels_is_a_known_trap(tables: Ta
 
 
 def test_what_the_extra_brings_is_all_that_a_gpu_needs(tables: Tables) -> None:
-    """Each required library of a build with the extra lies in a wheel that the extra names, in the folder
-    that the table of wheels says."""
+    """Each library that a build with the extra requires is in a wheel that the extra names, in the folder
+    that the table of wheels states."""
     for build in tables.releases():
         pins = build.extras.get("and-cuda")
         if not pins or build.libraries_required == ():
@@ -133,8 +133,8 @@ def test_lower_bound_of_the_extra_is_the_compiled_cudnn(tables: Tables) -> None:
 
 
 def test_wheel_of_a_library_lies_within_the_catalogues_span(tables: Tables) -> None:
-    """nvidia-cuda-runtime-cu12 12.5.82 holds libcudart.so.12, which the catalogue gives to CUDA 12.0 to
-    12.9."""
+    """For example, nvidia-cuda-runtime-cu12 12.5.82 contains libcudart.so.12, which the catalogue lists for
+    CUDA 12.0 to 12.9."""
     for wheel in tables.nvidia_wheels():
         if not wheel.package.startswith("nvidia-cuda-runtime"):
             continue

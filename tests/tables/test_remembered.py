@@ -1,4 +1,4 @@
-"""Answers of the tables are kept, and each table's stay its own."""
+"""Tests that answers of the tables are cached, separately for each instance of the tables."""
 
 from __future__ import annotations
 

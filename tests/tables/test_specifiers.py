@@ -1,4 +1,4 @@
-"""What a specifier of PEP 440 allows is what packaging says."""
+"""Tests that a PEP 440 specifier allows the versions that packaging says it allows."""
 
 from __future__ import annotations
 
@@ -55,5 +55,5 @@ def test_clauses_together_and_prefixes(specifier: str) -> None:
     ("version", "specifier"), [("1.2", "=1"), ("1.2", ">=1.*"), ("1.2", "~=1"), ("1.2", "@ file:x")]
 )
 def test_what_cannot_be_read_is_an_error(version: str, specifier: str) -> None:
-    with pytest.raises(ValueError):  # noqa: PT011 (packaging has a class for each)
+    with pytest.raises(ValueError):  # noqa: PT011 (packaging has one class for each error)
         satisfies(version, specifier)

@@ -1,4 +1,4 @@
-"""refresh and verify against a package index of our own: a folder of real, small wheels."""
+"""Tests `refresh` and `verify` with a package index of small but real wheels."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def index_page(folder: Path) -> None:
 
 @pytest.fixture
 def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An index with tensorflow 9.8.0; pip is configured for it and nothing else."""
+    """An index with tensorflow 9.8.0. pip is configured to use only this index."""
     root = tmp_path / "simple"
     wheel(root / "tensorflow", "9.8.0")
     index_page(root / "tensorflow")
@@ -81,7 +81,7 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @lru_cache(maxsize=None)
 def said_by_pip(address: str) -> str:
-    """What pip says of its configuration with this index, as `index` sets it."""
+    """The output of pip about its configuration with this index, as `index` sets it."""
     variables = {
         **os.environ,
         "PIP_CONFIG_FILE": "/dev/null",
@@ -96,8 +96,8 @@ def said_by_pip(address: str) -> str:
 
 @pytest.fixture
 def pip_asked_once(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """pip's answer of an earlier test, but for the address: it takes half a second of a test about something
-    else."""
+    """Replaces the question to pip with the answer of an earlier test, with another address, because it takes
+    half a second."""
     said = said_by_pip("file:///an-index")
     monkeypatch.setattr(
         registry,
@@ -108,7 +108,7 @@ def pip_asked_once(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def in_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: Callable[..., Path]) -> Path:
-    """Makes a table of our own the bundled one, with a user folder beside it; returns that folder."""
+    """Replace the bundled table with one of the test, with a user folder beside it. Returns that folder."""
     bundled = small("tensorflow", [], folder=tmp_path / "bundled").parent
     user = tmp_path / "user"
     monkeypatch.setenv("TFGPU_DOCTOR_TABLES", str(user))
@@ -177,7 +177,7 @@ def test_wheel_for_another_python_is_a_change(
     row = Tables.bundled().tensorflow("9.8.0")
     assert row is not None
     assert row.pythons == ("3.13", "3.14")
-    assert row.cuda == "12.5", "what was known stays"
+    assert row.cuda == "12.5", "known rows stay"
 
 
 @pytest.mark.usefixtures("pip_asked_once")

@@ -1,5 +1,4 @@
-"""Wheels, libraries and a package index that the tests make themselves, in the form that TensorFlow's
-have."""
+"""Makes wheels, libraries and a package index for the tests, in the same form as TensorFlow's."""
 
 from __future__ import annotations
 
@@ -45,7 +44,7 @@ void *_ZN3tsl8internal9DsoLoader26MaybeTryDlopenGPULibrariesEv(void *out) {
 
 
 def compile_library(folder: Path, name: str, source: str, *options: str) -> Path:
-    """`source` is C; the library is folder/name."""
+    """Compile the C code `source` to the library folder/name."""
     file = folder / f"{name}.c"
     file.write_text(source)
     command = ["gcc", "-shared", "-fPIC", "-o", str(folder / name), str(file), *options, "-ldl"]
@@ -54,21 +53,22 @@ def compile_library(folder: Path, name: str, source: str, *options: str) -> Path
 
 
 def fatbin_section(folder: Path, *entries: bytes) -> str:
-    """C source that puts one fatbin with these entries into the library, as nvcc does."""
+    """C source code that puts one fatbin with these entries into a library, as nvcc does."""
     blob = folder / "kernels.fatbin"
     blob.write_bytes(fatbin(*entries))
     return f'__asm__(".section .nv_fatbin, \\"a\\"\\n.balign 8\\n.incbin \\"{blob}\\"\\n.previous");\n'
 
 
 def fatbin(*entries: bytes) -> bytes:
-    """A fatbin: its header and its entries."""
+    """A fatbin, with its header and its entries."""
     return struct.pack("<IHHQ", 0xBA55ED50, 1, 16, sum(map(len, entries))) + b"".join(entries)
 
 
 def fatbin_entry(
     kind: int, arch: int, content: bytes, flags: int = 0, version: tuple[int, int] = (8, 1)
 ) -> bytes:
-    """`kind` 1 is PTX, 2 a cubin; `arch` 90 is sm_90; `version` that of the code (of PTX its ISA)."""
+    """An entry of a fatbin. kind: 1 for PTX, 2 for a cubin. arch: 90 for sm_90. version: that of the code
+    (for PTX, that of the ISA)."""
     padded = content + bytes(-len(content) % 8)
     packed = len(content) if flags else 0
     return (
@@ -80,7 +80,7 @@ def fatbin_entry(
 
 
 def lz4_literals(content: bytes) -> bytes:
-    """An LZ4 block that holds `content` as it is."""
+    """An LZ4 block that contains `content` uncompressed."""
     length = len(content) - 15
     return b"\xf0" + b"\xff" * (length // 255) + bytes([length % 255]) + content
 
@@ -92,7 +92,7 @@ def metadata(version: str, *lines: str) -> str:
 
 
 def make_wheel(path: Path, members: dict[str, str | bytes]) -> Path:
-    """A wheel with these members, deflated."""
+    """Make a wheel with these members, compressed by deflate."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members.items():
             archive.writestr(name, content)
@@ -101,9 +101,10 @@ def make_wheel(path: Path, members: dict[str, str | bytes]) -> Path:
 
 @dataclass
 class Index:
-    """A package index on this machine. `json_form`: serve PEP 691 pages. `ranges` false: a server that
-    ignores Range headers. `break_after`: bytes after which the next answers are cut off, one answer for each
-    number. `stalled`: ends the wait of an answer for a file whose name holds `stall_on`."""
+    """A package index on this machine. json_form: whether to serve PEP 691 pages. ranges: whether the server
+    obeys Range headers. break_after: the numbers of bytes after which the next answers are cut off, one
+    number for each answer. stalled: an event that ends the delay of an answer for a file whose name contains
+    `stall_on`."""
 
     folder: Path
     url: str = ""
@@ -152,7 +153,7 @@ class Index:
 
 @contextmanager
 def served(index: Index) -> Iterator[Index]:
-    """Serve it while the block runs; index.url is the address for PIP_INDEX_URL."""
+    """Serve the index while the block runs. index.url is the address for PIP_INDEX_URL."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -205,8 +206,7 @@ def served(index: Index) -> Iterator[Index]:
 
 
 def windows_library(imports: tuple[str, ...], code: bytes = b"", constants: bytes = b"") -> bytes:
-    """A PE library with an import table and, in .text and .rdata, `code` and `constants` from their first
-    byte on."""
+    """A PE library with an import table. Its .text and .rdata sections begin with `code` and `constants`."""
     text = code + bytes(-len(code) % 512)
     rdata_address = 0x1000 + max(0x1000, (len(text) + 0xFFF) // 0x1000 * 0x1000)
     table_at = len(constants) + -len(constants) % 16

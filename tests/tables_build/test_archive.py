@@ -1,4 +1,4 @@
-"""Members of a zip file on a server, read by ranges."""
+"""Tests the reading of members of a zip file on a server by range requests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NOISE = random.Random(7).getrandbits(3 << 23).to_bytes(3 << 20, "little")
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three thousand members and a large one: made once."""
+    """A wheel with three thousand members and a large one, made once."""
     made = tmp_path_factory.mktemp("wheel") / "a.whl"
     members: dict[str, str | bytes] = {
         f"package/module_{number}.py": f"x = {number}\n" for number in range(3000)

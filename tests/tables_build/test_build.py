@@ -1,4 +1,4 @@
-"""The whole of scripts/build_tables.py, on an index and wheels that the tests make."""
+"""Tests scripts/build_tables.py as a whole, with an index and wheels that the tests make."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(index: Index, tmp_path: Pat
     removed = (index.folder / LINUX).read_bytes()
     (index.folder / LINUX).write_bytes(
         removed[: len(removed) // 2]
-    )  # its directory is missing: it cannot be read
+    )  # its directory is missing, so it cannot be read
     build(index, tmp_path, "--only", "9.0.0")
     failed = build(index, tmp_path)
     assert failed.returncode == 3
@@ -223,7 +223,7 @@ def test_ctrl_c_ends_it_at_once_and_leaves_nothing_half_written(
     index: Index, tmp_path: Path, options: list[str]
 ) -> None:
     if options:
-        build(index, tmp_path)  # so that the stall meets a worker
+        build(index, tmp_path)  # so that the delay affects a worker
         (tmp_path / "table.json").unlink()
     index.stall_on = LINUX
     with start(index, tmp_path, *options) as process:
@@ -237,7 +237,7 @@ def test_ctrl_c_ends_it_at_once_and_leaves_nothing_half_written(
         _, errors = process.communicate(timeout=20)
     assert process.returncode == 130
     assert "Traceback" not in errors
-    assert "the same call goes on from there" in errors
+    assert "the same command continues there" in errors
     assert not (tmp_path / "table.json").exists()
     assert not list(tmp_path.rglob("*.part"))
     with pytest.raises(ProcessLookupError):

@@ -1,5 +1,4 @@
-"""The package index: its address from pip's settings, its pages in both forms, and what happens where it
-fails."""
+"""Tests the package index: its address from pip's settings, its pages in both forms, and its failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is read out of libraries: ELF, PE, Mach-O, fatbins, and the names that a loader composes."""
+"""Tests the reading of libraries: ELF, PE, Mach-O, fatbins, and the names that a loader composes."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_ptx_that_cannot_be_unpacked_counts_by_the_entrys_own_header() -> None:
 
 
 def test_lz4_matches_are_copied_overlaps_too() -> None:
-    # two literals, then 4 + 15 + 6 bytes from two back, then three literals
+    # two literals, then 4 + 15 + 6 bytes from two bytes back, then three literals
     packed = bytes([0x2F]) + b"ab" + struct.pack("<H", 2) + bytes([6]) + bytes([0x30]) + b"xyz"
     assert fatbin.lz4_head(packed, 100) == b"ab" + b"ab" * 12 + b"a" + b"xyz"
     assert fatbin.lz4_head(packed, 5) == b"ababa"
@@ -169,7 +169,7 @@ def asked(path: Path) -> dict[str, list[str]]:
 def test_the_names_are_those_that_the_loader_composes_and_nothing_is_opened(
     framework: Path, tmp_path: Path
 ) -> None:
-    # a libcudart that is really there must not change the answer
+    # a libcudart that really exists must not change the answer
     made.compile_library(
         tmp_path,
         "libcudart.so.12",
@@ -245,7 +245,7 @@ def test_what_is_no_windows_library_is_an_error(content: bytes) -> None:
 
 
 def relative(opcode: bytes, at: int, target: int) -> bytes:
-    """An instruction at address `at` that names `target` relative to the next one."""
+    """An instruction at the address `at` that refers to `target` relative to the next instruction."""
     return opcode + struct.pack("<i", target - (at + len(opcode) + 4))
 
 
@@ -264,7 +264,7 @@ def test_dll_names_are_composed_of_the_name_and_version_of_one_function() -> Non
     load(0x028, b"64_110")
     load(0x110, b"64_10")  # version first, as in 2.10
     load(0x140, b"cufft", b"\x48\x8d\x15")
-    put(0x220, b"\xc7\x44\x24\x2064_8")  # a version that is moved, beside a name that is not known
+    put(0x220, b"\xc7\x44\x24\x2064_8")  # a version in a move instruction, beside an unknown name
     put(0x330, b"\xc7\x44\x24\x2064_7")
     put(0x350, b"\x48\xb8cusolver")
     load(0x440, b"nvcuda")

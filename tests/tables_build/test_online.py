@@ -1,5 +1,4 @@
-"""The bundled table against the registry: one release of each age is read again, from nothing, and
-compared."""
+"""Compares the bundled table with the registry: one release of each age is read again from scratch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a row says, from the facts of one release: precise as its evidence and no more."""
+"""Tests the row that is made from the facts of one release: it is as precise as the evidence, and no more."""
 
 from __future__ import annotations
 

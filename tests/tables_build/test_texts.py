@@ -1,4 +1,4 @@
-"""What a wheel's file name, METADATA and build_info.py say, through all the forms that they have had."""
+"""Tests the reading of a wheel's file name, METADATA and build_info.py, in all forms that they have had."""
 
 from __future__ import annotations
 

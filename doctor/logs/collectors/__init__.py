@@ -1,8 +1,8 @@
 """Reads the output of collecting tools (pip list, lspci ...) by its structure: fields, rows and steps.
 
-`read_collected` returns the facts of such reports in a text, and the text without their lines. So a package
-name, or the question "are we in docker", is not mistaken for a statement. Lines of other programs in a report
-stay."""
+`read_collected` returns the facts of the reports of such tools in a text, and the text without the lines of
+these reports. So a package name, or the heading "are we in docker", is not mistaken for a statement. The
+lines that other programs printed into a report are kept."""
 
 from __future__ import annotations
 
@@ -49,17 +49,17 @@ MARKS = {
         "Debug Mode: ",
     ),
 }
-"""For each module with collectors, texts that mark its reports. A text without these marks does not need the
-module."""
+"""For each module with collectors, the marks of its reports. The module is imported only for a text that
+contains one of them."""
 
 FAILURES = 8
-"""One reader may fail this often on a text, so that a text that only looks like a report takes little
-time."""
+"""A reader that failed this often on a text is not tried again, so that a text that only looks like reports
+takes little time."""
 
 
 def read_collected(text: Text, printed: set[int]) -> tuple[Text, list[Fact]]:
-    """The remaining text and the facts of the collectors' reports in a text. Without a report, the text is
-    the same object. The numbers of the reports' lines are added to `printed`."""
+    """The remaining text, and the facts of the collectors' reports in a text. If there is no report, the text
+    itself is returned. The numbers of the reports' lines are added to `printed`."""
     whole = text.text
     known: list[Collector] = []
     for family, marks in MARKS.items():

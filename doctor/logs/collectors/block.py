@@ -1,4 +1,4 @@
-"""The result of reading one collector's report, and functions that several readers share."""
+"""The types for readers of collectors' reports, and the functions that several readers share."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ Line: TypeAlias = "tuple[int, str]"
 
 
 class Block(NamedTuple):
-    """One report that was read. Its lines end before the index `end`. The signatures still read the lines
-    with the indexes `keep`."""
+    """One report that was read. It ends before the line with the index `end`. The signatures still read the
+    lines with the indexes `keep`."""
 
     end: int
     facts: list[Fact]
@@ -38,8 +38,8 @@ class Block(NamedTuple):
 
 class Collector(NamedTuple):
     """The reader for one collector's reports. mark: a text that every report contains. begins: matches the
-    first line of a report (match, not search). read: a function of the lines of a text, the index of that
-    line and the text's name; it returns None if there is no such report."""
+    first line of a report (match, not search). read: a function of all lines of a text, the index of the
+    report's first line, and the name of the text; it returns None if the lines are no such report."""
 
     mark: str
     begins: re.Pattern[str]
@@ -74,8 +74,8 @@ def stated_version(path: str, where: Source) -> Iterator[Fact]:
 
 
 def searched(begins: Source, tried: dict[str, Source], opened: dict[str, tuple[str, Source]]) -> list[Fact]:
-    """The facts from a trace of the Linux loader. tried: the libraries that it searched for. opened: the
-    paths of opened libraries by name."""
+    """The facts from a trace of the Linux loader. tried: the libraries for which the loader searched. opened:
+    the paths of the loaded libraries, by name."""
     facts: list[Fact] = [Platform(begins, "linux", rank=INFERRED)]
     facts += [LibraryLoaded(where, name, path) for name, (path, where) in opened.items()]
     error = "not found in any folder of the loader's search path"
@@ -84,7 +84,7 @@ def searched(begins: Source, tried: dict[str, Source], opened: dict[str, tuple[s
 
 
 def cuda(version: str, where: Source, rank: int = MEASURED) -> Iterator[Fact]:
-    """The fact that a CUDA is installed, if that release exists."""
+    """The fact that this CUDA version is installed, if there can be such a release (5 to 19)."""
     number = re.match(r"\d{1,2}(?:\.\d{1,3}){1,2}(?![\d.])", version)
     if number and 5 <= int(number[0].split(".")[0]) <= 19:
         yield CudaVersion(where, number[0], rank=rank)

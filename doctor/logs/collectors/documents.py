@@ -1,4 +1,5 @@
-"""Reads the JSON that collectors print: pip inspect, pip list and conda list as JSON, docker inspect."""
+"""Reads the JSON of collecting tools: pip inspect, docker inspect, and pip list and conda list with their
+JSON options."""
 
 from __future__ import annotations
 
@@ -89,8 +90,8 @@ def _listed(document: list[dict[str, Any]], source: Source) -> Iterator[Fact]:
 
 
 def _docker_inspect(document: list[dict[str, Any]], source: Source) -> Iterator[Fact]:
-    """The facts of docker inspect CONTAINER: whether the container was started with a GPU (fields:
-    api/types/container of Docker's engine)."""
+    """The facts of docker inspect CONTAINER: whether the container was started with a GPU. Source of the
+    fields: api/types/container of Docker Engine."""
     for entry in document[:20]:
         host, config = entry.get("HostConfig"), entry.get("Config")
         if not isinstance(host, dict) or not isinstance(config, dict):
@@ -108,5 +109,5 @@ def _docker_inspect(document: list[dict[str, Any]], source: Source) -> Iterator[
         devices = str(host.get("Devices") or "")
         given = "nvidia" in devices or "gpu" in str(host.get("DeviceRequests") or "").lower()
         if not given and str(host.get("Runtime") or "").startswith("runc") and not host.get("Privileged"):
-            text = f"Runtime {host.get('Runtime')}, no DeviceRequests, no Devices of NVIDIA (image {image})"
+            text = f"Runtime {host.get('Runtime')}, no DeviceRequests, no NVIDIA Devices (image {image})"
             yield Symptom(Source(source.where, None, text[:300]), "gpu-flag-said")

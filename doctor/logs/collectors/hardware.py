@@ -26,7 +26,8 @@ from doctor.logs.collectors.block import Block, Collector, Line, after, fence, s
 
 
 def smi_table(lines: Sequence[Line], at: int, name: str) -> Block | None:
-    """Read the table of nvidia-smi. The signatures read its rows, and no row counts as a person's text."""
+    """Recognise the table of nvidia-smi, so that no row counts as a person's text. The signatures read its
+    rows."""
     end = until(lines, at + 1, lambda line: bool(line.strip()) and not line.lstrip().startswith(("|", "+")))
     return Block(end, [], frozenset(range(at, end)))
 
@@ -216,7 +217,7 @@ _DOCKER = lazy.compile(r"\s{0,2}(?:Containers: \d|Client:(?: Docker Engine.{0,40
 
 
 def docker_info(lines: Sequence[Line], at: int, name: str) -> Block | None:
-    """Read docker info, which describes the host and does not show a container."""
+    """Read docker info, which describes the host and says nothing about a container."""
     end = until(
         lines,
         at,

@@ -39,8 +39,8 @@ _STEP = lazy.compile(
 
 def ld_debug(lines: Sequence[Line], at: int, name: str) -> Block | None:
     """Read the output of LD_DEBUG=libs, complete or filtered by grep, and possibly mixed with a program's own
-    lines. A loaded library is initialised, which `calling init` shows. A library that was searched for but
-    never initialised was not found, unless the text ends during its search. Source: glibc, elf/dl-load.c and
+    lines. A line with `calling init` shows that a library was loaded. A library that was searched for but
+    never initialised was not found, unless the text ends during the search. Source: glibc, elf/dl-load.c and
     elf/dl-init.c."""
     end = at
     keep: set[int] = set()
@@ -89,8 +89,8 @@ _LAST = ("/usr/lib/lib", "/usr/lib64/lib", "/lib64/lib", "/usr/lib/x86_64/lib")
 
 
 def strace(lines: Sequence[Line], at: int, name: str) -> Block | None:
-    """Read a strace of open calls: the files that were tried, and those that opened. Device files that are
-    missing or that the user may not open count too."""
+    """Read a strace of calls that open files: the libraries that were tried, and those that were opened. Also
+    reads which device files are missing, and which ones the user may not open."""
     end = at
     keep: set[int] = set()
     asked: dict[str, Source] = {}

@@ -1,4 +1,4 @@
-"""Reads lists of installed packages: pip list, pip debug, conda info and list, dpkg -l, rpm -qa, module
+"""Reads lists of installed packages: pip list, pip debug, conda info, conda list, dpkg -l, rpm -qa, module
 list."""
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _OLD_ROW = lazy.compile(r"\s{0,4}([A-Za-z0-9][\w.-]{1,60}) \((\d[\w.+]{0,30})(?:
 
 
 def old_row(line: Line, name: str) -> Iterator[Fact]:
-    """Read a row of pip list of pip 9 and earlier: `numpy (1.13.1)`."""
+    """Read a row that pip list printed up to pip 9: `numpy (1.13.1)`."""
     row = _OLD_ROW.match(line[1][:300])
     if row and matters(row[1]):
         where = source(name, line)
@@ -78,7 +78,7 @@ def pip_list(lines: Sequence[Line], at: int, name: str) -> Block | None:
 
 
 def pip_debug(lines: Sequence[Line], at: int, name: str) -> Block | None:
-    """Read pip debug: the Python, and the wheel tags that it accepts."""
+    """Read pip debug: the Python version and the system. Its list of wheel tags is skipped."""
     facts: list[Fact] = []
     last = at
     for i in range(at, until(lines, at, fence)):
@@ -96,7 +96,8 @@ def pip_debug(lines: Sequence[Line], at: int, name: str) -> Block | None:
 
 
 def conda_info(lines: Sequence[Line], at: int, name: str) -> Block | None:
-    """Read conda info; the Python in it is conda's own, not that of the environment."""
+    """Read conda info. The Python version in it is ignored: it is conda's own, not that of the
+    environment."""
     facts: list[Fact] = [EnvironmentKind(source(name, lines[at]), "conda")]
     end = until(
         lines,
@@ -133,7 +134,7 @@ def conda_list(lines: Sequence[Line], at: int, name: str) -> Block | None:
 
 
 def _of_pip(line: Line, name: str) -> Iterator[Fact]:
-    """Read a row that conda list (up to 4.5) marks as installed by pip."""
+    """Read a row of a package that pip installed, as conda list up to 4.5 marks it (`<pip>`)."""
     cells = line[1].split()
     if cells[2:3] == ["<pip>"] and matters(cells[0]):
         where = source(name, line)
@@ -207,7 +208,7 @@ _MODULE = lazy.compile(r"\d{1,3}\) {1,4}(\S{1,80})")
 
 
 def modules(lines: Sequence[Line], at: int, name: str) -> Block | None:
-    """Read module list, of Environment Modules and of Lmod."""
+    """Read the output of `module list` from Environment Modules or Lmod."""
     end = until(lines, at + 1, lambda line: bool(line.strip()) and _MODULE.search(line[:400]) is None)
     facts: list[Fact] = []
     for line in lines[at + 1 : end]:

@@ -46,8 +46,8 @@ _OWN_FAILURE = lazy.compile(
     r" tf\.Session\(\)|\^{3}|~{3})"
     r"|AttributeError: module 'tensorflow' has no attribute 'Session'|tf\.(?:version\.)?COMPILER_VERSION = "
 )
-"""Matches lines that are no evidence: the script ends with a tf.Session, which fails in TensorFlow 2, and the
-compiler does not matter."""
+"""Matches lines that are not evidence: at its end, the script uses tf.Session, which fails in TensorFlow 2,
+and the compiler does not matter."""
 
 
 def tf_env(lines: Sequence[Line], at: int, name: str) -> Block | None:
@@ -137,8 +137,8 @@ _TORCH_ROWS = lazy.compile(r"\[(?:pip3?|conda|uv)\]")
 
 
 def torch_env(lines: Sequence[Line], at: int, name: str) -> Block | None:
-    """Read a report of torch.utils.collect_env. PyTorch's own CUDA comes with PyTorch; TensorFlow does not
-    use it."""
+    """Read a report of torch.utils.collect_env. The CUDA of PyTorch is ignored: it is a part of PyTorch, and
+    TensorFlow does not use it."""
     end = until(lines, at, fence)
     facts: list[Fact] = []
     keep: set[int] = set()
@@ -241,8 +241,8 @@ _RULE = "____________________________________________"
 
 
 def bug_report(lines: Sequence[Line], at: int, name: str) -> Block | None:
-    """Read a log of nvidia-bug-report.sh: the parts of the driver, the kernel, lspci and nvidia-smi; X's logs
-    and the rest are ignored."""
+    """Read a log of nvidia-bug-report.sh: its parts about the driver and the kernel, and those from lspci and
+    nvidia-smi. The logs of X and all other parts are ignored."""
     keep: set[int] = set()
     reading = True
     title = False

@@ -1,4 +1,4 @@
-"""Finds the causes that people's own sentences in a report suggest.
+"""Finds the causes that the sentences in a report suggest, if people wrote them.
 
 `read_prose` returns facts (`Prose`, `Likelihood`, `SentenceKind`). `segment` separates the sentences from
 programs' output. `classify` reads them with two linear models that were trained on examples
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["MOST", "read_prose"]
 
 LONG = 350
-"""A report about a GPU that has at least this many characters contains a word of its subject."""
+"""A text of at least this many characters that contains no word about GPUs or TensorFlow has another
+subject."""
 _SUBJECT = lazy.compile(
     r"tensor|\btf\d?\b|keras|cuda|cudnn|gpu|nvidia|geforce|\brtx|\bgtx|tesla|quadro|graphics|显卡|显存|グラ"
     r"|그래픽|видеокарт|gráfic|grafik|graphique|ekran kart|\boom\b|\btrain|batch|epoch|训练"
@@ -43,9 +44,9 @@ OBSERVATIONS = {
     "works": "works-said",
     "elsewhere": "works-elsewhere",
 }
-"""Kinds of sentences, and the symptom that each states."""
+"""The symptom that each kind of sentence states."""
 SURE = 0.8
-"""From this probability on, a sentence states such a symptom."""
+"""A sentence states such a symptom only if the probability of its kind is higher than this."""
 LEAST = 0.02
 """A cause with a lower probability is not kept."""
 

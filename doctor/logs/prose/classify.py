@@ -1,10 +1,10 @@
-"""A linear model over character n-grams. For sentences, it returns a probability for each finding code.
+"""A linear model over character n-grams. From sentences, it computes a probability for each finding code.
 
-scripts/train_prose.py trains it on scripts/training/sentences.jsonl; the weights are data (weights.bin). The
-features are hashed 2- to 5-grams of characters inside words, and pairs of words, with each digit as 0. A
-feature's value is 1 + log of its count, times its inverse document frequency, scaled to unit length. The
-model needs no numeric library: one integer holds the weights of an n-gram for all codes, with a lane of 32
-bits for each code. So one multiplication and one addition process all codes.
+scripts/train_prose.py trains the model on scripts/training/sentences.jsonl and writes its weights to
+weights.bin. The features are hashed 2- to 5-grams of characters inside words, and pairs of words, with each
+digit as 0. A feature's value is 1 + log of its count, times its inverse document frequency, scaled to unit
+length. The model needs no numeric library: one integer holds the weights of an n-gram for all codes, with a
+lane of 32 bits for each code. So one multiplication and one addition process all codes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import NamedTuple
 from doctor import lazy, resources
 
 SIZES = (2, 3, 4, 5)
-"""The smallest and largest length of an n-gram."""
+"""The lengths of the n-grams."""
 SCALE = 256
 """The scale that turns a feature's value into a whole number."""
 WHOLE = 1_500
@@ -91,7 +91,7 @@ class Model(NamedTuple):
         return self.of_grams(grams(text, self.buckets))
 
     def of_grams(self, found: dict[int, int]) -> list[float]:
-        """The probabilities for a text, from its counted n-grams."""
+        """The probabilities for a text. found: the result of `grams`."""
         scores = [score / self.temperature for score in self.scores(found)]
         top = max(scores)
         powers = [math.exp(score - top) for score in scores]
@@ -139,13 +139,13 @@ def unpacked(data: bytes) -> Model:
 
 @lru_cache(maxsize=1)
 def kinds() -> Model:
-    """The model of what a sentence is: see `SentenceKind`."""
+    """The model that finds the kind of a sentence (see `SentenceKind`)."""
     return unpacked(resources.read("doctor.logs.prose", "kinds.bin"))
 
 
 class Reading(NamedTuple):
-    """The causes that the sentences of one report suggest: probabilities for the whole and for each sentence.
-    Also the kind of each sentence, with its probability."""
+    """The causes that the sentences of one report suggest, as probabilities for the whole text and for each
+    sentence, and the kind of each sentence with its probability."""
 
     codes: tuple[str, ...]
     whole: list[float]

@@ -26,12 +26,13 @@ merhaba herkese selam merhabalar şimdiden çok teşekkürler teşekkür ederim 
 xin chào mọi người cảm ơn trước các bạn nhiều
 सभी को नमस्ते अग्रिम धन्यवाद आपका
 """
-"""Words of greeting and thanks in fifteen languages. Languages without spaces have whole phrases."""
+"""Words of greeting and thanks in fifteen languages. For languages without spaces between words, whole
+phrases."""
 _WORDS = frozenset(_LEXICON.split())
 _DIGIT = lazy.compile(r"\d")
 _WORD = lazy.compile(r"[^\W\d_](?:[^\W\d_]|[\u0900-\u0963])*")
 LONGEST = 80
-"""A longer sentence, in characters, is not only a greeting or thanks."""
+"""A sentence of more characters contains more than a greeting or thanks."""
 
 
 def is_courtesy(sentence: str) -> bool:

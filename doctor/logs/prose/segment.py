@@ -23,31 +23,30 @@ if TYPE_CHECKING:
 
 LINES = 2_000
 """Sentences are searched for in at most this many lines, half of them at the end. The middle of a long log
-has none."""
+contains none."""
 JUDGED = 60_000
 """At most this many characters are classified as a person's or a program's. More text adds nothing."""
 LONGEST = 1_200
-"""At most this many characters of a line are examined. A longer line is not a sentence, or its start is
+"""At most this many characters of a line are examined. A longer line is not a sentence, or its beginning is
 enough."""
 REPEATED = 4
 """If at least this many lines differ only in numbers, a program printed them."""
 MOST = 60
 """At most this many sentences are kept. In a long text, they are the first and the last ones."""
 PERSON = 0.6
-"""If its probability is at least this, a person wrote the sentence."""
+"""A sentence counts as a person's if its probability is at least this."""
 AROUND = 0.7
-"""The same threshold for a line that quotes a program's message."""
+"""The threshold for a line that quotes a program's message."""
 ALONE = 0.25
-"""The same threshold for a text without any line of a program, and for a sentence that is not in Latin
-letters."""
+"""The threshold for a text without any line of a program, and for a sentence that is not in Latin script."""
 
 REST = 6
 """A line under a program's message with fewer words than this continues the message."""
 
 _END = lazy.compile(r"(?<=[.!?])[\"')\]]{0,2}\s+(?=[\"'(\[]?[A-Z0-9\u00c0-\uffff])|(?<=[。！？])")
 _ASCII_END = lazy.compile(r"(?<=[.!?])[\"')\]]{0,2}\s+(?=[\"'(\[]?[A-Z0-9])")
-"""The same pattern for a text that is only ASCII. The general one takes longer to compile than most reports
-take to read."""
+"""The same pattern for ASCII text. The general pattern takes longer to compile than it takes to read most
+reports."""
 _FENCE = lazy.compile(r"\s*(?:(`{3,20}|~{3,20})|<pre>|</pre>|<code>|</code>)")
 _MARKUP = lazy.compile(
     r"^(?:\s*(?:>+|[-*+•]|\d{1,2}[.)]|#{1,6}|//)\s+)+|^\s*(?:Q:|A:)\s*|\*\*|__|<[^<>\n]{1,80}>"
@@ -160,7 +159,7 @@ def _paragraphs(text: Text, printed: Collection[int], fences: bool) -> Iterator[
         framed = _FRAME.match(line) is not None
         below = number in printed or PRINTED.match(line) is not None
         fence = _fence_after(mark, fence)
-        alone = number in printed or begin in printed or number > last + 1  # or some lines were left out
+        alone = number in printed or begin in printed or number > last + 1  # or lines were left out
         last = number
         if run and (not prose or alone or not _goes_on(run[-1], prose)):
             yield begin, " ".join(run)
@@ -192,7 +191,7 @@ def _goes_on(before: str, line: str) -> bool:
 
 
 def own_words(line: str, least: float = PERSON) -> str:
-    """The sentences of a line that a person wrote, without their markup; "" if there is none."""
+    """The sentences in a line that a person wrote, joined and without markup; "" if there are none."""
     if PRINTED.match(line) or _MACHINE.match(line) or _FORM.match(line.strip()[:200]) or line.count("|") > 2:
         return ""
     plain = _MARKUP.sub("", line).strip()

@@ -1,5 +1,5 @@
-"""The catalogue of signatures, with one module for each family. To add a signature, add a `sig(...)` to its
-family.
+"""The catalogue of signatures. Each family of signatures is one module. To add a signature, add a `sig(...)`
+to the module of its family.
 
 `python scripts/signature_index.py` writes the words of each signature to index.json, so that only the
 families whose words occur in a text are imported.
@@ -78,7 +78,7 @@ class Catalogue(Sequence[Signature]):
         start, end = self._starts[place : place + 2]
         signatures = family(list(self.leads.families)[place])
         if len(signatures) != end - start:
-            raise RuntimeError("a signature came or went: run python scripts/signature_index.py")
+            raise RuntimeError("a signature was added or removed: run python scripts/signature_index.py")
         self._known[start:end] = signatures
         return signatures[at - start]
 

@@ -15,14 +15,15 @@ def pip_list_line(match: re.Match[str], source: Source) -> Fact | None:
     build = match.groupdict().get("build") or ""
     if (
         "|" in match[0] and match["name"].lower() == "tensorflow"
-    ):  # the row is from a table that a person wrote, and contains the program's name
+    ):  # a row of a table that a person wrote: the name is that of the program, not of a package
         return None
     manager = "conda" if build or match.groupdict().get("channel") else "pip"
     return Package(source, normalised(match["name"]), match["version"], manager)
 
 
 def conda_build(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """The facts about a TensorFlow from conda, whose build string says CPU or GPU."""
+    """The facts about a TensorFlow build from conda, whose build string shows whether it is for the CPU or
+    the GPU."""
     yield Package(source, match["name"].lower(), match["version"], "conda")
     build = match["build"].lower()
     if build.startswith(("mkl", "eigen", "cpu")):
@@ -33,7 +34,7 @@ def conda_build(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 
 def with_cuda(match: re.Match[str], source: Source) -> Fact:
-    """The fact whether the build has CUDA, as a message states it."""
+    """The fact that the build has or lacks CUDA, from a message that states it."""
     return TensorFlowBuild(source, match["answer"].lower() in ("true", "yes"))
 
 
@@ -44,8 +45,8 @@ _NUMBERED = r"(?:==| |=| \()?\d\.\d[\w.]*\)?"
 
 
 def not_of_conda(match: re.Match[str], source: Source) -> Fact | None:
-    """The symptom that both packages are installed; None for conda's packages, because conda's tensorflow-gpu
-    is empty and only requires conda's tensorflow."""
+    """The symptom that tensorflow and tensorflow-gpu are both installed. None if they are conda's packages:
+    conda's tensorflow-gpu is empty and only requires conda's tensorflow."""
     return None if "conda" in source.text.lower() else Symptom(source, "both-packages")
 
 
@@ -153,7 +154,7 @@ SIGNATURES: tuple[Signature, ...] = (
         pip_list_line,
         unlogged=True,
     ),
-    sig(  # TensorFlow's issue form; such a build opens the CUDA that it was compiled with
+    sig(  # TensorFlow's issue form; such a build loads the CUDA version that it was compiled with
         "own-build",
         ("(source or binary)", "from source", "bazel build"),
         r"(?:installed from|Source) \(source or binary\)[*_: ]{1,6}(?:from"

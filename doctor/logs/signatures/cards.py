@@ -1,4 +1,4 @@
-"""Signatures of GPUs in nvidia-smi's tables, in lspci's lines, in report forms and in sentences."""
+"""Signatures of GPUs in the tables of nvidia-smi, in the lines of lspci, in report forms and in sentences."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ _AND_BELOW = lazy.compile(
     r"[ -]?(?:series|系列?)?,? ?(?:及以下|以下|及以上|以上|之前|and (?:below|older|above|newer)"
     r"|or (?:older|newer))"
 )
-"""Matches the text after a series if the series is a bound and not somebody's card."""
+"""Matches the text after the name of a series that is a limit ("and below") and not somebody's card."""
 _OF_SERIES = {"2": "7.5", "3": "8.6", "4": "8.9", "5": "12.0"}
-"""The compute capability of all cards of a series (compat_tables/gpus.json), by the series in people's
-spelling."""
+"""The compute capability that all cards of a series have (compat_tables/gpus.json), by the first digit of the
+series."""
 _NEW_CARD = (
     r"(?:(?P<t11>(?:RTX ?)?\b30[5-9]0\b|RTX ?30(?:xx?|\d\d)?(?: ?series)?|RTX"
     r" ?3000|\bA100\b|\bA6000\b|\bAmpere\b|(?:RTX ?)?\b[45]0[5-9]0\b|RTX ?[45]0(?:xx)?(?:"
@@ -73,7 +73,7 @@ _FIELDS = (
 )
 """The names that report forms give to the field for the card."""
 _NUMBER = r"(?:10[5-8]0|16[56]0|20[678]0|30[5-9]0|40[6-9]0|50[6-9]0)(?: ?(?:Ti|SUPER))?"
-"""Matches a GeForce that is given only by its number."""
+"""Matches a GeForce card that is given only by its number."""
 _BESIDE_NUMBER = "|".join(
     (
         *words("显卡|グラボ|그래픽|видеокарт|graphic card|graphics card|video card"),
@@ -84,7 +84,8 @@ _NEWER = r"(?:higher|newer|later|more recent)"
 
 
 def needs_newer(match: re.Match[str], source: Source) -> Fact:
-    """A symptom with a card and the first major version of CUDA whose libraries have code for the card."""
+    """A symptom with a card, and with the first major version of CUDA whose libraries contain code for the
+    card."""
     return Symptom(source, "gpu-needs-newer", (("cuda", "11" if match["t11"] else "10"),))
 
 
@@ -121,17 +122,17 @@ def gpu_in(rank: int) -> Maker:
 
 
 _BOUND = r"(?:minimum|requires?|wants|least|needs?|below|above|under|lowest|than)\W[^\n]{0,40}$"
-"""Matches the text before a compute capability that something requires, not one that a card has."""
+"""Matches the text before a compute capability that something requires, so it is not that of a card."""
 
 
 def capability(match: re.Match[str], source: Source) -> Fact | None:
-    """The compute capability of a card without a name."""
+    """The fact for a compute capability that is stated without the name of a card."""
     before = match.string[max(0, match.start() - 60) : match.start()].lower()
     return None if re.search(_BOUND, before) else Gpu(source, None, match["cc"], rank=FORM)
 
 
 def other_gpu(match: re.Match[str], source: Source) -> Fact:
-    """The fact that there is a graphics device of another maker."""
+    """The fact that the machine has a graphics device from another maker."""
     vendor = str(match.lastgroup)
     return OtherGpu(source, match[vendor].strip(), vendor)
 
@@ -291,7 +292,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "我是40系的显卡",
         lambda m, s: Gpu(s, f"GeForce RTX {m['series']}0 series", _OF_SERIES[m["series"]], rank=PROSE),
     ),
-    spoken(  # only a number, in languages without an article before it
+    spoken(  # only a number, in languages that put no article before it
         "gpu-prose",
         glued(glued(("1", "2", "3", "4", "5"), ("05", "06", "07", "08", "09", "65", "66")), "0"),
         r"(?:用|是|换|换成|换了|卡|张|块|买了|上了?|在)(?:的|了|成)?\s?"

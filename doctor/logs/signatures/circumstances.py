@@ -11,7 +11,7 @@ from doctor.logs.signatures.signature import Signature, glued, sig, spoken, word
 
 
 def ran_out(match: re.Match[str], source: Source) -> Fact | None:
-    """The symptom that memory ran out; None if the words before deny that."""
+    """The symptom that memory ran out; None if the words before the match deny that."""
     before = match.string[max(0, match.start() - 48) : match.start()].rpartition("\n")[2]
     denied = (
         r"(?:nothing to do with|(?:not|n't) (?:\w+ )?(?:related|due) to|unrelated to|(?:not|n't) (?:because"
@@ -56,7 +56,7 @@ _LOST_BEFORE = (
 
 
 def asked_for(match: re.Match[str], source: Source) -> Fact:
-    """The fact that a library does not open, from a sentence that says which version is installed instead."""
+    """The fact that a library does not load, from a sentence that says which version is installed instead."""
     return LibraryNotLoaded(source, match["name"].rstrip("."), "", "absent")
 
 
@@ -339,7 +339,7 @@ SIGNATURES: tuple[Signature, ...] = (
         asked_for,
         near=("want|need|for |requir|expect|tries to", "cuda"),
     ),
-    spoken(  # loading.py has the same for programs' output
+    spoken(  # loading.py contains the same signature for programs' output
         "library-not-loaded",
         (".dll", ".so"),
         rf"{_FILE}[`'\"”」]?(?:[^\n\w]{{0,3}}|[^\n]{{0,3}}是){_LOST}"

@@ -35,19 +35,19 @@ def image_gpu(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 
 def initialised(match: re.Match[str], source: Source) -> Fact:
-    """The result of cuInit in the entry point of an image."""
+    """The fact about the result of cuInit that the entry point of an image prints."""
     return CudaCallFailed(source, "cuInit", CUDA_ERRORS.get(match["number"], "CUDA_ERROR_UNKNOWN"))
 
 
 def cli_cuda(match: re.Match[str], source: Source) -> Fact:
-    """The result of cuInit that nvidia-container-cli got on the host."""
+    """The fact about the result of cuInit that nvidia-container-cli got on the host."""
     no_device = match["error"].lower().startswith("no cuda-capable")
     return CudaCallFailed(source, "cuInit", "CUDA_ERROR_NO_DEVICE" if no_device else "CUDA_ERROR_UNKNOWN")
 
 
 def blocked(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """The facts for NVML_ERROR_OPERATING_SYSTEM in nvidia-smi's words. Nearly always, it means that WSL does
-    not reach the GPU."""
+    """The facts for NVML_ERROR_OPERATING_SYSTEM in nvidia-smi's words. Nearly always, this status means that
+    WSL does not reach the GPU."""
     yield Symptom(source, "wsl-blocked")
     yield Platform(source, "wsl", rank=INFERRED)
 

@@ -27,8 +27,8 @@ SIGNATURES: tuple[Signature, ...] = (
         r"module 'numpy' has no attribute '(?P<name>object|bool|int|float|typeDict|complex)'",
         "AttributeError: module 'numpy' has no attribute 'object'.",
     ),
-    # array_ops.zeros, which every LSTM and GRU calls, passes a shape of tensors to NumPy; NumPy 1.20 refuses
-    # it
+    # array_ops.zeros, which every LSTM and GRU calls, passes a shape of tensors to NumPy; NumPy 1.20 rejects
+    # that
     sig(
         "numpy-symbolic",
         "cannot convert a symbolic",
@@ -52,7 +52,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|Detected (?:incompatible|mismatched) Protobuf|unexpected keyword argument 'serialized_options'",
         "TypeError: Descriptors cannot not be created directly.",
     ),
-    sig(  # the arrow of a notebook's traceback points to a line in a generated file
+    sig(  # the arrow in a notebook's traceback points to a line of a generated file
         "protobuf-conflict",
         "_descriptor.",
         r"^\s*-+> ?\d{1,5}\s+(?:\w+ ="

@@ -9,8 +9,8 @@ from doctor.facts import Fact, Gpu, GpuMemory, GpuRegistered, OtherGpu, Source, 
 from doctor.logs.signatures.signature import Signature, sig, words
 
 NAME = r"(?P<name>[A-Za-z][\w.()/+-]{0,40}(?: [\w.()/+-]{1,40}){0,7})"
-"""A pattern for the name of a device: words with single spaces between them. Any number of spaces may
-follow."""
+"""A pattern for the name of a device: words separated by single spaces. Any number of spaces may follow the
+name."""
 
 _UNITS = {
     "gib": 1024.0,
@@ -28,7 +28,8 @@ AMD = r"\b(?:AMD|Radeon|Vega ?\d|gfx\d|Instinct|MI\d{2,3})\b"
 
 
 def mib(text: str) -> int | None:
-    """The memory size in MiB of a text such as "7.92GiB", "190.31MiB" or "6 GB"; None for other text."""
+    """The memory size, in MiB, that a text such as "7.92GiB", "190.31MiB" or "6 GB" states; None for other
+    text."""
     match = re.match(r"\s*(\d+(?:\.\d+)?)\s*(gib|mib|gb|mb|kib|g|m|b)\b", text, re.I)
     return round(float(match[1]) * _UNITS[match[2].lower()]) if match else None
 
@@ -58,7 +59,8 @@ def registered(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 
 def found_device(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """The facts about a GPU, from TensorFlow's description before it decides whether to use the GPU."""
+    """The facts about a GPU, from the description that TensorFlow prints before it decides whether to use the
+    GPU."""
     group = match.groupdict()
     cc = group.get("cc") or (f"{group['major']}.{group['minor']}" if group.get("major") else None)
     total = mib(group.get("total") or "")
@@ -81,7 +83,7 @@ def listed(match: re.Match[str], source: Source) -> Fact:
 
 
 def plugged(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """The facts about an accelerator of another maker, from the name of its plugin."""
+    """The facts about an accelerator from another maker, from the name of its plugin."""
     yield Symptom(source, "plugin-device", tuple((k, v.strip()) for k, v in match.groupdict().items() if v))
     if match["metal"]:
         name = match["metal"].strip()
@@ -99,7 +101,7 @@ def counted(match: re.Match[str], source: Source) -> Fact | None:
 
 
 SIGNATURES: tuple[Signature, ...] = (
-    sig(  # `taken`: the GPUs for which TensorFlow creates devices; it prints them after its libraries opened
+    sig(  # `taken`: the GPUs for which TensorFlow creates devices; it prints them after loading its libraries
         "gpu-shown",
         ("with properties:", "adding visible gpu device"),
         r"Found device \d{1,3} with properties:|Adding visible gpu devices?: (?P<taken>\d[\d, ]{0,80})",
@@ -211,7 +213,7 @@ SIGNATURES: tuple[Signature, ...] = (
         registered,
         origin="tensorflow/core/common_runtime/gpu/gpu_device.cc",
     ),
-    sig(  # a line that was cut before the name of the card
+    sig(  # a line that was cut off before the name of the card
         "device-created",
         " mb memory",
         r"Created (?:TensorFlow )?device \(?[/\w:]*?(?:device:)?GPU:(?P<index>\d+) with (?P<memory>\d+) MB"

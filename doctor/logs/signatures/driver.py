@@ -11,11 +11,11 @@ from doctor.facts.statuses import BY_NUMBER
 from doctor.logs.signatures.signature import Signature, sig, spoken
 
 CUDA_ERRORS = {
-    "303": "UNKNOWN_ERROR_303",  # TensorFlow's own status if libcuda does not open
-    "-1": "UNKNOWN_ERROR_303",  # the same up to TensorFlow 1.12
+    "303": "UNKNOWN_ERROR_303",  # TensorFlow's own status if libcuda does not load
+    "-1": "UNKNOWN_ERROR_303",  # the same status in releases up to TensorFlow 1.12
     **{str(number): row.name for number, row in BY_NUMBER.items()},
 }
-"""The names of error numbers that a build older than the driver prints without a name."""
+"""The names of errors that a build older than the driver prints only as numbers, by number."""
 
 
 def _trim(version: str) -> str:
@@ -37,8 +37,8 @@ def cuinit(match: re.Match[str], source: Source) -> Fact:
 
 
 def checked(match: re.Match[str], source: Source) -> Fact:
-    """The fact for a failed CUDA call that TensorFlow's checks report. If libcuda did not open, the stub
-    returns 303 for any call."""
+    """The fact for a failed CUDA call that a check in TensorFlow reports. If libcuda did not load,
+    TensorFlow's stub of it returns 303 for any call."""
     error = CUDA_ERRORS.get(match["error"], f"CUresult({match['error']})")
     return CudaCallFailed(source, "cuInit" if match["error"] == "303" else match["call"], error)
 
@@ -49,7 +49,7 @@ cudaErrorUnknown."""
 
 
 def asked(match: re.Match[str], source: Source) -> Fact | None:
-    """The fact for a query about the devices that the driver did not answer."""
+    """The fact for a failed query: the driver did not answer TensorFlow's question about the devices."""
     group = match.groupdict()
     error = (
         group.get("error")
@@ -87,7 +87,8 @@ def driver(part: str, rank: int = 0):  # type: ignore[no-untyped-def]
 
 
 def agreeing(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """The versions of both parts of the driver, which TensorFlow itself compared."""
+    """The facts with the versions of both parts of the driver, from a message in which TensorFlow compares
+    them."""
     yield DriverVersion(source, _trim(match["version"]), "kernel")
     yield Symptom(source, "driver-versions-agree")
 
@@ -232,7 +233,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "cuda_diagnostics.cc:192] libcuda reported version is: 470.57.2",
         driver("user"),
     ),
-    sig(  # a line of TF_CPP_VMODULE and of TF_CPP_MAX_VLOG_LEVEL
+    sig(  # a line that TF_CPP_VMODULE or TF_CPP_MAX_VLOG_LEVEL makes TensorFlow print
         "driver-version",
         "with resolved path: ",
         r"found DLL info with resolved path:"

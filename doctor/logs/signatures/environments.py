@@ -112,7 +112,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "singularity shell tensorflow.sif",
     ),
     sig("nv-flag", "--nv", r"--nv(?:ccli)?\b", "apptainer exec --nv tensorflow.sif python train.py"),
-    sig(  # the same for docker, with an image made for the GPU
+    sig(  # docker run without an option for the GPU, of an image made for the GPU
         "gpus-flag-missing",
         "docker run ",
         r"(?<!nvidia-)\bdocker run"

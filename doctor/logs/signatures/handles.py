@@ -21,19 +21,21 @@ def dotted(number: str) -> str:
 
 
 def runtime_mismatch(match: re.Match[str], source: Source) -> Fact:
-    """The fact with the cuDNN that was loaded, and the cuDNN with which TensorFlow was compiled."""
+    """The fact with the version of cuDNN that was loaded, and the version with which TensorFlow was
+    compiled."""
     return CudnnMismatch(source, dotted(match["loaded"].rstrip(".")), dotted(match["compiled"].rstrip(".")))
 
 
 def loaded_cudnn(match: re.Match[str], source: Source) -> Fact:
-    """The fact with the cuDNN that TensorFlow loaded."""
+    """The fact with the version of cuDNN that TensorFlow loaded."""
     return CudnnVersion(source, dotted(match["version"]))
 
 
 def part_of_cudnn(match: re.Match[str], source: Source) -> Fact:
-    """The fact about a part of cuDNN that the other parts do not find, or that has a different version."""
+    """The fact about a part of cuDNN that the other parts do not find, or whose version differs from
+    theirs."""
     problem = (
-        "is of another version than the rest"
+        "has a different version from the rest"
         if match["mixed"]
         else "or a library that it needs, does not load"
     )
@@ -41,10 +43,8 @@ def part_of_cudnn(match: re.Match[str], source: Source) -> Fact:
 
 
 def library_status(match: re.Match[str], source: Source) -> Fact | None:
-    """The fact for a status of one of CUDA's libraries in any message.
-
-    If the library has no memory for its own data, TensorFlow's memory pool left it none; other frameworks
-    have no such pool."""
+    """The fact for a status of a CUDA library in any message. If the library has no memory for its own data,
+    the reason is that TensorFlow's memory pool left none; other frameworks have no such pool."""
     detail = (("status", match["status"]),)
     if match["host"]:
         return Symptom(source, "host-alloc-failed", detail)

@@ -15,7 +15,8 @@ CUDA's DLLs depend on the build."""
 
 
 def preloaded(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """The facts about a DLL that the check before the load of TensorFlow's native library did not find."""
+    """The facts about a DLL that TensorFlow looked for, without success, before it loads its native
+    library."""
     yield Platform(source, "windows")
     what = match["what"]
     if what == "msvcp":
@@ -92,7 +93,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "ImportError: /lib64/libc.so.6: version `GLIBC_2.17' not found (required by"
         " /usr/lib/python2.7/site-packages/tensorflow/python/_pywrap_tensorflow_internal.so)",
     ),
-    sig(  # in a sentence that does not mention the library without the symbol
+    sig(  # in a sentence that does not mention which library lacks the symbol
         "glibc-too-old",
         ("glibc_", "glibcxx_", "cxxabi_"),
         r"^(?![^\n]{0,300}\.so\b)[^\n]{0,200}?\b(?P<needs>(?:GLIBC|GLIBCXX"
@@ -123,7 +124,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "AttributeError: partially initialized module 'tensorflow' has no attribute 'constant' (most likely"
         " due to a circular import)",
     ),
-    sig(  # preload_check opens each DLL before the native library: the frame shows which one is missing
+    sig(  # preload_check loads each DLL before the native library: the frame shows which DLL is missing
         "library-not-loaded",
         "ctypes.windll(build_info.",
         r"ctypes\.WinDLL\(build_info\.(?P<what>nvcuda|cudart|cudnn|msvcp)_dll_name\)[\s\S]{0,900}?"
@@ -219,7 +220,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r" soporta|não suporta|не поддерживает) AVX",
         "这个CPU不支持AVX",
     ),
-    sig(  # by name: processors from before AVX, of Intel and AMD, and small ones that never got it
+    sig(  # by name: Intel and AMD processors from before AVX, and small processors that never got AVX
         "processor-without-avx",
         words(
             "core 2|core(tm)2|core(tm)"

@@ -1,5 +1,5 @@
 """The index from words to signatures. It is built from the signatures, or read from index.json without
-importing them.
+importing the signatures.
 
 The number of a word or a signature is its position in the lists.
 """
@@ -18,9 +18,9 @@ class Index(NamedTuple):
 
     words: all literals and near words. logged: the numbers of the words that count in a record of a log.
     users, unlogged: for each word, the numbers of the signatures that have it as a literal (users: the
-    signatures that are tried on log records; unlogged: the others). near: the sets of near words, by the
-    numbers of the words. needs: for each signature, the near sets that it needs. lines: for each signature,
-    the number of lines that its pattern may span. families: for each module, the number of its signatures.
+    signatures that are tried on log records; unlogged: the others). near: the sets of near words, as numbers
+    of words. needs: for each signature, the near sets that it needs. lines: for each signature, the number of
+    lines that its pattern may span. families: for each module, the number of its signatures.
     """
 
     words: list[str]

@@ -11,7 +11,7 @@ from doctor.logs.signatures.signature import Signature, sig, words
 
 
 def no_wheel(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """The facts about an installer that finds no TensorFlow to install."""
+    """The facts from an installer that finds no TensorFlow release to install."""
     group = match.groupdict()
     requirement = (group.get("requirement") or group.get("quoted") or group.get("pinned") or "").strip()
     parts = re.match(r"([A-Za-z][\w-]*)(?:\[[\w,-]*\])?\s*(.*)", requirement)
@@ -98,7 +98,7 @@ SIGNATURES: tuple[Signature, ...] = (
         no_wheel,
         origin="poetry, src/poetry/mixology/incompatibility.py; uv, crates/uv-resolver/src/pubgrub/report.rs",
     ),
-    sig(  # pipenv prints only this; the output of pip is elsewhere
+    sig(  # pipenv prints only this line; the output of pip is elsewhere
         "install-fails-said",
         "an error occurred while installing t",
         r"An error occurred while installing (?P<requirement>(?:" + TF + r")\b(?:==[\w.]{1,20})?)",
@@ -221,7 +221,7 @@ SIGNATURES: tuple[Signature, ...] = (
         " https://storage.googleapis.com/tensorflow/linux/gpu/tensorflow_gpu-1.1.0-cp37-cp37m-"
         "linux_x86_64.whl",
     ),
-    sig(  # the Windows wheels that `tensorflow` brings since 2.11
+    sig(  # the Windows wheels that `tensorflow` requires since 2.11
         "intel-package",
         ("tensorflow-intel", "tensorflow_intel"),
         r"\btensorflow[-_]intel\b",

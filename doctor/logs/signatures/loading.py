@@ -1,5 +1,5 @@
-"""Signatures of libraries that a loader opened or failed to open: TensorFlow's dso_loader, Python's import,
-cuDNN, Windows."""
+"""Signatures of libraries that were loaded or failed to load. The messages come from TensorFlow's dso_loader,
+Python's import, cuDNN and Windows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PLUGINS = {
     "libitex_gpu.so": "intel-extension-for-tensorflow",
     "libitex_cpu.so": "intel-extension-for-tensorflow",
 }
-"""The packages that put libraries into the folder tensorflow-plugins."""
+"""The packages that put libraries into the folder tensorflow-plugins, by library."""
 
 
 def plugin(match: re.Match[str], source: Source) -> Fact | None:
@@ -82,8 +82,8 @@ def on_disk(match: re.Match[str], source: Source) -> Fact | None:
     if re.search(r"\bln\s+-[a-z]{0,6}s", source.text) and (
         link is None or path != link[1] or f"{link[2]}." in f"{path}."
     ):
-        # a link does not prove what its target is; but if it gives a file the name of another version, the
-        # version is that of the file
+        # a link does not prove what its target is; but if a link gives a file the name of another version,
+        # the version is that of the file
         return None
     name = _tidy(path)
     if not re.match(
@@ -331,7 +331,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "Exception: No matching DALI plugin found for installed TensorFlow version",
         origin="NVIDIA DALI, dali/python/nvidia/dali/plugin/tf.py",
     ),
-    sig(  # plugins for devices of other makers: a library built for another TensorFlow does not load
+    sig(  # plugins for devices from other makers: a library for another TensorFlow release does not load
         "addon-mismatch",
         "tensorflow-plugins",
         r"NotFoundError: [^\n]{0,300}[/\\]tensorflow-plugins[/\\](?P<library>[\w.-]{1,80}\.(?:dll|so|dylib))"

@@ -1,4 +1,4 @@
-"""Signatures of people's statements about their machine: whether its driver runs, who may use the GPU, what
+"""Signatures of people's statements about their machine: whether its driver works, who may use the GPU, what
 happened before the failure."""
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "TensorFlow sees no GPU on the node",
         near=" no | zero | 0 ",
     ),
-    spoken(  # a person's statement without output
+    spoken(  # a person's statement, without a program's output
         "container-lacks-gpu",
         ("container", "docker"),
         r"\b(?:container|docker)\b[^\n]{0,120}?\b(?:no (?:GPU|graphics? card|video card|CUDA"

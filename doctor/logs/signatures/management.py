@@ -84,7 +84,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "NVRM: nvidia.ko because it does not include the required GPU",
         origin="NVIDIA's open-gpu-kernel-modules, kernel-open/nvidia/nv.c",
     ),
-    sig(  # a virtual GPU in a guest without a licence
+    sig(  # a virtual GPU in a guest that has no licence
         "vgpu-unlicensed",
         ("licens", "licenc"),
         r"\bvalid (?:grid|vGPU) licen[sc]e\b|\bLicen[sc]e Status\s{0,24}:"

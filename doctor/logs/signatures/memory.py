@@ -44,8 +44,8 @@ def smi_process(match: re.Match[str], source: Source) -> Fact:
 
 
 def held_by_others(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """The facts about who holds the memory of the GPU. Other processes do if more than half of it is neither
-    free nor PyTorch's own; the program itself does if more than half of it is its own."""
+    """The facts about who holds the memory of the GPU: other processes if more than half of it is neither
+    free nor PyTorch's own, or the program itself if it holds more than half."""
     total, free = mib(match["total"] or match["whole"]), mib(match["free"] or match["left"])
     own = mib(match["reserved"] or match["own"] or match["used"])
     if total is None or own is None or free is None:
@@ -232,7 +232,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r" \(killed\)",
         "已杀死",
     ),
-    sig(  # in a sentence; anything else that kills a program would say why
+    sig(  # in a sentence; anything other than a lack of memory would say why it kills a program
         "killed-said",
         words(
             "killed|被kill|被 kill|kernel kills|system kills|system killed|kernel killed|os kills|os"
@@ -249,7 +249,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r" (?:process|program|script|training|job)\b",
         "my training process gets killed after the first epoch",
     ),
-    sig(  # TensorFlow's remark about a large allocation, and the result
+    sig(  # TensorFlow's remark about a large allocation, and what happened next
         "host-killed",
         "10% of",
         r"exceed\w* 10% of (?:free |the )?(?:\w+ )?memory(?:[^\n]*\n){0,2}[^\n]{0,80}(?<!not )\b(?:got |was"
@@ -257,7 +257,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "Allocation of 1024 exceeds 10% of system memory.\nAnd then it was killed",
         lines=3,
     ),
-    sig(  # the memory that filled up before
+    sig(  # the memory that filled up before the message
         "host-killed",
         "killed",
         r"\b(?:takes?|took|taking|eats?|ate|eating|uses?|used|using|consum(?:es?|ed|ing)|fills?|filled"
@@ -267,7 +267,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "it takes all the memory, nearly 40GB, and is killed",
         near="all mem|all ram|all the |all of the |all my |all avail|all system|all host",
     ),
-    sig(  # each runtime has its own words; those of RAPIDS for a refusal of CUDA are the same
+    sig(  # each runtime has its own words; RAPIDS uses the same ones if CUDA refuses an allocation
         "host-alloc-failed",
         words(
             "std::bad_alloc|memoryerror|cannot allocate memory|unable to allocate|not enough memory: you "
@@ -400,7 +400,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "There was another process using the GPU memory on that server",
         near="gpu|memory|running|using|open|hold|occup|zombie|shared|still|somebody|someone",
     ),
-    spoken(  # the first of several models, in separate processes or in one process
+    spoken(  # the first of several models, in separate processes or in one
         "other-process",
         (
             "memory",

@@ -52,8 +52,8 @@ def api(match: re.Match[str], source: Source) -> Fact | None:
 
 
 def imported(match: re.Match[str], source: Source) -> Fact:
-    """The fact about a name that a module does not have. If only the folder of the package is left, the
-    module has no file."""
+    """The fact about a name that a module lacks. If only the folder of the package is left, the module has no
+    file."""
     module = match["module"]
     hollow = match["hollow"] and module in ("tensorflow", "tensorflow.python")
     return Symptom(
@@ -76,7 +76,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "ModuleNotFoundError: No module named 'tensorflow'",
         lines=5,
     ),
-    sig(  # from R, whose packages look for the packages of Python
+    sig(  # from R, whose packages look for Python packages
         "tensorflow-not-installed",
         ("error loading python module ", "python module "),
         r"Error loading Python module (?:keras|tensorflow)\b|Python module (?:keras|tensorflow) was not"
@@ -119,7 +119,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "AttributeError: 'GPUOptions' object has no attribute 'allow_growth'",
         lambda m, s: Symptom(s, "missing-attribute", (("module", "tensorflow"), ("name", m["name"]))),
     ),
-    spoken(  # somebody quotes the end of the message: only TensorFlow has these names
+    spoken(  # somebody quotes only the end of the message: these are names of TensorFlow alone
         "missing-attribute",
         ("no attribute", "tensorflow has no", "tf has no"),
         r"(?:(?<!has )\bno attribute(?: named| called)?|\b(?:tensorflow|tf) has no(?: attribute| function)?)"

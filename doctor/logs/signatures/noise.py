@@ -1,4 +1,4 @@
-"""Harmless lines that alarm people, each with the reason why it is harmless."""
+"""Signatures of harmless lines that alarm people, each with the reason why it is harmless."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "no-peer-access",
         "cannot enable peer access from device ordinal",
         r"cannot enable peer access from device ordinal \d{1,3} to device ordinal \d{1,3}",
-        "data between these two GPUs goes through the host's memory; each of them works",
+        "data that moves between these two GPUs goes through the host's memory; each GPU works",
         "cannot enable peer access from device ordinal 0 to device ordinal 2",
     ),
     _harmless(
@@ -63,8 +63,8 @@ SIGNATURES: tuple[Signature, ...] = (
         ("mixed precision compatibility check", "with dtype policy mixed_float16"),
         r"Mixed precision compatibility check \(mixed_float16\)|Your GPUs? (?:will likely|may) run"
         r" (?:quickly|slowly) with dtype policy mixed_float16",
-        "Keras says whether the GPU is faster with 16-bit numbers (from compute capability 7.0 on); it uses"
-        " the GPU in either case",
+        "Keras says whether the GPU is faster with 16-bit numbers (from compute capability 7.0 on); in either"
+        " case, Keras uses the GPU",
         "Your GPU will likely run quickly with dtype policy mixed_float16 as it has compute capability of at"
         " least 7.0. Your GPU: NVIDIA GeForce RTX 3080, compute capability 8.6",
     ),
@@ -72,14 +72,14 @@ SIGNATURES: tuple[Signature, ...] = (
         "contrib-notice",
         "the tensorflow contrib module will not be included",
         r"The TensorFlow contrib module will not be included in TensorFlow 2\.0",
-        "a notice for a later move to TensorFlow 2; in TensorFlow 1, contrib works",
+        "a notice for those who move to TensorFlow 2 later; in TensorFlow 1, contrib works",
         "The TensorFlow contrib module will not be included in TensorFlow 2.0.",
     ),
     _harmless(
         "unknown-op",
         "for unknown op: ",
         r"OpKernel \('op: \"\w{1,60}\" device_type: \"\w{1,20}\"[^\n]{0,120}'\) for unknown op: \w{1,60}",
-        "a kernel for an op that this build leaves out (tensor_forest on Windows, TensorFlow 1.0 and 1.1);"
+        "the build has a kernel for an op that it leaves out (tensor_forest on Windows, TensorFlow 1.0, 1.1);"
         " only that op is missing",
         'E op_kernel.cc:943] OpKernel (\'op: "BestSplits" device_type: "CPU"\') for unknown op: BestSplits',
     ),
@@ -102,15 +102,14 @@ SIGNATURES: tuple[Signature, ...] = (
         "asm-on-windows",
         "invoking gpu asm compilation is supported on cuda non-windows platforms only",
         r"Invoking GPU asm compilation is supported on Cuda non-Windows platforms only",
-        "on Windows, the driver compiles the code that still has to be compiled; TensorFlow up to 2.10 prints"
-        " this",
+        "TensorFlow up to 2.10 prints this on Windows, where the driver compiles the remaining GPU code",
         "Internal: Invoking GPU asm compilation is supported on Cuda non-Windows platforms only",
     ),
     _harmless(
         "wsl-libcuda-no-link",
         "libcuda.so.1 is not a symbolic link",
         r"/usr/lib/wsl/lib/libcuda\.so\.1 is not a symbolic link",
-        "a remark of ldconfig about the file that Windows mounts into WSL; the loader finds it anyway",
+        "a remark by ldconfig about the file that Windows mounts into WSL; the loader finds it anyway",
         "/sbin/ldconfig.real: /usr/lib/wsl/lib/libcuda.so.1 is not a symbolic link",
     ),
     _harmless(
@@ -137,7 +136,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "absl-init",
         "all log messages before absl::initializelog",
         r"All log messages before absl::InitializeLog\(\) is called",
-        "it only says where the first messages are printed",
+        "a notice that only says where the first messages are printed",
         "WARNING: All log messages before absl::InitializeLog() is called are written to STDERR",
     ),
     _harmless(
@@ -151,8 +150,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "not-a-failure",
         "ran out of memory trying to allocate",
         r"ran out of memory trying to allocate[^\n]{0,120}(?:\n[^\n]{0,80}){0,2}?not a failure",
-        "TensorFlow requested scratch memory to try a faster algorithm, and uses an algorithm that needs less"
-        " memory instead",
+        "TensorFlow did not get the memory to try a faster algorithm, and uses one that needs less memory",
         "Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.25GiB. The caller indicates that this"
         " is not a failure, but may mean",
         lines=3,
@@ -177,7 +175,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "xla-not-created",
         ("not creating xla devices",),
         r"Not creating XLA devices, tf_xla_enable_xla_devices not set",
-        "XLA devices are off by default since TensorFlow 2.4; GPU:0 does not need them",
+        "XLA devices are off by default since TensorFlow 2.4; TensorFlow uses the GPU without them",
         "Not creating XLA devices, tf_xla_enable_xla_devices not set",
     ),
     _harmless(
@@ -192,7 +190,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "layout-failed",
         ("layout failed: invalid_argument", "meta_optimizer"),
         r"layout failed: INVALID_ARGUMENT",
-        "an optimiser pass does not apply to this graph (such as dropout in a SavedModel) and is skipped",
+        "an optimiser pass does not apply to this graph (one with dropout, for example), and is skipped",
         "layout failed: INVALID_ARGUMENT: Size of values 0 does not match size of permutation 4",
     ),
     _harmless(
@@ -221,7 +219,7 @@ SIGNATURES: tuple[Signature, ...] = (
         ("delay kernel timed out", "skipping the delay kernel"),
         r"Delay kernel timed out: measured time has sub-optimal accuracy|Skipping the delay kernel,"
         r" measurement accuracy will be reduced",
-        "a comparison of two algorithms was less exact than intended; the GPU works while this is printed",
+        "a comparison of two algorithms was less exact than intended; the GPU is at work meanwhile",
         "cuda_timer.cc:87] Delay kernel timed out: measured time has sub-optimal accuracy. There may be a"
         " missing warmup execution",
     ),
@@ -237,7 +235,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "slow-operation",
         "slow_operation_alarm",
         r"slow_operation_alarm\.cc:\d+\] The operation took \d",
-        "XLA took long to compile or measure one operation, but finished",
+        "XLA took a long time to compile or measure one operation, but finished",
         "E external/local_xla/xla/service/slow_operation_alarm.cc:133] The operation took 3.25s",
     ),
     _harmless(  # a message of ptxas, passed on by xla/stream_executor/cuda/subprocess_compilation.cc
@@ -273,7 +271,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "optional-symbol",
         ("could not load symbol cublasgetsmcounttarget",),
         r"Could not load symbol cublasGetSmCountTarget",
-        "cuDNN looks in cuBLAS for a function that older releases of CUDA 11 lack, and works without it",
+        "cuDNN looks for a cuBLAS function that older releases of CUDA 11 lack, and works without it",
         "Could not load symbol cublasGetSmCountTarget from cublas64_11.dll. Error code 127",
     ),
     _harmless(

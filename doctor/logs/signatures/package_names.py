@@ -16,6 +16,6 @@ LISTED = (
     "-aws",
     *glued("-_", ("gpu", "cpu", "macos", "intel", "directml", "rocm", "aarch64")),
 )
-"""Literals: the endings of TensorFlow's package names, each with the text that follows a name in a package
+"""Literals: the endings of TensorFlow's package names, each with the text that follows the name in a package
 list."""
 LISTING = (*BLANK, "==", "|")

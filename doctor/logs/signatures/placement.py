@@ -32,8 +32,8 @@ def incompatible(match: re.Match[str], source: Source) -> Fact:
 
 
 def expected(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """The symptoms in a message that lists the devices that Keras expects and those that it finds. If Keras
-    finds no GPU, the cause is the missing GPU, not the number of GPUs."""
+    """The symptoms in a message that lists the devices that Keras expects and the devices that it finds. If
+    Keras finds no GPU, the cause is the missing GPU, not the number of GPUs."""
     available = match["available"].lower()
     there = "/gpu:" in available or "device:gpu" in available
     if not there:
@@ -62,7 +62,7 @@ SIGNATURES: tuple[Signature, ...] = (
         " '/device:GPU:0' because no supported kernel for GPU devices is available.",
         origin="tensorflow/core/common_runtime/simple_placer.cc, placer.cc",
     ),
-    sig(  # no copy to or from a GPU is registered for the type of the tensor, such as a data set
+    sig(  # tensors of this type, such as a data set, cannot be copied to or from a GPU
         "no-gpu-kernel",
         "no unary variant device copy function",
         r"No unary variant device copy function found for direction: \d",
@@ -366,7 +366,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "No OpKernel was registered to support Op 'CudnnRNN' used by {{node lstm/CudnnRNN}} with these attrs:"
         " [seed=0]",
     ),
-    sig(  # a build with CUDA has kernels for these ops, on any machine
+    sig(  # a build with CUDA has kernels for these ops on every machine
         "built-without-cuda",
         "no opkernel was registered to support op 'cudnn",
         r"No OpKernel was registered to support Op 'Cudnn\w+'[^<]{0,600}Registered kernels:\s{0,6}<no"

@@ -29,7 +29,7 @@ class Signature:
     pattern: a regular expression, matched without regard to case on the lines around the literal; its named
         groups become the fact's details. It spans at most `lines` lines.
     near: for a frequent literal and a slow pattern: more sets of texts in lower case; every occurrence
-        contains one of each set, so lines without them are skipped.
+    contains a text of each set, so a line that lacks one is skipped.
     once: only the first occurrence counts.
     unlogged: the message is a person's text, a list or a form, so log records and traceback frames are
         skipped (doctor.logs.windows.PRINTED).
@@ -53,7 +53,7 @@ class Signature:
     unlogged: bool = False
 
     def place(self, match: re.Match[str]) -> int:
-        """The offset in the text at which an occurrence counts."""
+        """The offset of an occurrence in the text: that of the group `at`, or where the match begins."""
         start = match.start(self.at) if self.at else -1
         return start if start >= 0 else match.start()
 
@@ -72,13 +72,13 @@ DIGITS = tuple("0123456789")
 
 
 def glued(words: Iterable[str], ends: Iterable[str]) -> tuple[str, ...]:
-    """Each word joined with each ending. This makes rare literals from a frequent word."""
+    """Join each word with each ending, to make rare literals from a frequent word."""
     several = tuple(ends)
     return tuple(word + end for word in words for end in several)
 
 
 def words(text: str) -> tuple[str, ...]:
-    """The literals in a text, in which bars separate them."""
+    """Split a text at its bars into literals; a bar alone is a literal."""
     return tuple(text.split("|")) if text != "|" else (text,)
 
 
@@ -107,4 +107,4 @@ def sig(
 
 
 spoken = partial(sig, unlogged=True)
-"""Make a signature of a text that people write."""
+"""Make a signature for a text that people write."""

@@ -1,5 +1,4 @@
-"""Signatures of CUDA and NVML statuses in the messages of any program, by their enumeration names or their
-texts."""
+"""Signatures of CUDA and NVML statuses, given by name, number or text in the messages of any program."""
 
 from __future__ import annotations
 
@@ -56,7 +55,7 @@ def numbered(match: re.Match[str], source: Source) -> Made:
 
 
 _TORCH = {"no cuda gpus are available": "CUDA_ERROR_NO_DEVICE"}
-"""PyTorch's own texts for statuses."""
+"""PyTorch's own texts for statuses, in lower case, with the names of the statuses."""
 
 
 def of_torch(match: re.Match[str], source: Source) -> Iterator[Fact]:

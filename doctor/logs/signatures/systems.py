@@ -19,7 +19,7 @@ _DISTRIBUTIONS = (
     *words("opensuse|sles|arch linux|manjaro|endeavouros|garuda linux|cachyos|gentoo|nixos|void linux"),
     *words("slackware|clear linux|alpine linux|proxmox|unraid|truenas scale"),
 )
-"""Linux distributions in people's spelling. A longer name comes before a name with which it begins."""
+"""Linux distributions as people spell them. A longer name comes before a name with which it begins."""
 _DISTRIBUTION = "|".join(
     re.escape(name).replace(r"\ ", " ?" if name == "red hat" else " ") for name in _DISTRIBUTIONS
 )
@@ -82,8 +82,8 @@ _DESCRIBED = (
     r" Hat|RHEL|Linux|LMDE|Manjaro|openSUSE|SUSE|Pop!_OS|Rocky|Kali|Scientific|Oracle|elementary|Raspbian"
     r"|Zorin|Arch|AlmaLinux|Gentoo|Garuda|Endeavour|NixOS|Amazon|KDE|Deepin|UOS|Kylin|Parrot|MX)"
 )
-"""Matches the description of a system that lsb_release prints, but not the description of a page in the lines
-at its head."""
+"""Matches the description of a system that lsb_release prints, but not the description at the head of a web
+page."""
 
 SIGNATURES: tuple[Signature, ...] = (
     sig(
@@ -126,7 +126,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "It happens on Ubuntu 20.04 only",
         system(PROSE),
     ),
-    sig(  # from /etc/os-release, with only the version, as TensorFlow's own collecting script prints it
+    sig(  # from /etc/os-release, only the version, as TensorFlow's own collecting script prints it
         "operating-system",
         ("version=",),
         r"\bVERSION=\"?(?:(?P<ubuntu>\d\d\.(?:04|10)[\d.]*(?: LTS)?,? \(?[A-Z][a-z]+"
@@ -142,7 +142,8 @@ SIGNATURES: tuple[Signature, ...] = (
         "Linux host 4.4.0-72-generic #93-Ubuntu SMP",
         lambda m, s: (OperatingSystem(s, m["name"] or m["n2"]), Platform(s, "linux")),
     ),
-    # uv prints its platform, and then the platforms of the wheels, which do not show that of the machine
+    # uv prints its platform, and then the platforms of the wheels, which do not show the platform of the
+    # machine
     sig(
         "platform-uv",
         ("you're on ",),

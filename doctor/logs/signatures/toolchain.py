@@ -19,8 +19,8 @@ def defect(release: str, cure: str) -> Maker:
 
 
 def part_missing(match: re.Match[str], source: Source) -> Fact | None:
-    """The fact about a part of the toolkit that a build does not find. For TensorFlow's own library, it is a
-    LibraryNotLoaded."""
+    """The fact about a part of the toolkit that a build does not find. If TensorFlow's own library does not
+    find it, the fact is a LibraryNotLoaded."""
     found = match.groupdict()
     by = "linker" if found["library"] or found["lib"] else "build"
     part = next(value for value in found.values() if value)
@@ -158,7 +158,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"Autotuner could not find any supported configs",
         "INTERNAL: Autotuner could not find any supported configs for HLO: %cudnn-conv-bias-activation.7",
         defect(
-            "2.21.0", "Bring cuDNN up to a release after 9.5.1, which cannot serve what XLA asks of it here"
+            "2.21.0", "Upgrade cuDNN to a release after 9.5.1: 9.5.1 does not support what XLA requests here"
         ),
         seen_in="==2.21.*",
     ),

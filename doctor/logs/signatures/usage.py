@@ -1,5 +1,5 @@
-"""Signatures of statements about whether a GPU is present and used, from the reporter and from programs that
-need no GPU."""
+"""Signatures of what the reporter says about the use of the GPU, and of the messages of programs that need no
+GPU."""
 
 from __future__ import annotations
 

@@ -9,13 +9,13 @@ from doctor.logs.signatures.signature import Signature, sig, spoken, words
 from doctor.redact.variables import MISSPELT
 
 _NAMES = r"(?:gpu|mig|all|none|void|no|nodevfiles)(?![a-z])"
-"""Matches the entries that a list of devices may contain besides numbers: UUIDs, and words of the container
-runtime and of schedulers."""
+"""Matches the entries that a list of devices may contain besides numbers: UUIDs, and words that the container
+runtime and schedulers use."""
 
 
 def env(match: re.Match[str], source: Source) -> Fact | None:
     """The fact about an environment variable that was set; None if the supposed list of devices is a word of
-    the sentence or another name."""
+    the sentence or the name of something else."""
     value = match["value"].strip()
     if (
         match["name"].upper().endswith("VISIBLE_DEVICES")
@@ -52,7 +52,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"(?:['\"]\])?\s?=\s?['\"]?(?:-?\d|['\"])",
         'os.environ["CUDA_VISIBLE_DEVICE"] = "0"',
     ),
-    sig(  # the same in a sentence
+    sig(  # a setting that a sentence states
         "env-var",
         ("cuda_visible_devices",),
         r"(?P<name>CUDA_VISIBLE_DEVICES)`? (?:is (?:set to )?|was (?:set to )?|to |as"

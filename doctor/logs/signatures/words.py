@@ -1,7 +1,7 @@
 """Signatures of hints in people's own words, which are weaker than anything that a program printed.
 
-They are in several languages, as reports are. One hint makes a finding at most possible. Two hints that agree
-make it likely.
+The hints are in several languages, because reports are. One hint makes a finding at most possible. Two hints
+that agree make it likely.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _CUDA_LIBRARY = (
 
 
 def said_missing(match: re.Match[str], source: Source) -> Fact | None:
-    """The fact about a library that, according to the reporter, could not be found."""
+    """The fact about a library that could not be found, according to the reporter."""
     name = match["name"]
     if name.lower() in ("libcuda.so", "libcudnn.so"):
         return None
@@ -55,7 +55,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r" to|failed to|没有|找不到|无法|missing) (?:\w+ )?(?:(?:find|locate|open|load)(?:ed)?|be found)?(?:"
         r" ?the)?(?: ?(?:dynamic|shared))?(?: ?(?:library|file|dll))?\s*['`\"]?"
         + _CUDA_LIBRARY
-        + r"(?!['\"]?;|\.? Error)",  # not the lines of TensorFlow and cuDNN, which state the reason
+        + r"(?!['\"]?;|\.? Error)",  # not the lines of TensorFlow and cuDNN that state the reason
         "TensorFlow is not able to find libcudnn.so.7",
         said_missing,
         near="not |n't |n'o |fail|没有|找不到|无法|missing|cannot|cano|unable to",

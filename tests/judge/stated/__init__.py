@@ -1,1 +1,2 @@
-"""Reports that only state an environment: a generator, and what an expert with the tables would answer."""
+"""Reports that only state an environment: a generator for them, and the answers that an expert with the
+tables would give."""

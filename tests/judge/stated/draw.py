@@ -1,6 +1,5 @@
-"""Environments drawn from the tables: one in which everything fits, then one thing in it changed.
-
-What the change comes to is not said here: the oracle tells, from the whole environment.
+"""Draws environments from the tables: first one in which everything works together, then one change to it.
+This module does not say what the change causes. The oracle decides that from the whole environment.
 """
 
 from __future__ import annotations
@@ -258,7 +257,7 @@ def builds() -> tuple[dict[str, Any], ...]:
 
 
 def fitting(rng: random.Random) -> Environment:
-    """An environment whose parts all go together."""
+    """An environment in which all parts work together."""
     minors = sorted({tuple(number(row["version"])[:2]) for row in builds()})
     while True:
         minor = rng.choice(minors)
@@ -330,7 +329,7 @@ def _cuda(rng: random.Random, env: Environment) -> Environment | None:
     older = number(cuda) < number(row["cuda"]) and not oracle.misfits(dataclasses.replace(env, cuda=cuda))
     return (
         None if older else dataclasses.replace(env, cuda=cuda)
-    )  # an older minor that holds all of them: nobody can tell
+    )  # an older minor version that supports all of them: the cause cannot be known
 
 
 def _no_cuda(rng: random.Random, env: Environment) -> Environment | None:
@@ -445,7 +444,7 @@ def _extra(rng: random.Random, env: Environment) -> Environment | None:
     ) < (2, 15)
     card = oracle.capability(env.gpu or "")
     if bad or card is None or (number(env.tensorflow) >= (2, 20) and card < (7, 5)):
-        return None  # what pip then installs has faults that are not stated
+        return None  # the packages that pip then installs have faults that are not stated
     return dataclasses.replace(env, route="extra", cuda=None, cudnn=None)
 
 
@@ -494,13 +493,13 @@ CHANGES: tuple[tuple[int, Change, tuple[str, ...]], ...] = (
     (3, _numpy, (IMPORT,)),
     (3, _protobuf, (IMPORT,)),
 )
-"""How often, what is changed, and what may then be observed."""
+"""For each change: how often it is made, the function that makes it, and what may then be observed."""
 FIT = 0.25
-"""Share of environments in which everything fits."""
+"""The share of environments in which everything works together."""
 
 
 def drawn(rng: random.Random) -> tuple[Environment, Expected]:
-    """An environment and what the oracle says of it."""
+    """An environment, and the answer of the oracle."""
     calm = rng.random() < FIT
     while True:
         env: Environment | None = fitting(rng)
@@ -511,7 +510,7 @@ def drawn(rng: random.Random) -> tuple[Environment, Expected]:
             if env is None or oracle.misfits(env):
                 continue
             env = dataclasses.replace(env, symptom=rng.choice([WORKS, WORKS, ASK, ASK, EMPTY]))
-            # a GPU that is not listed, and no word of a CUDA: it may be missing
+            # a GPU that is not listed, and CUDA is not mentioned: it may be missing
             whole = env.symptom == EMPTY and env.route == "pip"
             env = env if whole else _sparse(rng, env)
             return env, oracle.judge(env)
@@ -532,7 +531,8 @@ def drawn(rng: random.Random) -> tuple[Environment, Expected]:
 
 
 def _sparse(rng: random.Random, env: Environment) -> Environment:
-    """The same with some of what does not matter left unsaid: people do not state everything."""
+    """The same environment without some of the details that do not matter, because people do not state
+    everything."""
     kept = env
     for name in ("driver", "gpu", "cudnn", "python", "cuda"):
         if (
@@ -541,7 +541,7 @@ def _sparse(rng: random.Random, env: Environment) -> Environment:
             and number(env.tensorflow) >= (2, 14)
             and env.symptom in (EMPTY, ASK)
         ):
-            continue  # without a word of CUDA beside a plain `pip install tensorflow` it would be missing
+            continue  # if CUDA is not mentioned beside a plain `pip install tensorflow`, it would be missing
         if rng.random() < 0.3 and getattr(env, name) != "none":
             less = dataclasses.replace(kept, **{name: None})
             if set(oracle.misfits(less)) == set(oracle.misfits(env)):
@@ -550,5 +550,5 @@ def _sparse(rng: random.Random, env: Environment) -> Environment:
 
 
 def several(seed: int, count: int) -> list[tuple[Environment, Expected, random.Random]]:
-    """count environments of a seed, each with the random numbers for its wording."""
+    """Draw `count` environments from a seed, each with the random generator for its wording."""
     return [(*drawn(rng), rng) for rng in (random.Random(f"{seed}/{i}") for i in range(count))]

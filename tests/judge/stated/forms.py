@@ -1,6 +1,7 @@
-"""An environment in words: forms, sentences, lists, program output, files. What is observed names no cause.
+"""Writes an environment as text: forms, sentences, lists, program output, files. The text about the
+observation names no cause.
 
-Each form is a function (rng, Environment) -> text, or None where it cannot state this environment.
+Each form is a function (rng, Environment) -> text, or None if the form cannot state this environment.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ CLOSINGS = ("", "", "", "Thanks!", "Any idea?", "Thanks in advance", "What can I
 
 
 def symptom(rng: random.Random, env: Environment) -> str:
-    """What is observed."""
+    """A text about the observation."""
     said = rng.choice(SYMPTOMS[env.symptom])
     if env.symptom == EMPTY and number(env.tensorflow) < (2, 0) and "config" in said:
         return "tf.test.is_gpu_available() returns False"
@@ -91,7 +92,7 @@ def symptom(rng: random.Random, env: Environment) -> str:
 
 
 def card(rng: random.Random, env: Environment) -> str | None:
-    """The graphics card as people write it."""
+    """The name of the graphics card as people write it."""
     if env.gpu is None:
         return None
     if env.gpu == "none":
@@ -116,7 +117,7 @@ def card(rng: random.Random, env: Environment) -> str | None:
 
 
 def cuda(rng: random.Random, env: Environment) -> str | None:
-    """The CUDA release, in a field."""
+    """The CUDA release for a field."""
     if env.cuda == "none":
         return rng.choice(
             ["not installed", "none", "not installed", "no CUDA toolkit installed", "none installed"]
@@ -125,7 +126,7 @@ def cuda(rng: random.Random, env: Environment) -> str | None:
 
 
 def cudnn(rng: random.Random, env: Environment) -> str | None:
-    """The cuDNN release, in a field."""
+    """The cuDNN release for a field."""
     if env.cudnn == "none":
         return rng.choice(["not installed", "none", "not installed yet", "none installed"])
     if env.cudnn is None:
@@ -142,7 +143,7 @@ def _with(env: Environment, **changed: object) -> Environment:
 
 
 def python(rng: random.Random, env: Environment) -> str | None:
-    """The Python release, in a field."""
+    """The Python release for a field."""
     if env.bits == 32:
         return f"{env.python or '3.8'}{rng.choice([' (32-bit)', ' 32 bit', ', 32-bit'])}"
     return env.python
@@ -200,7 +201,7 @@ def installed(rng: random.Random, env: Environment) -> str | None:
 
 
 def named(rng: random.Random, env: Environment) -> bool:
-    """Whether the name of the package must be said for the report to state the environment."""
+    """Whether the report states the environment only if it names the package."""
     row = oracle.build(env)
     return (
         env.package in ("tensorflow-cpu", "tensorflow-gpu")
@@ -278,7 +279,7 @@ def values(rng: random.Random, env: Environment) -> list[tuple[str, str]]:
 
 
 def framed(rng: random.Random, env: Environment, body: str) -> str:
-    """The body with what is observed, and what people write around."""
+    """The body with a text about the observation, and with the words that people write around it."""
     said = symptom(rng, env)
     remark = _remark(rng, env)
     parts = [said, body] if rng.random() < 0.5 else [body, said]
@@ -287,7 +288,7 @@ def framed(rng: random.Random, env: Environment, body: str) -> str:
 
 
 def _remark(rng: random.Random, env: Environment) -> str:
-    """Something that is mentioned and not installed here; mostly nothing."""
+    """A remark about something that is not installed on this machine; usually empty."""
     if rng.random() > 0.22 or env.symptom in (WORKS,):
         return ""
     gpu, release, toolkit = (
@@ -320,7 +321,7 @@ def _offered(driver: str, windows: bool) -> str:
 
 
 def fields(rng: random.Random, env: Environment) -> str | None:
-    """Key and value a line."""
+    """One line for each item, with a key and a value."""
     mark = rng.choice(["", "- ", "* ", "- **"])
     sign = rng.choice([": ", ": ", " = ", ":\t", " - "])
     lines = []
@@ -407,7 +408,7 @@ def table(rng: random.Random, env: Environment) -> str | None:
 
 
 def one_line(rng: random.Random, env: Environment) -> str | None:
-    """All in one line, as in chats."""
+    """All items in one line, as in a chat."""
     said = {
         "tensorflow": ("TF {}", "tf {}", "TensorFlow {}", "tensorflow {}"),
         "python": ("Python {}", "py {}", "python {}"),
@@ -434,7 +435,7 @@ def one_line(rng: random.Random, env: Environment) -> str | None:
 
 
 def prose(rng: random.Random, env: Environment) -> str | None:
-    """Sentences."""
+    """All items as sentences."""
     stated = dict(values(rng, env))
     version = env.tensorflow
     name = env.package if env.package not in (None, "tensorflow") else "TensorFlow"
@@ -563,7 +564,7 @@ def smi(rng: random.Random, env: Environment) -> str | None:
 
 
 def nvcc(env: Environment) -> str:
-    """What `nvcc --version` prints, or the shell."""
+    """The output of `nvcc --version`, or the shell's error message."""
     if env.cuda == "none":
         return (
             "bash: nvcc: command not found"
@@ -580,7 +581,7 @@ def nvcc(env: Environment) -> str:
 
 
 def cudnn_header(env: Environment) -> str:
-    """The lines of cudnn_version.h that guides tell people to print."""
+    """The lines of cudnn_version.h that people print because guides say so."""
     if env.cudnn == "none":
         return "grep: /usr/include/cudnn_version.h: No such file or directory"
     major, minor, patch = [*(env.cudnn or "").split("."), "0"][:3]
@@ -671,7 +672,7 @@ def programs(rng: random.Random, env: Environment) -> str | None:
 
 
 def conda(rng: random.Random, env: Environment) -> str | None:
-    """`conda list`, which brings CUDA and cuDNN with it."""
+    """The output of `conda list`; the environment contains CUDA and cuDNN from conda."""
     version = env.tensorflow if env.tensorflow.count(".") > 1 else f"{env.tensorflow}.0"
     if (
         env.platform == "wsl"
@@ -714,7 +715,7 @@ def conda(rng: random.Random, env: Environment) -> str | None:
 
 
 def dockerfile(rng: random.Random, env: Environment) -> str | None:
-    """A Dockerfile and the card of the host."""
+    """A Dockerfile, and the card of the host."""
     if (
         env.platform not in ("linux-x86_64", "wsl")
         or env.bits == 32
@@ -766,7 +767,7 @@ def dockerfile(rng: random.Random, env: Environment) -> str | None:
 
 
 def lock_file(rng: random.Random, env: Environment) -> str | None:
-    """poetry.lock, uv.lock, Pipfile.lock or requirements.txt, and the rest in fields."""
+    """A poetry.lock, uv.lock, Pipfile.lock or requirements.txt, and all other items as fields."""
     listed = pip_lines(rng, env, "==")
     if listed is None or env.route.startswith("image") or env.bits == 32:
         return None
@@ -806,7 +807,8 @@ def lock_file(rng: random.Random, env: Environment) -> str | None:
 
 
 def build_info(rng: random.Random, env: Environment) -> str | None:
-    """tf.sysconfig.get_build_info(), which says what the build was made for, and what is on the machine."""
+    """The output of tf.sysconfig.get_build_info(), which says what the build was made for, and the items of
+    the machine."""
     row = oracle.build(env)
     if (
         row is None
@@ -839,7 +841,7 @@ def build_info(rng: random.Random, env: Environment) -> str | None:
 
 
 def modules(rng: random.Random, env: Environment) -> str | None:
-    """`module list` on a cluster."""
+    """The output of `module list` on a cluster."""
     if (
         env.platform != "linux-x86_64"
         or env.cuda is None
@@ -868,7 +870,7 @@ def modules(rng: random.Random, env: Environment) -> str | None:
 
 
 def r_session(rng: random.Random, env: Environment) -> str | None:
-    """R with reticulate: sessionInfo and py_config."""
+    """The output of sessionInfo and py_config in R with reticulate."""
     if (
         env.symptom == PIP
         or env.others
@@ -984,11 +986,12 @@ FORMS: tuple[tuple[int, Callable[[random.Random, Environment], str | None]], ...
     (1, r_session),
     (1, env_collect),
 )
-"""How often each form is used where it can state the environment. The first six can state any."""
+"""How often each form is used if it can state the environment. The first six forms can state any
+environment."""
 
 
 def written(rng: random.Random, env: Environment) -> tuple[str, str]:
-    """(name of the form, the report)."""
+    """Write an environment in one of the forms. Returns (name of the form, report)."""
     while True:
         form = rng.choices([form for _, form in FORMS], [weight for weight, _ in FORMS])[0]
         if env.others and form not in (programs, lock_file, env_collect, modules):

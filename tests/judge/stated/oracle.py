@@ -1,8 +1,9 @@
-"""What does not go together in a stated environment, straight from the files of the compatibility tables.
+"""Finds what does not work together in a stated environment, directly from the files of the compatibility
+tables.
 
-Written without a look at doctor/compat and doctor/judge, so that the two check each other. In: an
-`Environment`. Out: `Expected`: every code that an expert could name, or none where everything that is stated
-fits.
+It was written without knowledge of doctor/compat and doctor/judge, so that the two check each other. Input:
+an `Environment`. Output: `Expected`, which contains every code that an expert could name, or none if
+everything that is stated works together.
 """
 
 from __future__ import annotations
@@ -17,9 +18,8 @@ from typing import Any
 TABLES = Path(__file__).resolve().parents[3] / "compat_tables"
 
 EMPTY, IMPORT, CRASH, SLOW, PIP, ASK, WORKS = "empty", "import", "crash", "slow", "pip", "ask", "works"
-"""What is observed: no GPU in the list; the import fails; a crash at the first operation; minutes at the
-first start; pip
-finds nothing; nothing (a question); it works."""
+"""The observations: no GPU in the list; the import fails; a crash at the first operation; the first start
+takes minutes; pip finds nothing; none (a question); it works."""
 
 EXPLAINS = {
     "tf-cpu-only": {EMPTY, ASK},
@@ -41,15 +41,15 @@ EXPLAINS = {
     "library-path": {EMPTY, ASK},
 }
 LINKED = {"cuda-missing", "cuda-version-mismatch", "cudnn-missing", "cudnn-version-mismatch"}
-"""Codes that stop the import itself where the CUDA libraries are linked (before 1.14; on Windows before
+"""Codes whose fault makes the import fail if the CUDA libraries are linked (before 1.14; on Windows before
 1.15)."""
 NO_CUDA = {"tf-cpu-only", "tf-windows-native", "container-no-gpu", "gpu-absent", "tf-conflicting-packages"}
-"""Where one of these holds, what goes with CUDA is beside the point."""
+"""If one of these codes applies, the CUDA version does not matter."""
 
 
 @dataclass(frozen=True)
 class Environment:
-    """What is true on a machine, as far as it is stated; None: not stated, "none": stated to be absent."""
+    """The stated facts about a machine. None: not stated. "none": stated to be absent."""
 
     tensorflow: str
     package: str | None
@@ -61,14 +61,15 @@ class Environment:
     cudnn: str | None = None
     gpu: str | None = None
     driver: str | None = None
-    route: str = "pip"  # pip, extra, bare (a fresh venv and nothing else), conda, conda-cpu, image, image-cpu
+    route: str = "pip"  # pip, extra, bare (a new venv and nothing else), conda, conda-cpu, image, image-cpu
     others: tuple[tuple[str, str], ...] = ()
     bits: int = 64
 
 
 @dataclass(frozen=True)
 class Expected:
-    """codes: each that counts as right; empty where everything fits, and then no error is right."""
+    """codes: every code that counts as right. If it is empty, everything works together, and no error is
+    right."""
 
     codes: frozenset[str] = field(default_factory=frozenset)
     reasons: tuple[str, ...] = ()
@@ -88,7 +89,7 @@ def number(text: str) -> tuple[int, ...]:
 
 @lru_cache(maxsize=None)
 def release(package: str, version: str, platform: str) -> dict[str, Any] | None:
-    """The row of a release; of its last patch where only the minor is given."""
+    """The row of a release, or of the last patch release if only the minor version is given."""
     side = "linux-x86_64" if platform == "wsl" else platform
     found = [
         row
@@ -105,7 +106,7 @@ def release(package: str, version: str, platform: str) -> dict[str, Any] | None:
 
 @lru_cache(maxsize=None)
 def capability(name: str) -> tuple[int, int] | None:
-    """The compute capability of a card by its name; None where cards of the name differ, or none has it."""
+    """The compute capability of a card, by name; None if cards of this name differ, or if there is none."""
     found = set()
     for table in ("gpu_names", "gpus"):
         for row in rows(table):
@@ -118,18 +119,18 @@ def capability(name: str) -> tuple[int, int] | None:
 
 
 def pair(text: str) -> tuple[int, int]:
-    """Major and minor of a compiled capability."""
+    """The major and minor numbers of a compiled capability."""
     found = number(text)
     return found[0], found[1]
 
 
 def architecture(card: tuple[int, int]) -> dict[str, Any]:
-    """The row of a card's generation."""
+    """The row of the architecture of a card."""
     return next(row for row in rows("architectures") if f"{card[0]}.{card[1]}" in row["capabilities"])
 
 
 def build(env: Environment) -> dict[str, Any] | None:
-    """The row of the installed build; where the package is not stated, the one with CUDA."""
+    """The row of the installed build. If the package is not stated, it is the build with CUDA."""
     if env.package is None:
         found = [release(name, env.tensorflow, env.platform) for name in ("tensorflow", "tensorflow-gpu")]
         return next((row for row in found if row and row["gpu"]), found[0])
@@ -137,7 +138,7 @@ def build(env: Environment) -> dict[str, Any] | None:
 
 
 def judge(env: Environment) -> Expected:
-    """Every cause that what is stated gives for what is observed."""
+    """Every cause that the stated facts give for the observation."""
     found = misfits(env)
     if NO_CUDA & set(found):
         found = {
@@ -157,7 +158,8 @@ def judge(env: Environment) -> Expected:
             right.update(
                 dict.fromkeys(("undetermined", "healthy", "benign-messages"), "what is stated goes together")
             )
-    # a Blackwell card under an older build: what is missing and what is too new are both true
+    # a Blackwell card under an older build: both the missing library and the card that is too new are true
+    # causes
     if env.symptom == EMPTY and "gpu-arch-too-new" in found and right:
         right["gpu-arch-too-new"] = found["gpu-arch-too-new"]
     if not right and found:
@@ -173,13 +175,13 @@ def judge(env: Environment) -> Expected:
 
 
 def _blackwell(env: Environment) -> bool:
-    """Whether the card is one for which PTX of older builds does not serve every step."""
+    """Whether the card is one for which the PTX of older builds is not enough for every step."""
     card = capability(env.gpu or "")
     return card is not None and card >= (10, 0)
 
 
 def misfits(env: Environment) -> dict[str, str]:
-    """Each code that the tables give for an environment, and why."""
+    """Each code that the tables give for an environment, with the reason."""
     found: dict[str, str] = {}
     found.update(_installation(env))
     row = build(env)
@@ -282,14 +284,15 @@ def branch(driver: str, windows: bool) -> int:
 
 
 def lowest_of_toolkit(cuda: str, windows: bool) -> tuple[int, ...] | None:
-    """The driver that came with the first release of a toolkit."""
+    """The driver that was released with the first release of a toolkit."""
     side = "windows" if windows else "linux"
     known = [row for row in rows("cuda") if row["cuda"] == cuda and row[side]]
     return min((number(row[side]) for row in known), default=None)
 
 
 def lowest_driver(cuda: str, windows: bool) -> tuple[int, ...]:
-    """The lowest driver for a runtime: of its major from CUDA 11 on, its own before."""
+    """The lowest driver for a runtime. From CUDA 11 on, it is that of the major version; before, that of the
+    release."""
     side = "windows" if windows else "linux"
     floors = [
         r for r in rows("driver_floors") if r["cuda_major"] == cuda.split(".")[0] and r["platform"] == side
@@ -342,7 +345,7 @@ def _cudnn(env: Environment, row: dict[str, Any]) -> dict[str, str]:
 
 
 def compiled_with(version: str) -> tuple[int, ...] | None:
-    """The cuDNN minor that a release was compiled with, where it is known."""
+    """The cuDNN minor version with which a release was compiled, if it is known."""
     for row in rows("cudnn_compiled"):
         first, last = (number(bound) for bound in row["versions"].split(","))
         if first <= number(version) < last:

@@ -1,5 +1,5 @@
-"""Reports that only state an environment get the cause that the tables give, and one in which all fits gets
-no error.
+"""Tests that a report that only states an environment gets the cause that the tables give, and no error if
+everything works together.
 
 The environments are drawn from the tables (`draw`), written in many forms (`forms`) and judged by an oracle
 that shares no code with the judge (`oracle`).
@@ -22,8 +22,8 @@ QUICK = 40
 
 
 def right(env: Environment, expected: oracle.Expected, text: str) -> bool:
-    """Whether the verdict on a report is one that the oracle accepts. Where all that is stated fits and the
-    GPU is not used all the same, the cause is not stated: any may be called possible."""
+    """Whether the oracle accepts the verdict on a report. If everything that is stated works together but the
+    GPU is not used, the cause is not stated, so any cause may be called possible."""
     verdict = api.explain(text).verdict
     if expected.codes:
         return verdict.code in expected.codes
@@ -31,8 +31,8 @@ def right(env: Environment, expected: oracle.Expected, text: str) -> bool:
 
 
 def wrong(seed: str, count: int) -> tuple[list[str], list[str]]:
-    """(reports with another verdict than the oracle's, those among them in which all fits), of `count` of a
-    seed."""
+    """Judge `count` reports from a seed. Returns (reports whose verdict the oracle does not accept, those
+    among them in which everything works together)."""
     several, calm = [], []
     for env, expected, rng in draw.several(seed, count):
         form, text = forms.written(rng, env)
@@ -181,15 +181,15 @@ NAMED = {
     },
     "TensorFlow 1.4.1, CUDA 8, cuDNN 7.0.5, import fails": {"cudnn-version-mismatch"},
     "RTX 5070, 2.20.0, CUDA_ERROR_INVALID_HANDLE": {"gpu-arch-too-new"},
-    # no kernel is for 5.0, but newer ones are there: the card is not too new
+    # there are no kernels for 5.0, but kernels for newer cards: the card is not too new
     "TensorFlow 2.3.0, compute capability 5.0, GTX 750 Ti: the GPU is not found": {"gpu-arch-too-old"},
-    # two cards have this name (3.0 and 5.0), and the build has code for neither
+    # two cards have this name (3.0 and 5.0), and the build contains code for neither
     "TF 2.3.0, CUDA 10.1, cuDNN 7.6.5, GTX 750 Ti: no GPU found": {"gpu-arch-too-old"},
-    # the extra came with 2.14
+    # the extra exists since 2.14
     'pip install "tensorflow[and-cuda]"\npython train.py "d:\\data.csv"\nIt runs, but only on the CPU': {
         "tf-windows-native"
     },
-    # the older release is what worked, and has another name
+    # the older release, which worked, has another name
     "TensorFlow 2.16.1, Windows 11, RTX 3070. With tensorflow-gpu 2.10 the GPU worked, now it is not used": {
         "tf-windows-native"
     },

@@ -1,8 +1,8 @@
-"""Reports that state an environment, as two authors wrote them who knew neither the judge nor each other.
+"""Tests reports that state an environment, written by two authors who knew neither the judge nor each other.
 
-written.jsonl: {"id", "text", "label", "accept" (codes that are as right), "lang"}; 160 reports, 38 of them
-mere questions about versions that fit. Labelled before the judge saw them, it was right in 112 then.
-The limits hold what was reached since.
+written.jsonl: {"id", "text", "label", "accept" (codes that are equally right), "lang"}. Of its 160 reports,
+38 only ask about versions that work together. They were labelled before the judge saw them, and it was right
+about 112 of them then. The limits preserve what was reached since.
 """
 
 from __future__ import annotations

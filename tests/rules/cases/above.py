@@ -1,4 +1,4 @@
-"""What users of programs above TensorFlow tell and paste: workers, schedulers, images of containers,
+"""Reports of people who use programs on top of TensorFlow: workers, schedulers, container images,
 installers."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""What it was in the end, and what cured it, in English and in other languages: short mails and answers
-without a log."""
+"""Short mails and answers without a log that say what the cause was and what fixed it, in English and other
+languages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing to fix, or too little to tell."""
+"""Reports with nothing to fix, or with too little information."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does not work or does not fit, in other languages than English."""
+"""Complaints about what does not work or does not match, in languages other than English."""
 
 from __future__ import annotations
 

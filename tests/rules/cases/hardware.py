@@ -1,4 +1,4 @@
-"""The GPU, the driver, containers and WSL."""
+"""Cases about the GPU, the driver, containers and WSL."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def ignored(card: str, capability: str, minimum: str) -> str:
 
 
 def smi(driver: str, cuda: str, card: str, used: int = 5, total: int = 8192, process: str = "") -> str:
-    """An nvidia-smi table of the 400s and later."""
+    """A table of nvidia-smi as drivers from 400 on print it."""
     rule = "+-----------------------------------------------------------------------------+"
     rows = [
         rule,
@@ -51,7 +51,7 @@ def smi(driver: str, cuda: str, card: str, used: int = 5, total: int = 8192, pro
 
 
 def wrapped_by_docker(reason: str) -> str:
-    """How docker reports that the NVIDIA runtime hook failed."""
+    """The message with which docker reports that the NVIDIA runtime hook failed."""
     return (
         "docker: Error response from daemon: failed to create task for container: failed to create shim"
         " task: OCI runtime create failed: runc create failed: unable to start container process: error"

@@ -1,4 +1,4 @@
-"""Causes that people tell in a sentence or a title, with little or no log beside it."""
+"""Causes that people state in a sentence or a title, with little or no log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TensorFlow's own installation."""
+"""Cases about the installation of TensorFlow itself."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ REDIST = (
 
 
 def dll(words: str, python: str = "36") -> str:
-    """A native library that Windows cannot load, in its own language."""
+    """The message about a native library that Windows cannot load, in the language of the system."""
     site = (
         f"C:\\Users\\mira\\AppData\\Local\\Programs\\Python\\Python{python}\\lib\\site-packages\\tensorflow"
     )
@@ -327,7 +327,7 @@ FIRES = (
         "Python 3.9.2\n$ pip install tensorflow==1.15.0\nERROR: Could not find a version that satisfies the"
         " requirement tensorflow==1.15.0 (from versions: 2.5.0, 2.5.1)\n",
         "tensorflow==1.15.0 (from versions",
-        says=("conda create -y -n tf-env python=3.7", "tensorflow==1.15.0"),  # uv has no Python so old
+        says=("conda create -y -n tf-env python=3.7", "tensorflow==1.15.0"),  # uv has no such old Python
         words=("3.9",),
     ),
     Fires(

@@ -1,4 +1,4 @@
-"""CUDA and cuDNN libraries, and XLA's tools."""
+"""Cases about the CUDA and cuDNN libraries and XLA's tools."""
 
 from __future__ import annotations
 
@@ -607,7 +607,7 @@ FIRES = (
         ),
         "does not support CC 12.0",
         says=("install nvidia-cuda-nvcc-cu12",),
-        never=("12.5",),  # the ptxas of the release's own CUDA
+        never=("12.5",),  # the ptxas of the CUDA of the release
     ),
     Fires(
         "library-path",

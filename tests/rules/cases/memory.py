@@ -1,4 +1,4 @@
-"""Memory, the GPU's and the host's, and the settings that govern it."""
+"""Cases about the memory of the GPU and the host, and the settings that control it."""
 
 from __future__ import annotations
 

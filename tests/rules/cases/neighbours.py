@@ -1,4 +1,4 @@
-"""Messages and stated facts that distinguish a cause from its neighbours."""
+"""Messages and stated facts that distinguish a cause from similar causes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Whole texts as people paste them: two runs in one, a title alone, a header line, somebody else's test."""
+"""Whole texts as people paste them: two runs in one text, only a title, a header line, somebody else's
+test."""
 
 from __future__ import annotations
 

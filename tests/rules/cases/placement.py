@@ -1,4 +1,4 @@
-"""Where ops run, several GPUs, and programs that crash."""
+"""Cases about the placement of ops, several GPUs, and programs that crash."""
 
 from __future__ import annotations
 

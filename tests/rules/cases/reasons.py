@@ -1,4 +1,4 @@
-"""What the reason turned out to be, in other languages than English, with no log at all."""
+"""Sentences about what the reason turned out to be, in languages other than English, without a log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Messages of other runtimes, loaders and builds, judged by what they lack, and what outranks what."""
+"""Messages of other runtimes, loaders and builds about what is missing, and cases that decide which cause
+outranks which."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What somebody says was wrong, or what helped, as answers in threads put it: one or two sentences and no
+"""Statements about what was wrong or what helped, as in answers in threads: one or two sentences without a
 log."""
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""What is written in the trackers of programs built on TensorFlow, where few know what it does underneath."""
+"""Reports in the trackers of programs that are built on TensorFlow, where few people know how TensorFlow
+works."""
 
 from __future__ import annotations
 

@@ -24,11 +24,11 @@ from doctor.logs.signatures.versions.spelling import (
 )
 
 _SMI = lazy.compile(r"\bnvidia-smi\b(?:[^\n.]|\.(?=\d)){0,40}\Z", re.IGNORECASE)
-"""Matches the text before a CUDA version from nvidia-smi, which is the one that the driver supports."""
+"""Matches the text before a CUDA version from nvidia-smi, which is the highest that the driver supports."""
 _BY_SMI = lazy.compile(
     r"\W{0,3}(?:from |by |per |in |shown (?:in|by) |according to |says )?(?:the )?nvidia-smi\b", re.IGNORECASE
 )
-"""Matches the text after such a CUDA version."""
+"""Matches the text after a CUDA version from nvidia-smi."""
 _OFFERED = lazy.compile(r"\b(?:Driver|KMD) Version: [\d.]*\d[^\w\n]+\Z")
 """Matches the text before the CUDA version in nvidia-smi's header."""
 
@@ -73,8 +73,7 @@ def _only_cudnn(version: str) -> bool:
 
 
 def cuda_and_cudnn(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """The facts in the field "CUDA/cuDNN version" of TensorFlow's issue form, in all the ways in which people
-    fill it in."""
+    """The facts in the field "CUDA/cuDNN version" of TensorFlow's issue form, however people fill it in."""
     value = match["value"]
     first = re.match(r"\W{0,4}(\d+(?:\.\d+){0,2}) ?cuda\b", value, re.I)  # the numbers before the names
     if first and plausible_cuda(first[1]):
@@ -136,7 +135,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "CUDA Version 10.0.130",
         cuda(MEASURED),
     ),
-    sig(  # the CUDA with which the samples deviceQuery and bandwidthTest were built, and that of the driver
+    sig(  # the CUDA version with which the samples deviceQuery and bandwidthTest were built, and the driver's
         "cuda-sample",
         "cuda driver version / runtime version",
         r"CUDA Driver Version / Runtime Version\s{1,24}(?P<driver>\d{1,2}\.\d) / (?P<version>\d{1,2}\.\d)",

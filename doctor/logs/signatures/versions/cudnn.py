@@ -95,7 +95,7 @@ SIGNATURES: tuple[Signature, ...] = (
         cudnn(FORM),
         unlogged=True,
     ),
-    sig(  # an entry in a list of installed software, which may say for which CUDA it is
+    sig(  # an entry in a list of installed software, which may name the CUDA version that it is for
         "cudnn-version",
         ("- cudnn", "-cudnn", "* cudnn", "*cudnn", "• cudnn", "•cudnn"),
         r"^[\s>]{0,4}[-*•] ?cudnn(?: version)? v?(?P<version>\d\.\d+(?:\.\d+){0,2})(?=(?: for CUDA"

@@ -1,4 +1,4 @@
-"""Signatures of the driver's version, and of the CUDA that the driver supports."""
+"""Signatures of the driver's version, and of the CUDA version that the driver supports."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from doctor.logs.signatures.versions.spelling import (
 
 
 def smi_header(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """The facts in nvidia-smi's header: the driver, and the CUDA that the driver supports."""
+    """The facts in nvidia-smi's header: the versions of the driver and of the CUDA that the driver
+    supports."""
     group = match.groupdict()
     driver = group.get("kmd") or group.get("driver")
     if driver:
@@ -32,12 +33,13 @@ _WANTED = (
     r"(?:\bneed(?:s|ed|ing)?|\brequir\w+|\bat least|\bminimum|\bwants?|\b(?:newer|later|higher)"
     r" than|(?<=[\w)`'\"])>=?|(?<=[\w)`'\"] )>=?|≥)[^\n.;]{0,24}$"
 )
-"""Matches the text before a required driver. A quotation mark (>) at the start of a line is no comparison."""
+"""Matches the text before a required driver version. A quotation mark (>) at the start of a line is not a
+comparison."""
 _OR_LATER = r"\s{0,4}(?:\+|or (?:later|newer|higher|above|greater)|and (?:later|newer|above))"
 
 
 def wanted(match: re.Match[str]) -> bool:
-    """Whether a match is a driver that something needs, and not the installed one."""
+    """Whether a match is a driver version that something needs, and not the installed one."""
     at = max(match.start(group) for group in ("version", "v2", "branch") if group in match.re.groupindex)
     before, after = match.string[max(0, at - 48) : at], match.string[match.end() : match.end() + 24]
     return bool(re.search(_WANTED, before, re.IGNORECASE) or re.match(_OR_LATER, after, re.IGNORECASE))

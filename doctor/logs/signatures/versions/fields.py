@@ -2,9 +2,10 @@
 lock files, missing software.
 
 They match lines such as `py = 3.8 (32-bit)`, `| Grafikkarte | none |`, `### CUDA/cuDNN version` and its
-answer, `2) cuda/11.2`, and `name = "tensorflow"` of a lock file. They make versions as a form states them,
-packages, and symptoms: `stated-absent` (a report states that something is not installed), `stated-package`
-(how TensorFlow was installed), `install-fails-said`, `import-fails-said`, `crash-said`, `slow-start-said`.
+answer, `2) cuda/11.2`, and `name = "tensorflow"` of a lock file. They make facts about versions as a form
+states them, about packages, and symptoms: `stated-absent` (a report states that something is not installed),
+`stated-package` (how TensorFlow was installed), `install-fails-said`, `import-fails-said`, `crash-said`,
+`slow-start-said`.
 """
 
 from __future__ import annotations
@@ -47,8 +48,8 @@ _FIELDS = (
         "GPU = none",
     ),
 )
-"""Labels of fields, each with its core pattern, its literals and an example. `field` examines the text around
-the core."""
+"""Labels of fields, each with the pattern of its core, its literals and an example. `field` examines the text
+around the core."""
 _NUMBER = lazy.compile(r"(?<![\w.])v?(\d{1,3}(?:\.\d{1,5}){0,3})")
 _PIP_NAME = r"tensorflow(?:[-_](?:gpu|cpu|macos|intel))?"
 _LISTED = (
@@ -137,7 +138,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "FROM nvidia/cuda:11.8.0-devel-ubuntu20.04",
         lambda m, s: Symptom(s, "stated-absent", (("what", "cudnn"), ("looked", "an image"))),
     ),
-    sig(  # what tools print around the versions that they show; it is not a person's sentence
+    sig(  # the text that tools print around versions, which is not a person's sentence
         "tool-banner",
         ("cuda compiler driver", "nvidia corporation", "ld_library_path is unset", "#define cudnn_"),
         r"^nvcc: NVIDIA \(R\) Cuda compiler driver|^Copyright \(c\) \d{4}(?:-\d{4})? NVIDIA"

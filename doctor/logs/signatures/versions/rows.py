@@ -52,7 +52,7 @@ def row(match: re.Match[str], source: Source) -> Fact | None:
 
 
 def columns(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """The facts in the only row of a table whose first line has the column names."""
+    """The facts in the only row of a table whose first line contains the names of the columns."""
     heads, values = (
         [cell.strip() for cell in match[name].strip(" |\t").split("|")] for name in ("heads", "values")
     )
@@ -66,7 +66,7 @@ def columns(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 
 def stated(what: str, version: str, source: Source) -> Fact | None:
-    """The fact for a version of the software `what`; None for other software, and if there is no such
+    """The fact for a version of the software `what`; None if the software is not known or has no such
     release."""
     kind = next((kind for kind, pattern in _WHAT if re.match(pattern, what)), None)
     major = int(version.split(".")[0])

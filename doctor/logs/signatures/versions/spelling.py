@@ -16,7 +16,7 @@ FOREIGN_DRIVERS = (
     *("treiber", "pilote", "controlador", "драйвер", "sürücü", "sterownik", "drivrutin", "ovladač"),
     *("stuurprogramma", "驱动", "驅動", "ドライバ", "드라이버", "تعريف", "برنامج التشغيل"),
 )
-"""A pattern for the word "driver" in the other languages of the examples. An ending may follow."""
+"""Patterns for the word "driver" in other languages. An ending may follow."""
 FOREIGN_DRIVER = rf"(?:{'|'.join(FOREIGN_DRIVERS)})[^\W\d_]{{0,4}}"
 DRIVERS = ("driver", *FOREIGN_DRIVERS)
 DRIVER = rf"(?:{'|'.join(DRIVERS)})[^\W\d_]{{0,4}}"
@@ -25,7 +25,8 @@ DRIVER = rf"(?:{'|'.join(DRIVERS)})[^\W\d_]{{0,4}}"
 NAMED = r"(?:(?:__)?[*`'\" ]{0,6}(?:[:：=]|\bis\b)| [-–](?= ))"
 """Matches the text between the name of a field and its value: Markdown, quotation marks and a separator."""
 AFTER_NAME = ("__", *"*`'\" :：=", "is")
-"""The texts with which NAMED may begin, for literals after a name."""
+"""The texts with which a match of NAMED may begin, for literals that consist of a name and what follows
+it."""
 EMPHASIS = r"[*_`'\" ]{0,6}"
 """Matches Markdown and quotation marks around a value."""
 
@@ -67,7 +68,7 @@ _ELSEWHERE = lazy.compile(
 """Matches words of a sentence about another machine, an earlier attempt or a plan."""
 _HERE = lazy.compile(r"\b(?:now|currently|this (?:machine|computer|one)|here|same)\b", re.IGNORECASE)
 SENTENCE = 240
-"""The rest of a sentence is searched for in this many characters before and after a match."""
+"""The rest of a sentence is looked for within this many characters before and after a match."""
 
 
 def elsewhere(match: re.Match[str]) -> bool:
@@ -99,7 +100,8 @@ _WORKS = lazy.compile(
 )
 """Matches words that say that a run works or gets the GPU."""
 _DOES = lazy.compile(r"\b(?:does|do|did)\b", re.IGNORECASE)
-"""Matches the possible ends of a clause that says that a run works, anywhere in a block."""
+"""Matches the verbs at which a clause that says that a run works may end ("2.10 does"), anywhere in a
+block."""
 _NOT_SO = lazy.compile(
     r"n't\b|\b(?:not|no|never|neither|cannot|nothing|none|only|cpu|fail\w*|errors?|until|if|whether|should"
     r"|would|could|may|might|will|i|we|want\w*|try|"

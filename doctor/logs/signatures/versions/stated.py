@@ -53,8 +53,8 @@ _ABSENT = lazy.compile(
     r" (?:cuda|cudnn|nvidia)\b[^.\n]{0,30}|nicht installiert|keine?\b|aucun\w*|ninguna?|未安装|没有)",
     re.IGNORECASE,
 )
-"""Matches an answer in a field that says that something is absent. "N/A", a dash and an empty field do
-not."""
+"""Matches an answer in a field that says that something is absent. "N/A", a dash and an empty field do not
+match."""
 _FIRST = lazy.compile(
     r"\W{0,4}(?:[a-z][\w-]{0,20}[ =:v]{1,3}){0,2}v?(\d{1,3}(?:\.\d{1,5}){1,3})(?![\w/])", re.IGNORECASE
 )
@@ -101,7 +101,7 @@ def stated(what: str, version: str, value: str, source: Source) -> Iterator[Fact
 
 
 def both_absent(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """The facts in a field "CUDA/cuDNN version" that says that one or both are missing."""
+    """The facts in a field "CUDA/cuDNN version" that says that CUDA, cuDNN or both are missing."""
     value = match["value"]
     cuda = re.search(
         r"(?:^|\bcuda\b)\W{0,3}(?:none\b|not installed|no (?:cuda|toolkit))", value, re.IGNORECASE
@@ -124,7 +124,7 @@ def module(match: re.Match[str], source: Source) -> Fact | None:
 
 
 def package(match: re.Match[str], source: Source) -> Fact:
-    """The fact that says how TensorFlow was installed: the name of the distribution, its extra and its
+    """The fact about how TensorFlow was installed: the name of the distribution, its extra and its
     release."""
     found = {key: value for key, value in match.groupdict().items() if value}
     name = next(value for key, value in found.items() if key.startswith("name"))

@@ -20,9 +20,9 @@ from doctor.logs.signatures.versions.spelling import (
 )
 
 _PAGE = r"https?://[^\s()<>\"']{1,160}/[^\s/()<>\"']{0,80}$"
-"""Matches the text before a word in the last part of a URL."""
+"""Matches the part of a URL before a word in the URL's last component."""
 _WHEEL = r"-cp\d|[^\s/]{0,80}?\.(?:whl|tar|zip)\b"
-"""Matches the text after such a word if the last part is the name of a file to install."""
+"""Matches the text after such a word if the last component is the name of a file to install."""
 
 _BOUNDS = ("<", ">", "≥", "≤")
 
@@ -66,7 +66,7 @@ def tensorflow(rank: int, package: bool = False) -> Maker:
         name = normalised(group.get("package") or "") or None if package else None
         if (
             name == "tensorflow" and rank == MEASURED and "|" in match[0]
-        ):  # the row is from a table that a person wrote, and contains the program's name
+        ):  # a row of a table that a person wrote: the name is that of the program, not of a package
             return TensorFlowVersion(source, version, rank=FORM)
         return TensorFlowVersion(source, version, name if name != "tf" else None, rank=said_rank(match, rank))
 
@@ -77,8 +77,8 @@ _RELEASE_SAID = tensorflow(PROSE)
 
 
 def after_one_that_works(match: re.Match[str], source: Source) -> Fact | Iterable[Fact] | None:
-    """The fact for a release number without a name, after the release that works in the same sentence: "TF
-    2.10 works, in 2.12 the list is empty"."""
+    """The fact for a release number without a name that follows, in the same sentence, the release that
+    works: "TF 2.10 works, in 2.12 the list is empty"."""
     text, number = match.string, match.span("version")
     if match["first"].split(".")[:2] == match["version"].split(".")[:2] or works_there(text, *number):
         return None
