@@ -65,8 +65,7 @@ class Loader:
                 self.interpreter = header.interpreter or self.interpreter
         elif self.processor == "aarch64":
             self.interpreter = "/lib/ld-linux-aarch64.so.1"
-        starter = self.interpreter if self.program is not None else None
-        named = loader_places.library_path(machine, env, starter)
+        named = loader_places.library_path(machine, env, self.interpreter if self.program else None)
         self.library_path = [(self._absolute(folder), via) for folder, via in named]
         with machine.noting() as unseen:
             self._cache = loader_places.cache(
