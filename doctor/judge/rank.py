@@ -50,8 +50,9 @@ def ranked(
     kept = [as_said(finding, case) for finding in findings]
     first = kept[0]
     found = {finding.code for finding in findings}
-    # skip a cause that only sentences support if the tables or a program contradict it
-    best = next((h for h in order if h.code in found or not h.against), order[0])
+    # skip a cause that only sentences support if the tables or a program contradict it, and a prior alone
+    sound = (h for h in order if h.code in (*found, "undetermined") or (h.evidence and not h.against))
+    best = next(sound, order[0])
     baseless = best.code == "benign-messages" and best.code not in found and not case.facts.of(Noise)
     if baseless and best.likelihood < HARMLESS:  # there is no line that could be harmless
         best = next(h for h in order if h.code == "undetermined")
