@@ -104,7 +104,7 @@ def _by_code(build: TensorFlowRelease, capability: str, situation: Situation, ta
     branch = tables.driver_branch(situation.driver, situation.side)
     if offered is None:
         return Answer(
-            "slow", f"{text}; it is not known which CUDA version driver {situation.driver} supports", evidence
+            "slow", f"{text}; the CUDA version that driver {situation.driver} supports is not known", evidence
         )
     evidence = (build, needed, branch) if branch is not None else evidence
     if dotted(offered) < dotted(needed.cuda):
@@ -163,8 +163,8 @@ def driver_serves_gpu(capability: str, driver: str, tables: Tables, platform: st
     if offered is not None and row.first_cuda is not None and dotted(offered) < dotted(row.first_cuda):
         return Answer(
             "no",
-            f"{row.name} (compute capability {capability}) came with CUDA {row.first_cuda}; driver {driver}"
-            f" supports CUDA {offered}",
+            f"support for {row.name} (compute capability {capability}) came with CUDA {row.first_cuda};"
+            f" driver {driver} supports CUDA {offered}",
             (row,),
         )
     return Answer("yes", f"driver {driver} supports {row.name} (compute capability {capability})", (row,))

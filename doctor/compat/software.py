@@ -86,7 +86,8 @@ def first_driver(capability: str, tables: Tables, platform: str = "linux") -> Dr
     architecture = tables.architecture(capability)
     if architecture is None or architecture.first_cuda is None:
         return None
-    why = f"{architecture.name} (compute capability {capability}) came with CUDA {architecture.first_cuda}"
+    name = f"{architecture.name} (compute capability {capability})"
+    why = f"support for {name} came with CUDA {architecture.first_cuda}"
     return _floor_of_cuda(architecture.first_cuda, "architecture", why, architecture, tables, platform)
 
 

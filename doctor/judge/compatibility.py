@@ -38,7 +38,7 @@ the newest."""
 
 
 def parts(case: Case) -> tuple[Part, ...]:
-    """The parts of a case, each with whether it fits; empty if the TensorFlow release is unknown and nothing
+    """The parts of a case, and whether each fits; empty if the TensorFlow release is unknown and nothing
     limits which one it may be."""
     builds = _builds(case)
     known = case.tensorflow

@@ -114,7 +114,7 @@ def package_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[P
     elif facts.has("conda-cpu-build"):
         why = (
             facts.symptoms("conda-cpu-build")[0],
-            "conda's mkl and eigen builds are built without CUDA",
+            "conda's mkl and eigen builds are made without CUDA",
             "tf-cpu-only",
         )
     elif (

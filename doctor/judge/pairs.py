@@ -64,7 +64,8 @@ def _gpus(case: Case, builds: list[TensorFlowRelease]) -> Iterator[Part]:
             lowest = ".".join(map(str, _lowest(oldest)))
             yield Part("gpu", have, f"compute capability {lowest} or higher", False, (gpu.source,),
                        (oldest.ref,),
-                       f"no release from {builds[0].version} on has code for a GPU below {lowest}",
+                       f"no release from {builds[0].version} on has code for a GPU below compute capability"
+                       f" {lowest}",
                        "gpu-arch-too-old", rank=gpu.rank)  # fmt: skip
             continue
         cuda = case.cuda

@@ -26,8 +26,8 @@ def nccl_failure(case: Case) -> Iterator[Finding]:
     """Collective communication between GPUs fails, or this build does not support it.
 
     ## What it means
-    Several GPUs exchange gradients through NCCL. It fails if the build has no NCCL (Windows), if NCCL cannot
-    use the network, or if the machine's IOMMU or ACS breaks transfers between cards.
+    Several GPUs exchange gradients through NCCL. The exchange fails if the build has no NCCL (Windows), if
+    NCCL cannot use the network, or if the machine's IOMMU or ACS breaks transfers between cards.
 
     ## What you see
     `NCCL WARN …`, `unhandled system error`, `No OpKernel was registered to support Op 'NcclAllReduce'`, a

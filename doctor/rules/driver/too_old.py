@@ -88,9 +88,10 @@ def driver_too_old(case: Case) -> Iterator[Finding]:
     """The driver is older than the CUDA runtime needs.
 
     ## What it means
-    Each CUDA runtime needs a minimum driver. Before CUDA 11, each toolkit has its own minimum; since CUDA 11,
-    there is one minimum for all minor versions of a major version (on Linux 450.80.02 for 11.x, 525.60.13 for
-    12.x, 580.65.06 for 13.x). Kernels that exist only as PTX need a driver that supports that PTX version.
+    Each CUDA runtime needs a minimum driver version. Before CUDA 11, each toolkit has its own minimum; since
+    CUDA 11, there is one minimum for all minor versions of a major version (on Linux 450.80.02 for 11.x,
+    525.60.13 for 12.x, 580.65.06 for 13.x). Kernels that exist only as PTX need a driver that supports that
+    PTX version.
 
     ## What you see
     `CUDA driver version is insufficient for CUDA runtime version`, CUDA_ERROR_UNSUPPORTED_PTX_VERSION, or the

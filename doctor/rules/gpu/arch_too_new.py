@@ -72,9 +72,9 @@ def gpu_arch_too_new(case: Case) -> Iterator[Finding]:
     """The GPU is newer than every kernel in this TensorFlow build, or than its CUDA libraries.
 
     ## What it means
-    Without machine code for the GPU, the driver has to compile PTX at the first start (which takes minutes,
-    and again after each driver upgrade), or cannot run the kernels at all. CUDA libraries older than the GPU
-    have no code for it either: cuBLAS and cuDNN then fail, hang or return wrong numbers.
+    Without machine code for the GPU, the driver has to compile PTX at the first start and again after each
+    driver upgrade (which takes minutes each time), or cannot run the kernels at all. CUDA libraries older
+    than the GPU have no code for it either: cuBLAS and cuDNN then fail, hang or return wrong numbers.
 
     ## What you see
     `TensorFlow was not built with CUDA kernel binaries compatible with compute capability …`,
