@@ -172,6 +172,7 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
         )
         + why,
         evidence,
+        title="NVIDIA's kernel module is loaded, but it does not drive this GPU" if opens or closes else "",
         confidence=(
             "likely"
             if stopped
