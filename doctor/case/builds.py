@@ -20,7 +20,7 @@ _TELLING = (
 
 def opens_runtime_of(row: TensorFlowRelease, facts: Facts) -> bool:
     """Whether the TensorFlow in the log loads the CUDA runtime of this row. If not, it is another build of
-    the release: by NVIDIA (nvidia-tensorflow 1.15), a distribution or the user."""
+    the release, made by NVIDIA (nvidia-tensorflow 1.15), a distribution or the user."""
     runtimes = {name for name in _asked(facts) if re.match(r"libcudart\.so\.\d|cudart64_\d", name)}
     own = {name for name in row.libraries if "cudart" in name}
     return not runtimes or not own or facts.kind == "machine" or bool(runtimes & own)

@@ -54,7 +54,7 @@ def _same(a: Gpu, b: Gpu) -> bool:
     if a.rank >= PROSE or b.rank >= PROSE or a.rank == INFERRED:
         return bare_name(a.name) == bare_name(b.name)
     if a.source == b.source and (a.index is None) == (b.index is None):
-        # two cards of one model in one line; two signatures that read one card differ in having an index
+        # two cards of one model in one line; if two signatures read one card, only one fact has an index
         return False
     return bare_name(a.name) == bare_name(b.name)
 

@@ -1,8 +1,9 @@
 """One answer to each question about a case, from facts that may contradict each other.
 
 In: `Facts` of a machine or report, and the tables. Out: `Case`. The rules read its properties, and JSON shows
-them under "facts". If several facts answer one question, the most reliable wins: a program's output before
-the field of a form, a form before a sentence, a sentence before an inference; among equals the first.
+them under "facts". If several facts answer one question, the most reliable wins: a program's output before a
+field of a form, a form before a sentence, a sentence before an inference; among equally reliable facts, the
+first.
 """
 
 from __future__ import annotations
@@ -229,9 +230,9 @@ class Case:
         return self.bringing is not None and self.bringing.one("table") == "bindings"
 
     def extra_listed(self, build: TensorFlowRelease) -> bool | None:
-        """Whether pip's list of packages contains the libraries of the build's extra and-cuda; None if it
-        contains no package of NVIDIA's. The compiler (nvidia-cuda-nvcc) does not count: PyTorch installs all
-        of these packages except the compiler."""
+        """Whether pip's list of packages contains the libraries of the build's extra and-cuda; None if the
+        list contains no package from NVIDIA. The compiler (nvidia-cuda-nvcc) does not count: PyTorch installs
+        all of these packages except the compiler."""
         listed = {p.name for p in self.facts.of(Package) if p.name.startswith("nvidia-")}
         wanted = {name for name in build.extras.get("and-cuda", ()) if "nvcc" not in name}
         return wanted <= listed if listed else None
@@ -284,7 +285,7 @@ class Case:
 
     @cached_property
     def driver(self) -> DriverVersion | None:
-        """The NVIDIA driver; the version of the running kernel module takes precedence over that of the
+        """The NVIDIA driver; the version of the loaded kernel module takes precedence over that of the
         libraries."""
         found = self.facts.of(DriverVersion)
         kernel = [d for d in found if d.part == "kernel"]
@@ -413,7 +414,7 @@ class Case:
             minor = re.match(r"\d+\.\d+", version)
             row = self.tables.tensorflow(minor[0], None, self.table_platform) if minor else None
             if row is not None and any(row not in builds for builds in self._opening):
-                row = None  # a nightly build that is older than the change of its minor release's libraries
+                row = None  # a nightly build from before its minor release changed its libraries
         if self.facts.kind == "machine":
             return self._installed(known, row)
         return row if row is None or opens_runtime_of(row, self.facts) else None

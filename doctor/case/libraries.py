@@ -1,4 +1,4 @@
-"""The libraries of a case: which did not load, and to which component each belongs."""
+"""Finds the libraries of a case that did not load, and the component to which each library belongs."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 _OWN = lazy.compile(
     r"(?:lib)?(?:tensorflow(?:_framework|_cc|_jni)?|jnitensorflow|_?pywrap_tensorflow\w{0,20})(?=[.\d]|$)"
 )
-"""Matches the file name of TensorFlow's own library, in Python and in each other binding."""
+"""Matches the file name of TensorFlow's own library, in Python and in every other language binding."""
 SYSTEM = (
     *("libstdc++", "libgcc_s", "libgomp", "ld-linux", "ld-musl"),
     *("libc.", "libm.", "libdl.", "libpthread."),
 )
-"""How the names of the libraries of the C and C++ runtime begin."""
+"""The prefixes of the names of C and C++ runtime libraries."""
 
 
 def not_loaded(facts: Facts) -> tuple[LibraryNotLoaded, ...]:
@@ -42,8 +42,8 @@ TENSORFLOW_PACKAGES = ("tensorflow", "tensorflow-gpu", "tensorflow-cpu", "tf-nig
 
 
 def blamed_alone(name: str) -> bool:
-    """Whether the absence of this library means that the library which needs it is broken: zlibwapi.dll,
-    parts of cuDNN, libnvJitLink, libnvrtc."""
+    """Whether the absence of this library means that the library which needs it is broken. This holds for
+    zlibwapi.dll, parts of cuDNN, libnvJitLink and libnvrtc."""
     lowered = name.lower()
     return (
         "zlibwapi" in lowered or "cudnn_" in lowered or lowered.startswith(("libnvjitlink", "libnvrtc"))
@@ -88,7 +88,7 @@ def component(name: str, tables: Tables) -> str:
 
 def opened_cuda(facts: Facts) -> CudaVersion | None:
     """The CUDA release in the SONAMEs of loaded libraries; only up to CUDA 10, whose SONAMEs contain the
-    major and the minor number."""
+    major and the minor number. None if no name shows it."""
     for lib in facts.of(LibraryLoaded):
         number = re.match(r"lib(?:cudart|cublas|cufft|curand)\.so\.(\d+\.\d+)$", lib.name)
         if number and number[1] != "11.0":  # libcudart.so.11.0 is the name in every CUDA 11

@@ -49,8 +49,8 @@ class Meant:
 
 def meant(facts: Facts, tables: Tables, release: str, python: str) -> tuple[Meant, ...]:
     """Each product name in a report once, with its rows for the stated version and the day of the log.
-    release, python: the TensorFlow and the Python that the report states, "" if none; they select the rows of
-    a hosted notebook if no day does."""
+    release, python: the TensorFlow and Python versions that the report states, "" if none; they select the
+    rows of a hosted notebook if no day does."""
     if facts.kind != "report":
         return ()
     day = next((said.get("day") for said in facts.symptoms("log-day")), "")

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 def decisive(found: Sequence[Platform]) -> Platform | None:
-    """The fact that decides the platform; None without facts. WSL takes precedence over the Linux inside it
-    and the Windows around it."""
+    """The fact that decides the platform; None if there are no facts. WSL takes precedence over the Linux
+    inside it and the Windows around it."""
     if not found:
         return None
     kinds: dict[str, int] = {}

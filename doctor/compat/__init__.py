@@ -1,5 +1,5 @@
-"""Which versions work together: each question gets an answer with a verdict, a reason and the table rows that
-support it.
+"""Answers which versions work together: each answer has a verdict, a reason and the table rows that support
+it.
 
 This package examines no machine. If a row or a fact is missing, the verdict is "unknown".
 """

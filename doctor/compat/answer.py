@@ -31,13 +31,20 @@ class Answer:
             raise ValueError("an answer needs a reason")
 
     @property
+    def sentence(self) -> str:
+        """The reason as a sentence. A name at its start, such as tensorflow==2.17.1, keeps its spelling."""
+        first = self.reason.split(" ", 1)[0]
+        word = first.isalpha() and first.islower()
+        return f"{self.reason[0].upper() if word else self.reason[0]}{self.reason[1:]}."
+
+    @property
     def refs(self) -> tuple[str, ...]:
         """The citations of the rows, each once."""
         return tuple(dict.fromkeys(row.ref for row in self.rows))
 
 
 def rank(answer: Answer) -> int:
-    """A sort key, 0 for the best answer: yes, slow, unknown, a "no" with a cure, a "no" without."""
+    """A sort key, 0 for the best answer: yes, slow, unknown, a "no" with a cure, a "no" without a cure."""
     if answer.verdict == "no":
         return 3 if answer.cure else 4
     return VERDICTS.index(answer.verdict)

@@ -48,7 +48,7 @@ class Judgement:
 
 
 def judge(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Judgement:
-    """Answer every question about a build for which the situation states something."""
+    """Answer the questions about a build for which the situation states a value."""
     answers: list[tuple[str, Answer]] = [("install", installs_on(build, situation, tables))]
     if build.gpu is False:
         answers.append(("gpu", runs_on_gpu(build, situation, tables)))

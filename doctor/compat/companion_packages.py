@@ -29,7 +29,8 @@ class Pin:
 
 
 def requirement(build: TensorFlowRelease, *, extra: bool) -> str:
-    """The release as a requirement for pip. extra: whether with the extra and-cuda, which installs CUDA."""
+    """The release as a requirement for pip. extra: whether to include the extra and-cuda, which installs
+    CUDA."""
     return f"{build.package}{'[and-cuda]' if extra else ''}=={build.version}"
 
 

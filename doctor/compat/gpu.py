@@ -1,4 +1,4 @@
-"""Whether a build contains code for a GPU: machine code, PTX that the driver compiles, or none."""
+"""Checks whether a build contains code for a GPU: machine code, PTX that the driver compiles, or neither."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def code_for(capability: str, compiled: Iterable[str], ptx: Iterable[str]) -> Co
 
     Machine code runs on GPUs with the same major and the same or a higher minor number (CUDA C++ Programming
     Guide, section Binary Compatibility); the driver compiles PTX for its target and everything newer (section
-    PTX Compatibility). A target with the suffix a ("9.0a") is for exactly that capability, a target with the
-    suffix f for the same major number (section Feature Availability).
+    PTX Compatibility). A target with the suffix a ("9.0a") is for exactly that capability; a target with the
+    suffix f is for GPUs with the same major number (section Feature Availability).
     """
     fitting = [c for c in compiled if _cubin_runs(c, _pair(capability))]
     if fitting:
@@ -104,7 +104,7 @@ def _by_code(build: TensorFlowRelease, capability: str, situation: Situation, ta
     branch = tables.driver_branch(situation.driver, situation.side)
     if offered is None:
         return Answer(
-            "slow", f"{text}; it is not known which CUDA driver {situation.driver} supports", evidence
+            "slow", f"{text}; the CUDA version that driver {situation.driver} supports is not known", evidence
         )
     evidence = (build, needed, branch) if branch is not None else evidence
     if dotted(offered) < dotted(needed.cuda):
@@ -121,7 +121,11 @@ def _no_code(build: TensorFlowRelease, capability: str, tables: Tables) -> Answe
     kernels = build.compute_capabilities
     assert kernels is not None
     known = sorted({*kernels.compiled, *(p for p in kernels.ptx if _plain(p))}, key=_pair)
-    what = f"the build has machine code for {', '.join(kernels.compiled) or 'none'}"
+    what = (
+        f"the build has machine code for {', '.join(kernels.compiled)}"
+        if kernels.compiled
+        else "the build has no machine code"
+    )
     what += f" and PTX for {', '.join(kernels.ptx)}" if kernels.ptx else " and no PTX"
     if known and _pair(capability) < _pair(known[0]):
         why = (
@@ -159,16 +163,16 @@ def driver_serves_gpu(capability: str, driver: str, tables: Tables, platform: st
     if offered is not None and row.first_cuda is not None and dotted(offered) < dotted(row.first_cuda):
         return Answer(
             "no",
-            f"{row.name} (compute capability {capability}) came with CUDA {row.first_cuda}; driver {driver}"
-            f" supports CUDA {offered}",
+            f"support for {row.name} (compute capability {capability}) came with CUDA {row.first_cuda};"
+            f" driver {driver} supports CUDA {offered}",
             (row,),
         )
     return Answer("yes", f"driver {driver} supports {row.name} (compute capability {capability})", (row,))
 
 
 def _last_number(row: Architecture, tables: Tables, platform: str) -> int:
-    """The highest first number of a version that a driver of the architecture's last branch can have on this
-    platform."""
+    """The highest number with which the version of a driver from the architecture's last branch can begin on
+    this platform."""
     assert row.last_driver is not None
     last = dotted(row.last_driver)[0]
     if platform == "linux":
@@ -191,7 +195,7 @@ def _plain(target: str) -> bool:
 
 
 def _pair(target: str) -> tuple[int, int]:
-    """The major and minor number of a compute capability: (9, 0) of "9.0a". Raises ValueError for any other
-    text."""
+    """The major and minor number of a compute capability: (9, 0) for "9.0a". Raises ValueError if the text is
+    not a compute capability."""
     whole, _, part = target.rstrip("af").partition(".")
     return int(whole), int(part or 0)

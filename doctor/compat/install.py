@@ -1,4 +1,4 @@
-"""Whether a build can be installed, and whether it finds pip's CUDA libraries."""
+"""Checks whether a build can be installed, and whether it finds pip's CUDA libraries."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ def runs_with_pip_libraries(build: TensorFlowRelease, situation: Situation, tabl
     """
     pins = build.extras.get("and-cuda")
     if not pins:
-        return Answer("no", f"{build.requirement} has no extra and-cuda (2.14 is the first)", (build,))
+        return Answer(
+            "no", f"{build.requirement} has no extra and-cuda (2.14 is the first release with it)", (build,)
+        )
     from doctor.values import replace
 
     pip = replace(situation, route="pip-and-cuda")

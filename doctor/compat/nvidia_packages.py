@@ -6,7 +6,7 @@ libtensorflow_framework.so.2 (RUNPATH `$ORIGIN/`): each library needs a link in 
 NVIDIA's libraries also find one another, because each has `$ORIGIN` in its own RUNPATH. The versions of the
 packages are those that the last TensorFlow for the same CUDA major pins in its extra. A build also runs with
 a newer minor release of its CUDA (CUDA Compatibility guide, "Minor Version Compatibility"); the tables of
-wheels show that the libraries have the names that the build opens.
+wheels show that the libraries have the names under which the build loads them.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _found(build: TensorFlowRelease, tables: Tables) -> Packages | None:
             return None
     folders = [(row.soname, row.folder) for row in held]
     for row in held:
-        if row.soname.startswith("libcudnn."):  # cuDNN opens its own parts from the folder where it was found
+        if row.soname.startswith("libcudnn."):  # cuDNN loads its own parts from the folder where it was found
             parts = wheels[row.package, versions[row.package]].libraries
             folders += [(name, row.folder) for name in parts if name.startswith("libcudnn_")]
     return Packages(
@@ -98,7 +98,7 @@ def _found(build: TensorFlowRelease, tables: Tables) -> Packages | None:
 
 
 def _library(name: str, major: str | None, tables: Tables) -> PipLibrary | None:
-    """The table row of a library, cached because many releases open the same libraries."""
+    """The table row of a library, cached because many releases load the same libraries."""
     key = (id(tables), name, major)
     if key not in _HELD:
         _HELD[key] = tables.pip_library(name, major)

@@ -1,4 +1,4 @@
-"""Whether a build runs on a driver, with a CUDA toolkit and with a cuDNN."""
+"""Checks whether a build runs on a driver, with a CUDA toolkit and with a cuDNN version."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def cuda_of(build: TensorFlowRelease, tables: Tables) -> tuple[str | None, tuple
     """The CUDA version for which a build was made, and the rows that show it.
 
     If the build does not state its CUDA (2.22.0rc0 and later), the first CUDA with the libcudart that the
-    build opens; None if that is unknown, too.
+    build loads; None if that is also unknown.
     """
     if build.cuda is not None:
         return build.cuda, (build,)
@@ -50,9 +50,9 @@ def driver_minimum(
         floors += _floors_of_gpu(build, capability, tables, platform)
     highest = max(floors, key=lambda row: dotted(row.driver))
     if highest is floor:
-        why = f"{build.requirement} is made for CUDA {cuda}: driver {floor.driver} or newer"
+        why = f"{build.requirement} is built for CUDA {cuda}, which needs driver {floor.driver} or newer"
     else:
-        why = f"{build.requirement}: driver {highest.driver} or newer, because {highest.ref}"
+        why = f"{build.requirement} needs driver {highest.driver} or newer, because {highest.ref}"
     return Answer("yes", why, (*rows, *(row for row in floors if row is not highest), highest))
 
 
@@ -69,8 +69,8 @@ def _floors_of_gpu(
         for isa in (tables.ptx(version) for version in kernels.ptx_isa.get(code.target, ())):
             if isa is not None:
                 why = (
-                    f"its kernels for compute capability {capability} are PTX ISA {isa.isa}, of CUDA"
-                    f" {isa.cuda}"
+                    f"its kernels for compute capability {capability} are PTX ISA {isa.isa}, which came with"
+                    f" CUDA {isa.cuda}"
                 )
                 floors.append(_floor_of_cuda(isa.cuda, "ptx", why, isa, tables, platform))
     situation = Situation(platform=build.platform, capabilities=(capability,))
@@ -86,7 +86,8 @@ def first_driver(capability: str, tables: Tables, platform: str = "linux") -> Dr
     architecture = tables.architecture(capability)
     if architecture is None or architecture.first_cuda is None:
         return None
-    why = f"{architecture.name} (compute capability {capability}) came with CUDA {architecture.first_cuda}"
+    name = f"{architecture.name} (compute capability {capability})"
+    why = f"support for {name} came with CUDA {architecture.first_cuda}"
     return _floor_of_cuda(architecture.first_cuda, "architecture", why, architecture, tables, platform)
 
 
@@ -157,14 +158,14 @@ def required(build: TensorFlowRelease, tables: Tables) -> tuple[str, ...]:
 
 
 def runs_with_cuda(build: TensorFlowRelease, cuda: str, tables: Tables) -> Answer:
-    """Whether a CUDA toolkit of this version contains the libraries that the build opens, judged by the
+    """Whether a CUDA toolkit of this version contains the libraries that the build loads, judged by the
     libraries' names."""
     if build.gpu is False:
-        return Answer("yes", f"{build.requirement} is a CPU build and opens no CUDA library", (build,))
+        return Answer("yes", f"{build.requirement} is a CPU build and loads no CUDA library", (build,))
     names = required(build, tables)
     rows = [row for row in (tables.library(name) for name in names) if row is not None and _is_cuda(row)]
     if not rows:
-        return Answer("unknown", f"it is not known which CUDA libraries {build.requirement} opens", (build,))
+        return Answer("unknown", f"it is not known which CUDA libraries {build.requirement} loads", (build,))
     try:
         here = dotted(minor(cuda))
     except ValueError:
@@ -174,18 +175,18 @@ def runs_with_cuda(build: TensorFlowRelease, cuda: str, tables: Tables) -> Answe
         return Answer(
             "no",
             f"CUDA {cuda} does not contain {', '.join(row.soname for row in missing)}, which"
-            f" {build.requirement} opens: " + _where(missing),
+            f" {build.requirement} loads: " + _where(missing),
             (build, *missing),
         )
     evidence = (build, *rows)
     if build.cuda is not None and here < dotted(minor(build.cuda)):
         return Answer(
             "unknown",
-            f"CUDA {cuda} contains every library that {build.requirement} opens, but this TensorFlow was made"
-            f" for CUDA {build.cuda}: NVIDIA supports newer libraries, but not older ones",
+            f"CUDA {cuda} contains every library that {build.requirement} loads, but this TensorFlow was"
+            f" built for CUDA {build.cuda}: NVIDIA supports newer libraries, but not older ones",
             evidence,
         )
-    return Answer("yes", f"CUDA {cuda} contains every CUDA library that {build.requirement} opens", evidence)
+    return Answer("yes", f"CUDA {cuda} contains every CUDA library that {build.requirement} loads", evidence)
 
 
 def runs_with_cudnn(
@@ -198,15 +199,15 @@ def runs_with_cudnn(
     equal or higher minor version").
     """
     if build.gpu is False:
-        return Answer("yes", f"{build.requirement} is a CPU build and opens no cuDNN", (build,))
+        return Answer("yes", f"{build.requirement} is a CPU build and loads no cuDNN", (build,))
     if build.cudnn is None:
-        return Answer("unknown", f"it is not known which cuDNN {build.requirement} opens", (build,))
+        return Answer("unknown", f"it is not known which cuDNN {build.requirement} loads", (build,))
     try:
         here, wanted = dotted(cudnn), dotted(build.cudnn)
     except ValueError:
         return Answer("unknown", f"{cudnn!r} is not a cuDNN version", (build,))
     if here[0] != wanted[0]:
-        return Answer("no", f"{build.requirement} opens cuDNN {wanted[0]}, not {here[0]}", (build,))
+        return Answer("no", f"{build.requirement} loads cuDNN {wanted[0]}, not {here[0]}", (build,))
     compiled = compiled_cudnn(build, tables)
     if compiled is not None and "." in cudnn and here[:2] < dotted(compiled[0])[:2]:
         return Answer("no", f"{build.requirement} was compiled with cuDNN {compiled[0]}; {cudnn} is older",
@@ -218,12 +219,12 @@ def runs_with_cudnn(
     if last is not None and here[:2] >= dotted(last.version)[:2]:
         why = (
             f"cuDNN {'.'.join(map(str, here[:2]))} is the last release of cuDNN {here[0]}, so"
-            f" {build.requirement} was not compiled with a newer one"
+            f" {build.requirement} was not compiled with a newer release"
         )
         return Answer("yes", why, (build, last, *answer.rows))
     if compiled is None:
         why = (
-            f"cuDNN {cudnn} has the major version that {build.requirement} opens; it is not known with which"
+            f"cuDNN {cudnn} has the major version that {build.requirement} loads; it is not known with which"
             " minor version this TensorFlow was compiled"
         )
         return Answer("unknown", why, (build, *answer.rows))
@@ -286,15 +287,15 @@ def row_serves_gpu(row: Cudnn, capabilities: tuple[str, ...]) -> Answer:
         if row.lowest is not None and dotted(capability) < dotted(row.lowest):
             return Answer(
                 "no",
-                f"cuDNN {row.version} has no kernels for compute capability {capability}: they start "
-                f"at {row.lowest}",
+                f"cuDNN {row.version} has no kernels for compute capability {capability}: its kernels start"
+                f" at {row.lowest}",
                 (row,),
             )
         code = code_for(capability, row.capabilities, row.data.get("ptx") or ()) if row.capabilities else None
         if row.capabilities and code is None and capability in OF_TEGRA:
             return Answer(
                 "unknown",
-                f"NVIDIA builds another cuDNN {row.version} for its boards, which is not in the tables",
+                f"NVIDIA builds a separate cuDNN {row.version} for its boards, which is not in the tables",
             )
         if row.capabilities and code is None:
             return Answer(
@@ -312,7 +313,7 @@ def row_serves_gpu(row: Cudnn, capabilities: tuple[str, ...]) -> Answer:
 
 def accepted_cudnn(build: TensorFlowRelease, tables: Tables, capabilities: tuple[str, ...] = ()) -> str:
     """The cuDNN releases that a build accepts and that have kernels for the GPUs, as text: "8", "8.6 or a
-    later 8", "8, up to 8.7", "8.1 to 8.7". build: a build that opens cuDNN. The upper bound comes from the
+    later 8", "8, up to 8.7", "8.1 to 8.7". build: a build that loads cuDNN. The upper bound comes from the
     tables' cuDNN rows for the build's CUDA."""
     major = str(build.cudnn).split(".", 1)[0]
     compiled = compiled_cudnn(build, tables)
@@ -361,4 +362,6 @@ def _where(rows: list[Library]) -> str:
 
 
 def _span(row: Library) -> str:
-    return f"{row.first}" if row.first == row.last else f"{row.first} to {row.last or 'now'}"
+    if row.last is None:
+        return f"{row.first} and later"
+    return f"{row.first}" if row.first == row.last else f"{row.first} to {row.last}"

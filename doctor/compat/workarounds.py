@@ -106,7 +106,7 @@ def _by_name(
         else f"the extra of {named.requirement}, the last release for this major version of CUDA,"
     )
     why = (
-        f"{build.requirement} opens the libraries of CUDA {packages.cuda} and cuDNN {packages.cudnn}:"
+        f"{build.requirement} loads the libraries of CUDA {packages.cuda} and cuDNN {packages.cudnn}:"
         " NVIDIA's packages "
     )
     reasons = [Answer("yes", f"{why}contain all of them, in the versions that {whose} pins", (build, named))]
@@ -144,7 +144,7 @@ def links(build: TensorFlowRelease, tables: Tables) -> tuple[Link, ...]:
     """The links that let a build find pip's libraries, one for each library that it needs but does not find;
     () if it needs none.
 
-    The loader searches the RUNPATH of libtensorflow_framework for a library that TensorFlow opens. It finds a
+    The loader searches the RUNPATH of libtensorflow_framework for a library that TensorFlow loads. It finds a
     link in a folder of that RUNPATH from every shell, notebook and service. The library's own RUNPATH
     ($ORIGIN/../..) still leads to its dependencies, because all of these folders are equally deep (ld.so(8),
     "Rpath token expansion").
@@ -169,7 +169,7 @@ def links(build: TensorFlowRelease, tables: Tables) -> tuple[Link, ...]:
         if row is None:
             return ()
         found.append(Link(name, row.folder, into))
-        if name.startswith("libcudnn."):  # cuDNN opens its own parts from the folder where it was found
+        if name.startswith("libcudnn."):  # cuDNN loads its own parts from the folder where it was found
             found += [
                 Link(part, row.folder, into) for part in row.data["libraries"] if part.startswith("libcudnn_")
             ]

@@ -16,15 +16,15 @@ MEASURED = 0  # a program printed the value, or a probe read it
 FORM = 1  # a field of a report form states the value
 PROSE = 2  # a sentence or a command states the value
 INFERRED = 3  # the value follows from something else
-OF_WORKING_RUN = 4  # somebody writes that TensorFlow works with this version: counts only without others
+OF_WORKING_RUN = 4  # somebody writes that TensorFlow works with this version; other facts take precedence
 
 DECIDING = ("python", "python packages", "tensorflow", "libraries")
 DECIDING_OF_DRIVER = ("libcuda", "nvidia driver", "driver libraries", "device nodes")
 """What the probes must have examined before a machine counts as healthy (values of `Unreadable.what`).
 DECIDING_OF_DRIVER counts only if the driver did not answer."""
 HOSTS_DRIVER, RUNNING_KERNEL = "the host's driver", "the running kernel"
-"""`source.where` of an `Unreadable` that files alone cannot show: an image gets a driver only when it runs,
-and the files of a stopped machine have no running kernel."""
+"""`source.where` of an `Unreadable` for something that files alone cannot show: an image gets a driver only
+when it runs, and the files of a stopped machine have no running kernel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One thing that was seen. source: where."""
+    """One thing that was seen. source: where it was seen."""
 
     source: Source
 

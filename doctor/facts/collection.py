@@ -39,8 +39,8 @@ F = TypeVar("F", bound=Fact)
 class Facts:
     """An immutable collection of facts about one machine or one report.
 
-    kind: "machine" or "report". name: of the report or the machine. lines: the number of lines of a report, 0
-    for a machine.
+    kind: "machine" or "report". name: the name of the report or the machine. lines: the number of lines of a
+    report, 0 for a machine.
     """
 
     items: tuple[Fact, ...]

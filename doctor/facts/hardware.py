@@ -24,7 +24,8 @@ class DriverCuda(Fact):
 
 @dataclass(frozen=True, slots=True)
 class Gpu(Fact):
-    """An NVIDIA GPU. The memory is in MiB, the compute capability like "8.6", `pci_id` like "10de:2484"."""
+    """An NVIDIA GPU. The memory is in MiB; the compute capability has the form "8.6", `pci_id` the form
+    "10de:2484"."""
 
     name: str | None = None
     compute_capability: str | None = None
@@ -39,7 +40,7 @@ class Gpu(Fact):
 
 @dataclass(frozen=True, slots=True)
 class OtherGpu(Fact):
-    """A graphics device of another vendor (amd, intel, apple)."""
+    """A graphics device from another vendor (amd, intel, apple)."""
 
     name: str
     vendor: str

@@ -80,9 +80,9 @@ class CudnnMismatch(Fact):
 
     @property
     def range(self) -> str:
-        """The versions that fit, as text: "8.1 or newer of 8.x"."""
+        """The versions that fit, as text: "8.1 or a later 8.x"."""
         major, *rest = self.compiled.split(".")[:2]
-        return f"{'.'.join((major, *rest))} or newer of {major}.x"
+        return f"{'.'.join((major, *rest))} or a later {major}.x"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +112,8 @@ class Symptom(Fact):
 
 @dataclass(frozen=True, slots=True)
 class Likelihood(Fact):
-    """A cause that the sentences of a report suggest. code: of a finding; probability: from 0 to 1, by the
-    prose model; source: the sentence that suggests it most."""
+    """A cause that the sentences of a report suggest. code: the code of its finding; probability: from 0 to
+    1, by the prose model; source: the sentence that suggests it most."""
 
     code: str
     probability: float

@@ -1,1 +1,1 @@
-"""From facts and findings to a verdict: compatibility, hypotheses, rank."""
+"""Derives a verdict from facts and findings: compatibility, hypotheses, ranking."""

@@ -1,4 +1,4 @@
-"""Helpers for questions of compatibility: the answer on which all builds agree, versions as numbers, and the
+"""Helpers for compatibility questions: the answer on which all builds agree, versions as numbers, and the
 symptoms of a missing GPU."""
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NO_DEVICE_SEEN = (
 
 
 def minor_release(version: str) -> tuple[int, ...]:
-    """Major and minor version as numbers: (2, 15) of "2.15.1"."""
+    """Major and minor version as numbers: (2, 15) for "2.15.1"."""
     return tuple(int(number) for number in re.findall(r"\d+", version)[:2])
 
 
@@ -38,7 +38,7 @@ def agreed(answers: Sequence[Answer]) -> Answer | None:
 
 
 def is_fit(answer: Answer | None) -> bool | None:
-    """Whether the answer says that a part fits; None if that is unknown, or without an answer."""
+    """Whether the answer says that a part fits; None if that is unknown or there is no answer."""
     return None if answer is None or answer.verdict == "unknown" else answer.verdict != "no"
 
 
@@ -48,7 +48,7 @@ def span(versions: Sequence[str]) -> str:
 
 
 def capability_number(capability: str) -> tuple[int, int]:
-    """A compute capability as numbers: (9, 0) of "9.0a"."""
+    """A compute capability as numbers: (9, 0) for "9.0a"."""
     first, _, second = capability.rstrip("af").partition(".")
     return int(first), int(second or 0)
 

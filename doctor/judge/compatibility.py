@@ -1,7 +1,7 @@
-"""Which versions fit: checks each part of a case against its TensorFlow build, from the tables.
+"""Checks which versions fit: compares each part of a case with its TensorFlow build, using the tables.
 
 In: a `Case`. Out: `Part` rows (what the case has, what the build needs, whether it fits), with the finding
-code of each misfit. The questions to the tables are those of `plan`. If several builds are possible, an
+code of each misfit. It asks the tables the same questions as `plan`. If several builds are possible, an
 answer counts only if it is the same for all of them.
 """
 
@@ -33,16 +33,18 @@ if TYPE_CHECKING:
     from doctor.tables import TensorFlowRelease
 
 SEVERAL = 8
-"""How many builds to check if the release is unknown: the oldest and the newest possible ones."""
+"""The number of builds to check if the release is unknown: half of them are the oldest possible builds, half
+the newest."""
 
 
 def parts(case: Case) -> tuple[Part, ...]:
-    """Which versions fit in a case; empty if the TensorFlow release is unknown and nothing bounds it."""
+    """The parts of a case, and whether each fits; empty if the TensorFlow release is unknown and nothing
+    limits which one it may be."""
     builds = _builds(case)
     known = case.tensorflow
     named = tuple(product_parts(case))
     if known is not None and f"{known.version}+" in known.source.text:
-        return named  # a build that the tables do not have, such as 2.15.0+nv24.2
+        return named  # a build that the tables do not contain, such as 2.15.0+nv24.2
     if not builds:
         if known is not None or named:
             return (*named, *_elsewhere_only(case))
@@ -60,7 +62,7 @@ def parts(case: Case) -> tuple[Part, ...]:
 
 
 def _elsewhere_only(case: Case) -> Iterator[Part]:
-    """The part of a release that has wheels, but none for the platform of the case."""
+    """The platform part for a release that has wheels, but none for the platform of the case."""
     known, here = case.tensorflow, case.table_platform
     if known is None or case.platform_fact is None or case.facts.kind != "report":
         return  # on a machine the release is installed, so its source had a wheel
@@ -92,12 +94,12 @@ def _platform(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]
     if any(b.gpu is not False for b in builds) or case.build is None:
         return
     if any(b.gpu for b in case.facts.of(TensorFlowBuild)) or "tensorflow-gpu" in named_distributions(case):
-        return  # conda's build, or a second package, has CUDA, although PyPI's package of this name has not
+        return  # conda's build, or a second package, has CUDA, although PyPI's package of this name does not
     source = [fact.source for fact in (case.platform_fact, case.tensorflow) if fact is not None]
     kind = case.platform or "linux"
     windows = kind == "windows"
     needs = (
-        "TensorFlow 2.10 at most, or WSL2"
+        "TensorFlow 2.10 or older, or WSL2"
         if windows and minor_release(build.version) >= (2, 11)
         else "a build with CUDA"
     )
@@ -127,7 +129,7 @@ def _python(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
     ]
     if narrow and case.facts.kind == "report" and case.build is not None:
         yield Part("python", "32-bit", "a 64-bit Python", False, (narrow[0].source,), (case.build.ref,),
-                   "every wheel of TensorFlow is for a 64-bit Python", "tf-no-wheel", rank=PROSE)  # fmt: skip
+                   "every TensorFlow wheel is for a 64-bit Python", "tf-no-wheel", rank=PROSE)  # fmt: skip
         return
     if python is None or case.build is None or not case.build.pythons:
         return
@@ -214,8 +216,8 @@ def _possible(gpu: Gpu, case: Case) -> tuple[str, ...]:
 
 
 def _misfit(answer: Answer | None, capability: str, compiled: Sequence[str]) -> str:
-    """The code for a GPU that cannot run a build's machine code, or only after a compilation; "" if it can.
-    compiled: the compute capabilities for which the build has machine code."""
+    """The finding code for a GPU that cannot run a build, or can run it only after a compilation; "" for any
+    other GPU. compiled: the compute capabilities for which the build has machine code."""
     if answer is None or answer.verdict not in ("no", "slow"):
         return ""
     # a card is too new only if it is newer than the newest machine code of the build
@@ -249,7 +251,8 @@ def _driver(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
             answer = serves
     fits = is_fit(answer)
     if fits and case.facts.has("tensorflow-of-conda") and not case.facts.of(CudaVersion):
-        fits, answer = None, None  # conda has builds of a release for several CUDAs, and prefers the newest
+        # conda has builds of a release for several CUDA versions, and prefers the newest
+        fits, answer = None, None
     yield Part("driver", driver.version, needs, fits, (driver.source,), answer.refs if answer else (),
                answer.reason if answer else "", code if fits is False else "",
                rank=max(driver.rank, release_rank(case)))  # fmt: skip

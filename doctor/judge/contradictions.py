@@ -67,7 +67,8 @@ OF_TENSORFLOW = (
     "xla-toolchain-missing",
     "cudnn-init-oom",
 )
-"""Codes that concern TensorFlow's own build and its libraries; other frameworks have their own."""
+"""Codes that concern TensorFlow's own build and its libraries; other frameworks have their own builds and
+libraries."""
 
 
 def _registered(case: Case) -> Sequence[Fact]:
@@ -75,8 +76,8 @@ def _registered(case: Case) -> Sequence[Fact]:
 
 
 def _runs_on_gpu(case: Case) -> Sequence[Fact]:
-    """Evidence of a registered GPU; none if one of TensorFlow's own checks ended the run: with a CUDA that
-    does not fit, TensorFlow registers the GPU but fails at the first kernel."""
+    """Evidence of a registered GPU; none if one of TensorFlow's own checks ended the run: with a CUDA version
+    that does not fit, TensorFlow registers the GPU but fails at the first kernel."""
     return [] if case.facts.has("fatal-check") else _registered(case)
 
 
@@ -111,8 +112,9 @@ def _nvidia_gpu(case: Case) -> Sequence[Fact]:
 
 
 def _before_windows_lost_cuda(case: Case) -> Sequence[Fact]:
-    """Evidence that the release is at most 2.10, the last with CUDA for Windows (its wheels; release notes of
-    2.11). If the release is unknown, the programs or bindings that the report mentions may bound it."""
+    """Evidence that the release is 2.10 or older; 2.10 was the last with CUDA for Windows (its wheels;
+    release notes of 2.11). If the release is unknown, the programs or bindings that the report mentions may
+    limit it."""
     known = case.tensorflow
     try:
         if known is None and case.named and case.builds:
@@ -212,11 +214,11 @@ def _another_makers_gpu(case: Case) -> Sequence[Fact]:
 
 
 FREE = 0.2
-"""Memory in use below this fraction of the GPU's memory is not a reason for a failure."""
+"""If less than this fraction of a GPU's memory is in use, memory is not the reason for a failure."""
 
 
 def _memory_free(case: Case) -> Sequence[Fact]:
-    """What nvidia-smi shows of the GPUs' memory, if little of each GPU's memory is in use."""
+    """Evidence from nvidia-smi that little of each GPU's memory is in use; none if more is in use."""
     shown = [m for m in case.facts.of(GpuMemory) if m.used_mib is not None and m.total_mib]
     return shown if all((m.used_mib or 0) < FREE * (m.total_mib or 0) for m in shown) else []
 

@@ -1,4 +1,4 @@
-"""Which causes remain possible, how likely each is, and which command distinguishes them.
+"""Ranks the causes that remain possible by their likelihood, and names the commands that distinguish them.
 
 In: the findings of rules, the parts that do not fit (compatibility), and the causes that a report's sentences
 suggest. Out: the causes, ranked, and the alternatives to the verdict. Each sign adds a weight to the
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 NO_FAULT = ("benign-messages", "healthy", "gpu-renumbered")
 """Codes that say that nothing has to be fixed."""
 MOST = 4
-"""The most alternatives to show."""
+"""The highest number of alternatives to show."""
 LEAST = 0.05
 """An alternative with a lower likelihood is not shown."""
 NOTHING = 0.02
@@ -36,8 +36,8 @@ ENOUGH = 60
 
 
 class Sign(NamedTuple):
-    """One sign for or against a cause. code: the cause; name: in the table of weights; value: the strength;
-    sources: where the sign was seen."""
+    """One sign for or against a cause. code: the cause; name: its key in the table of weights; value: the
+    strength; sources: where the sign was seen."""
 
     code: str
     name: str

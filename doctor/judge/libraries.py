@@ -1,4 +1,5 @@
-"""Which CUDA and cuDNN fit the TensorFlow build, by the loader on a machine and by versions in a report."""
+"""Checks whether CUDA and cuDNN fit the TensorFlow build: on a machine by what the loader loads, in a report
+by the stated versions."""
 
 from __future__ import annotations
 
@@ -93,9 +94,10 @@ def cuda_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part
     answer = agreed([compat.runs_with_cuda(build, cuda.version, case.tables) for build in gpu_builds])
     fits = is_fit(answer)
     if "." not in cuda.version and fits is False and any(w.split(".")[0] == cuda.version for w in wanted):
-        fits, answer = None, None  # "CUDA 11" of a build for 11.2
+        fits, answer = None, None  # "CUDA 11" in a report about a build for 11.2
     if case.facts.has("tensorflow-of-conda") and cuda.rank >= PROSE:
-        fits, answer = None, None  # conda has builds of a release for several CUDAs, and installs the CUDA
+        # conda has builds of a release for several CUDA versions, and installs CUDA itself
+        fits, answer = None, None
     yield Part("cuda", cuda.version, needs, fits, (cuda.source,), answer.refs[:3] if answer else (),
                answer.reason if answer else "", "cuda-version-mismatch" if fits is False else "",
                rank=max(cuda.rank, release_rank(case)))  # fmt: skip
@@ -112,15 +114,15 @@ def _traps_of_pip(case: Case, builds: Sequence[TensorFlowRelease]) -> list[Trap]
 
 
 def _opened(case: Case, build: TensorFlowRelease, part: str, needs: str) -> Iterator[Part]:
-    """The part on a machine, where the loader decides: whether it loads the build's libraries of this part
-    ("cuda" or "cudnn")."""
+    """The part for CUDA or cuDNN (part: "cuda" or "cudnn") on a machine: it fits if the loader loads all of
+    the build's libraries of this part."""
     opened = [lib for lib in case.facts.of(LibraryLoaded) if case.component(lib.name) == part]
     missing = case.missing(part)
     known = case.cuda if part == "cuda" else case.cudnn
     if not (opened or missing):
         return
     facts: list[Fact] = [*missing[:2], *opened[:2]] if missing else [*opened[:2]]
-    have = known.version if known is not None else "none" if missing else "opens"
+    have = known.version if known is not None else "none" if missing else "loaded"
     if known is not None and missing:
         have += f", without {missing[0].name}"
     yield Part(
@@ -133,7 +135,8 @@ def _opened(case: Case, build: TensorFlowRelease, part: str, needs: str) -> Iter
         (
             f"{missing[0].name} does not load"
             if missing
-            else f"every library of {'CUDA' if part == 'cuda' else 'cuDNN'} that the build needs loads"
+            else f"the loader loads every {'CUDA' if part == 'cuda' else 'cuDNN'} library that the build"
+            " needs"
         ),
     )
 
@@ -214,7 +217,8 @@ def cudnn_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Par
         and "major version" in answer.reason
     ):
         fits = (
-            # the build loads this major version; the tables lack the minor version of its compilation
+            # the build loads this major version; the tables do not state with which minor version it was
+            # compiled
             True
         )
     reason = answer.reason if answer else ""

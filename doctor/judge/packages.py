@@ -1,4 +1,5 @@
-"""Which Python packages fit: TensorFlow's distribution, its companions, and products that contain it."""
+"""Checks which Python packages fit: TensorFlow's distribution, its companions, and products that contain
+it."""
 
 from __future__ import annotations
 
@@ -85,7 +86,7 @@ def package_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[P
             False,
             (removed.source,),
             (last.ref,) if last is not None else (),
-            "tensorflow-gpu ended with 2.11.0; its 2.12.0 always fails",
+            "tensorflow-gpu ended with 2.11.0; the installation of 2.12.0 always fails",
             "tf-gpu-package-removed",
             rank=release_rank(case),
         )
@@ -113,7 +114,7 @@ def package_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[P
     elif facts.has("conda-cpu-build"):
         why = (
             facts.symptoms("conda-cpu-build")[0],
-            "conda's mkl and eigen builds are without CUDA",
+            "conda's mkl and eigen builds are made without CUDA",
             "tf-cpu-only",
         )
     elif (
@@ -136,7 +137,7 @@ def package_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[P
 
 def companion_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
     """One part for each other Python package in a report's package lists that the table of dependencies
-    knows: whether that package fits the TensorFlow release."""
+    contains; the part states whether that package fits the TensorFlow release."""
     from doctor.tables.ordering import order
     from doctor.tables.ranges import within
 

@@ -36,7 +36,7 @@ def pair_parts(case: Case) -> Iterator[Part]:
 
 
 def without_gpu(case: Case, build: TensorFlowRelease) -> Iterator[Part]:
-    """The misfit of a report that says that there is no NVIDIA GPU and that mentions none."""
+    """The misfit for a report that says that there is no NVIDIA GPU and mentions none."""
     others = [*case.stated_absent("gpu"), *case.facts.of(OtherGpu)]
     if case.facts.kind == "report" and others and not case.gpus and case.driver is None:
         yield Part("gpu", "no NVIDIA GPU", "an NVIDIA GPU", False, (others[0].source,), (build.ref,),
@@ -64,7 +64,8 @@ def _gpus(case: Case, builds: list[TensorFlowRelease]) -> Iterator[Part]:
             lowest = ".".join(map(str, _lowest(oldest)))
             yield Part("gpu", have, f"compute capability {lowest} or higher", False, (gpu.source,),
                        (oldest.ref,),
-                       f"no release from {builds[0].version} on has code for a GPU below {lowest}",
+                       f"no release from {builds[0].version} on has code for a GPU below compute capability"
+                       f" {lowest}",
                        "gpu-arch-too-old", rank=gpu.rank)  # fmt: skip
             continue
         cuda = case.cuda
@@ -107,7 +108,7 @@ def _driver(case: Case) -> Iterator[Part]:
 
 
 def _cuda(case: Case, builds: list[TensorFlowRelease]) -> Iterator[Part]:
-    """The part for a CUDA that no official release opens, such as 9.1."""
+    """The part for a CUDA version whose libraries no official release loads, such as 9.1."""
     from doctor import compat
 
     cuda = case.cuda
@@ -116,9 +117,9 @@ def _cuda(case: Case, builds: list[TensorFlowRelease]) -> Iterator[Part]:
         return
     known = sorted(dotted(build.cuda)[:2] for build in builds if build.cuda)
     if not known or not known[0] <= dotted(cuda.version)[:2] <= known[-1]:
-        return  # TensorFlow releases older or newer than those of the tables may open it
+        return  # TensorFlow releases older or newer than those of the tables may load its libraries
     answers = [compat.runs_with_cuda(build, cuda.version, case.tables) for build in builds]
     if all(answer.verdict == "no" for answer in answers):
         yield Part("cuda", cuda.version, "", False, (cuda.source,), answers[0].refs[:3],
-                   f"no official release for {builds[0].platform} opens the libraries of CUDA {cuda.version}",
+                   f"no official release for {builds[0].platform} loads the libraries of CUDA {cuda.version}",
                    "cuda-version-mismatch", rank=cuda.rank)  # fmt: skip

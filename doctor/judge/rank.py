@@ -1,4 +1,5 @@
-"""The verdict and the order of the findings, from rules, compatibility and the sentences of a report.
+"""Chooses the verdict and orders the findings, from the rules, the compatibility and the sentences of a
+report.
 
 A finding that a program's own message proves keeps its position. Otherwise the likeliest cause comes first,
 whether a rule found it, the tables show a misfit, or the sentences of the report suggest it.
@@ -23,9 +24,10 @@ if TYPE_CHECKING:
 SUGGESTED = 0.65
 """From this probability on, a sentence counts more than the tables' answer about stated versions."""
 SOUND = 0.8
-"""The same as SUGGESTED, for a sentence that says that nothing is wrong."""
+"""The counterpart of SUGGESTED for a sentence that says that nothing is wrong."""
 HARMLESS = 0.35
-"""The least likelihood of the verdict "benign-messages" if the report itself does not contain the message."""
+"""The lowest likelihood at which "benign-messages" can be the verdict although the report contains no
+harmless message."""
 LIKELY = 0.7
 """From this likelihood on, a cause that no program's message proves is called likely: of 1,519 such verdicts
 86 % were right (cross-validation)."""
@@ -45,7 +47,8 @@ context."""
 def ranked(
     findings: Sequence[Finding], case: Case, parts: Sequence[Part]
 ) -> tuple[list[Finding], tuple[Alternative, ...]]:
-    """The findings with the likeliest cause first, and the other possible causes. findings: never empty."""
+    """The findings with the likeliest cause first, and the other possible causes. findings: must not be
+    empty."""
     order = hypotheses(case, findings, parts)
     kept = [as_said(finding, case) for finding in findings]
     first = kept[0]
@@ -118,7 +121,7 @@ def _compared(case: Case) -> bool:
 
 
 def _suggested(best: Hypothesis, case: Case, least: float = SUGGESTED) -> bool:
-    """Whether a sentence suggests a cause, with more probability than `least`. Sentences that only state
+    """Whether a sentence suggests a cause with a probability above `least`. Sentences that only state
     versions or an observation do not count."""
     least = max(least, SOUND) if best.code in NO_FAULT else least
     several = (likelihood for likelihood in case.facts.of(Likelihood) if likelihood.code == best.code)

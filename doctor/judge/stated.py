@@ -2,7 +2,7 @@
 message that shows the cause.
 
 In: a `Case`, its compatibility and the findings of rules. Out: the code that best explains the observation,
-or None if the tables do not decide. EXPLAINS has the observations that each code explains; a code hides the
+or None if the tables do not decide. EXPLAINS lists the observations that each code explains; a code hides the
 codes after it.
 """
 
@@ -251,12 +251,13 @@ def all_fits(case: Case, parts: Sequence[Part]) -> Finding | None:
     lines = {(source.where, source.line): source for source in reversed(sources)}  # one for each line
     names = {"gpu": "the GPU", "driver": "the driver", "cuda": "CUDA", "cudnn": "cuDNN"}
     named = list(dict.fromkeys(names[part.part] for part in fitting))
+    fit = f"{', '.join(named[:-1])} and {named[-1]} fit" if len(named) > 1 else f"{named[0]} fits"
     return Finding(
         "healthy",
         "info",
-        "The stated versions go together",
-        f"The report asks a question and states no failure. By the tables {', '.join(named[:-1])} and"
-        f" {named[-1]} fit this TensorFlow, and nothing in the report contradicts this.",
+        "The stated versions fit together",
+        f"The report asks a question and states no failure. According to the tables, {fit} this TensorFlow,"
+        f" and nothing in the report contradicts this.",
         tuple(reversed(lines.values())),
         tuple(dict.fromkeys(row for part in fitting for row in part.tables)),
         (),

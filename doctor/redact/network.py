@@ -1,6 +1,6 @@
 """Redacts private hosts, IP and MAC addresses, user@host, and users, passwords and tokens in URLs.
 
-Public servers stay, and so do the scheme, the port and the rest of the path of a URL.
+Public servers stay, as do the scheme, the port and the rest of the path of a URL.
 
 A number with four parts may be a version (cuDNN 8.9.7.29, curand 10.3.5.147) or an address. It counts as an
 address only in contexts and ranges in which versions do not occur.

@@ -192,7 +192,7 @@ def _node() -> str:
 
 
 class Redactor:
-    """Replaces names in one machine's or one report's texts.
+    """Replaces names in the texts of one machine or one report.
 
     `user`, `host` and `home` are those of this machine, "" if unknown; `learn` adds the names in a report.
     """

@@ -27,7 +27,7 @@ def _verdict(text: str, tables: Tables) -> tuple[str, str]:
     ],
 )
 def test_versions_that_fit_are_called_fit(asked: str, tables: Tables) -> None:
-    assert _verdict(asked, tables) == ("healthy", "The stated versions go together")
+    assert _verdict(asked, tables) == ("healthy", "The stated versions fit together")
 
 
 @pytest.mark.parametrize(

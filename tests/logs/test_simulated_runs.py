@@ -53,7 +53,7 @@ def test_report_says_that_it_is_from_a_simulation(form: str) -> None:
 def test_nccl_in_a_simulation_is_the_simulations_fault() -> None:
     diagnosis = diagnose(read(f"{banner(count=2)}\n{NCCL}{END}\n".encode()), Tables.bundled())
     assert diagnosis.verdict.code == "nccl-failure"
-    assert "limit of the simulation" in diagnosis.verdict.explanation
+    assert "limitation of the simulation" in diagnosis.verdict.explanation
     steps = " ".join(step.text for step in diagnosis.verdict.prescription)
     assert "HierarchicalCopyAllReduce" in steps
     assert "NCCL_IB_DISABLE" not in steps
@@ -61,7 +61,7 @@ def test_nccl_in_a_simulation_is_the_simulations_fault() -> None:
 
 def test_nccl_fault_that_was_asked_for_is_explained_as_on_a_machine() -> None:
     diagnosis = diagnose(read(f"{banner('nccl-missing')}\n{NCCL}{END}\n".encode()), Tables.bundled())
-    assert "limit of the simulation" not in diagnosis.verdict.explanation
+    assert "limitation of the simulation" not in diagnosis.verdict.explanation
 
 
 def test_command_line_of_a_simulation_stays_text() -> None:

@@ -276,7 +276,7 @@ def test_each_group_of_newer_releases_has_its_own_reason(tables: Tables) -> None
     asked = Request(gpu=("H100",), cuda="11.8", cudnn="8.6", os="Ubuntu 22.04")
     why = [reason for reason in answered(asked).plans[0].why if reason.startswith("not 2.")]
     assert [reason.partition(" (")[0] for reason in why] == [
-        "not 2.18.0 to 2.21.0: tensorflow==2.21.0 opens cuDNN 9, not 8",
+        "not 2.18.0 to 2.21.0: tensorflow==2.21.0 loads cuDNN 9, not 8",
         "not 2.14.0 to 2.17.1: tensorflow==2.17.1 was compiled with cuDNN 8.9; 8.6 is older",
     ]
 

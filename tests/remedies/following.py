@@ -413,7 +413,7 @@ EFFECTS: tuple[tuple[str, Effect], ...] = (
     ),
     (r"sudo snap connect \w+:opengl", lambda m: (user_driver(m, m.version), None)[-1]),
     (r"sudo akmods --force|Use the GPU inside the virtual machine, or return it to the host", start_again),
-    (r"Run on a machine or node that has an NVIDIA GPU", lambda m: (m.gpu().driver(), None)[-1]),
+    (r"Run the program on a machine or node that has an NVIDIA GPU", lambda m: (m.gpu().driver(), None)[-1]),
     (
         r"In a virtual machine, set the CPU type to host",
         lambda m: (m.write("/proc/cpuinfo", f"flags\t\t: {MODERN}\n"), None)[-1],

@@ -53,7 +53,7 @@ def test_a_cudnn_of_the_compiled_minor_is_asked_for_and_the_loaded_one_does_not_
     diagnosis = diagnosed(f"{OLD_CUDNN}TF 2.4 / conda / RTX 2080\n")
     _, steps = first(f"{OLD_CUDNN}TF 2.4 / conda / RTX 2080\n")
     assert "cudatoolkit=11.0 'cudnn>=8.1,<9'" in steps
-    assert "cuDNN 8.1 or newer of 8.x for CUDA 11.0" in steps
+    assert "cuDNN 8.1 or a later 8.x for CUDA 11.0" in steps
     assert "conda install" not in first(f"{OLD_CUDNN}TF 2.4, RTX 2080\n")[1]
     row = next(part for part in diagnosis.compatibility if part.part == "cudnn")
     assert (row.have, row.fits) == ("8.0.5", False)
@@ -98,7 +98,7 @@ def test_the_question_about_secure_boot_has_a_step_for_each_answer() -> None:
         " latest NVIDIA driver is installed and running.\nUbuntu 22.04, kernel 6.8\n"
     )
     assert "mokutil --sb-state" in steps
-    assert "If it says enabled: enrol the key" in steps
+    assert "If Secure Boot is enabled, enrol the key" in steps
 
 
 def test_an_account_at_its_limit_is_not_asked_to_choose_a_gpu() -> None:

@@ -129,11 +129,11 @@ def kernel_crash(case: Case) -> Iterator[Finding]:
         wrong = facts.has("deep-operation-wrong")
         yield found(
             "ptx-jit-or-kernel-crash",
-            "TensorFlow was started and used the GPU, and "
+            "TensorFlow was started and used the GPU, but "
             + (
                 "the result of a known computation is wrong."
                 if wrong
-                else f"it failed there: {own[0].source.text}."
+                else f"it failed on the GPU: {own[0].source.text}."
             ),
             own[:4],
             confidence="certain" if wrong else "possible",
@@ -195,7 +195,7 @@ def kernel_crash(case: Case) -> Iterator[Finding]:
 
 
 def _library(routine: Symptom) -> str:
-    return _LIBRARIES.get(routine.get("status").partition("_")[0], "A library of CUDA")
+    return _LIBRARIES.get(routine.get("status").partition("_")[0], "A CUDA library")
 
 
 def _routine(case: Case, routines: list[Symptom]) -> Finding:
@@ -217,18 +217,16 @@ def _routine(case: Case, routines: list[Symptom]) -> Finding:
         tables=known,
         steps=[
             manual(
-                f"Check that the CUDA for which this TensorFlow was built supports the GPU: a library older"
-                f" than the GPU fails in exactly this way ({needs})"
+                f"Check that the CUDA version for which this TensorFlow was built supports the GPU: a library"
+                f" older than the GPU fails in exactly this way ({needs})"
             ),
             *commands.growth_variable(
                 case,
                 version,
                 "tests whether a lack of memory is the reason after all: TensorFlow then leaves some memory"
-                " to the library",
+                " for the library",
             ),
-            shell(
-                Export("CUDA_LAUNCH_BLOCKING", "1"), "makes the op that failed first appear in the traceback"
-            ),
+            shell(Export("CUDA_LAUNCH_BLOCKING", "1"), "makes the traceback show the op that failed first"),
         ],
         verify=commands.list_gpus(case),
     )

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     needs=("nccl-error", "peer-access", "nccl-used", "multi-gpu-hang"),
 )
 def nccl_failure(case: Case) -> Iterator[Finding]:
-    """Collective communication between GPUs fails, or this build does not contain it.
+    """Collective communication between GPUs fails, or this build does not support it.
 
     ## What it means
-    Several GPUs exchange gradients through NCCL. It fails if the build has no NCCL (Windows), if NCCL cannot
-    use the network, or if the machine's IOMMU or ACS breaks transfers between cards.
+    Several GPUs exchange gradients through NCCL. The exchange fails if the build has no NCCL (Windows), if
+    NCCL cannot use the network, or if the machine's IOMMU or ACS breaks transfers between cards.
 
     ## What you see
     `NCCL WARN …`, `unhandled system error`, `No OpKernel was registered to support Op 'NcclAllReduce'`, a
@@ -52,7 +52,7 @@ def nccl_failure(case: Case) -> Iterator[Finding]:
     if simulated and errors:
         yield found(
             "nccl-failure",
-            "This is a limit of the simulation, not a fault of the machine: the NCCL inside this"
+            "This is a limitation of the simulation, not a fault of the machine: the NCCL inside this"
             " TensorFlow needs NVIDIA's own driver, and a simulated GPU has none. The failure says nothing"
             " about NCCL on real GPUs.",
             [*errors[:3], *simulated[:1]],
@@ -107,10 +107,10 @@ def nccl_failure(case: Case) -> Iterator[Finding]:
     yield found(
         "nccl-failure",
         (
-            "Each GPU works alone, but the communication between them fails."
+            "Each GPU works alone, but communication between the GPUs fails."
             if errors
             else (
-                "The run stops at an all-reduce through NCCL and does not go on."
+                "The run stops at an all-reduce through NCCL and does not continue."
                 if used
                 else (
                     "The run stops where several GPUs work together, usually while they exchange gradients"

@@ -48,7 +48,7 @@ def known_release_bug(case: Case) -> Iterator[Finding]:
         steps.append(
             shell(
                 commands.pip(case, "install", "--upgrade", wanted),
-                "the newest cuDNN that the release accepts",
+                "installs the newest cuDNN that the release accepts",
             )
         )
     earlier = [
@@ -65,7 +65,7 @@ def known_release_bug(case: Case) -> Iterator[Finding]:
         steps.append(
             shell(
                 commands.pip(case, "install", *installation(case, earlier[-1], bare=True).requirements),
-                f"or the release before {release}",
+                f"or installs the release before {release}",
             )
         )
     yield found(

@@ -1,2 +1,2 @@
-"""Rules about NVIDIA's driver: missing, not running, installed in two versions, too old or too new for the
+"""Rules about NVIDIA's driver: missing, not loaded, installed in two versions, too old or too new for the
 GPU, or replaced by another libcuda."""

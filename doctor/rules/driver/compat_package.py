@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from doctor.case import Case
 
 CONSUMER = lazy.compile(r"geforce|titan|\bmx\d", re.IGNORECASE)
-"""Names of GPUs that are not data-centre GPUs."""
+"""Matches the names of GPUs that are not data-centre GPUs."""
 
 
 @rule(

@@ -1,4 +1,4 @@
-"""driver-libcuda-missing: the kernel module runs, but the process does not find its libcuda."""
+"""driver-libcuda-missing: the kernel module is loaded, but the process does not find the driver's libcuda."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
     needs=("driver-library-not-loaded", CudaCallFailed, Absent, "smi-cuda-unknown", "libcuda-not-found"),
 )
 def driver_libcuda_missing(case: Case) -> Iterator[Finding]:
-    """The kernel module runs, but the process finds no `libcuda.so.1`.
+    """The kernel module is loaded, but the process finds no `libcuda.so.1`.
 
     ## What it means
     The driver's compute library is not installed (distributions package it separately from the kernel
-    module), not on the loader's search path, or not mounted into the container (`NVIDIA_DRIVER_CAPABILITIES`
-    without `compute`).
+    module), is not on the loader's search path, or is not mounted into the container
+    (`NVIDIA_DRIVER_CAPABILITIES` without `compute`).
 
     ## What you see
     `nvidia-smi` works or /proc/driver/nvidia/version exists, and `libcuda.so.1: cannot open shared object
     file` appears.
 
     ## What to do
-    Install the package that contains libcuda in the same version (Debian: libcuda1, Ubuntu:
-    libnvidia-compute-NNN), and run `ldconfig`; in a container, request the `compute` capability.
+    Install the package that contains libcuda, in the kernel module's version (Debian: libcuda1, Ubuntu:
+    libnvidia-compute-NNN), and run `ldconfig`. In a container, request the `compute` capability.
     """
     facts = case.facts
     unknown = next(iter(facts.symptoms("smi-cuda-unknown")), None)
@@ -93,13 +93,20 @@ def driver_libcuda_missing(case: Case) -> Iterator[Finding]:
         steps.append(
             shell(
                 run("sudo", "dnf", "install", name),
-                "the package that contains libcuda",
+                "installs the package that contains libcuda",
                 platform="linux",
                 root=True,
             )
         )
     if not nix and not (case.container and facts.kind == "machine"):
-        steps.append(shell(run("sudo", "ldconfig"), "makes the loader find it", platform="linux", root=True))
+        steps.append(
+            shell(
+                run("sudo", "ldconfig"),
+                "rebuilds the loader's cache, so that the loader finds the library",
+                platform="linux",
+                root=True,
+            )
+        )
     yield found(
         "driver-libcuda-missing",
         (
@@ -110,14 +117,14 @@ def driver_libcuda_missing(case: Case) -> Iterator[Finding]:
                 f"Programs that {maker} builds do not search the system's folders for the driver's library"
                 " libcuda.so.1: "
                 + (
-                    "NixOS keeps it in /run/opengl-driver/lib, other systems keep it in other folders."
+                    "NixOS keeps it in /run/opengl-driver/lib; other systems keep it in other folders."
                     if maker == "Nix"
-                    else "Guix System keeps it in /run/current-system/profile/lib, other systems keep it in"
+                    else "Guix System keeps it in /run/current-system/profile/lib; other systems keep it in"
                     " other folders."
                 )
                 if nix
                 else (
-                    "The NVIDIA kernel module runs here, but this process cannot open the driver's library"
+                    "The NVIDIA kernel module is loaded, but this process cannot load the driver's library"
                     " libcuda.so.1."
                 )
             )
@@ -150,8 +157,8 @@ def _nix(case: Case) -> list[Step]:
             platform="linux",
         ),
         manual(
-            'NixOS, if nvidia-smi is missing too: services.xserver.videoDrivers = [ "nvidia" ]; and'
-            " hardware.graphics.enable = true; in configuration.nix, then nixos-rebuild switch",
+            'On NixOS, if nvidia-smi is missing too, set services.xserver.videoDrivers = [ "nvidia" ]; and'
+            " hardware.graphics.enable = true; in configuration.nix, then run nixos-rebuild switch",
             platform="linux",
         ),
     ]
@@ -166,7 +173,8 @@ def _nix(case: Case) -> list[Step]:
 
 def _guix(case: Case) -> list[Step]:
     """The steps after which a program that Guix built finds the driver's libraries. Guix's loader reads
-    LD_LIBRARY_PATH, but Guix's programs would break if it listed a folder with the system's C library."""
+    LD_LIBRARY_PATH, but Guix's programs would break if the variable listed a folder with the system's C
+    library."""
     if case.os is not None and "guix" in case.os.name.lower():
         return [
             shell(

@@ -31,20 +31,20 @@ if TYPE_CHECKING:
     needs=(DriverMismatch, "system-driver-mismatch", "compat-not-supported", DriverVersion),
 )
 def driver_library_mismatch(case: Case) -> Iterator[Finding]:
-    """The driver's running kernel module and its user-space libraries have different versions.
+    """The driver's loaded kernel module and its user-space libraries have different versions.
 
     ## What it means
-    An upgrade replaced the driver's files while the old kernel module kept running; the new libraries refuse
+    An upgrade replaced the driver's files while the old kernel module stayed loaded; the new libraries refuse
     to work with it.
 
     ## What you see
     `Failed to initialize NVML: Driver/library version mismatch`, `kernel version X does not match DSO version
-    Y`, CUDA_ERROR_SYSTEM_DRIVER_MISMATCH (803), and within one branch
+    Y`, CUDA_ERROR_SYSTEM_DRIVER_MISMATCH (803), or, if both versions belong to one branch,
     CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE (804).
 
     ## What to do
-    Restart the machine. If that is not possible: stop everything that uses the GPU, `sudo rmmod nvidia_uvm
-    nvidia_drm nvidia_modeset nvidia`, `sudo modprobe nvidia`.
+    Restart the machine. If that is not possible, stop everything that uses the GPU, then run `sudo rmmod
+    nvidia_uvm nvidia_drm nvidia_modeset nvidia` and `sudo modprobe nvidia`.
     """
     facts = case.facts
     stated = facts.first(DriverMismatch)
@@ -71,10 +71,10 @@ def driver_library_mismatch(case: Case) -> Iterator[Finding]:
     behind = next((lib for lib in right if lib.searched), None)
     steps, why = (
         commands.reload_driver(),
-        "The driver was upgraded on disk while the old kernel module still runs.",
+        "The driver was upgraded on disk, but the old kernel module is still loaded.",
     )
     if case.container and a and containers.runtime(case) in containers.OF_A_SYSTEM:
-        why = "The host's kernel module and the container's own driver libraries are of different releases."
+        why = "The host's kernel module and the container's own driver libraries are from different releases."
         steps = [
             manual(
                 f"In the container, install the libraries of driver {a}, the host's release, without the"
@@ -85,13 +85,13 @@ def driver_library_mismatch(case: Case) -> Iterator[Finding]:
         ]
     elif facts.kind == "machine" and behind is not None:
         steps = commands.off_the_path(case, posixpath.dirname(opened))
-        why = f"Another driver's library, {opened}, is found before {behind.path}."
+        why = f"The loader finds {opened}, a library of another driver version, before {behind.path}."
     elif facts.kind == "machine" and right:
         why = (
-            f"{opened} is a link to another driver's library; the library that fits the kernel module is"
-            f" {right[0].path}."
+            f"{opened} is a link to a library of another driver version; the library that fits the kernel"
+            f" module is {right[0].path}."
         )
-        anew = "rebuilds the links, each of them to the newest library"
+        anew = "rebuilds the links, so that each leads to the newest version of its library"
         steps = [shell(run("sudo", "ldconfig"), anew, platform="linux", root=True)]
     yield found(
         "driver-library-mismatch",

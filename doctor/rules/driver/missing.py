@@ -86,8 +86,8 @@ def driver_missing(case: Case) -> Iterator[Finding]:
         steps.append(
             shell(
                 Export("CONDA_OVERRIDE_CUDA", cuda),
-                "makes conda choose the GPU build although it sees no driver, as when an image is built; "
-                "then run the same installation again",
+                "makes conda choose the GPU build without a driver, for example while an image is built; then"
+                " run the same installation again",
             )
         )
     wanted = case.gpus or facts.has("gpu-not-used", "gpu-list-empty", "gpu-not-found")
@@ -104,9 +104,9 @@ def driver_missing(case: Case) -> Iterator[Finding]:
             "conda sees no NVIDIA driver here, so it offers no GPU build."
             if conda and not (lib or error or absent)
             else "The driver's own library is not on this machine"
-            + (" and its kernel module does not run" if facts.has("kernel-driver-not-running") else "")
-            + "; CUDA packages do not contain the driver. If the machine has no NVIDIA GPU, these messages"
-            " are harmless."
+            + (" and its kernel module is not loaded" if facts.has("kernel-driver-not-running") else "")
+            + "; CUDA packages do not contain the driver. If the machine has no NVIDIA GPU, messages about"
+            " the driver are harmless."
         ),
         evidence,
         confidence="certain" if proved else "possible" if alone else "likely",

@@ -1,4 +1,4 @@
-"""driver-not-loaded: the driver is installed, but its kernel module does not run."""
+"""driver-not-loaded: the driver is installed, but its kernel module is not loaded."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @rule(
     "driver-not-loaded",
-    "The NVIDIA driver is installed, but its kernel module is not running",
+    "The NVIDIA driver is installed, but its kernel module is not loaded",
     explains=("driver-missing", "gpu-bad-state", "gpu-absent", *NO_TENSORFLOW_GPU),
     needs=(
         Absent,
@@ -38,11 +38,12 @@ if TYPE_CHECKING:
     ),
 )
 def driver_not_loaded(case: Case) -> Iterator[Finding]:
-    """The driver is installed, but its kernel module is not running.
+    """The driver is installed, but its kernel module is not loaded.
 
     ## What it means
-    The driver has a user-space half and a kernel module, and the kernel module does not run. It was not built
-    for the running kernel after an upgrade (DKMS), Secure Boot refuses it, or nouveau blocks it.
+    The driver consists of user-space libraries and a kernel module, and the kernel module is not loaded: it
+    was not built for the running kernel after an upgrade (DKMS), Secure Boot refuses it, or nouveau blocks
+    it.
 
     ## What you see
     `NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver`; nvidia-container-cli's
@@ -120,7 +121,7 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
         "This GPU needs NVIDIA's open kernel modules, but the closed ones are loaded."
         if opens
         else (
-            "NVIDIA's open kernel modules are loaded. They support Turing and later; this GPU is older."
+            "NVIDIA's open kernel modules are loaded. They support Turing and later GPUs; this GPU is older."
             if closes
             else (
                 "The kernel refused the module: Secure Boot is on, and the module's signing key is not"
@@ -138,7 +139,7 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
                             f" {built[0].get('running')} {state}."
                             if built and built[0].get("built")
                             else (
-                                "The module is built for the running kernel and was not loaded; the kernel's"
+                                "The module is built for the running kernel but was not loaded; the kernel's"
                                 " log (dmesg) says why."
                                 if built and not refused
                                 else (
@@ -171,6 +172,7 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
         )
         + why,
         evidence,
+        title="NVIDIA's kernel module is loaded, but it does not drive this GPU" if opens or closes else "",
         confidence=(
             "likely"
             if stopped
@@ -190,27 +192,28 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
 
 
 def _undriven(case: Case, symptom: Symptom) -> Finding:
-    """The finding for a GPU that is bound to no driver although the kernel module runs."""
+    """The finding for a GPU that is bound to no driver although the kernel module is loaded."""
     address = validated.gpu(symptom.get("bus"))
     bind = piped(run("echo", address or ""), run("sudo", "tee", "/sys/bus/pci/drivers/nvidia/bind"))
     log = piped(run("sudo", "dmesg"), run("grep", "NVRM"))
     return found(
         "driver-not-loaded",
-        "The driver's kernel module runs, but it drives no GPU: this GPU was taken from it, or the module"
-        " does not support this GPU. Open modules are for Turing and later; Blackwell needs them.",
+        "The driver's kernel module is loaded, but it drives no GPU: this GPU was unbound from it, or the"
+        " module does not support this GPU. NVIDIA's open modules support Turing and later GPUs; Blackwell"
+        " GPUs need them.",
         [symptom, *case.facts.of(DriverVersion)[:1]],
-        title="NVIDIA's kernel module runs, but it does not drive this GPU",
+        title="NVIDIA's kernel module is loaded, but it does not drive this GPU",
         confidence="likely",
         steps=[
-            *([shell(bind, "gives the GPU to the driver", platform="linux", root=True)] if address else []),
-            shell(log, "says why the driver refuses a GPU", platform="linux", root=True),
+            *([shell(bind, "binds the GPU to the driver", platform="linux", root=True)] if address else []),
+            shell(log, "shows why the driver refuses a GPU", platform="linux", root=True),
         ],
         verify=run("nvidia-smi"),
     )
 
 
 def _steps(case: Case) -> list[Step]:
-    """The steps that get the module running: those for the known reason, otherwise those for the usual
+    """The steps after which the module loads: those for the known reason, otherwise those for the usual
     reasons."""
     facts = case.facts
     name = case.os.name if case.os else ""
@@ -248,8 +251,9 @@ def _steps(case: Case) -> list[Step]:
             platform="linux",
         ),
         manual(
-            f"If it says enabled: enrol the key that signs the module (sudo mokutil --import {key}, a"
-            " restart, Enroll MOK in the blue menu), or turn Secure Boot off in the firmware's settings",
+            "If Secure Boot is enabled, enrol the key that signs the module (run sudo mokutil --import"
+            f" {key}, restart, and choose Enroll MOK in the blue menu), or turn Secure Boot off in the"
+            " firmware's settings",
             platform="linux",
             root=True,
         ),

@@ -37,8 +37,8 @@ NO_ANSWER = (
 
 
 def cuinit(case: Case, *errors: str) -> CudaCallFailed | None:
-    """The first failed cuInit call with one of these errors, or with any error if none is given; None without
-    such a call."""
+    """The first failed cuInit call with one of these errors, or with any error if none is given; None if
+    there is no such call."""
     return next(
         (
             c
@@ -116,10 +116,10 @@ def unserved_gpus(case: Case, sign: str) -> list[tuple[Gpu, Answer]]:
 
 
 def notebook_service(case: Case) -> EnvironmentKind | None:
-    """The fact that the program ran on Colab or Kaggle; None without one, or if the user may have started a
+    """The fact that the program ran on Colab or Kaggle; None if it did not, or if the user may have started a
     container.
 
-    If only the host's name (12 hexadecimal digits) shows a container, it is the service's own.
+    If only the host's name (12 hexadecimal digits) shows a container, the container is the service's own.
     """
     kinds = case.facts.of(EnvironmentKind)
     containers = ("docker", "kubernetes", "singularity", "podman", "slurm")

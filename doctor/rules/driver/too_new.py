@@ -45,7 +45,7 @@ def driver_too_new(case: Case) -> Iterator[Finding]:
     text = (
         f"{dropped[0][1].reason[0].upper()}{dropped[0][1].reason[1:]}."
         if dropped
-        else f"The kernel module ignores this GPU and says that it needs the driver branch {branch}."
+        else f"The kernel module ignores this GPU and says that the GPU needs the driver branch {branch}."
     )
     yield found(
         "driver-too-new",

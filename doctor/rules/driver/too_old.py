@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 def driver_trap(case: Case) -> compat.Answer | None:
-    """The known defect (a row of traps.json) that this build has kernels for this GPU only as PTX, which the
-    driver is too old to compile; None without it, and for a report."""
+    """The answer for a known defect (a row of traps.json): this build has kernels for this GPU only as PTX,
+    and the driver is too old to compile them. None if no such defect applies, or for a report."""
     if case.facts.kind != "machine" or case.driver is None or case.build is None:
         return None
     from doctor import compat
@@ -56,12 +56,15 @@ def _is_enough(driver: DriverVersion | None, floor: DriverFloor | None, case: Ca
 
 
 def _newer_than_ptxas(case: Case, cuda: str) -> list[Step]:
-    """The steps that install a driver of the branch that came with the CUDA ("12.3") of XLA's compiler."""
+    """The steps that install a driver from the branch that came with `cuda`, the CUDA version of XLA's
+    compiler ("12.3"); if that branch no longer supports the GPU, a step that keeps the driver."""
     made_with = case.tables.toolkit(cuda)
     branch = ((made_with.linux if made_with else "") or "").split(".")[0]
     lasts = [row.last_driver for c in case.capabilities if (row := case.tables.architecture(c)) is not None]
     if branch and any(last and int(last) < int(branch) for last in lasts):
-        return [manual("Keep the driver: no driver for this GPU supports a CUDA as new as the compiler's")]
+        return [
+            manual("Keep the driver: no driver for this GPU supports a CUDA version as new as the compiler's")
+        ]
     return commands.driver_install(case, minimum=branch)
 
 
@@ -85,16 +88,17 @@ def driver_too_old(case: Case) -> Iterator[Finding]:
     """The driver is older than the CUDA runtime needs.
 
     ## What it means
-    Each CUDA runtime needs a minimum driver. Before CUDA 11, each toolkit has its own minimum; since CUDA 11,
-    there is one minimum for all minor versions of a major version (on Linux 450.80.02 for 11.x, 525.60.13 for
-    12.x, 580.65.06 for 13.x). Kernels that exist only as PTX need a driver that supports that PTX version.
+    Each CUDA runtime needs a minimum driver version. Before CUDA 11, each toolkit has its own minimum; since
+    CUDA 11, there is one minimum for all minor versions of a major version (on Linux 450.80.02 for 11.x,
+    525.60.13 for 12.x, 580.65.06 for 13.x). Kernels that exist only as PTX need a driver that supports that
+    PTX version.
 
     ## What you see
     `CUDA driver version is insufficient for CUDA runtime version`, CUDA_ERROR_UNSUPPORTED_PTX_VERSION, or the
     container runtime's `unsatisfied condition: cuda>=…`.
 
     ## What to do
-    Upgrade the driver, or install a TensorFlow built for a CUDA that the driver supports.
+    Upgrade the driver, or install a TensorFlow that was built for a CUDA version that the driver supports.
     """
     facts = case.facts
     said = facts.symptoms("driver-insufficient", "ptx-unsupported", "container-requirement")

@@ -54,19 +54,19 @@ if TYPE_CHECKING:
     ),
 )
 def gpu_absent(case: Case) -> Iterator[Finding]:
-    """No NVIDIA GPU is on this machine or node.
+    """This machine or node has no NVIDIA GPU.
 
     ## What it means
     TensorFlow's CUDA build looks for an NVIDIA GPU, finds none and computes on the CPU. Messages about
     missing CUDA libraries or a failed `cuInit` are then consequences, not causes.
 
     ## What you see
-    No device of vendor 10de on the PCI bus; `no CUDA-capable device is detected`; only a graphics device of
+    No device of vendor 10de on the PCI bus; `no CUDA-capable device is detected`; only a graphics device from
     another maker; a cloud workspace or CI runner without GPUs; a cluster's login node.
 
     ## What to do
     On a cluster, request a GPU node (`srun --gres=gpu:1 …`); in the cloud, choose a machine type with an
-    NVIDIA GPU. To use the CPU, change nothing and ignore the messages: the same TensorFlow runs on it.
+    NVIDIA GPU. To use the CPU, change nothing and ignore the messages: the same TensorFlow runs on the CPU.
     `tfgpu-doctor plan --cpu` plans a TensorFlow without CUDA's libraries. AMD GPUs need the ROCm build; Intel
     and Apple GPUs need their makers' plugins."""
     facts = case.facts
@@ -78,7 +78,8 @@ def gpu_absent(case: Case) -> Iterator[Finding]:
     version = f"TensorFlow {case.tensorflow.version}" if case.tensorflow is not None else "TensorFlow"
     steps = [
         manual(
-            "Run on a machine or node that has an NVIDIA GPU; to use the CPU, install nothing further",
+            "Run the program on a machine or node that has an NVIDIA GPU; to use the CPU, install nothing"
+            " further",
             f"on this machine {version} computes on the CPU; ignore its messages about CUDA",
         )
     ]
@@ -116,13 +117,13 @@ def gpu_absent(case: Case) -> Iterator[Finding]:
         steps.insert(
             0,
             manual(
-                "Choose a GPU for the notebook: Runtime, Change runtime type in Colab; Settings, Accelerator"
-                " on Kaggle"
+                "Choose a GPU for the notebook: in Colab under Runtime, Change runtime type; on Kaggle under"
+                " Settings, Accelerator"
             ),
         )
     login = (
-        " Slurm is installed, but this process does not run in a job: this may be a login node, with the "
-        "GPUs on other nodes."
+        " Slurm is installed, but this process does not run in a job: this may be a login node; the GPUs are"
+        " then on other nodes."
     )
     yield found(
         "gpu-absent",
@@ -239,7 +240,7 @@ def sign(case: Case) -> Reason | None:
     stated = case.stated_absent("gpu")
     if stated and signs:
         return Reason(
-            "The report says that there is no GPU, and the messages fit that.",
+            "The report says that there is no GPU, and the messages agree with this.",
             [*stated[:1], *signs[:2]],
             "likely",
         )

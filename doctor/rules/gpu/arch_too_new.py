@@ -72,9 +72,9 @@ def gpu_arch_too_new(case: Case) -> Iterator[Finding]:
     """The GPU is newer than every kernel in this TensorFlow build, or than its CUDA libraries.
 
     ## What it means
-    Without machine code for the GPU, the driver has to compile PTX at the first start (which takes minutes,
-    and again after each driver upgrade), or cannot run the kernels at all. CUDA libraries older than the GPU
-    have no code for it either: cuBLAS and cuDNN then fail, hang or return wrong numbers.
+    Without machine code for the GPU, the driver has to compile PTX at the first start and again after each
+    driver upgrade (which takes minutes each time), or cannot run the kernels at all. CUDA libraries older
+    than the GPU have no code for it either: cuBLAS and cuDNN then fail, hang or return wrong numbers.
 
     ## What you see
     `TensorFlow was not built with CUDA kernel binaries compatible with compute capability …`,
@@ -102,7 +102,8 @@ def gpu_arch_too_new(case: Case) -> Iterator[Finding]:
             confidence="likely",
             steps=[
                 manual(
-                    "Choose a release of tensorflow-rocm that lists this GPU, with the ROCm that it requires"
+                    "Choose a release of tensorflow-rocm that lists this GPU, with the ROCm version that it"
+                    " requires"
                 )
             ],
             verify=commands.list_gpus(case),
@@ -115,7 +116,7 @@ def gpu_arch_too_new(case: Case) -> Iterator[Finding]:
     if case.cudnn is not None and dropped_gpu(case, case.cudnn):
         invalid = [
             s for s in invalid if s.kind != "arch-mismatch"
-        ]  # cuDNN does not support the GPU, but because the GPU is old
+        ]  # cuDNN does not support the GPU because the GPU is too old
     image = facts.symptoms("no-kernel-image")
     compiled = build.compute_capabilities.compiled if build and build.compute_capabilities else ()
     highest = max((minor(c) for c in compiled), default=None)
@@ -185,7 +186,7 @@ def gpu_arch_too_new(case: Case) -> Iterator[Finding]:
                 continue
             yield found(
                 "gpu-arch-too-new",
-                f"{answer.reason[0].upper()}{answer.reason[1:]}.",
+                answer.sentence,
                 [gpu, case.tensorflow],
                 severity="error" if answer.verdict == "no" else "warning",
                 tables=answer.rows,
@@ -232,8 +233,8 @@ def gpu_arch_too_new(case: Case) -> Iterator[Finding]:
     if wrong and case.capabilities and all(minor(c) >= (8, 0) for c in case.capabilities):
         yield found(
             "gpu-arch-too-new",
-            "A GPU of Ampere or later computes NaN, and the report does not name the TensorFlow release: a "
-            "release that was built for CUDA 10 or earlier has no code for this GPU and computes NaN on it.",
+            "An Ampere or later GPU computes NaN, and the report does not name the TensorFlow release: a"
+            " release that was built for CUDA 10 or earlier has no code for this GPU and computes NaN on it.",
             [*wrong[:2], *case.gpus[:1]],
             confidence="possible",
             steps=steps,
@@ -248,9 +249,9 @@ def gpu_arch_too_new(case: Case) -> Iterator[Finding]:
             yield found(
                 "gpu-arch-too-new",
                 f"{named[0].name or 'The GPU'} has compute capability {newest[0]}.{newest[1]}; this"
-                f" TensorFlow works with CUDA {cuda}, whose libraries have no code for GPUs newer than"
-                f" {limit[0]}.{limit[1]}. BLAS and cuDNN calls then fail, hang, crash or return NaN;"
-                f" memory settings do not help.",
+                f" TensorFlow uses CUDA {cuda}, whose libraries have no code for GPUs newer than"
+                f" {limit[0]}.{limit[1]}. BLAS and cuDNN calls then fail, hang, crash or return NaN; memory"
+                f" settings do not help.",
                 [*named[:1], *failing[:2], case.tensorflow, case.cuda],
                 severity="error" if failing or not registered(case) else "warning",
                 confidence="likely" if failing else "possible",

@@ -22,12 +22,12 @@ LOWEST_OF_XLA = (3, 5)
 """The lowest compute capability that XLA accepts (kMinCudaComputeCapability,
 tensorflow/compiler/xla/service/platform_util.cc)."""
 DROPPED = (6, 2)
-"""The highest compute capability (Pascal) at which a GPU without a kernel counts as too old if the build is
-unknown: newer builds of TensorFlow and PyTorch dropped these GPUs. Reports about later cards without a kernel
-concern older builds."""
+"""The highest compute capability (Pascal) at which a GPU counts as too old if no kernel fits it and the build
+is unknown: newer builds of TensorFlow and PyTorch dropped these GPUs. For later cards, reports of a missing
+kernel concern older builds."""
 LOWEST_EVER = (3, 0)
-"""The lowest compute capability for which any TensorFlow wheel has code: only the wheels up to 1.4 on Linux
-have it (from the table)."""
+"""The lowest compute capability for which any TensorFlow wheel has code: only the wheels up to 1.4 for Linux
+have such code (from the table)."""
 
 
 def _lowest_of(builds: Sequence[TensorFlowRelease]) -> str | None:
@@ -109,9 +109,9 @@ def gpu_arch_too_old(case: Case) -> Iterator[Finding]:
     if ignored and not (ignored[0].get("cc") or ignored[0].get("minimum")):
         yield found(
             "gpu-arch-too-old",
-            "TensorFlow ignores a GPU for one of two reasons: usually because its compute capability is"
-            " below the build's lowest, otherwise because it has few multiprocessors beside a larger GPU."
-            " The rest of the line gives the reason.",
+            "TensorFlow ignores a GPU for one of two reasons: usually because its compute capability is below"
+            " the build's lowest, otherwise because it has few multiprocessors beside a larger GPU. The"
+            " complete line in the log gives the reason.",
             [*ignored[:1], *case.gpus[:1]],
             confidence="likely",
             tables=[build] if build else [],
@@ -120,13 +120,14 @@ def gpu_arch_too_old(case: Case) -> Iterator[Finding]:
         )
         return
     if ignored:
-        need = ignored[0].get("minimum") or lowest or "a higher one"
-        have = ignored[0].get("cc") or next(iter(case.capabilities), "below the minimum")
+        minimum = ignored[0].get("minimum") or lowest
+        need = f"at least {minimum}" if minimum else "a higher one"
+        known = ignored[0].get("cc") or next(iter(case.capabilities), "")
+        have = f"compute capability {known}" if known else "a compute capability below the minimum"
         another = registered(case)
         yield found(
             "gpu-arch-too-old",
-            f"{'One' if another else 'The'} GPU has compute capability {have}; this build needs at least"
-            f" {need} and ignores the GPU."
+            f"{'One' if another else 'The'} GPU has {have}; this build needs {need} and ignores the GPU."
             + (" TensorFlow uses another GPU of this machine." if another else ""),
             ignored[:3],
             severity="warning" if another else "",
@@ -233,7 +234,7 @@ def gpu_arch_too_old(case: Case) -> Iterator[Finding]:
                 yield found(
                     "gpu-arch-too-old",
                     f"The GPU has compute capability {capability}. The first TensorFlow wheels needed"
-                    f" {LOWEST_EVER[0]}.{LOWEST_EVER[1]}; wheels after 1.4 need a higher one.",
+                    f" {LOWEST_EVER[0]}.{LOWEST_EVER[1]}; wheels after 1.4 need a higher capability.",
                     [*case.gpus[:1], *image[:1]],
                     confidence="likely" if minor(capability) < LOWEST_EVER else "possible",
                     steps=steps,
@@ -253,7 +254,7 @@ def gpu_arch_too_old(case: Case) -> Iterator[Finding]:
             beside = facts.kind == "machine" and bool(others)
             yield found(
                 "gpu-arch-too-old",
-                answer.reason + (". TensorFlow supports another GPU of this machine." if beside else ""),
+                answer.sentence + (" TensorFlow supports another GPU of this machine." if beside else ""),
                 [*image[:2], *(gpu for gpu in case.gpus if gpu.compute_capability == capability)][:3],
                 severity="warning" if beside else "",
                 confidence="likely" if unsure else "certain",

@@ -1,4 +1,4 @@
-"""gpu-bad-state: GPU and driver are present but do not answer properly."""
+"""gpu-bad-state: the GPU and its driver are present but do not respond properly."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ FAILURES = (
 
 DEVICE_CALLS = ("cuDevicePrimaryCtx", "cuDeviceGet", "cuCtxCreate")
 SILENT = frozenset(("CUDA_ERROR_UNKNOWN", "CUDA_ERROR_DEVICE_UNAVAILABLE"))
-"""DEVICE_CALLS create or request a device; SILENT has the errors with which a running driver refuses them.
+"""DEVICE_CALLS create or request a device; SILENT lists the errors with which a running driver refuses them.
 CUDA_ERROR_NOT_INITIALIZED is not among them: TensorFlow requests devices only after cuInit and remembers in a
 variable that cuInit succeeded, so a worker forked from a process with TensorFlow gets this error from a
 healthy driver."""
@@ -103,9 +103,10 @@ def gpu_bad_state(case: Case) -> Iterator[Finding]:
     """The GPU or its driver is in a bad state.
 
     ## What it means
-    Driver and libraries are present and match, but the GPU does not answer properly. Possible reasons: a
-    suspend or a crash (Xid), memory errors (ECC), a GPU that fell off the bus, a fabric manager that does not
-    run, an exclusive compute mode while another process uses the GPU, or MIG mode without an instance.
+    The driver and its libraries are present and match, but the GPU does not respond properly. Possible
+    reasons: a suspend or a crash (Xid), memory errors (ECC), a GPU that fell off the bus, a fabric manager
+    that does not run, an exclusive compute mode while another process uses the GPU, or MIG mode without an
+    instance.
 
     ## What you see
     `failed call to cuInit: CUDA_ERROR_UNKNOWN`, `GPU is lost`, `NVRM: Xid`, CUDA_ERROR_SYSTEM_NOT_READY, `all
@@ -228,14 +229,14 @@ def gpu_bad_state(case: Case) -> Iterator[Finding]:
         steps.append(
             shell(
                 run("sudo", "apt", "install", f"nvidia-fabricmanager-{branch}"),
-                "installs the fabric manager in the driver's exact version",
+                "installs the fabric manager in exactly the driver's version",
                 platform="linux",
                 root=True,
             )
             if branch.isdecimal() and commands.linux_family(case) == "apt"
             else manual(
-                "Install the fabric manager in the driver's exact version (nvidia-fabricmanager in"
-                " NVIDIA's repository)",
+                "Install the fabric manager in exactly the driver's version (nvidia-fabricmanager in NVIDIA's"
+                " repository)",
                 platform="linux",
             )
         )
@@ -296,9 +297,9 @@ def gpu_bad_state(case: Case) -> Iterator[Finding]:
     yield found(
         "gpu-bad-state",
         (
-            "GPUs connected by NVSwitch need the fabric manager to run: without it, cuInit fails."
+            "GPUs connected by NVSwitch need a running fabric manager: without it, cuInit fails."
             if fabric is not None
-            else "The driver is installed, but the GPU does not answer properly."
+            else "The driver is installed, but the GPU does not respond properly."
         )
         + xid.meanings(xids)
         + (

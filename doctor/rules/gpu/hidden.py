@@ -1,4 +1,4 @@
-"""gpu-hidden: CUDA_VISIBLE_DEVICES leaves the process no GPU."""
+"""gpu-hidden: CUDA_VISIBLE_DEVICES leaves no GPU visible to the process."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
     """CUDA_VISIBLE_DEVICES (or NVIDIA_VISIBLE_DEVICES) hides the GPU, or names one that does not exist.
 
     ## What it means
-    The driver shows a process only the GPUs that CUDA_VISIBLE_DEVICES lists. An invalid entry and all entries
-    after it count for nothing: `-1`, an empty value and `"-1,0"` hide all GPUs.
+    The driver shows a process only the GPUs that CUDA_VISIBLE_DEVICES lists. CUDA ignores an invalid entry
+    and all entries after it: `-1`, an empty value and `"-1,0"` hide all GPUs.
 
     ## What you see
     `failed call to cuInit: CUDA_ERROR_NO_DEVICE`, although the driver's kernel module and libraries have the
@@ -55,8 +55,8 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
 
     ## What to do
     Unset the variable, or list GPUs by their numbers in `nvidia-smi` (0, 1 …) or by their UUIDs. Look for the
-    variable in the shell, in the scheduler's job, in the notebook and in the code (`os.environ`), where it
-    takes effect only before TensorFlow is imported.
+    variable in the shell, in the scheduler's job, in the notebook and in the code (`os.environ`), where
+    setting it takes effect only before TensorFlow is imported.
     """
     facts = case.facts
     written = facts.symptoms("code-hides-gpus")
@@ -80,7 +80,7 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
         yield found(
             "gpu-hidden",
             f'The container requests the GPU "{name}", but the host has no GPU with that number or name. GPUs'
-            " are counted from 0, and `--gpus 2` requests two of them.",
+            " are counted from 0, and `--gpus 2` requests two GPUs.",
             asked[:2],
             title="The container requests a GPU that the host does not have",
             steps=[
@@ -134,8 +134,8 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
     # number 0 is the first GPU of any machine with a GPU, so the value 0 does not explain an empty list
     zero = variable is not None and variable.value.split(",")[0].strip() == "0"
     mapped = variable is not None and (bool(agree) or (error is not None and not zero))
-    # an installed driver suggests a GPU: neither NVIDIA's kernel module nor its Windows driver stays without
-    # one
+    # an installed driver suggests a GPU: neither NVIDIA's kernel module nor its Windows driver stays loaded
+    # without one
     bare = (
         error is not None
         and (bool(case.gpus) or (facts.first(Prose) is not None and not case.stated_absent("gpu")))

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def only_another_makers(case: Case) -> bool:
-    """Whether a report names a graphics device of another maker than NVIDIA, and shows no NVIDIA device.
+    """Whether a report names a graphics device from a maker other than NVIDIA, and shows no NVIDIA device.
 
     False if a plugin uses that device.
     """

@@ -113,8 +113,8 @@ def device_permission(case: Case) -> Iterator[Finding]:
     if nodes and facts.kind == "machine" and not group:
         opened = run("sudo", "chmod", "a+rw", *(Path(node.path) for node in nodes))
         why = (
-            "opens the nodes until the next restart; to make this permanent, remove NVreg_DeviceFileMode"
-            " from the options in /etc/modprobe.d"
+            "lets all users open the nodes until the next restart; to make this permanent, remove"
+            " NVreg_DeviceFileMode from the options in /etc/modprobe.d"
         )
         steps.append(shell(opened, why, platform="linux", root=True))
     if nodes or denied or (root and root[0].get("group")):
@@ -132,8 +132,8 @@ def device_permission(case: Case) -> Iterator[Finding]:
             0,
             manual(
                 "Restart the container. If Docker uses the systemd cgroup driver, create the container again"
-                " and list the devices, so that it keeps them: --device /dev/nvidia0 --device /dev/nvidiactl"
-                " --device /dev/nvidia-uvm"
+                " and list the devices, so that the container keeps them: --device /dev/nvidia0 --device"
+                " /dev/nvidiactl --device /dev/nvidia-uvm"
             ),
         )
     yield found(
@@ -143,7 +143,7 @@ def device_permission(case: Case) -> Iterator[Finding]:
             if root and not root[0].get("group")
             else "A device file has a major number from before the last restart, so it leads to no driver."
             if any(symptom.get("stale") for symptom in beside)
-            else "The GPU's device files are missing or closed to this user."
+            else "The GPU's device files are missing, or this user may not open them."
         ),
         [*root[:1], *denied[:2], *nodes[:3], *lost[:1], *uvm[:1], *away[:1], *beside, missing, error],
         confidence="certain" if nodes or denied or missing or beside else "likely",

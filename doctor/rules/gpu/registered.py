@@ -1,4 +1,5 @@
-"""Whether TensorFlow created a GPU device, and the codes of findings that are consequences if it did not."""
+"""Checks whether TensorFlow created a GPU device, and lists the codes of findings that are only consequences
+if it did not."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ if TYPE_CHECKING:
 
 
 NO_TENSORFLOW_GPU = ("device-not-found", "cuda-missing", "tf-cpu-only", "benign-messages")
-"""Codes whose findings are consequences if the driver provides TensorFlow with no GPU."""
+"""Codes of findings that are only consequences if the driver gives TensorFlow no GPU."""
 
 
 def registered(case: Case) -> bool:

@@ -34,7 +34,7 @@ def gpu_reserved(case: Case) -> Iterator[Finding]:
 
     ## What it means
     The kernel gave the GPU to a driver that passes devices to virtual machines (vfio-pci, pci-stub), or MIG
-    mode is on but has no instance. The NVIDIA driver may run, but CUDA has no device.
+    mode is on but has no instance. The NVIDIA driver may be loaded, but CUDA has no device.
 
     ## What you see
     `Kernel driver in use: vfio-pci` in `lspci -nnk`; `MIG devices: No MIG devices found` in nvidia-smi, with

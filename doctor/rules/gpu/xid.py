@@ -31,7 +31,8 @@ VENDOR = "If the error comes back, return the card to its vendor"
 OF_HARDWARE = {
     "48": Meaning("a double-bit error in the GPU's memory, which ECC cannot correct", (RESET, VENDOR)),
     "62": Meaning(
-        "the GPU's internal controller halted", (RESET, "Install the newest driver of its branch", VENDOR)
+        "the GPU's internal controller halted",
+        (RESET, "Install the newest driver of the installed branch", VENDOR),
     ),
     "63": Meaning("a row of the GPU's memory is about to be replaced by a spare one", (RESET,)),
     "64": Meaning("a row of the GPU's memory could not be replaced by a spare one", (RESET, VENDOR)),
@@ -53,11 +54,11 @@ OF_HARDWARE = {
     ),
     "119": Meaning(
         "the GPU's system processor (GSP) did not answer the driver",
-        (RESET, "Install the newest driver of its branch, whose GSP firmware comes with it", VENDOR),
+        (RESET, "Install the newest driver of the installed branch, which includes the GSP firmware", VENDOR),
     ),
     "120": Meaning(
         "the GPU's system processor (GSP) failed",
-        (RESET, "Install the newest driver of its branch, whose GSP firmware comes with it", VENDOR),
+        (RESET, "Install the newest driver of the installed branch, which includes the GSP firmware", VENDOR),
     ),
 }
 

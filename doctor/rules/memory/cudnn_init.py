@@ -75,7 +75,7 @@ def cudnn_init_oom(case: Case) -> Iterator[Finding]:
             "memory growth: TensorFlow allocates memory only as needed and leaves some for cuDNN",
         ),
         *commands.growth_variable(
-            case, version, "has the same effect without a change to the code (TensorFlow 1.12 and later)"
+            case, version, "sets memory growth without a change to the code (TensorFlow 1.12 and later)"
         ),
     ]
     others = shell(run("nvidia-smi"), "shows whether another process holds the memory")
@@ -89,7 +89,7 @@ def cudnn_init_oom(case: Case) -> Iterator[Finding]:
     versions = manual(
         f"{'If that does not help, c' if not growth and not enough else 'C'}ompare versions: {needs}. The log"
         " line `Loaded runtime CuDNN library` or `Loaded cuDNN version` shows the loaded version",
-        "cuDNN in another version fails with the same message",
+        "another cuDNN version fails with the same message",
     )
     steps: list[Step] = [*grow, others, versions]
     if enough:
@@ -103,7 +103,7 @@ def cudnn_init_oom(case: Case) -> Iterator[Finding]:
     if enough:
         text = (
             f"cuDNN or cuBLAS could not start although {free} MiB of the GPU's memory were free, which is"
-            f" more than its handle needs. A lack of memory is one possible cause; a cuDNN that does not fit"
+            f" more than a handle needs. A lack of memory is one possible cause; a cuDNN that does not fit"
             f" the build, the driver or the GPU fails with the same message."
         )
     if growth:

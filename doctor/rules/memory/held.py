@@ -46,13 +46,13 @@ def _without_code(case: Case, gpu: Gpu) -> bool:
 
 
 def _where_they_show(case: Case) -> str:
-    """An addition to a sentence, if nvidia-smi does not list the processes of others; else "". A container
-    has its own process numbers, and WSL's NVML cannot query processes (NVIDIA, CUDA on WSL User Guide, Known
+    """A clause to append if nvidia-smi does not list the processes of other users; else "". A container has
+    its own process numbers, and WSL's NVML cannot query processes (NVIDIA, CUDA on WSL User Guide, Known
     Limitations)."""
     if case.facts.kind == "machine" and case.container:
         return "; run it on the host: inside a container, it does not list processes of other containers"
     if case.facts.kind == "machine" and case.platform == "wsl":
-        return "; in WSL, it does not list Windows processes: look into the Task Manager as well"
+        return "; in WSL, it does not list Windows processes: check the Task Manager as well"
     return ""
 
 
@@ -84,7 +84,7 @@ def gpu_memory_held(case: Case) -> Iterator[Finding]:
 
     ## What to do
     `nvidia-smi` shows the processes. End your own processes (shut down a notebook's kernel), ask the owners
-    of the others, use another GPU, or set memory growth and a limit so that the jobs fit on one GPU.
+    of the other processes, use another GPU, or set memory growth and a limit so that the jobs fit on one GPU.
     """
     facts = case.facts
     held = held_before(case)
@@ -99,8 +99,8 @@ def gpu_memory_held(case: Case) -> Iterator[Finding]:
     )
     processes = [p for p in facts.of(GpuProcess) if (p.memory_mib or 0) >= 500]
     full = [memory for memory in memory_in_use(case) if _full(memory)]
-    # in a container, WSL and Windows, nvidia-smi lists no processes of others, or no amounts: full memory is
-    # proof enough, unless the notebook in which this check runs may hold it
+    # in a container, WSL and Windows, nvidia-smi does not list the processes of other users, or states no
+    # amounts: full memory is proof enough, unless the notebook in which this check runs may hold it
     callers = [pid for s in facts.symptoms("caller-uses-gpu") for pid in s.get("pids").split()]
     holders = [
         p
@@ -166,8 +166,8 @@ def gpu_memory_held(case: Case) -> Iterator[Finding]:
         steps=[
             shell(run("nvidia-smi"), f"shows which processes hold the memory{_where_they_show(case)}"),
             manual(
-                "End your own processes that hold it (shut down old notebook kernels); ask the owners of"
-                f" the others{'' if machine else ', or use another GPU'}"
+                "End your own processes that hold it (shut down old notebook kernels); ask the owners of the"
+                f" other processes{'' if machine else ', or use another GPU'}"
             ),
             *_other_gpu(case),
             python(code.memory_growth(version_of(case)), "lets several jobs share one GPU's memory"),

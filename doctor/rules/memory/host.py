@@ -65,13 +65,13 @@ def host_oom(case: Case) -> Iterator[Finding]:
     gpu = [s for s in facts.symptoms("tensor-oom") if "gpu" in (s.get("allocator") + s.get("device")).lower()]
     proven = [k for k in killed if re.search("oom|memory|memlimit", k.source.text, re.IGNORECASE)]
     text = (
-        "The host ended the process or refused memory to it: the RAM was full, or the container or job had"
+        "The host ended the process or denied it memory: the RAM was full, or the container or job had"
         " reached its memory limit."
     )
     if killed and not proven and not failed:
         text = (
-            "Something ended the process from outside (SIGKILL): most often the kernel does so, because the"
-            " RAM was full or the container or job had reached its memory limit."
+            "Something ended the process from outside (SIGKILL): most often the kernel, because the RAM was"
+            " full or the container or job had reached its memory limit."
         )
     yield found(
         "host-oom",

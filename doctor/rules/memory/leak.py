@@ -30,7 +30,7 @@ def memory_leak(case: Case) -> Iterator[Finding]:
     a program builds models in a loop, keeps tensors in lists or calls `predict` with new shapes.
 
     ## What you see
-    The first folds or epochs work, a later one fails with OOM; memory grows steadily.
+    The first folds or epochs work, but a later one fails with OOM; memory grows steadily.
 
     ## What to do
     Between models, run `tf.keras.backend.clear_session()`, `del model` and `gc.collect()`; keep numbers

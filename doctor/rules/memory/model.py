@@ -171,8 +171,8 @@ def _gib(shape: str, kind: str) -> float:
 
 
 def _before_two(case: Case) -> bool:
-    """Whether the version, or Python 2, shows a TensorFlow without mixed precision in Keras: TensorFlow 1 has
-    none, and TensorFlow dropped Python 2 with 2.1, before Keras had it."""
+    """Whether the case's TensorFlow has no mixed precision in Keras, as its version or Python 2 shows:
+    TensorFlow 1 does not have it, and TensorFlow dropped Python 2 with 2.1, before Keras had it."""
     version = version_of(case)
     return bool(version and version.startswith(("0.", "1."))) or bool(
         case.python and case.python.version.startswith("2")

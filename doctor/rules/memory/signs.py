@@ -31,15 +31,15 @@ RAN = ("CUBLAS_STATUS_EXECUTION_FAILED", "CUBLAS_STATUS_NOT_SUPPORTED", "CUBLAS_
 
 
 ROOMY_MIB = 2048
-"""If so much GPU memory is free, a lack of memory does not explain a failed handle of cuDNN or cuBLAS: a
+"""If this much GPU memory is free, a lack of memory does not explain a failed handle of cuDNN or cuBLAS: a
 handle needs a few hundred MiB at most. The value is above what TensorFlow's own pool leaves free by default,
-up to 1800 MiB (MinSystemMemory in tensorflow/core/common_runtime/gpu/gpu_device.cc, 2.12); with so little
-free, the pool is still the likely reason."""
+up to 1800 MiB (MinSystemMemory in tensorflow/core/common_runtime/gpu/gpu_device.cc, 2.12); if no more than
+that is free, the pool is still the likely reason."""
 
 
 HANDLE_MIB = 1024
-"""If so much GPU memory is free, a lack of memory is only a guess: it is more than a handle needs, but no
-more than TensorFlow's own pool may leave free."""
+"""If this much GPU memory is free, a lack of memory is only a guess: this amount is more than a handle needs,
+but no more than TensorFlow's own pool may leave free."""
 
 
 def free_mib(case: Case) -> int | None:
@@ -51,7 +51,7 @@ def free_mib(case: Case) -> int | None:
 
 def roomy_handle(case: Case) -> Symptom | None:
     """TensorFlow's message about the free memory when a handle failed; None if less than ROOMY_MIB was free,
-    or without a message."""
+    or if there is no such message."""
     free = free_mib(case)
     return case.facts.symptoms("handle-memory")[0] if free is not None and free >= ROOMY_MIB else None
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from doctor.case import Case
 
 NONE_SEEN = ("no-known-devices", "gpu-list-empty", "gpu-not-found", "cpu-only-listed", "gpu-not-used")
-"""Symptoms that TensorFlow sees no GPU."""
+"""Symptoms which show that TensorFlow sees no GPU."""
 
 
 @rule(
@@ -69,8 +69,8 @@ def container_no_gpu(case: Case) -> Iterator[Finding]:
 
     ## What it means
     A container sees the host's GPU only if it is started with the GPU. Docker needs the NVIDIA container
-    toolkit and `--gpus all` (docker compose: a reservation of devices); Singularity and Apptainer need
-    `--nv`; Kubernetes needs an `nvidia.com/gpu` limit (and the nvidia runtime); podman needs `--device
+    toolkit and `--gpus all` (docker compose: a device reservation); Singularity and Apptainer need `--nv`;
+    Kubernetes needs an `nvidia.com/gpu` limit (and the nvidia runtime); podman needs `--device
     nvidia.com/gpu=all`; LXD needs `nvidia.runtime` and a gpu device; a snap needs the opengl interface. The
     driver stays on the host.
 
@@ -174,7 +174,7 @@ def container_no_gpu(case: Case) -> Iterator[Finding]:
         "container-no-gpu",
         (
             "Docker cannot pass the GPU to a container: the NVIDIA Container Toolkit is not installed on the"
-            " host, or not registered with docker."
+            " host, or not registered with Docker."
             if no_toolkit
             else "The container runtime could not pass a GPU to the container."
             if said
@@ -245,6 +245,8 @@ def _image_for_cpu(image: list[Symptom], unseen: list[Symptom]) -> Finding:
         [*image[:1], *unseen[:1]],
         title="The container runs TensorFlow's CPU image",
         confidence="likely",
-        steps=[shell(look, "starts the same image with CUDA and the GPU", platform="linux")],
+        steps=[
+            shell(look, "starts the image with CUDA, and passes the GPU into the container", platform="linux")
+        ],
         verify=look,
     )

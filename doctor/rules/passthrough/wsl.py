@@ -108,7 +108,7 @@ def wsl_driver(case: Case) -> Iterator[Finding]:
         "wsl-driver",
         "In WSL, only the Windows driver can drive the GPU, but Linux programs do not reach that driver."
         + "".join(
-            f" WSL2 supports GPUs from Pascal on (compute capability 6.0); {c} is older." for c in old[:1]
+            f" WSL2 supports GPUs from Pascal on (compute capability 6.0); this GPU has {c}." for c in old[:1]
         ),
         [*signs[:4], wsl],
         confidence="certain" if wsl is not None and wsl.rank == 0 else "likely",

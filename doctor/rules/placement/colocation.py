@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def colocated(case: Case) -> tuple[list[Symptom], str]:
-    """The table's rows of ops without a GPU kernel, and the process's GPU: "GPU", "XLA" (XLA_GPU alone), or
+    """The table's rows for ops without a GPU kernel, and the process's GPU: "GPU", "XLA" (XLA_GPU alone), or
     "" if unknown. An op's row lists the device types of the process for which the op has a kernel, so the
     process has a GPU if any row lists one (ColocationGraph::DebugInfo,
     tensorflow/core/common_runtime/colocation_graph.cc, 1.14 and later)."""

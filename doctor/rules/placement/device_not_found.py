@@ -36,8 +36,8 @@ def device_not_found(case: Case) -> Iterator[Finding]:
     """The code requests a device that this process does not have.
 
     ## What it means
-    The code requests `/gpu:1` with one GPU, or `/gpu:0` although TensorFlow registered no GPU. If the text
-    shows why TensorFlow registered none, the finding is about that cause instead.
+    The code requests `/gpu:1` although there is only one GPU, or `/gpu:0` although TensorFlow registered no
+    GPU. If the text shows why TensorFlow registered none, the finding is about that cause instead.
 
     ## What you see
     `was explicitly assigned to /device:GPU:1 but available devices are […]`, `unknown device`, `Invalid
@@ -52,8 +52,8 @@ def device_not_found(case: Case) -> Iterator[Finding]:
     signs: list[Symptom] = facts.symptoms(
         "device-unknown", "invalid-ordinal", "gpu-index-error", "gpu-not-found", "gpu-op-without-gpu"
     )
-    # to the second process that uses an exclusive card, CUDA also reports the card as invalid; cuInit accepts
-    # no number
+    # CUDA also reports an exclusive card as invalid to the second process that uses it; cuInit takes no
+    # device number
     signs = [
         s
         for s in signs
@@ -82,8 +82,8 @@ def device_not_found(case: Case) -> Iterator[Finding]:
         text += ", or a device for which the op has no kernel: the message is cut off before it says which"
     if only_xla:
         text += (
-            "; XLA_GPU is listed, but GPU is not, so TensorFlow skipped the GPU (usually because a CUDA"
-            " library is missing in the version that it loads)"
+            "; XLA_GPU is listed, but GPU is not, so TensorFlow skipped the GPU (usually because it does not"
+            " find a CUDA library in the version that it needs)"
         )
     elif none or unseen:
         text += "; no GPU is registered, and nothing here shows why"
@@ -98,7 +98,10 @@ def device_not_found(case: Case) -> Iterator[Finding]:
         steps.append(shell(Export("TF_MIN_GPU_MULTIPROCESSOR_COUNT", "2"), why))
     if layout:
         steps.append(
-            manual("To run it on the CPU, set data_format='channels_last' (NHWC) in the model and its input")
+            manual(
+                "To run the program on the CPU, set data_format='channels_last' (NHWC) in the model and its"
+                " input"
+            )
         )
     else:
         steps.append(

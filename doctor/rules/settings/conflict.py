@@ -31,8 +31,8 @@ def gpu_config_conflict(case: Case) -> Iterator[Finding]:
 
     ## What it means
     Memory growth must be the same for all visible GPUs; growth and a fixed limit exclude each other; visible
-    devices must be physical devices and agree with CUDA_VISIBLE_DEVICES; one process can map each GPU only
-    once. CUDA ignores a variable with a misspelt name.
+    devices must be physical devices and must agree with CUDA_VISIBLE_DEVICES; one process can map each GPU
+    only once. CUDA ignores a variable with a misspelt name.
 
     ## What you see
     `Memory growth cannot differ between GPU devices`, `Cannot set memory growth on device when virtual

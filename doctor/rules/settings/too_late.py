@@ -46,7 +46,9 @@ def gpu_config_too_late(case: Case) -> Iterator[Finding]:
                 "put this at the very top of the program, before other imports that use TensorFlow",
             ),
             *commands.growth_variable(
-                case, version_of(case), "sets memory growth before the program starts, so never too late"
+                case,
+                version_of(case),
+                "sets memory growth before the program starts, so it is never too late",
             ),
         ],
         verify=commands.list_gpus(case),

@@ -306,7 +306,7 @@ FIRES = (
         "the title alone says that the GPU is left out",
         "# Ignoring visible gpu device\n\n" + log("1.3.0", found("Quadro K2200", "5.0"), numa),
         "Ignoring visible gpu device",
-        words=("The rest of the line",),
+        words=("The complete line in the log",),
     ),
     Fires(
         "driver-too-old",

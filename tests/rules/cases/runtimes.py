@@ -360,7 +360,7 @@ FIRES = (
         "/kaggle/working/models\nE external/local_xla/xla/stream_executor/cuda/cuda_platform.cc:51] failed"
         " call to cuInit: INTERNAL: CUDA error: Failed call to cuInit: UNKNOWN ERROR (303)\n",
         "UNKNOWN ERROR (303)",
-        says=("Settings, Accelerator on Kaggle",),
+        says=("on Kaggle under Settings, Accelerator",),
         never=("ubuntu-drivers",),
     ),
     Fires(
