@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from doctor.facts import Facts, LibraryLoaded, LibraryNotLoaded
+from doctor.facts import MEASURED, Facts, LibraryLoaded, LibraryNotLoaded, TensorFlowBuild, TensorFlowVersion
 
 if TYPE_CHECKING:
     from doctor.tables import Tables, TensorFlowRelease
@@ -24,6 +24,54 @@ def opens_runtime_of(row: TensorFlowRelease, facts: Facts) -> bool:
     runtimes = {name for name in _asked(facts) if re.match(r"libcudart\.so\.\d|cudart64_\d", name)}
     own = {name for name in row.libraries if "cudart" in name}
     return not runtimes or not own or facts.kind == "machine" or bool(runtimes & own)
+
+
+def row_of(
+    known: TensorFlowVersion, tables: Tables, platform: str, opening: Sequence[Sequence[TensorFlowRelease]]
+) -> TensorFlowRelease | None:
+    """The table row of a release, or of its minor release if the version is a pre-release or has more parts
+    than the table; None if there is none. platform: as in the table. opening: for each library in the case,
+    the builds that load it."""
+    version = known.version.split("+")[0]
+    package = (
+        known.package
+        if known.package in ("tensorflow", "tensorflow-gpu") and known.rank == MEASURED
+        else None
+    )
+    row = tables.tensorflow(version, package, platform)
+    if row is None and package is not None:
+        row = tables.tensorflow(version, None, platform)
+    if row is not None:
+        return row
+    minor = re.match(r"\d+\.\d+", version)
+    row = tables.tensorflow(minor[0], None, platform) if minor else None
+    # a nightly build may be older than its minor release, which then changed the libraries
+    return row if row is None or all(row in builds for builds in opening) else None
+
+
+def installed(
+    known: TensorFlowVersion, row: TensorFlowRelease | None, facts: Facts, tables: Tables, platform: str
+) -> TensorFlowRelease | None:
+    """The build on a machine: the official wheel's row, or the build's own data if it is another build."""
+    said = facts.first(TensorFlowBuild)
+    if said is None:
+        return row if "+" not in known.version else None
+    from doctor.tables import own_builds
+
+    if row is not None and own_builds.of_wheel(
+        row, known.version, said.gpu, said.cuda, said.cudnn, said.capabilities
+    ):
+        return row
+    return own_builds.build(
+        tables,
+        known.package,
+        known.version,
+        platform,
+        gpu=said.gpu,
+        cuda=said.cuda,
+        cudnn=said.cudnn,
+        capabilities=said.capabilities,
+    )
 
 
 def opening(facts: Facts, tables: Tables) -> tuple[Sequence[TensorFlowRelease], ...]:

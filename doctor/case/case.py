@@ -13,12 +13,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from doctor.case.best import best
-from doctor.case.builds import common, opening, opens_runtime_of
+from doctor.case.builds import common, installed, opening, opens_runtime_of, row_of
 from doctor.case.cards import cards
 from doctor.case.libraries import (
-    NOT_LOADED,
-    TENSORFLOW_PACKAGES,
-    blamed_alone,
     component,
     not_loaded,
     opened_cuda,
@@ -26,6 +23,7 @@ from doctor.case.libraries import (
 from doctor.case.named import Meant, meant, taking
 from doctor.case.platforms import before_apple_silicon, decisive
 from doctor.case.runs import of_another
+from doctor.case.seen import seen
 from doctor.facts import (
     INFERRED,
     MEASURED,
@@ -34,7 +32,6 @@ from doctor.facts import (
     CudaVersion,
     CudnnMismatch,
     CudnnVersion,
-    Dependency,
     DriverCuda,
     DriverMismatch,
     DriverVersion,
@@ -42,10 +39,8 @@ from doctor.facts import (
     EnvVar,
     Fact,
     Facts,
-    Glibc,
     Gpu,
     GpuRegistered,
-    LibraryFile,
     LibraryLoaded,
     LibraryNotLoaded,
     OperatingSystem,
@@ -53,7 +48,6 @@ from doctor.facts import (
     Platform,
     PythonVersion,
     Symptom,
-    TensorFlowBuild,
     TensorFlowVersion,
 )
 from doctor.values import cached_property, dataclass
@@ -93,35 +87,8 @@ class Case:
 
     @cached_property
     def seen(self) -> frozenset[type[Fact] | str]:
-        """Everything that was seen: the types of the facts, the kinds of the symptoms, the names in
-        `NOT_LOADED` for libraries that did not load, the environment variables that are set, the platform
-        ("on-windows"), and what only several facts show together: "gpu-library-not-loaded" (not the
-        driver's), "glibc-under-tensorflow", "package-beside-tensorflow", "several-tensorflow-packages", and
-        "library-unusable" (a library that exists but does not load)."""
-        facts = self.facts
-        kinds: set[type[Fact] | str] = {
-            *map(type, facts),
-            *(symptom.kind for symptom in facts.of(Symptom)),
-            *self.env,
-        }
-        gone = {self.component(lib.name) for lib in facts.of(LibraryNotLoaded)}
-        kinds |= {name for part, name in NOT_LOADED.items() if part in gone}
-        if gone - {"driver"}:
-            kinds.add("gpu-library-not-loaded")
-        packages = {(package.name, package.manager) for package in facts.of(Package)}
-        own = {package for package in packages if package[0] in TENSORFLOW_PACKAGES}
-        if len(own) > 1:
-            kinds.add("several-tensorflow-packages")
-        if self.tensorflow is not None or Dependency in kinds:
-            kinds |= {"package-beside-tensorflow"} if packages - own else set()
-            kinds |= {"glibc-under-tensorflow"} if Glibc in kinds else set()
-        if any(file.problem for file in facts.of(LibraryFile)) or any(
-            lib.cause == "broken" or blamed_alone(lib.name) for lib in facts.of(LibraryNotLoaded)
-        ):
-            kinds.add("library-unusable")
-        if self.platform is not None:
-            kinds.add(f"on-{self.platform}")
-        return frozenset(kinds)
+        """Everything that was seen; see `doctor.case.seen`."""
+        return seen(self)
 
     # --- where
 
@@ -401,46 +368,10 @@ class Case:
         known = self.tensorflow
         if known is None:
             return None
-        version = known.version.split("+")[0]
-        package = (
-            known.package
-            if known.package in ("tensorflow", "tensorflow-gpu") and known.rank == MEASURED
-            else None
-        )
-        row = self.tables.tensorflow(version, package, self.table_platform)
-        if row is None and package is not None:
-            row = self.tables.tensorflow(version, None, self.table_platform)
-        if row is None:  # a pre-release, or more version parts than in the table: use the minor release
-            minor = re.match(r"\d+\.\d+", version)
-            row = self.tables.tensorflow(minor[0], None, self.table_platform) if minor else None
-            if row is not None and any(row not in builds for builds in self._opening):
-                row = None  # a nightly build from before its minor release changed its libraries
+        row = row_of(known, self.tables, self.table_platform, self._opening)
         if self.facts.kind == "machine":
-            return self._installed(known, row)
+            return installed(known, row, self.facts, self.tables, self.table_platform)
         return row if row is None or opens_runtime_of(row, self.facts) else None
-
-    def _installed(self, known: TensorFlowVersion, row: TensorFlowRelease | None) -> TensorFlowRelease | None:
-        """The build on a machine: the official wheel's row, or the build's own data if it is another
-        build."""
-        said = self.facts.first(TensorFlowBuild)
-        if said is None:
-            return row if "+" not in known.version else None
-        from doctor.tables import own_builds
-
-        if row is not None and own_builds.of_wheel(
-            row, known.version, said.gpu, said.cuda, said.cudnn, said.capabilities
-        ):
-            return row
-        return own_builds.build(
-            self.tables,
-            known.package,
-            known.version,
-            self.table_platform,
-            gpu=said.gpu,
-            cuda=said.cuda,
-            cudnn=said.cudnn,
-            capabilities=said.capabilities,
-        )
 
     @cached_property
     def _opening(self) -> tuple[Sequence[TensorFlowRelease], ...]:

@@ -45,9 +45,7 @@ def blamed_alone(name: str) -> bool:
     """Whether the absence of this library means that the library which needs it is broken. This holds for
     zlibwapi.dll, parts of cuDNN, libnvJitLink and libnvrtc."""
     lowered = name.lower()
-    return (
-        "zlibwapi" in lowered or "cudnn_" in lowered or lowered.startswith(("libnvjitlink", "libnvrtc"))
-    )
+    return "zlibwapi" in lowered or "cudnn_" in lowered or lowered.startswith(("libnvjitlink", "libnvrtc"))
 
 
 NOT_LOADED = {
