@@ -63,6 +63,7 @@ in doctor.logs.signatures if a log can show the same problem:
     glibc-too-old                  a library requires a newer glibc [library, needs, by]
     jetson                         an NVIDIA Jetson board [model]
     login-node                     Slurm is installed, but this process is not in a job
+    python-without-wheels          a Python that no TensorFlow wheel fits: free-threaded, or PyPy [build]
     tensorflow-library-fails       TensorFlow's own library would not load [file, error, culprit; elsewhere:
                                    the culprit's place in the Nix or Guix store]
     tensorflow-leftover            remains of a half-removed TensorFlow [path; kind=hollow: a module folder

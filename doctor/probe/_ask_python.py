@@ -71,6 +71,7 @@ answer = {
         + ("" if sys.version_info[3] == "final" else sys.version_info[3][:1] + str(sys.version_info[4]))
     ),
     "implementation": getattr(getattr(sys, "implementation", None), "name", "cpython"),
+    "free_threaded": "free-threading" in sys.version,
     "bits": 64 if sys.maxsize > 2**32 else 32,
     "executable": sys.executable,
     "real_executable": (

@@ -21,7 +21,7 @@ def cpu_flags(machine: Machine) -> frozenset[str]:
         text = machine.text("/proc/cpuinfo", 1 << 16) or ""
     except OSError:
         return frozenset()
-    match = re.search(r"^(?:flags|Features)\s*:(.*)$", text, re.MULTILINE)
+    match = re.search(r"^flags\s*:(.*)$", text, re.MULTILINE)
     return frozenset(match[1].split()) if match else frozenset()
 
 

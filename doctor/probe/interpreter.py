@@ -13,7 +13,7 @@ import sys
 from collections.abc import Mapping
 
 from doctor import lazy
-from doctor.facts import EnvironmentKind, Fact, PythonVersion, Source, Unreadable
+from doctor.facts import EnvironmentKind, Fact, PythonVersion, Source, Symptom, Unreadable
 from doctor.probe.machine import Machine
 from doctor.probe.missing import missing
 from doctor.probe.python_paths import (
@@ -222,6 +222,7 @@ def _answered(machine: Machine, executable: str, found_by: str, answer: dict[str
         path=words("path"),
         before=words("python_path"),
         venv=answer.get("prefix") != answer.get("base_prefix"),
+        build=_build(answer.get("implementation") == "pypy", bool(answer.get("free_threaded"))),
         said="the interpreter's own sys.version_info",
     )
 
@@ -250,8 +251,22 @@ def _read(machine: Machine, executable: str | None, found_by: str, folder: str |
         path=found.folders,
         before=tuple(named_folders(machine, machine.env, found.version)),
         venv=found.venv,
+        build=_build(
+            any("/pypy" in name for name in (*found.folders, program or "")),
+            any(_FREE_THREADED.search(name) for name in (*found.folders, program or "")),
+        ),
         said=found.stated_by,
     )
+
+
+_FREE_THREADED = lazy.compile(r"python3\.\d+t(?:\.exe)?(?:/|$)")
+"""Matches the program, or the library folder, of CPython's free-threaded build: python3.13t."""
+
+
+def _build(pypy: bool, free_threaded: bool) -> str:
+    """The name of a Python that no TensorFlow wheel fits; "" for CPython's default build. All wheels in the
+    tables are tagged cpXY-cpXY; the free-threaded build accepts only cpXY-cpXYt, and PyPy only ppXY."""
+    return "PyPy" if pypy else "the free-threaded build of CPython" if free_threaded else ""
 
 
 def _environment(
@@ -266,9 +281,11 @@ def _environment(
     path: tuple[str, ...],
     before: tuple[str, ...],
     venv: bool,
+    build: str,
     said: str,
 ) -> Environment:
-    """Build an Environment and the facts about it."""
+    """Build an Environment and the facts about it. build: what makes this Python another one than those for
+    which TensorFlow has wheels; "" for CPython's default build."""
     facts: list[Fact] = []
     conda = bool(prefix) and machine.is_dir(f"{prefix}/conda-meta")
     where = executable or prefix or "python"
@@ -280,6 +297,8 @@ def _environment(
         )
     else:
         facts.append(Unreadable(Source(where), "python version", "its files do not state its version"))
+    if build:
+        facts.append(Symptom(Source(where, None, build), "python-without-wheels", (("build", build),)))
     if conda:
         facts.append(EnvironmentKind(Source(f"{prefix}/conda-meta"), "conda"))
     elif venv:

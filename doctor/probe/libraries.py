@@ -63,9 +63,10 @@ def examine(
     platform = platform_of(machine.system, machine.processor or loader.processor)
     release, package = (version.version, version.package) if version is not None else (None, None)
     with machine.noting() as hidden:
-        caller, linked = (
-            _import(machine, loader, installed, result) if installed.core is not None else (None, ())
-        )
+        caller: Loaded | None = None
+        linked: tuple[str, ...] = ()
+        if installed.core is not None:
+            caller, linked = _import(machine, loader, environment, installed, result)
     needs = wanted(tables, release, package, platform, installed.build, linked)
     unknown = any(isinstance(f, Unreadable) and f.what == "tensorflow" for f in facts)
     if hidden and caller is None:  # the caller's RUNPATH is unknown, and the search depends on it
@@ -122,16 +123,17 @@ def unserved(
     """The libraries among `names` that a process with these variables could not load after importing
     TensorFlow."""
     loader = Loader(machine, env, environment.program)
-    caller = _import(machine, loader, installed, [])[0] if installed.core is not None else None
+    caller = _import(machine, loader, environment, installed, [])[0] if installed.core is not None else None
     return tuple(name for name in names if loader.open(name, caller).path is None)
 
 
 def _import(
-    machine: Machine, loader: Loader, installed: Installed, result: list[Fact]
+    machine: Machine, loader: Loader, environment: Environment, installed: Installed, result: list[Fact]
 ) -> tuple[Loaded | None, tuple[str, ...]]:
     """Simulate `import tensorflow` and report why it would fail. Returns the object whose dlopen calls
     follow, and the CUDA libraries that TensorFlow's own files are linked to (in the builds of NVIDIA and of
     distributions)."""
+    _import_standard_library(machine, loader, environment)
     core = loader.own_folder = installed.core or ""
     linked: list[str] = []
     for name in (*EXTENSIONS, *FRAMEWORKS):
@@ -168,6 +170,17 @@ def _import(
         except OSError:  # Machine has noted the failure
             break
     return None, tuple(linked)
+
+
+def _import_standard_library(machine: Machine, loader: Loader, environment: Environment) -> None:
+    """Load the extension modules that `import tensorflow` loads before its own libraries, through shutil
+    (CPython, Lib/shutil.py). A library that they load, such as libz.so.1, is then there for cuDNN, too."""
+    minor = ".".join((environment.version or "").split(".")[:2])
+    prefix = posixpath.dirname(posixpath.dirname(environment.program or ""))
+    if minor and prefix:
+        for name in ("zlib", "_bz2", "_lzma"):
+            for path in machine.glob(f"{prefix}/lib*/python{minor}*/lib-dynload/{name}.*.so")[:1]:
+                loader.load(path)
 
 
 def _linked_to_cuda(loader: Loader, path: str, core: str) -> list[str]:

@@ -228,24 +228,24 @@ def site_folders(machine: Machine, prefix: str, version: str | None) -> list[str
     """The site-packages folders (Debian: dist-packages) of a prefix; for its newest Python if no version is
     given."""
     minor = ".".join((version or "").split(".")[:2])
+    names = _libraries(machine, prefix)
     if not minor:
-        numbers = {
-            tuple(map(int, n))
-            for n in re.findall(r"python(\d+)\.(\d+)", " ".join(_libraries(machine, prefix)))
-        }
+        numbers = {tuple(map(int, n)) for n in re.findall(r"(\d+)\.(\d+)", " ".join(names))}
         minor = ".".join(map(str, max(numbers))) if numbers else "3"
-    debian = [f"/usr/local/lib/python{minor}/dist-packages", "/usr/lib/python3/dist-packages",
-              f"/usr/lib/python{minor}/dist-packages"]  # fmt: skip
+    others = [name for name in (f"python{minor}t", f"pypy{minor}") if name in names]  # free-threaded, PyPy
+    python = f"python{minor}" if f"python{minor}" in names or not others else others[0]
+    debian = [f"/usr/local/lib/{python}/dist-packages", "/usr/lib/python3/dist-packages",
+              f"/usr/lib/{python}/dist-packages"]  # fmt: skip
     if prefix == "/usr" and any(map(machine.is_dir, debian)):
         patterns = debian
     else:
         kinds = [
-            f"lib/python{minor}/site-packages",
-            f"lib64/python{minor}/site-packages",
+            f"lib/{python}/site-packages",
+            f"lib64/{python}/site-packages",
             "Lib/site-packages",
         ]
         # Fedora, Red Hat and SUSE, whose Python has lib64, look into /usr/local as well
-        local = prefix == "/usr" and machine.is_dir(f"/usr/lib64/python{minor}")
+        local = prefix == "/usr" and machine.is_dir(f"/usr/lib64/{python}")
         patterns = [
             f"{base}/{kind}" for base in (["/usr/local", prefix] if local else [prefix]) for kind in kinds
         ]
@@ -257,12 +257,12 @@ def site_folders(machine: Machine, prefix: str, version: str | None) -> list[str
 
 
 def _libraries(machine: Machine, prefix: str) -> list[str]:
-    """The library folders of Pythons below a prefix, such as lib/python3.11."""
+    """The names of the library folders of Pythons below a prefix, such as python3.11 and pypy3.10."""
     return [
-        f"{prefix}/{lib}/{name}"
+        name
         for lib in ("lib", "lib64")
         for name in machine.names_seen(f"{prefix}/{lib}")
-        if re.fullmatch(r"python\d\.\d+", name)
+        if re.fullmatch(r"python\d\.\d+t?|pypy\d\.\d+", name)
     ]
 
 
@@ -290,9 +290,7 @@ def _version_of(machine: Machine, prefix: str, executable: str | None) -> str | 
     match = re.search(r'PY_VERSION\s+"([\d.]+)', header)
     if match:
         return match[1]
-    numbers = [
-        tuple(map(int, n)) for n in re.findall(r"python(\d)\.(\d+)", " ".join(_libraries(machine, prefix)))
-    ]
+    numbers = [tuple(map(int, n)) for n in re.findall(r"(\d)\.(\d+)", " ".join(_libraries(machine, prefix)))]
     if numbers:
         return ".".join(map(str, max(numbers)))
     seen = machine.names_seen(prefix) if machine.system == "windows" else []

@@ -515,3 +515,31 @@ def test_a_part_of_cudnn_that_needs_a_library_of_the_system(tmp_path: Path) -> N
     assert verdict.code == "library-broken"
     assert "libz.so.1" in verdict.explanation
     assert any("zlib1g" in step.text for step in verdict.prescription)
+
+
+def test_a_library_that_python_itself_has_loaded_is_there_for_cudnn(tmp_path: Path) -> None:
+    """Python's own zlib module finds libz in a store that cuDNN does not search (NixOS)."""
+    machine = ready(Folder(tmp_path).working_gpu())
+    folder = "/opt/venv/lib/python3.11/site-packages/nvidia/cudnn/lib"
+    machine.library(f"{folder}/libcudnn_ops_infer.so.8", needed=("libz.so.1",))
+    machine.library("/store/zlib/lib/libz.so.1")
+    module = "/opt/venv/lib/python3.11/lib-dynload/zlib.cpython-311-x86_64-linux-gnu.so"
+    machine.library(module, needed=("libz.so.1",), runpath="/store/zlib/lib")
+    assert machine.diagnosis().verdict.code == "healthy"
+
+
+@pytest.mark.parametrize(("version", "library"), [("3.13", "python3.13t"), ("3.10", "pypy3.10")])
+def test_a_python_for_which_no_wheel_is_made(version: str, library: str, tmp_path: Path) -> None:
+    machine = Folder(tmp_path).working_gpu().python(version)
+    folder = tmp_path / "opt/venv/lib"
+    (folder / f"python{version}").rename(folder / library)
+    verdict = machine.diagnosis().verdict
+    assert verdict.code == "tf-no-wheel"
+    assert "default build" in verdict.explanation
+    assert any("uv venv --python 3." in step.text for step in verdict.prescription)
+
+
+def test_flags_of_another_processor_say_nothing_about_avx(tmp_path: Path) -> None:
+    machine = ready(Folder(tmp_path).working_gpu())
+    machine.write("/proc/cpuinfo", "processor\t: 0\nFeatures\t: fp asimd aes\nCPU implementer\t: 0x41\n")
+    assert machine.diagnosis().verdict.code == "healthy"

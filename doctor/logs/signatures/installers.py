@@ -161,6 +161,14 @@ SIGNATURES: tuple[Signature, ...] = (
         "Python 3.6.5 (v3.6.5:f59c0932b4) [MSC v.1900 32 bit (Intel)] on win32",
     ),
     sig(
+        "python-without-wheels",
+        ("free-threading build", "free-threaded", "freethreaded", "cp313t", "cp314t", "[pypy "),
+        r"(?P<build>free-threading build|\bcp3\d{2}t\b|\bcpython-3\.\d{2}\.\d{1,2}\+freethreaded|\[PyPy \d)"
+        r"|\bfree-threaded (?:python|build|cpython|interpreter)\b",
+        "Python 3.13.3 experimental free-threading build (main, Apr  9 2025, 04:03:52) [Clang 20.1.0]",
+        origin="python -VV",
+    ),
+    sig(
         "gpu-package-removed",
         words(
             'tensorflow-gpu" package has been removed|the tensorflow-gpu package has been'

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         "python-refused",
         "wheel-address-gone",
         "musl-libc",
+        "python-without-wheels",
     ),
 )
 def tf_no_wheel(case: Case) -> Iterator[Finding]:
@@ -51,6 +52,10 @@ def tf_no_wheel(case: Case) -> Iterator[Finding]:
     musl = facts.symptoms("musl-libc") if facts.kind == "machine" else []
     if musl:
         yield _musl(case, musl)
+        return
+    other = facts.symptoms("python-without-wheels")
+    if other and (said or facts.absent("tensorflow")):
+        yield _other_python(case, other, said)
         return
     if not said:
         return
@@ -105,4 +110,21 @@ def _musl(case: Case, signs: list[Symptom]) -> Finding:
             )
         ],
         verify=commands.run_python(case, "import tensorflow as tf; print(tf.__version__)"),
+    )
+
+
+def _other_python(case: Case, signs: list[Symptom], said: list[Symptom]) -> Finding:
+    """The finding for a Python that is not CPython's default build."""
+    from doctor.rules.tensorflow.available import environment, target
+
+    release = target(case)
+    cure = environment(case, release)
+    return found(
+        "tf-no-wheel",
+        f"This Python is {'PyPy' if 'pypy' in signs[0].get('build').lower() else 'a free-threaded build'}."
+        " Every TensorFlow wheel is made for CPython's default build, so none can be installed here.",
+        [*said[:2], signs[0], case.python, case.facts.absent("tensorflow")],
+        tables=[release],
+        steps=cure.steps,
+        verify=commands.run_python(case, "import tensorflow as tf; print(tf.__version__)", cure.python),
     )
