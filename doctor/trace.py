@@ -100,7 +100,8 @@ def _became(finding: Finding, stages: list[tuple[str, list[Finding]]], judges: R
                 if f.code != finding.code and finding.code in judges.by_code[f.code].explains
             ]
             if causes and name == MERGED:
-                return f"; then taken as a consequence of {' and '.join(causes)} (its rule's `explains`)"
+                whose = " and ".join(causes)
+                return f"; then taken as a consequence of {whose} (`explains` in the rule of {whose})"
             return f"; then {name}: dropped"
         if left.confidence != confidence:
             confidence = left.confidence

@@ -102,6 +102,9 @@ def _parser() -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read the missing releases, write the table, and print what changed."""
+    if arguments.output.is_dir():
+        print(f"build_tables: {arguments.output} is a folder; --output takes a file", file=sys.stderr)
+        return 2
     settings = pip_settings()
     remote = Remote(partial(session_for, settings), named=settings.indexes)
     groups = [

@@ -202,7 +202,7 @@ def _invite(item: Input, options: Options) -> None:
 def _answers(
     inputs: Sequence[Input], options: Options, brief: bool, args: argparse.Namespace
 ) -> Iterator[Answer]:
-    """Yield the answers in the order of the inputs. Many inputs are read on all cores."""
+    """Yield the answers in the order of the inputs. If there are many, all cores read them."""
     import os
 
     cores = os.cpu_count() or 1

@@ -84,7 +84,9 @@ KINDS: Mapping[str, Kind] = {
     ),
     "platform": Kind(True, "the platform decides which TensorFlow can use a GPU"),
     "os": Kind(
-        False, "TensorFlow's wheels need a C library, which is compared separately", leads_to=("verdict",)
+        False,
+        "TensorFlow's wheels depend on the C library, not on the distribution; it is compared separately",
+        leads_to=("verdict",),
     ),
     "glibc": Kind(
         False,

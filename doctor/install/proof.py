@@ -108,7 +108,7 @@ def read(document: dict[str, Any], *, gpu: bool = True) -> Proof:
     count = facts.get("registered_gpus", {}).get("value") or 0
     inside = [f for f in errors if f["code"] not in OUTSIDE and (gpu or f["code"] not in OF_CUDA)]
     if version is None:
-        return Proof("broken", ("the check found no TensorFlow in the environment",), findings)
+        return Proof("broken", ("the check did not find TensorFlow in the environment",), findings)
     if inside:
         return Proof("broken", tuple(f"{f['code']}: {f['title']}" for f in inside), findings)
     if count and not errors:

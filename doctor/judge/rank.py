@@ -14,7 +14,15 @@ from doctor.facts import Likelihood, Noise, Prose
 from doctor.findings import Alternative, Finding, Part, Step, shell
 from doctor.judge.answers import NO_DEVICE_SEEN
 from doctor.judge.hypotheses import NO_FAULT, Hypothesis, alternatives, hypotheses, in_prose
-from doctor.judge.stated import all_fits, decided, observed, only_states, open_question, uninstallable
+from doctor.judge.stated import (
+    BY_VERSIONS,
+    all_fits,
+    decided,
+    observed,
+    only_states,
+    open_question,
+    uninstallable,
+)
 from doctor.remedies import commands
 from doctor.values import replace
 
@@ -59,6 +67,10 @@ def ranked(
     baseless = best.code == "benign-messages" and best.code not in found and not case.facts.of(Noise)
     if baseless and best.likelihood < HARMLESS:  # there is no line that could be harmless
         best = next(h for h in order if h.code == "undetermined")
+    # no harmless message explains a fault, and versions that do not fit do
+    misfit = next((part.code for part in parts if part.fits is False and part.code in BY_VERSIONS), None)
+    if best.code == "benign-messages" and first.confidence == "possible" and misfit and not case.registered:
+        best = next((h for h in order if h.code == misfit), best)
     code = None if first.confidence == "certain" else uninstallable(case, parts)
     if code is not None:
         best = next(h for h in order if h.code == code)

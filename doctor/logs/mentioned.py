@@ -149,7 +149,8 @@ _NUMBER = lazy.compile(
 or its use."""
 
 _KIND = (
-    r"(?:an? |any |my own )?(?:(?:nvidia|dedicated|discrete|cuda|cuda[- ](?:capable|enabled)|physical) ){0,2}"
+    r"(?:an? |any |my own )?(?:(?:nvidia|nvida|nividia|nvidea|dedicated|discrete|cuda"
+    r"|cuda[- ](?:capable|enabled)|physical) ){0,2}"
 )
 _COMPUTER = (
     r"(?:pc|computer|laptop|machine|server|box|notebook|desktop|system|mac\w*|workstation|cluster|instance"
@@ -165,7 +166,9 @@ _NO_GPU = lazy.compile(
     rf" (?:ha(?:s|ve) no|do(?:es)?(?: not|n'?t) have|without) {_KIND}(?:gpu|graphics? card)s?\b"
     r"|\b(?:I|we|you) (?:\w+ )?(?:only|just) have (?:an? |the )?CPUs?\b(?! \w)"
     rf"|\b(?:I|we|{_COMPUTER}) (?:have|has|with) (?:only|just) (?:an? |the )?CPUs?\b(?! \w)"
-    rf"|\bCPU[- ]only {_COMPUTER}\b",
+    rf"|\bCPU[- ]only {_COMPUTER}\b|\b{_COMPUTER} with [*_]{{0,2}}CPU[*_]{{0,2}} only\b"
+    rf"|\bthere (?:is|are) no {_KIND}(?:gpus?|(?:graphics? )?cards?) (?:in|on|inside) (?:my|this|the)"
+    rf" {_COMPUTER}\b",
     re.IGNORECASE,
 )
 """Matches a statement that somebody's own computer has no GPU, but not TensorFlow's "Ignore above cudart
@@ -206,7 +209,8 @@ def read_mentioned(text: Text, printed: Collection[int], facts: Sequence[Fact]) 
 
 def _no_gpu(line: str) -> re.Match[str] | None:
     lowered = line.lower()
-    return _NO_GPU.search(line) if any(word in lowered for word in ("gpu", "graphic", "cpu")) else None
+    named = any(word in lowered for word in ("gpu", "graphic", "cpu", "card"))
+    return _NO_GPU.search(line) if named else None
 
 
 def _cards(line: str, source: Source) -> Iterator[Fact]:

@@ -177,7 +177,7 @@ def obstacles_on_arm(
         Finding(
             "tf-cpu-only",
             "warning" if chosen else "error",
-            f"no TensorFlow on the package index for {context.platform} is built with CUDA",
+            f"no TensorFlow release on the package index for {context.platform} is built with CUDA",
             f"{only}{trap.reason[0].upper()}{trap.reason[1:]}. {has}",
             (context.evidence("gpu" if gpus else "system"),),
             (trap.ref,),

@@ -80,7 +80,7 @@ def _of_official(
     evidence: tuple[Source, ...],
     context: PlanContext,
 ) -> list[Finding]:
-    """Findings about a TensorFlow that replaces the image's own but uses the image's libraries."""
+    """Findings about a TensorFlow release that replaces the image's own but uses the image's libraries."""
     found = []
     tables, capabilities = context.tables, context.capabilities
     cuda = runs_with_cuda(build, official.cuda, tables) if official.cuda else None

@@ -42,9 +42,9 @@ def conda_builds(line: Asked) -> str:
 def judged_pins(
     build: TensorFlowRelease, tensorflow: Asked, asked: Sequence[Asked], context: PlanContext, name: str
 ) -> tuple[list[Finding], list[Unread]]:
-    """Judge the lines for CUDA and cuDNN beside a TensorFlow that pip installs. Returns a finding for each
-    line that allows no fitting version, and the lines that could not be judged because only some of the
-    versions that they allow fit."""
+    """Judge the lines that pin CUDA and cuDNN in a file whose TensorFlow is installed with pip. Returns a
+    finding for each line that allows no fitting version, and the lines that could not be judged because they
+    allow both versions that fit and versions that do not."""
     found, unread = [], []
     here = _source(tensorflow, name)
     for line in asked:

@@ -155,7 +155,7 @@ def _gpu(text: str, tables: Tables) -> list[Gpu]:
         )
     if _OTHERS.search(text):
         raise UsageError(
-            f"--gpu {text}: not an NVIDIA GPU, so no TensorFlow with CUDA can use it",
+            f"--gpu {text}: not an NVIDIA GPU, so no TensorFlow build with CUDA can use it",
             "--gpu none plans for the CPU; AMD's tensorflow-rocm, Intel's intel-extension-for-tensorflow and"
             " Apple's tensorflow-metal are other builds, which are not in the tables",
         )

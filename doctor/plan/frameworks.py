@@ -250,14 +250,14 @@ def _overwritten(
         if need.row is not None
     }
     lines = [line for line in mates if line.name in named] or list(mates)
-    words = "; ".join(f"{a} and {b} both contain {solver.shared(a, b, found)[0]}" for a, b in pairs[:LISTED])
+    words = "; ".join(f"{a} and {b} both install {solver.shared(a, b, found)[0]}" for a, b in pairs[:LISTED])
     needs = [need for pair in pairs[:LISTED] for package in pair for need in found.needs[package][:1]]
     yield Finding(
         "cudnn-version-mismatch" if any("cudnn" in a for a, _ in pairs) else "cuda-version-mismatch",
         "warning",
         f"{_listed([tensorflow, *lines])} overwrite each other's libraries",
-        "pip installs both without a warning, and the package installed last overwrites the other:"
-        f" {words}, in the same folder, for different major versions of CUDA. One of the frameworks then runs"
+        f"{words} into the same folder, for different major versions of CUDA. pip gives no warning: the"
+        " package that is installed last overwrites the other's file, and one of the frameworks then runs"
         " with a library that was not made for it.",
         tuple(_source(a, name) for a in (tensorflow, *lines)),
         tuple(dict.fromkeys(need.row.ref for need in needs if need.row is not None)),

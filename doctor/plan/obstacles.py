@@ -170,15 +170,16 @@ def named(aspect: str, build: TensorFlowRelease, answer: Answer, context: PlanCo
             f" on {gpu}" if gpu else ""
         )
     if aspect == "cuda":
-        return "cuda-version-mismatch", f"{_no(name)} loads the libraries of CUDA {context.cuda}"
+        return "cuda-version-mismatch", f"{_no(name)} works with CUDA {context.cuda}"
     if aspect == "cudnn":
         return "cudnn-version-mismatch", f"{_no(name)} can use cuDNN {context.cudnn}"
     return "known-release-bug", f"pip cannot install CUDA and cuDNN for TensorFlow {build.version}"
 
 
 def _no(name: str) -> str:
-    """A name after "no": "no TensorFlow 2.15"; "any TensorFlow" becomes "no TensorFlow"."""
-    return f"no {removeprefix(name, 'any ')}"
+    """A name after "no": "no TensorFlow 2.15 release" for "TensorFlow 2.15", "no TensorFlow release" for "any
+    TensorFlow"."""
+    return f"no {removeprefix(name, 'any ')} release"
 
 
 def _openings(chosen: list[Candidate], context: PlanContext) -> list[str]:
@@ -252,7 +253,7 @@ def _no_gpu_build(context: PlanContext, chosen: list[Candidate]) -> Finding | No
         return Finding(
             "tf-cpu-only",
             "error",
-            "no TensorFlow with CUDA runs on Windows on Arm",
+            "no TensorFlow build with CUDA runs on Windows on Arm",
             "The builds with CUDA for Windows (up to 2.10) and for Linux under WSL2 are for x86_64.",
             (context.evidence("system"),),
         )
@@ -272,7 +273,7 @@ def _no_gpu_build(context: PlanContext, chosen: list[Candidate]) -> Finding | No
     return Finding(
         "tf-cpu-only",
         "error",
-        f"no TensorFlow for {context.platform} is built with CUDA",
+        f"no TensorFlow release for {context.platform} is built with CUDA",
         f"{trap.reason[0].upper()}{trap.reason[1:]}. {more}".strip(),
         (context.evidence("system"),),
         (trap.ref,),
@@ -283,7 +284,7 @@ def _musl(context: PlanContext, chosen: list[Candidate]) -> Finding:
     return Finding(
         "tf-no-wheel",
         "error",
-        "no TensorFlow has a wheel for this C library (musl)",
+        "no TensorFlow release has a wheel for this C library (musl)",
         "Every TensorFlow wheel for Linux is made for glibc, but Alpine Linux uses musl. "
         + (
             "Use an image that is based on Debian or Ubuntu instead (FROM python:3.12-slim)."

@@ -43,7 +43,8 @@ def reasons(candidate: Candidate, context: PlanContext, floor: object) -> list[R
     if candidate.extra and not candidate.links:
         found.append(
             (
-                f"{candidate.installation.requirements[0]} brings its own CUDA and cuDNN and finds them",
+                f"{candidate.installation.requirements[0]} installs its own CUDA and cuDNN, and TensorFlow"
+                " finds them without further setup",
                 (build.ref,),
             )
         )

@@ -1,4 +1,4 @@
-"""Defines the value that describes the user whose environment is examined."""
+"""Defines the class that describes the user whose environment is examined."""
 
 from __future__ import annotations
 

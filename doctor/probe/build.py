@@ -64,7 +64,7 @@ def build_info(text: str) -> dict[str, object]:
 
 
 def without_metadata(machine: Machine, location: str, core: str) -> list[Fact]:
-    """The facts about a TensorFlow that no package manager lists; the version comes from its header."""
+    """The facts about a TensorFlow build that no package manager lists; the version comes from its header."""
     path = f"{core}/include/tensorflow/core/public/version.h"
     text = machine.text(path) or ""
     parts = [re.search(rf"#define TF_{part}_VERSION (\d+)", text) for part in ("MAJOR", "MINOR", "PATCH")]

@@ -93,7 +93,10 @@ def _callers(answer: Any) -> Iterator[Fact]:
     listed = answer[:ANSWER_LIMIT] if isinstance(answer, list) else []
     pids = [str(pid) for pid in listed if isinstance(pid, int)]
     if pids:
-        text = f"process {', '.join(pids)} started this check and uses a GPU"
+        several = len(pids) > 1
+        text = (
+            f"process{'es' * several} {', '.join(pids)} started this check and use{'s' * (not several)} a GPU"
+        )
         yield Symptom(Source("/proc/PID/fd", None, text), "caller-uses-gpu", (("pids", " ".join(pids)),))
 
 

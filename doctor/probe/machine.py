@@ -320,8 +320,8 @@ class Machine:
             return ""
 
     def may_read(self, path: str) -> bool:
-        """Whether a user other than root may read a file of another machine. Always True on this machine,
-        where opening the file gives the answer."""
+        """Whether the permissions of a file on another machine let a user other than root read it. On this
+        machine always True, because opening the file shows it."""
         if self.live or (self.account is not None and self.account.uid == 0):
             return True
         status = self.status(path)

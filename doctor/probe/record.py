@@ -62,7 +62,7 @@ def from_record(record: Any) -> Facts:
         )
     listed = record.get("facts")
     if not isinstance(listed, list) or len(listed) > FACTS_LIMIT:
-        raise NotRecordError(f"its `facts` are not a list of at most {FACTS_LIMIT} facts")
+        raise NotRecordError(f"`facts` must be a list of at most {FACTS_LIMIT} facts")
     facts = [fact for entry in listed if (fact := _read(entry)) is not None]
     return Facts(tuple(facts), "machine", str(record.get("name", "-")))
 

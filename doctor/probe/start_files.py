@@ -45,8 +45,8 @@ Statement: TypeAlias = "tuple[int, str, str]"
 
 
 class StartFiles:
-    """Follows shell files and keeps their effects. `env` is the resulting environment, `origins` the place
-    where each value was set.
+    """Interprets shell start files and records their effects on the environment. `env` is the resulting
+    environment, `origins` the place where each value was set.
 
     modules: the names after `module load`, in order; module_paths: those after `module use`. site: the
     package folders of the Python in question.

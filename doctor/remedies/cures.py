@@ -1,4 +1,5 @@
-"""A TensorFlow that works in this case: the build in use with the libraries that it loads, or another build.
+"""A TensorFlow build that works in this case: the build in use with the libraries that it loads, or another
+build.
 
 In: a `Case`. Out: a `Cure`. Its steps lead only to a build that has code for the GPUs of the case, has a
 wheel for its Python and runs on its driver, as far as each of these is known.
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 @remembered
 def libraries_for_build(case: Case) -> Cure:
-    """The cure that installs CUDA and cuDNN for the TensorFlow in use, or that installs another TensorFlow if
+    """The cure that installs CUDA and cuDNN for the TensorFlow in use, or that installs another release if
     the one in use cannot use the GPUs of the case."""
     newest = _newest_usable(case)
     if newest is None:
@@ -213,8 +214,8 @@ def _on_windows(case: Case, words: str) -> Cure:
 
 @remembered
 def better_code(case: Case) -> Cure:
-    """The cure that installs a TensorFlow whose code fits the GPUs better than the code of the one in use; if
-    there is none, steps for the one in use."""
+    """The cure that installs a TensorFlow build whose code fits the GPUs better than the code of the build in
+    use; if there is none, steps for the build in use."""
     build, best = case.build, recommendation(case)
     if build is None or best is None or best.build.version != build.version or case.platform == "windows":
         cure = another_build(case)

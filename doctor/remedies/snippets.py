@@ -252,8 +252,8 @@ def _workers(options: Options) -> Snippet:
             "Run the same program on every machine, each with its own index; the machines must reach each"
             " other's ports. The first worker also writes checkpoints and summaries."
         ),
-        "In 1.x, the usual way was tf.train.Server.create_local_server() and "
-        "K.set_session(tf.Session(server.target)): "
+        "In TensorFlow 1.x, the usual way was to call tf.train.Server.create_local_server() and "
+        "K.set_session(tf.Session(server.target)). "
         + (
             "1.15 still has both."
             if kind == "1"

@@ -23,7 +23,7 @@ class Progress:
         self.total = total
 
     def __call__(self, more: int = 1) -> None:
-        """Add to the count, and show it if it is time to."""
+        """Add `more` to the count, and redraw the line if an update is due."""
         self.done += more
         if self.silent:
             return

@@ -164,7 +164,11 @@ def _in_simulation(facts: Facts) -> str:
             words + f"Without the simulation, these would not load: {missing}. A check outside the simulation"
             f" lists the steps that install them. "
         )
-    return words + "A check outside the simulation would find a file for each of these libraries. "
+    return (
+        words
+        + "The environment has a file for each of its own libraries; only a check outside the simulation"
+        " tests them. "
+    )
 
 
 def _own_missing(facts: Facts) -> bool:

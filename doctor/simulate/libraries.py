@@ -35,7 +35,7 @@ _NUMBERS = {
 
 @dataclass(frozen=True)
 class TensorFlowBuild:
-    """A TensorFlow in an environment: its distribution, version and folder."""
+    """A TensorFlow installation: its distribution, version and folder."""
 
     package: str
     version: str
@@ -128,7 +128,7 @@ def has_nccl_inside(build: TensorFlowBuild) -> bool:
 
 
 def libraries_of(build: TensorFlowBuild | None, tables: Tables) -> Libraries:
-    """The libraries that a TensorFlow loads: from the table of releases, otherwise from the build's
+    """The libraries that a TensorFlow build loads: from the table of releases, otherwise from the build's
     build_info.py, otherwise those of the newest CUDA and cuDNN."""
     row = tables.tensorflow(build.version, build.package) if build else None
     if row is not None and row.libraries and row.version == (build.version if build else ""):

@@ -11,6 +11,7 @@ from doctor.compat import code_for, cudnn_serves_gpu, pip_cudnn
 from doctor.compat.situation import Situation, applies, concerns
 from doctor.tables import Tables, TensorFlowRelease, Trap
 from doctor.tables.versions import dotted
+from doctor.values import replace
 from tests.conftest import BUNDLED
 from tests.sampling import each
 
@@ -78,6 +79,17 @@ CANDIDATE = "build-info-2.22"
 @each("trap", [trap for trap in TRAPS if trap.name != CANDIDATE], ids=lambda trap: trap.name)
 def test_trap_names_releases_that_exist(trap: Trap) -> None:
     assert builds_of(trap)
+
+
+@each("trap", [t for t in TRAPS if t.data.get("derived")], ids=lambda trap: trap.name)
+def test_trap_does_not_end_before_the_newest_release_while_its_fact_still_holds(trap: Trap) -> None:
+    without_versions = {key: value for key, value in trap.data["when"].items() if key != "versions"}
+    every = builds_of(replace(trap, data={**trap.data, "when": without_versions}))
+    releases = sorted({dotted(build.version) for build in every})
+    covered = {dotted(build.version) for build in builds_of(trap)}
+    if len(releases) > 1 and releases[-2] in covered and releases[-1] not in covered:
+        newest = [build for build in every if dotted(build.version) == releases[-1] and build.gpu]
+        assert not any(holds(build, trap.data["derived"]) for build in newest), "extend the range"
 
 
 @each("trap", [t for t in TRAPS if t.data.get("derived")], ids=lambda trap: trap.name)

@@ -236,6 +236,18 @@ SIGNATURES: tuple[Signature, ...] = (
         "01:00.0 VGA compatible controller: NVIDIA Corporation GP104 [GeForce GTX 1080] (rev a1)",
         lambda m, s: Gpu(s, m["name"], pci_id=m["pci"]),
     ),
+    sig(  # no kernel driver drives the card
+        "gpu-unclaimed",
+        " unclaimed",
+        r"\*-display(?::\d)? UNCLAIMED\n(?:[^\n]{0,120}\n)?"
+        r"\s*product: (?:\w{2,12} \[)?(?P<name>[^\]\n]{3,60})\]?\n\s*vendor: NVIDIA",
+        "  *-display UNCLAIMED\n       description: 3D controller\n       product: GP108M [GeForce MX150]\n"
+        "       vendor: NVIDIA Corporation",
+        lambda m, s: (Symptom(s, "gpu-unclaimed"), Gpu(s, m["name"])),
+        near="nvidia",
+        lines=5,
+        origin="lshw -C display",
+    ),
     sig(
         "gpu-form",
         glued(_FIELDS, (*":：=-*`_", *(f" {mark}" for mark in ":：=-*`_("), "is", " is")),

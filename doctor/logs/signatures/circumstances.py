@@ -1,5 +1,5 @@
-"""Signatures of statements, by people and programs, about the circumstances: memory, other processes, the end
-of a program, the environment."""
+"""Signatures for statements by people and programs about the circumstances of a run: memory, other processes,
+the end of a program, the environment."""
 
 from __future__ import annotations
 

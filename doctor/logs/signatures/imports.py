@@ -198,8 +198,8 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "no-avx",
         (*glued(_LACKING, (" avx", " the avx")), "not supported"),
-        r"(?:no|without|lacks?|lacking|(?:does|do)(?:n't| not) (?:support|have)|not"
-        r" support(?:ing)?)\s+(?:the\s+)?AVX\b|AVX[^\n.]{0,20}(?:is |are )?not supported",
+        r"(?:no|without|lacks?|lacking|(?:does|do|did)(?:n't| not) (?:support|have)|not"
+        r" support(?:ing)?)\s+(?:the\s+)?AVX2?\b|AVX[^\n.]{0,20}(?:is |are )?not supported",
         "My CPU does not support AVX",
     ),
     spoken(

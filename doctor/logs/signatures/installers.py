@@ -1,4 +1,4 @@
-"""Signatures of messages from pip, uv, poetry and conda that find no TensorFlow to install."""
+"""Signatures of messages from pip, uv, poetry and conda that find no TensorFlow release to install."""
 
 from __future__ import annotations
 

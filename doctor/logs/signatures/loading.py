@@ -300,10 +300,10 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "cudnn-not-opened",
-        "unable to load cudnn dso",
-        r"Unable to load cuDNN DSO",
+        ("unable to load cudnn dso", "invalid path to cudnn"),
+        r"Unable to load cuDNN DSO|Invalid path to cuDNN [\d.]{1,8} toolkit",
         "I tensorflow/stream_executor/cuda/cuda_dnn.cc:1382] Unable to load cuDNN DSO",
-        seen_in="<1.1",
+        origin="cuda_dnn.cc before 1.1; configure.py of the sources",
     ),
     sig(
         "undefined-symbol",

@@ -58,7 +58,7 @@ class Signature:
         return start if start >= 0 else match.start()
 
     def fact(self, match: re.Match[str], source: Source) -> Made:
-        """The fact or facts that one occurrence makes; None if it states nothing."""
+        """The fact or facts that one match states; None if it states none."""
         if self.make is not None:
             return self.make(match, source)
         if match.lastindex is None:  # no named group matched

@@ -126,7 +126,7 @@ def nccl_failure(case: Case) -> Iterator[Finding]:
 
 
 def _all_reduce(case: Case, *, horovod: bool) -> Command:
-    """A command that makes the GPUs sum a number through an all-reduce. For a TensorFlow before 2.2, which
+    """A command that makes the GPUs sum a number through an all-reduce. For TensorFlow before 2.2, which
     has no Strategy.run, a command that lists the GPUs."""
     if case.tensorflow is not None and dotted(case.tensorflow.version) < (2, 2):
         return commands.list_gpus(case)

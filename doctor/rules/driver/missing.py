@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         "smi-not-found",
         "driver-said-missing",
         "conda-no-driver",
+        "gpu-unclaimed",
     ),
 )
 def driver_missing(case: Case) -> Iterator[Finding]:
@@ -74,6 +75,7 @@ def driver_missing(case: Case) -> Iterator[Finding]:
         if case.gpus or facts.has("gpu-not-used", "uses-cpu", "gpu-list-empty")
         else [s for s in facts.symptoms("driver-said-missing") if s.get("stated")]
     )
+    stated += facts.symptoms("gpu-unclaimed")
     evidence += stated[:1]
     conda = facts.symptoms("conda-no-driver")
     evidence += conda[:1]

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         "device-not-found",
         "driver-libcuda-missing",
         "gpu-bad-state",
+        "driver-too-old",
     ),
     needs=(
         Absent,
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
         "colab-no-backend",
         "cudart-stub",
         "directml-no-adapter",
+        "driver-insufficient",
     ),
 )
 def gpu_absent(case: Case) -> Iterator[Finding]:
@@ -238,6 +240,7 @@ def sign(case: Case) -> Reason | None:
             "likely",
         )
     stated = case.stated_absent("gpu")
+    signs = signs or [*facts.symptoms("driver-insufficient")]  # CUDA prints it without a driver, too
     if stated and signs:
         return Reason(
             "The report says that there is no GPU, and the messages agree with this.",

@@ -139,7 +139,7 @@ def gpu_arch_too_new(case: Case) -> Iterator[Finding]:
         )
         return
     jit_old = [s for s in jit if minor(s.get("cc")) <= (5, 3)]
-    if jit and not jit_old:
+    if jit and (not jit_old or build is None):
         yield found(
             "gpu-arch-too-new",
             f"This build has no machine code for compute capability {jit[0].get('cc')}. The driver"

@@ -186,9 +186,9 @@ def _other_runtime(case: Case, names: list[str]) -> str:
 
 
 def _names_them(case: Case) -> bool:
-    """Whether the text comes from a TensorFlow before 2.12, which prints the name of each library that does
-    not load. This is known from the version, or from the message about the processor's instructions: 2.12
-    removed oneDNN's full name from it (tensorflow/core/platform/cpu_feature_guard.cc)."""
+    """Whether the text comes from a TensorFlow release before 2.12, which prints the name of each library
+    that does not load. This is known from the version, or from the message about the processor's
+    instructions: 2.12 removed oneDNN's full name from it (tensorflow/core/platform/cpu_feature_guard.cc)."""
     if case.tensorflow is not None:
         return dotted(case.tensorflow.version) < (2, 12)
     return any(

@@ -216,7 +216,8 @@ def _asked_by_another(case: Case, lib: LibraryNotLoaded) -> bool:
 
 
 def _stated_pair(case: Case) -> Iterator[Finding]:
-    """The finding for a report that contains no log, but states a TensorFlow and a CUDA that do not match."""
+    """The finding for a report that contains no log, but states versions of TensorFlow and CUDA that do not
+    match."""
     signs = mismatched_pair(case)
     builds, cuda = case.builds, case.cuda
     if not signs or cuda is None:

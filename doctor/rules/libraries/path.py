@@ -269,13 +269,20 @@ def _there_unnamed(case: Case, errors: Sequence[Fact]) -> Iterator[Finding]:
     brought = [
         fact for fact in brought if (fact.source.line or 0) <= start
     ]  # a package installed after the error is its solution
+    whose = "pip installed NVIDIA's libraries"
+    cuda = case.cuda
+    if not brought and build is not None and cuda is not None and cuda.rank < PROSE:
+        from doctor.compat import runs_with_cuda
+
+        if runs_with_cuda(build, cuda.version, case.tables).verdict == "yes":
+            brought, whose = [cuda], f"CUDA {cuda.version}, which fits this build, is installed"
     if not brought:
         return
     yield found(
         "library-path",
-        "pip installed NVIDIA's libraries, but TensorFlow could not load one of them; the message does not"
-        " say which. Either the loader searches another folder first, or the program runs in an environment"
-        " without these libraries.",
+        f"{whose}, but TensorFlow could not load one of the libraries; the message does not say which. Either"
+        " the loader searches another folder first, or the program runs in an environment without these"
+        " libraries.",
         [*errors[:1], *brought[:2]],
         confidence="likely",
         tables=[] if build is None else [build],

@@ -1,4 +1,5 @@
-"""Reports that contain no message from the loader, but name a TensorFlow and a CUDA that do not match."""
+"""Reports that contain no message from the loader, but state versions of TensorFlow and CUDA that do not
+match."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def gpu_memory_held(case: Case) -> Iterator[Finding]:
     evidence: list[Fact] = []
     confidence = "likely"
     if held and (trouble or facts.kind == "machine"):
-        evidence = [*held[:3]]
+        evidence = [*held[:3], *full[:1], *holders[:2]]
         confidence = "certain" if any(isinstance(h, (GpuMemory, CudaCallFailed)) for h in held) else "likely"
     elif trouble and processes and full and facts.kind == "report":
         evidence = [*full[:1], *processes[:3]]

@@ -88,9 +88,9 @@ def container_no_gpu(case: Case) -> Iterator[Finding]:
     said = [s for s in facts.symptoms("docker-no-gpu") if not _says_nothing(s, case)]
     if registered(case) and not said:
         return
-    if (
-        facts.absent("nvidia gpu") is not None and not said
-    ):  # a container sees the host's bus, so there is no GPU to pass in
+    # a container sees the host's bus, so there is no GPU to pass in
+    absent = facts.absent("nvidia gpu") is not None or (facts.kind == "report" and case.stated_absent("gpu"))
+    if absent and not said:
         return
     if ("hosted" in case.environments or notebook_service(case) is not None) and not said:
         return  # for hosted apps, functions and notebooks, the provider starts the container
@@ -123,7 +123,7 @@ def container_no_gpu(case: Case) -> Iterator[Finding]:
         signs = [*bare[:1], *signs[:1], *facts.symptoms(*NONE_SEEN)[:1]]
     stated = facts.symptoms("container-lacks-gpu")
     other = bool(facts.of(CudaCallFailed) or case.not_loaded) or bool(facts.of(DriverMismatch))
-    if stated and inside and not (said or signs or other):
+    if stated and inside and not (said or signs or other or facts.has("gpus-flag")):
         yield from _stated(case, stated)
         return
     image = [] if facts.has("gpu-image") or case.loaded else facts.symptoms("cpu-image")

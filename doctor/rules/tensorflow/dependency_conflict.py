@@ -265,7 +265,7 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
                     "The code uses names that NumPy 1.24 removed."
                     if alias
                     else (
-                        "A compiled module and NumPy do not match: most often a TensorFlow built for NumPy"
+                        "A compiled module and NumPy do not match: most often a TensorFlow build for NumPy"
                         " 1 finds NumPy 2."
                     )
                 )
@@ -389,11 +389,11 @@ def _unsolvable(case: Case) -> Iterator[Finding]:
         steps=[
             manual(
                 "Find the package that conflicts with TensorFlow's requirement. Request it without a version,"
-                " so that pip chooses one, or request a TensorFlow that accepts its version"
+                " so that pip chooses one, or request a TensorFlow release that accepts its version"
             ),
             shell(
                 run("tfgpu-doctor", "plan", "-r", Path("requirements.txt")),
-                "lists the lines of that file that exclude each other, and a TensorFlow that fits the rest",
+                "lists the lines that exclude each other, and a TensorFlow release that fits the rest",
             ),
         ],
         verify=commands.pip(case, "check"),

@@ -173,7 +173,7 @@ def op_that_does_not_load(case: Case, ops: list[Symptom]) -> Finding:
         title=(
             "A custom op cannot be loaded"
             if file
-            else "A library that was compiled for another TensorFlow cannot be loaded"
+            else "A library that was compiled for another TensorFlow release cannot be loaded"
         ),
         steps=steps,
         verify=commands.run_python(

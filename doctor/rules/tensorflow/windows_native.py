@@ -54,6 +54,8 @@ def tf_windows_native(case: Case) -> Iterator[Finding]:
     said = facts.symptoms("windows-native")
     if registered(case) or facts.symptoms("plugin-device"):
         return
+    if not said and (case.container or facts.has("image-tag")):
+        return  # a Linux container under Docker Desktop
     known = case.tensorflow
     wanting = wants_gpu(case)
     late = (

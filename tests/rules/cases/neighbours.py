@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from tests.rules.situation import Fires, NearMiss
-from tests.rules.spelling import NO_DEVICE, created, cuinit, diagnosed, log, opened
+from tests.rules.spelling import (
+    NO_DEVICE,
+    created,
+    cuinit,
+    diagnosed,
+    log,
+    opened,
+    skipped,
+    versions,
+)
 
 SYMBOL = "undefined symbol: _ZTIN10tensorflow8OpKernelE"
 MAPPED = (
@@ -306,6 +315,44 @@ FIRES = (
         "On Colab with 2.8 it fails because tensorflow has no set_random_seed there.\n",
         "set_random_seed",
     ),
+    # --- what a listing or a program shows
+    Fires(
+        "driver-missing",
+        "lshw lists a card that no driver has claimed",
+        "  *-display UNCLAIMED\n       description: 3D controller\n"
+        "       product: GP107M [GeForce GTX 1050]\n       vendor: NVIDIA Corporation\nIt is slow. Why?\n",
+        "UNCLAIMED",
+    ),
+    Fires(
+        "gpu-arch-too-new",
+        "the build has no code for an old board, as its message says",
+        "TensorFlow was not built with CUDA kernel binaries compatible with compute capability 5.3. CUDA"
+        " kernels will be jit-compiled from PTX, which could take 30 minutes or longer.\n",
+        "compatible with compute capability 5.3",
+    ),
+    Fires(
+        "cudnn-missing",
+        "the configuration of the sources finds no cuDNN",
+        "Invalid path to cuDNN 6 toolkit. None of the following files can be found:\n"
+        "/usr/local/cuda-8.0/lib64/libcudnn.so.6\n",
+        "Invalid path to cuDNN",
+    ),
+    Fires(
+        "library-path",
+        "the toolkit fits, and TensorFlow names no library",
+        versions("2.18.1")
+        + "\n"
+        + log("2.18.1", skipped)
+        + "Cuda compilation tools, release 12.5, V12.5.40\n",
+        "release 12.5",
+    ),
+    Fires(
+        "gpu-absent",
+        "the driver is said to be insufficient, on a machine without a card",
+        "There is no nvida card in my machine.\n"
+        "CUDA driver version is insufficient for CUDA runtime version\n",
+        "no nvida card",
+    ),
 )
 
 NEAR_MISSES = (
@@ -386,5 +433,24 @@ NEAR_MISSES = (
         "a hint about the host's memory, retold",
         "benign-messages",
         "On a server with 64 GB the cpu_allocator prints that the allocation exceeds 10% of memory.\n",
+    ),
+    NearMiss(
+        "container-no-gpu",
+        "a container on a machine that has only a CPU",
+        "gpu-absent",
+        "In a docker container on a machine with **CPU** only the output is\n"
+        + log(
+            "2.2.0",
+            "Could not load dynamic library 'libcuda.so.1'; dlerror: libcuda.so.1: cannot open shared"
+            " object file: No such file or directory",
+        ),
+    ),
+    NearMiss(
+        "tf-windows-native",
+        "a Linux image under Docker Desktop",
+        "gpu-arch-too-new",
+        "RTX 5080 Laptop (compute capability 12.0)\nOS: Windows 11 (Docker Desktop)\nContainer base:"
+        " `nvcr.io/nvidia/tensorflow:25.02-tf2-py3`\nTensorFlow: `2.17.0+nv25.2`\nInference on the GPU fails:"
+        " CUDA_ERROR_INVALID_HANDLE, cuLaunchKernel failed. The card is newer than the build.\n",
     ),
 )

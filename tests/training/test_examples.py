@@ -1,0 +1,40 @@
+"""Tests that every example that trains a model or fits weights has a label that exists."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+from doctor.rules import ORDER
+from tests.conftest import ROOT
+
+KINDS = (
+    *("asks", "cause", "states", "works", "elsewhere", "other", "no device", "low use", "import"),
+    *("installation", "memory", "crash", "slow", "wrong numbers"),
+)
+
+
+def rows(name: str) -> list[dict[str, Any]]:
+    with open(ROOT / "scripts/training" / name, encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def test_examples_are_labelled_with_codes() -> None:
+    for name in ("sentences.jsonl", "reports.jsonl"):
+        wrong = [
+            row
+            for row in rows(name)
+            if row["label"] not in ORDER or not set(row.get("accept", ())) <= set(ORDER)
+        ]
+        assert not wrong, (name, wrong[:3])
+
+
+def test_each_report_has_a_name_of_its_own() -> None:
+    twice = [name for name, count in Counter(row["id"] for row in rows("reports.jsonl")).items() if count > 1]
+    assert not twice
+
+
+def test_sentences_and_lines_have_the_kinds_that_the_models_know() -> None:
+    assert {row["label"] for row in rows("kinds.jsonl")} == set(KINDS)
+    assert {row["by"] for row in rows("lines.jsonl")} == {"person", "program", "form"}
