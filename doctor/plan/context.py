@@ -8,7 +8,17 @@ from collections.abc import Hashable
 from doctor.case import Case
 from doctor.case.best import best
 from doctor.compat import Judgement, Situation, judge
-from doctor.facts import Absent, CudaVersion, CudnnVersion, Facts, Glibc, Platform, Source, Symptom
+from doctor.facts import (
+    Absent,
+    CudaVersion,
+    CudnnVersion,
+    Facts,
+    Glibc,
+    Platform,
+    PythonVersion,
+    Source,
+    Symptom,
+)
 from doctor.plan.version_request import VersionRequest, newest_final
 from doctor.remedies.fitness import no_gpu_meant
 from doctor.tables import Tables, TensorFlowRelease
@@ -53,22 +63,28 @@ class PlanContext:
         """The table row of the Linux distribution; None if there is none."""
         return system_row(self.tables, self.case.os.name) if self.case.os else None
 
+    @property
+    def seen_python(self) -> PythonVersion | None:
+        """The Python seen; None if none was, or if it is one for which no wheel is made (free-threaded,
+        PyPy)."""
+        return None if self.facts.has("python-without-wheels") else self.case.python
+
     @cached_property
     def python(self) -> str | None:
         """The Python ("3.12"): the requested one, else the one seen, else the distribution's own; None if
         unknown."""
         if self.version_request.python:
             return minor(self.version_request.python)
-        if self.case.python is not None:
-            return minor(self.case.python.version)
+        if self.seen_python is not None:
+            return minor(self.seen_python.version)
         return self.system.get("python") if self.system else None
 
     @cached_property
     def own_python(self) -> str | None:
         """The existing Python for a new environment: the one seen, else the distribution's own, else the
         requested one; None if unknown."""
-        if self.case.python is not None:
-            return minor(self.case.python.version)
+        if self.seen_python is not None:
+            return minor(self.seen_python.version)
         return (self.system or {}).get("python") or self.python
 
     @cached_property
@@ -254,7 +270,7 @@ class PlanContext:
         if asked:
             return Source(f"--{aspect}", None, asked)
         fact = {
-            "python": case.python,
+            "python": self.seen_python,
             "driver": case.driver,
             "gpu": case.gpus[0] if case.gpus else None,
             "cuda": self.system_cuda,

@@ -1,10 +1,13 @@
-"""Tests requires-python: every plan uses a Python that the file allows."""
+"""Tests which Python a plan uses: one that requires-python allows, and for which there are wheels."""
 
 from __future__ import annotations
 
 import pytest
 
+from doctor.facts import Facts, OperatingSystem, PythonVersion, Source, Symptom
+from doctor.plan.context import PlanContext
 from doctor.plan.specifiers import together
+from doctor.plan.version_request import VersionRequest
 from doctor.tables import Tables
 from tests.plan.contexts import errors, judged
 
@@ -32,3 +35,14 @@ def test_no_plan_where_no_release_has_such_a_python(tables: Tables) -> None:
     found = judged(tables, "pyproject.toml", PROJECT.format(pythons=">=3.40", spec=""))
     assert errors(found) == {"tf-no-wheel": 3}
     assert found.plans == ()
+
+
+def test_a_python_for_which_no_wheel_is_made_is_not_the_plans(tables: Tables) -> None:
+    here = Source("/opt/venv/bin/python")
+    seen = (
+        OperatingSystem(here, "Ubuntu 24.04"),
+        PythonVersion(here, "3.13.3"),
+        Symptom(here, "python-without-wheels", (("build", "the free-threaded build of CPython"),)),
+    )
+    context = PlanContext(Facts(seen, "machine", "here"), tables, VersionRequest())
+    assert context.python == context.own_python == "3.12"  # Ubuntu's own
