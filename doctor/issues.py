@@ -324,11 +324,10 @@ def act(settings: Settings) -> str:
             "the event is not about an issue's text" if issue is None else "a program wrote the issue"
         )
     code, comment = answer_to(issue, settings)
+    verdict = f"the verdict is {code}" if code else "no verdict was requested"
     if settings.dry_run:
         _show(comment)
-        return f"dry run: the verdict is {code or 'not asked for'}; " + (
-            "this comment would be written" if comment else "no comment"
-        )
+        return f"dry run: {verdict}; " + ("this comment would be written" if comment else "no comment")
     tracker = Tracker(settings, issue)
     before = tracker.own()
     done = _commented(tracker, before, comment)
@@ -337,7 +336,7 @@ def act(settings: Settings) -> str:
     new = settings.labels.get(code, "") if comment else ""
     if old != new or (new and new not in issue.labels):
         tracker.label(new, old if old != new else "")
-    return f"the verdict is {code or 'not asked for'}; {done}"
+    return f"{verdict}; {done}"
 
 
 def _commented(tracker: Tracker, before: tuple[int, str] | None, comment: str) -> str:

@@ -20,8 +20,8 @@ else:
 
 @dataclass(frozen=True, slots=True)
 class Meant:
-    """A product name in a report, and the table rows that it can mean. selected: whether the version, the day
-    or a hosted notebook's own TensorFlow selected the rows."""
+    """A product name in a report, and the table rows that it can mean. selected: whether the version, the
+    date or the TensorFlow installed in a hosted notebook narrowed the rows down."""
 
     fact: Symptom
     rows: tuple[Named, ...]

@@ -63,7 +63,10 @@ def request_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options for the request and the machine, which `install` shares."""
     request = parser.add_argument_group("request")
     request.add_argument(
-        "--tensorflow", metavar="SPEC", default="", help="2.15, '>=2.16,<2.19', latest (default: the best)"
+        "--tensorflow",
+        metavar="SPEC",
+        default="",
+        help="the TensorFlow version: 2.15, '>=2.16,<2.19' or latest (default: the best fit)",
     )
     request.add_argument(
         "--python",

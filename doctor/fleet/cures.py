@@ -38,7 +38,7 @@ def cure(group: Group) -> Cure:
         found = diagnose(from_record(report.get("record")), Tables.bundled())
     except NotRecordError:
         return Cure(
-            None, "the reports of these nodes do not contain the facts, so the steps cannot be derived here"
+            None, "the reports from these nodes do not contain the facts from which the steps would follow"
         )
     if found.verdict.code != group.verdict:
         return Cure(

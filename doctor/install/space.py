@@ -79,7 +79,7 @@ def shortage(plan: Plan, env: Path, temporary: Path, cache: Path | None) -> str 
         free = shutil.disk_usage(folder).free >> 20
         if free < mib:
             return (
-                f"about {mib / 1024:.1f} GiB are needed on the disk of {folder}, but only {free / 1024:.1f}"
-                " GiB are free"
+                f"about {mib / 1024:.1f} GiB is needed on the disk that holds {folder}, but only"
+                f" {free / 1024:.1f} GiB is free"
             )
     return None

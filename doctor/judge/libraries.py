@@ -142,8 +142,8 @@ def _opened(case: Case, build: TensorFlowRelease, part: str, needs: str) -> Iter
 
 
 def _without_cuda(case: Case, builds: Sequence[TensorFlowRelease]) -> Fact | None:
-    """Evidence of a plain `pip install tensorflow`, which installs no CUDA library, in a report that mentions
-    no CUDA; None if there is none."""
+    """In a report that does not mention CUDA: the evidence of a plain `pip install tensorflow`, which
+    installs no CUDA library; None if there is none."""
     facts = case.facts
     if facts.kind != "report" or case.loaded or facts.of(CudaVersion):
         return None

@@ -166,7 +166,7 @@ def obstacles_on_arm(
         else ""
     )
     has = (
-        "NVIDIA's own builds are made with CUDA: "
+        "NVIDIA provides builds with CUDA: "
         + ", ".join(f"{c.nvidia['name']} ({c.image or c.nvidia['index']})" for c in chosen if c.nvidia)
         + "."
         if chosen

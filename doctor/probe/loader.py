@@ -198,8 +198,8 @@ class Loader:
         return chosen[0], chosen[1], tuple(passed), tuple(behind)
 
     def _paths(self, name: str, caller: Loaded | None) -> Iterator[tuple[str, str]]:
-        """Every path that the loader would try for a name, in its order, each with the name of the search
-        step."""
+        """Every path that the loader would try for a name, in the order in which it tries them, each with the
+        name of the search step."""
         if "/" in name:
             yield self._absolute(name), "its path"
             return

@@ -97,7 +97,7 @@ def _command(name: str, manager: str, minimum: str, last: str, own: str) -> tupl
         ),
         "pacman": (
             run("sudo", "pacman", "-S", "nvidia-open"),
-            "installs the driver (for GPUs from Turing on)",
+            "installs the driver (for Turing and newer GPUs)",
         ),
     }.get(
         manager,

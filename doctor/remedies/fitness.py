@@ -32,7 +32,7 @@ def situation(case: Case, /, **change: object) -> compat.Situation:
 
 
 def usable(case: Case, build: TensorFlowRelease) -> bool:
-    """Whether no known fact rules out this build on the GPUs of the case and their newest driver."""
+    """Whether this build can run on the GPUs of the case with their newest driver, as far as is known."""
     if not build.gpu:
         return False
     here = situation(case, python=None, driver=None)

@@ -1,5 +1,5 @@
-"""Named snippets: the code for one setting, where to put it, the environment variables that make the same
-setting, and notes."""
+"""Named snippets: the code for one setting, where to put it, the environment variables that have the
+same effect, and notes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The rules, which turn facts and tables into findings. Each rule is one function; its docstring is the page
-of its code.
+"""The rules, which turn facts and tables into findings. Each rule is one function; its docstring is the
+documentation page of its finding code.
 
 `PLACES` lists every code with the module of its rule, in the order in which a person should act on the
 findings. It is written by hand, so that showing the page of one code imports no other rule. `python

@@ -45,7 +45,7 @@ class SimulatedGpu:
     instances: tuple[Instance, ...] | None = None
 
     def uuid(self, index: int) -> str:
-        """A fixed identifier in NVIDIA's form; it begins with 51 and the index."""
+        """A fixed identifier in NVIDIA's format; after "GPU-" it begins with 51 and the index."""
         device = int(self.pci_id[-4:], 16)
         return f"GPU-51{index:02x}{device:04x}-0000-4000-8000-{self.memory_mib:012x}"
 

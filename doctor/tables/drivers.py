@@ -85,7 +85,7 @@ def driver_floor(store: Store, cuda: str, platform: str) -> DriverFloor | None:
     driver = row.windows if side == "windows" else row.linux
     if driver is None:
         return None
-    about = f"CUDA {row.cuda} needs its own driver {driver} ({side.capitalize()})"
+    about = f"CUDA {row.cuda} needs driver {driver} or newer ({side.capitalize()})"
     return made(DriverFloor, row.data, about, platform=side, driver=driver, rule="toolkit")
 
 

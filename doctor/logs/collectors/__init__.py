@@ -58,8 +58,8 @@ takes little time."""
 
 
 def read_collected(text: Text, printed: set[int]) -> tuple[Text, list[Fact]]:
-    """The remaining text, and the facts of the collectors' reports in a text. If there is no report, the text
-    itself is returned. The numbers of the reports' lines are added to `printed`."""
+    """A text without the collectors' reports in it, and the facts from these reports. If there is no report,
+    the text itself is returned. The line numbers of the reports are added to `printed`."""
     whole = text.text
     known: list[Collector] = []
     for family, marks in MARKS.items():

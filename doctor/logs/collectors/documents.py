@@ -1,5 +1,5 @@
-"""Reads the JSON of collecting tools: pip inspect, docker inspect, and pip list and conda list with their
-JSON options."""
+"""Reads JSON from tools that describe an environment: pip inspect, docker inspect, and pip list and conda
+list with their JSON options."""
 
 from __future__ import annotations
 

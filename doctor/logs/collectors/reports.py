@@ -137,7 +137,7 @@ _TORCH_ROWS = lazy.compile(r"\[(?:pip3?|conda|uv)\]")
 
 
 def torch_env(lines: Sequence[Line], at: int, name: str) -> Block | None:
-    """Read a report of torch.utils.collect_env. The CUDA of PyTorch is ignored: it is a part of PyTorch, and
+    """Read a report from torch.utils.collect_env. PyTorch's CUDA is ignored: it is part of PyTorch, and
     TensorFlow does not use it."""
     end = until(lines, at, fence)
     facts: list[Fact] = []

@@ -183,7 +183,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "free-memory",
         "free memory:",
-        r"Total memory: (?P<total>[\d.]+[a-zA-Z]*)\s*\n[^\n]{0,20}Free memory: (?P<free>[\d.]+[a-zA-Z]*)",
+        r"Total memory: (?P<total>[\d.]+[a-zA-Z]*)(?:\s*\n[^\n]{0,20}| )"
+        r"Free memory: (?P<free>[\d.]+[a-zA-Z]*)",
         "Total memory: 7.91GiB\nFree memory: 148.69MiB",
         lambda m, s: GpuMemory(s, 0, mib(m["total"]), None, mib(m["free"])),
         lines=2,

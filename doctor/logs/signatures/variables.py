@@ -14,8 +14,8 @@ runtime and schedulers use."""
 
 
 def env(match: re.Match[str], source: Source) -> Fact | None:
-    """The fact about an environment variable that was set; None if the supposed list of devices is a word of
-    the sentence or the name of something else."""
+    """The fact about an environment variable that was set; None if the supposed list of devices is just a
+    word in the sentence, or the name of something else."""
     value = match["value"].strip()
     if (
         match["name"].upper().endswith("VISIBLE_DEVICES")

@@ -114,8 +114,8 @@ def driver_libcuda_missing(case: Case) -> Iterator[Finding]:
             " NVIDIA_DRIVER_CAPABILITIES decide which are mounted."
             if lib is None
             else (
-                f"Programs that {maker} builds do not search the system's folders for the driver's library"
-                " libcuda.so.1: "
+                f"Programs built with {maker} do not search the system's folders for libcuda.so.1, the"
+                " driver's library: "
                 + (
                     "NixOS keeps it in /run/opengl-driver/lib; other systems keep it in other folders."
                     if maker == "Nix"

@@ -169,6 +169,7 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
     if shown is None and (undivided or facts.has("gpu-lost", "driver-call-crashed", "hung-driver")):
         return
     known = bool(case.gpus) or facts.has("smi-works")
+    printed = facts.kind == "machine" or error or empty or agree  # else a person may want the CPU
     value = shown.value if shown is not None else said[0].get("value") if said else None
     yield found(
         "gpu-hidden",
@@ -205,9 +206,9 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
         [shown, *said[:1], *emptied[:2], error, *agree[:2], *empty[:1]],
         confidence=(
             "certain"
-            if (shown is not None and hides(shown.value)) or said
+            if said or (shown is not None and hides(shown.value) and printed)
             else "likely"
-            if agree or mapped or emptied or (hiding and facts.kind == "machine")
+            if agree or mapped or emptied or hiding
             else "possible"
         ),
         steps=in_slurm()

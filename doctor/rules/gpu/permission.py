@@ -119,9 +119,9 @@ def device_permission(case: Case) -> Iterator[Finding]:
         steps.append(shell(opened, why, platform="linux", root=True))
     if nodes or denied or (root and root[0].get("group")):
         whose = (
-            "adds this user to the group that owns the nodes"
+            "adds this user to the group that owns the device files"
             if group
-            else "helps if the nodes belong to the group video (see ls -l /dev/nvidia*)"
+            else "helps if the device files belong to the group video (see ls -l /dev/nvidia*)"
         )
         join = run("sudo", "usermod", "-aG", group or "video", Literal('"$USER"'))
         steps.append(shell(join, f"{whose}; then log in again", platform="linux", root=True))

@@ -68,8 +68,8 @@ def driver(rank: int) -> Maker:
 
 
 def parts_differ(match: re.Match[str], source: Source) -> Fact | None:
-    """The fact that a person states different versions for the driver's kernel module and its libraries; None
-    if the versions agree."""
+    """A DriverMismatch if a person states different versions of the driver's kernel module and its libraries;
+    None if the versions agree."""
     kernel, user = match["kernel"], match["user"]
     agree = f"{user}.".startswith(f"{kernel}.") or f"{kernel}.".startswith(f"{user}.")
     return None if agree else DriverMismatch(source, kernel, user)
