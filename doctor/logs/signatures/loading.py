@@ -248,14 +248,14 @@ SIGNATURES: tuple[Signature, ...] = (
         "library-on-disk",
         ("libcu", "64_"),
         r"\b(?<!n't )(?<!not )(?<!never )(?<!should )(?<!must )(?:have|has|had|got|there (?:is|are)|found"
-        r"|exists?|installed|ldconfig -[vp]\W{1,6})(?:(?:\s|[`'\"*:(])|(?:now|only|here|a|the|just"
-        r"|is)\b){1,6}"
+        r"|exists?|installed|name(?: \w{1,8})? is|ldconfig -[vp]\W{1,6})(?:(?:\s|[`'\"*:(])|(?:now|only|here"
+        r"|a|the|just|is|files?|named|called)\b){1,6}"
         r"(?P<path>lib(?:cudart|cudnn|cublas|cusolver|cusparse|cufft|curand)\.so\.\d+(?:\.\d+){0,2}"
         r"|(?:cudart|cudnn|cublas|cusolver|cusparse|cufft|curand)64_\w{1,6}\.dll)(?![\w.]*[`'\"*]{0,3} ?"
         r"(?:not|is not|isn't|missing|cannot|:))",
         "the toolkit has `libcudart.so.11`, not 12",
         on_disk,
-        near="have|has|had|got|there|found|exist|installed|ldconfig",
+        near="have|has|had|got|there|found|exist|installed|name|ldconfig",
     ),
     sig(
         "library-on-disk",

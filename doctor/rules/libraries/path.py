@@ -204,6 +204,7 @@ def library_path(case: Case) -> Iterator[Finding]:
         for v in versions
         if all(contains(case, v.version, n) is not False for n in names)
         and any(contains(case, v.version, n) for n in names)
+        and not re.search(r"\blibcudart\d", v.source.text)  # a distribution's package of the runtime alone
     ]
     against = [v for v in versions if any(contains(case, v.version, n) is False for n in names)]
     terminal = facts.symptoms("works-in-terminal")
@@ -239,7 +240,7 @@ def library_path(case: Case) -> Iterator[Finding]:
         fits = [c for c in right if terminal or conda or (c.rank <= 1 and c.location)]
         against = []
     if terminal or (
-        fits and not against and (conda or hints or (versions and min(v.rank for v in fits) <= 1))
+        fits and not against and (conda or hints or (versions and min(v.rank for v in fits) <= PROSE))
     ):
         yield found(
             "library-path",

@@ -32,7 +32,9 @@ def contains(case: Case, version: str, name: str) -> bool | None:
     row = case.tables.library(name)
     asked = _minor(version)
     old = (
-        re.fullmatch(r"lib(?:cudart|cublas|cufft|curand|cusolver|cusparse)\.so\.([678]\.\d)", name)
+        re.fullmatch(
+            r"lib(?:cudart|cublas|cufft|curand|cusolver|cusparse)(?:\.so)?\.([678]\.\d)(?:\.dylib)?", name
+        )
         if row is None
         else None
     )

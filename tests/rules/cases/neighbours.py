@@ -353,6 +353,33 @@ FIRES = (
         "CUDA driver version is insufficient for CUDA runtime version\n",
         "no nvida card",
     ),
+    Fires(
+        "library-path",
+        "the stated CUDA contains the library that does not load",
+        "CUDA 10.0 and TensorFlow 1.15 are installed.\nImportError: Could not find 'cudart64_100.dll'.\n",
+        "CUDA 10.0",
+    ),
+    Fires(
+        "cuda-version-mismatch",
+        "a file of another release is in the folder",
+        "Could not load dynamic library 'cudart64_101.dll'; dlerror: cudart64_101.dll not found\n"
+        "The bin folder of the toolkit has a file cudart64_102.dll.\n",
+        "cudart64_102.dll",
+    ),
+    Fires(
+        "cuda-version-mismatch",
+        "the library of an old CUDA on a Mac with a newer one",
+        "ImportError: dlopen(_pywrap_tensorflow.so, 10): Library not loaded: @rpath/libcudart.7.5.dylib\n"
+        "I have CUDA 8.0 installed.\n",
+        "CUDA 8.0",
+    ),
+    Fires(
+        "gpu-memory-held",
+        "the free memory stands on the line of the total",
+        "name: Tesla K80 Total memory: 11.17GiB Free memory: 437.38MiB\n"
+        "ResourceExhaustedError: OOM when allocating tensor with shape[32,3,224,224]\n",
+        "Free memory: 437.38MiB",
+    ),
 )
 
 NEAR_MISSES = (

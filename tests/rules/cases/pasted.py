@@ -431,7 +431,7 @@ NEAR_MISSES = (
     NearMiss(
         "cuda-version-mismatch",
         "a library of the CUDA that is named",
-        "cuda-missing",
+        "library-path",
         "Here it is CUDA 9.0, cuDNN 7.0 and tensorflow-gpu 1.6.0.\n>>> import tensorflow\n"
         "ImportError: libcublas.so.9.0: cannot open shared object file: No such file or directory\n",
     ),
