@@ -71,19 +71,14 @@ def _of_rules(case: Case, stages: list[tuple[str, list[Finding]]]) -> Iterable[R
     first = stages[0][1]
     for code in judges.codes:
         mine = [finding for finding in first if finding.code == code]
+        read = ", ".join(judges.read(code, case.seen)) or "all facts"
         if code not in ready:
             yield Row("rule", code, NOT_CONSIDERED)
         elif not mine:
-            read = judges.read(code, case.seen)
-            yield Row(
-                "rule",
-                code,
-                f"ran and found nothing (it read: {', '.join(read)})"
-                if read
-                else "ran and found nothing (it read all facts)",
-            )
+            yield Row("rule", code, f"ran and found nothing (it read: {read})")
         for finding in mine:
-            outcome = f"found, {finding.severity}, {finding.confidence}{_became(finding, stages, judges)}"
+            became = _became(finding, stages, judges)
+            outcome = f"found, {finding.severity}, {finding.confidence} (it read: {read}){became}"
             yield Row("rule", code, outcome, _lines(finding.evidence))
 
 

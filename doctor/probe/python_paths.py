@@ -230,7 +230,7 @@ def site_folders(machine: Machine, prefix: str, version: str | None) -> list[str
     minor = ".".join((version or "").split(".")[:2])
     names = _libraries(machine, prefix)
     if not minor:
-        numbers = {tuple(map(int, n)) for n in re.findall(r"(\d+)\.(\d+)", " ".join(names))}
+        numbers = {tuple(map(int, n)) for n in re.findall(r"(\d{1,2})\.(\d{1,3})", " ".join(names))}
         minor = ".".join(map(str, max(numbers))) if numbers else "3"
     others = [name for name in (f"python{minor}t", f"pypy{minor}") if name in names]  # free-threaded, PyPy
     python = f"python{minor}" if f"python{minor}" in names or not others else others[0]
@@ -290,7 +290,8 @@ def _version_of(machine: Machine, prefix: str, executable: str | None) -> str | 
     match = re.search(r'PY_VERSION\s+"([\d.]+)', header)
     if match:
         return match[1]
-    numbers = [tuple(map(int, n)) for n in re.findall(r"(\d)\.(\d+)", " ".join(_libraries(machine, prefix)))]
+    names = " ".join(_libraries(machine, prefix))
+    numbers = [tuple(map(int, n)) for n in re.findall(r"(\d)\.(\d{1,3})", names)]
     if numbers:
         return ".".join(map(str, max(numbers)))
     seen = machine.names_seen(prefix) if machine.system == "windows" else []

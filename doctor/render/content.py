@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from doctor.facts import Absent, Facts, Noise, OwnReport, Source, Unreadable
 
 if TYPE_CHECKING:
-    from doctor.findings import Diagnosis, Step
+    from doctor.findings import Diagnosis, Part, Step
     from doctor.tables import Tables
 
 LABELS = {
@@ -108,13 +108,19 @@ def goes_together(diagnosis: Diagnosis) -> list[tuple[str, str, str, str]]:
     return [
         (
             PARTS.get(part.part, part.part),
-            part.have,
+            part.have if part.fits is not False else f"{part.have}{_where(part)}",
             part.needs or "-",
             "after a compilation" if part.slow else fits[part.fits],
         )
         for part in diagnosis.compatibility
         if part.have
     ]
+
+
+def _where(part: Part) -> str:
+    """The line of the report from which a part is known, as text to append; "" if it is of no line."""
+    number = next((source.line for source in part.evidence if source.line is not None), None)
+    return "" if number is None else f" (line {number})"
 
 
 def remains(diagnosis: Diagnosis) -> list[str]:

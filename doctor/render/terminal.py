@@ -315,7 +315,7 @@ def fact_in_words(fact: Fact) -> str:
             if name in ("source", "rank") or value in (None, "", (), False):
                 continue
             if name == "detail":
-                words += [f"{key} {item}" for key, item in value]
+                words += [f"{key} {item}" for key, item in value if item]
             else:
                 words.append(f"{name} {value}" if value is not True else name)
     name = "".join(f" {c.lower()}" if c.isupper() else c for c in type(fact).__name__).strip()

@@ -59,7 +59,8 @@ def benign_messages(case: Case) -> Iterator[Finding]:
         return
     if (
         (
-            facts.has("traceback", "gpu-list-empty", "gpu-not-found", "gpu-not-used")
+            facts.has("traceback", "gpu-list-empty", "gpu-not-found")
+            or facts.has("gpu-not-used", "uses-cpu", "no-gpu-said")
             or (facts.of(CudaCallFailed) and not retried)
         )
         and not registered(case)

@@ -68,7 +68,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(  # a mention anywhere in the text, which does not prove that the run was inside one
         "mentions-container",
         words("docker|container|podman|singularity|apptainer|kubernetes|容器|镜像"),
-        r"\b(?:docker|containers?|podman|singularity|apptainer|kubernetes)\b|容器|镜像",
+        r"(?<!\bno )(?<!\bnot )(?<!\bnot in )(?<!\bwithout )\b"
+        r"(?:docker|containers?|podman|singularity|apptainer|kubernetes)\b|容器|镜像",
         "the docker worker stops",
         once=True,
     ),

@@ -163,7 +163,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "python-without-wheels",
         ("free-threading build", "free-threaded", "freethreaded", "cp313t", "cp314t", "[pypy "),
-        r"(?P<build>free-threading build|\bcp3\d{2}t\b|\bcpython-3\.\d{2}\.\d{1,2}\+freethreaded|\[PyPy \d)"
+        r"(?P<build>free-threading build|\bcp31[34]t\b|\bcpython-3\.\d{2}\.\d{1,2}\+freethreaded|\[PyPy \d)"
         r"|\bfree-threaded (?:python|build|cpython|interpreter)\b",
         "Python 3.13.3 experimental free-threading build (main, Apr  9 2025, 04:03:52) [Clang 20.1.0]",
         origin="python -VV",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from doctor.facts import FORM, CudaCallFailed, CudnnVersion, Noise
+from doctor.facts import FORM, CudaCallFailed, Fact, LibraryLoaded, Noise
 from doctor.findings import Finding, manual, shell
 from doctor.remedies import commands, cures
 from doctor.rules.driver.signs import cuinit
@@ -94,13 +94,13 @@ def cuda_missing(case: Case) -> Iterator[Finding]:
     if not missing and [lib for lib in case.not_loaded if lib.cause == "broken"]:
         return
     names = [lib.name for lib in missing]
-    driver_works = cuinit(case) is None and (
-        facts.of(CudnnVersion)
-        or case.driver
-        or case.gpus
-        or "libcuda.so.1" in case.loaded
-        or any(n.kind == "numa-node" for n in facts.of(Noise))
-    )
+    # TensorFlow writes the line about NUMA nodes for a device that the driver lists
+    answers: list[Fact] = [
+        *(n for n in facts.of(Noise) if n.kind == "numa-node"),
+        *(lib for lib in facts.of(LibraryLoaded) if lib.name == "libcuda.so.1"),
+        *facts.symptoms("smi-works"),
+    ]
+    driver_works = answers[:1] if cuinit(case) is None else []
     if missing:
         text = (
             f"{', '.join(names[:5])}{' …' if len(names) > 5 else ''} could not be loaded, and nothing here"
@@ -152,7 +152,14 @@ def cuda_missing(case: Case) -> Iterator[Finding]:
         "cuda-missing",
         text + stranger,
         title="The requested CUDA libraries are not on this machine" if stranger else "",
-        evidence=[*missing[:5], *skipped[:1], *stub[:1], *absent, *facts.symptoms("xla-gpu-listed")[:1]],
+        evidence=[
+            *missing[:5],
+            *skipped[:1],
+            *(driver_works if skipped and not missing else []),
+            *stub[:1],
+            *absent,
+            *facts.symptoms("xla-gpu-listed")[:1],
+        ],
         severity="error" if asked_for(case) else "warning",
         confidence=(
             "certain"

@@ -216,4 +216,4 @@ def _nothing_of_gpus(case: Case) -> list[Fact]:
         *facts.symptoms("work-done", "losses-printed"),
     ]
     after = [w for w in work if up and (w.source.line or 0) > (up[0].source.line or 0)]
-    return [*up[:1], *after[:1]] if after else []
+    return [*up[:1], *after[:1]] if up else []
