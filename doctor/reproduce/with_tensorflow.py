@@ -125,14 +125,20 @@ def judged(log: str, *, passed: bool) -> tuple[str, str]:
     evidence)."""
     from doctor import logs
     from doctor.diagnose import diagnose
+    from doctor.facts import Facts, GpuRegistered
     from doctor.tables import Tables
+    from doctor.values import replace
 
     if not log.strip():
         return ("healthy" if passed else "undetermined"), ""
     try:
-        finding = diagnose(logs.read(log.encode(), LOG), Tables.bundled()).findings[0]
+        facts = logs.read(log.encode(), LOG)
     except logs.NotText:
         return "undetermined", ""
+    # the device's memory is what the reproduction's own process left
+    items = [replace(f, memory_mib=None) if isinstance(f, GpuRegistered) else f for f in facts]
+    whole = Facts(tuple(items), facts.kind, facts.name, facts.lines)
+    finding = diagnose(whole, Tables.bundled()).findings[0]
     lines = [line.strip() for line in log.splitlines()]
     telling = next((line for line in lines if "Could not create cudnn handle" in line), "")
     if passed:

@@ -167,9 +167,9 @@ def _least_memory(name: str | None, tables: Tables) -> int:
     """The smallest memory with which a card of this name was sold, in MiB; 0 if that is unknown."""
     if not name:
         return 0
-    from re import search
+    from re import IGNORECASE, findall
 
-    stated = search(r"(\d{1,3})\s?GB", name)
+    stated = findall(r"(\d{1,3})\s?GB", name, IGNORECASE)
     if stated:
-        return int(stated[1]) * 1024
+        return int(stated[-1]) * 1024  # of a MIG instance, whose name follows that of its GPU
     return min((mib for card in tables.gpu(name) for mib in card.memory_mib), default=0)

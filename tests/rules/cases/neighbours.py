@@ -6,6 +6,7 @@ from tests.rules.situation import Fires, NearMiss
 from tests.rules.spelling import (
     NO_DEVICE,
     created,
+    cudnn_failed,
     cuinit,
     diagnosed,
     log,
@@ -479,5 +480,15 @@ NEAR_MISSES = (
         "RTX 5080 Laptop (compute capability 12.0)\nOS: Windows 11 (Docker Desktop)\nContainer base:"
         " `nvcr.io/nvidia/tensorflow:25.02-tf2-py3`\nTensorFlow: `2.17.0+nv25.2`\nInference on the GPU fails:"
         " CUDA_ERROR_INVALID_HANDLE, cuLaunchKernel failed. The card is newer than the build.\n",
+    ),
+    NearMiss(
+        "gpu-memory-held",
+        "an instance of a divided GPU has only its own memory",
+        "cudnn-init-oom",
+        log(
+            "2.10.1",
+            created("NVIDIA A100-SXM4-40GB MIG 1g.5gb", "8.0", 4384),
+            cudnn_failed("CUDNN_STATUS_ALLOC_FAILED"),
+        ),
     ),
 )
