@@ -203,7 +203,7 @@ def test_disk_without_room_is_refused_before_anything_is_done(
     )  # type: ignore[attr-defined]
     words = shortage(plan, tmp_path / "a" / "tf", tmp_path, None)
     assert words is not None
-    assert "GiB are needed" in words
+    assert "GiB is needed" in words
 
 
 def finding(code: str, severity: str = "error") -> dict[str, str]:
