@@ -13,7 +13,7 @@ from hypothesis import settings
 
 
 def sampled(values: Iterable[Any], quick: int) -> list[Any]:
-    """The values as parameters of a test, of which all but `quick` are marked as slow."""
+    """The values as parameters of a test. All but `quick` of them are marked as slow."""
     every = list(values)
     kept = {i * len(every) // quick for i in range(quick)}
     return [

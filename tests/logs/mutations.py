@@ -72,8 +72,8 @@ _RECORD = re.compile(
 
 
 def _of_programs(change: Mutation) -> Mutation:
-    """Make a mutation that changes only a text of which programs printed at least three quarters of the
-    lines, because a person's words do not go through a logger."""
+    """Make a mutation that changes a text only if programs printed at least three quarters of its lines,
+    because a person's words do not go through a logger."""
     return lambda text, random: (
         change(text, random) if 4 * len(_RECORD.findall(text)) > 3 * (text.count("\n") + 1) else text
     )

@@ -1,4 +1,4 @@
-"""Tests the search for XLA's compiler, with each way to install CUDA, some of which leave it out."""
+"""Tests the search for XLA's compiler, with each way to install CUDA. Some leave the compiler out."""
 
 from __future__ import annotations
 

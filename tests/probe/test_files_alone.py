@@ -1,5 +1,5 @@
-"""Tests machines of which only the files are known, without recorded variables and answers, such as a mounted
-disk or an image.
+"""Tests machines that are known only by their files, without recorded variables and answers, such as a
+mounted disk or an image.
 
 The layouts are those of NVIDIA's packages for Jetson Linux 36, of nixpkgs, of TensorFlow's own images, of the
 cuda-compat packages and of conda.

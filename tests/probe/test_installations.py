@@ -20,7 +20,7 @@ RELEASE = "2.15.1"
 def system_python(
     machine: Folder, version: str = "3.10", site: str = "/usr/lib/python3/dist-packages"
 ) -> Folder:
-    """A Python in /usr, and no sign of which environment is in use."""
+    """A Python in /usr. Nothing shows which environment is in use."""
     for name in (f"python{version}", "python3"):
         machine.write(f"/usr/bin/{name}", skeleton(needed=("libc.so.6",)))
     (machine.root / "usr/bin/python3").unlink()

@@ -88,7 +88,7 @@ def closed_to_others(machine: Disk) -> Disk:
 
 
 def held(*used_mib: int, named: bool = True, **variables: str) -> Make:
-    """A machine with GPUs of which the given amounts of 8 GiB are in use."""
+    """A machine with GPUs of 8 GiB; `used_mib` says how much of each is in use."""
 
     def make(root: Path) -> Folder:
         machine = Folder(root)

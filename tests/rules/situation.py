@@ -14,7 +14,7 @@ from doctor.tables import Tables
 @dataclass(frozen=True)
 class Fires:
     """A text whose verdict must be `code`. deciding: a part of the line that decides; it occurs in only one
-    line of the text. says: parts, each of which some step of the prescription must contain. never: parts that
+    line of the text. says: parts; some step of the prescription must contain each. never: parts that
     no step may contain. words: parts of the explanation. verify: a part of the command that verifies the
     cure.
     """

@@ -31,7 +31,7 @@ either library."""
 
 
 STARTS = 4
-"""The number of starts, of which one must print the kept log. If two threads fail, a run prints one error or
+"""The number of starts. One of them must print the kept log: if two threads fail, a run prints one error or
 both."""
 
 
