@@ -171,7 +171,7 @@ def tf_cpu_only(case: Case) -> Iterator[Finding]:
     yield found(
         "tf-cpu-only",
         (
-            "TensorFlow started and worked, but none of its lines mentions CUDA or a GPU. A build with"
+            "TensorFlow started, but none of its lines mentions CUDA or a GPU. A build with"
             " CUDA code prints which GPU or library it finds or does not find; a CPU build prints nothing"
             " about them."
             if quiet
@@ -196,9 +196,9 @@ def tf_cpu_only(case: Case) -> Iterator[Finding]:
 
 
 def _nothing_of_gpus(case: Case) -> list[Fact]:
-    """The lines that show that TensorFlow started and worked, if the log has no line about CUDA; else []. A
-    build with CUDA code prints its GPUs, or why there are none, before its first step; a CPU build prints
-    only lines about the processor."""
+    """The lines that show that TensorFlow started, if the log has no line about CUDA, and either a line of
+    work follows or a person says that the GPU is not used; else []. A build with CUDA code prints its GPUs,
+    or why there are none, before its first step; a CPU build prints only lines about the processor."""
     facts = case.facts
     if (
         facts.kind != "report"
@@ -216,4 +216,5 @@ def _nothing_of_gpus(case: Case) -> list[Fact]:
         *facts.symptoms("work-done", "losses-printed"),
     ]
     after = [w for w in work if up and (w.source.line or 0) > (up[0].source.line or 0)]
-    return [*up[:1], *after[:1]] if up else []
+    said = facts.has("gpu-not-used", "uses-cpu")  # without a person's words, a log may just end early
+    return [*up[:1], *after[:1]] if after or (up and said) else []
