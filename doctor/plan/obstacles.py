@@ -216,11 +216,10 @@ def _openings(chosen: list[Candidate], context: PlanContext) -> list[str]:
 def _best(chosen: list[Candidate]) -> str:
     if not chosen:
         return "No other release, Python or driver would help"
-    lost = " and ".join(CHANGES[name] for name in sorted(chosen[0].given_up))
-    enough = (
-        "No single change is enough, but these together are" if " and " in lost else "One change is enough"
-    )
-    return f"{enough}: {lost} (tensorflow {chosen[0].build.version})"
+    lost = [CHANGES[name] for name in sorted(chosen[0].given_up)]
+    several = "No single change is enough, but these together are"
+    enough = several if len(lost) > 1 else "One change is enough"
+    return f"{enough}: {' and '.join(lost)} (tensorflow {chosen[0].build.version})"
 
 
 def _windows(context: PlanContext, severity: str, chosen: list[Candidate]) -> Finding:

@@ -252,15 +252,17 @@ def _read(machine: Machine, executable: str | None, found_by: str, folder: str |
         before=tuple(named_folders(machine, machine.env, found.version)),
         venv=found.venv,
         build=_build(
-            any("/pypy" in name for name in (*found.folders, program or "")),
+            any(_PYPY.search(name) for name in (*found.folders, program or "")),
             any(_FREE_THREADED.search(name) for name in (*found.folders, program or "")),
         ),
         said=found.stated_by,
     )
 
 
-_FREE_THREADED = lazy.compile(r"python3\.\d+t(?:\.exe)?(?:/|$)")
-"""Matches the program, or the library folder, of CPython's free-threaded build: python3.13t."""
+_FREE_THREADED = lazy.compile(r"/lib(?:64)?/python3\.\d{1,3}t/|/python3\.\d{1,3}t(?:\.exe)?$")
+_PYPY = lazy.compile(r"/lib(?:64)?/pypy3|/pypy3?(?:\.\d{1,3})?(?:\.exe)?$")
+"""Match a folder in the library folder, or the program, of CPython's free-threaded build (python3.13t) and of
+PyPy. Other folders of a path may have any name."""
 
 
 def _build(pypy: bool, free_threaded: bool) -> str:

@@ -232,8 +232,7 @@ def site_folders(machine: Machine, prefix: str, version: str | None) -> list[str
     if not minor:
         numbers = {tuple(map(int, n)) for n in re.findall(r"(\d{1,2})\.(\d{1,3})", " ".join(names))}
         minor = ".".join(map(str, max(numbers))) if numbers else "3"
-    others = [name for name in (f"python{minor}t", f"pypy{minor}") if name in names]  # free-threaded, PyPy
-    python = f"python{minor}" if f"python{minor}" in names or not others else others[0]
+    python = next((name for name in names if name in (f"python{minor}t", f"pypy{minor}")), f"python{minor}")
     debian = [f"/usr/local/lib/{python}/dist-packages", "/usr/lib/python3/dist-packages",
               f"/usr/lib/{python}/dist-packages"]  # fmt: skip
     if prefix == "/usr" and any(map(machine.is_dir, debian)):
@@ -257,13 +256,11 @@ def site_folders(machine: Machine, prefix: str, version: str | None) -> list[str
 
 
 def _libraries(machine: Machine, prefix: str) -> list[str]:
-    """The names of the library folders of Pythons below a prefix, such as python3.11 and pypy3.10."""
-    return [
-        name
-        for lib in ("lib", "lib64")
-        for name in machine.names_seen(f"{prefix}/{lib}")
-        if re.fullmatch(r"python\d\.\d+t?|pypy\d\.\d+", name)
-    ]
+    """The names of the library folders of Pythons below a prefix, such as python3.11. Only if there are none,
+    those of free-threaded Pythons and of PyPy, such as python3.13t and pypy3.10."""
+    names = [name for lib in ("lib", "lib64") for name in machine.names_seen(f"{prefix}/{lib}")]
+    usual = [name for name in names if re.fullmatch(r"python\d\.\d+", name)]
+    return usual or [name for name in names if re.fullmatch(r"python\d\.\d+t|pypy\d\.\d+", name)]
 
 
 def _settings(machine: Machine, prefix: str) -> dict[str, str]:

@@ -105,10 +105,11 @@ PARTS = {
 def goes_together(diagnosis: Diagnosis) -> list[tuple[str, str, str, str]]:
     """The rows of the table "What goes together": (part, has, needs, fits) for each known part."""
     fits = {True: "yes", False: "no", None: "not known"}
+    listed = diagnosis.facts.kind == "report"  # the lines of a machine are those of its files
     return [
         (
             PARTS.get(part.part, part.part),
-            part.have if part.fits is not False else f"{part.have}{_where(part)}",
+            f"{part.have}{_where(part)}" if listed and part.fits is False else part.have,
             part.needs or "-",
             "after a compilation" if part.slow else fits[part.fits],
         )

@@ -539,6 +539,18 @@ def test_a_python_for_which_no_wheel_is_made(version: str, library: str, tmp_pat
     assert any("uv venv --python 3." in step.text for step in verdict.prescription)
 
 
+def test_the_name_of_any_other_folder_says_nothing_about_the_python(tmp_path: Path) -> None:
+    machine = Folder(tmp_path).working_gpu().python("3.11", "/home/u/pypy/python3.13t/venv")
+    assert machine.diagnosis().verdict.code == "tf-not-installed"
+
+
+def test_a_pypy_beside_the_usual_python_changes_nothing(tmp_path: Path) -> None:
+    machine = ready(Folder(tmp_path).working_gpu())
+    (tmp_path / "opt/venv/lib/pypy3.12").mkdir()
+    (tmp_path / "opt/venv/pyvenv.cfg").write_text("home = /usr/bin\n")
+    assert machine.diagnosis().verdict.code == "healthy"
+
+
 def test_flags_of_another_processor_say_nothing_about_avx(tmp_path: Path) -> None:
     machine = ready(Folder(tmp_path).working_gpu())
     machine.write("/proc/cpuinfo", "processor\t: 0\nFeatures\t: fp asimd aes\nCPU implementer\t: 0x41\n")

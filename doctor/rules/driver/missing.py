@@ -105,6 +105,8 @@ def driver_missing(case: Case) -> Iterator[Finding]:
         (
             "conda sees no NVIDIA driver here, so it offers no GPU build."
             if conda and not (lib or error or absent)
+            else "No kernel driver has claimed the NVIDIA card."
+            if facts.has("gpu-unclaimed") and not (lib or error or absent or smi)
             else "The driver's own library is not on this machine"
             + (" and its kernel module is not loaded" if facts.has("kernel-driver-not-running") else "")
             + "; CUDA packages do not contain the driver. If the machine has no NVIDIA GPU, messages about"

@@ -283,13 +283,13 @@ def _there_unnamed(case: Case, errors: Sequence[Fact]) -> Iterator[Finding]:
         "library-path",
         f"{whose}, but TensorFlow could not load one of the libraries; the message does not say which. Either"
         " the loader searches another folder first, or the program runs in an environment without these"
-        " libraries.",
+        f" libraries{'' if case.cudnn or brought[0] is not cuda else ', or cuDNN is missing'}.",
         [*errors[:1], *brought[:2]],
         confidence="likely",
         tables=[] if build is None else [build],
         steps=[
             shell(commands.loading(case), "prints the name of the library that does not load"),
-            *loader_steps.pip_folders(case),
+            *(loader_steps.search_steps(case) if brought[0] is cuda else loader_steps.pip_folders(case)),
         ],
         verify=commands.list_gpus(case),
     )

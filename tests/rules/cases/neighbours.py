@@ -349,7 +349,7 @@ FIRES = (
     ),
     Fires(
         "gpu-absent",
-        "the driver is said to be insufficient, on a machine without a card",
+        "CUDA calls the driver insufficient on a machine without a card",
         "There is no nvida card in my machine.\n"
         "CUDA driver version is insufficient for CUDA runtime version\n",
         "no nvida card",
