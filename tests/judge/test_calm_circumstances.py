@@ -131,3 +131,16 @@ def test_a_registered_gpu_beside_a_complaint_is_not_certainly_healthy() -> None:
     without = api.explain(COMPLAINT.partition("\n\n")[2]).verdict
     assert (without.code, without.confidence) == ("healthy", "certain")
     assert with_words.confidence != "certain"
+
+
+def test_an_empty_list_below_the_log_lines_of_its_call_is_no_calm_report() -> None:
+    features = (
+        "2024-03-18 13:21:44.097589: I tensorflow/core/platform/cpu_feature_guard.cc:210] This TensorFlow"
+        " binary is optimized to use available CPU instructions in performance-critical operations.\n"
+        "To enable the following instructions: AVX2 FMA, in other operations, rebuild TensorFlow with the"
+        " appropriate compiler flags.\n"
+    )
+    call = ">>> tf.config.list_physical_devices('GPU')\n"
+    version = ">>> tf.__version__\n'2.16.1'\n"
+    assert diagnosed(f"{call}{features}[]\n{version}").verdict.severity == "error"
+    assert diagnosed(f"{call}{features}{version}").verdict.code == "benign-messages"

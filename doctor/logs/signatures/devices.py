@@ -315,7 +315,10 @@ SIGNATURES: tuple[Signature, ...] = (
             "list_physical_devices|is_gpu_available|gpu"
             " available|gpu_device_name|list_local_devices|is_gpu_available()|empty list"
         ),
-        r"list_physical_devices\(\s*['\"]GPU['\"]\s*\)[^\n]{0,40}\n{1,2}(?:>>>)?\s*"
+        # the log lines of the call may come before its result
+        r"list_physical_devices\(\s*['\"]GPU['\"]\s*\)[^\n]{0,40}\n{1,2}"
+        r"(?:(?:[\d-]{10} [\d:.]{8,15}: )?[IWE](?:\d{4} [\d:.]{8,15} +\d+)? [^\n]{0,600}\n{1,2}"
+        r"|To enable the following instructions[^\n]{0,300}\n){0,12}(?:>>>)?\s*"
         r"(?:Out\[\d+\]:\s*)?[*_`]{0,3}\[\s*\]"
         r"|is_gpu_available\([^\n]{0,80}\)[^\n]{0,20}\n{1,3}[^\n]{0,12}\bFalse\b|GPU"
         r" available:?\**\s*(?:False|no\b|0\b|\[\])"
@@ -323,7 +326,7 @@ SIGNATURES: tuple[Signature, ...] = (
         # not the False of cuda_only=False
         r"|is_gpu_available(?:\([^\n()]{0,80}\))?[^\n(]{0,60}(?:returns?|is|as|=|:|却是|为)\W{0,8}False",
         ">>> tf.config.list_physical_devices('GPU')\n[]",
-        lines=4,
+        lines=16,
     ),
     sig(
         "gpu-not-found",
