@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 LARGEST = 64 * 1024 * 1024
 """At most this many bytes are fetched from one URL."""
 TIMEOUT = (10, 30)
-"""Time limit, in seconds, for a connection, and for the wait between two pieces of an answer."""
+"""Time limits in seconds: for opening a connection, and for the wait between two pieces of a response."""
 LONGEST = 120.0
 """Time limit, in seconds, for one URL, including its pages of comments."""
 PAGES = 20
@@ -38,7 +38,7 @@ _GIST = lazy.compile(r"/(?:[\w.-]+/)?(?P<id>[0-9a-f]{8,})(?:/|$)")
 
 
 def fetch(address: str, *, comments: bool = False) -> IO[bytes]:
-    """The report at a URL. comments: also read the comments of an issue.
+    """Return the report at a URL. comments: also read the comments of an issue.
 
     Raises InputError if the report is missing, private, too large, too slow, not text, or unreachable; its
     hint says what to do. Redirects are followed to public addresses, and to addresses of the same kind as the
@@ -54,14 +54,14 @@ def fetch(address: str, *, comments: bool = False) -> IO[bytes]:
 
 
 class _Reading(NamedTuple):
-    """The state of reading one URL. name: what messages call the URL."""
+    """The state of reading one URL. name: the URL without passwords and tokens, for messages."""
 
     name: str
     session: requests.Session
     limit: Limit
 
     def error(self, what: str, hint: str = "") -> InputError:
-        """An InputError about this URL."""
+        """Return an InputError about this URL."""
         if self.limit.passed:
             return InputError(
                 f"cannot read `{self.name}`: it takes longer than {self.limit.seconds:.0f} s",
@@ -94,8 +94,8 @@ def _fetch(at: _Reading, address: str, comments: bool) -> IO[bytes]:
 
 
 def _issue(at: _Reading, repo: str, number: str, comment: str | None, comments: bool) -> IO[bytes]:
-    """The title and text of an issue, with its comments if `comments` is set; or one comment if its number is
-    given."""
+    """Return the title and text of an issue, with its comments if `comments` is set; or, if the number of a
+    comment is given, only that comment."""
     if comment:
         return _stream(_body(_api(at, f"repos/{repo}/issues/comments/{comment}")))
     issue = _api(at, f"repos/{repo}/issues/{number}")
@@ -138,11 +138,11 @@ def _api(at: _Reading, path: str, query: str = "") -> Any:
     try:
         return json.loads(data)
     except ValueError as error:
-        raise at.error("the API's answer is not JSON") from error
+        raise at.error("the API's response is not JSON") from error
 
 
 def _refused(at: _Reading, answer: requests.Response, token: bool) -> None:
-    """Raise an error that explains the API's answer and says what to do next."""
+    """Raise an error that explains the API's response and says what to do next."""
     status = answer.status_code
     if status < 400:
         return
@@ -167,7 +167,7 @@ def _refused(at: _Reading, answer: requests.Response, token: bool) -> None:
         )
     if status == 410:
         raise at.error("it was deleted")
-    raise at.error(f"GitHub answered {status}", "try again later")
+    raise at.error(f"GitHub returned status {status}", "try again later")
 
 
 def _until(answer: requests.Response) -> str:
@@ -196,7 +196,7 @@ def _stream(text: str) -> IO[bytes]:
 
 
 def _text(at: _Reading, place: str) -> IO[bytes]:
-    """The plain text at a URL. Raises InputError for a web page."""
+    """Return the plain text at a URL. Raises InputError for a web page."""
     with _get(at, place, {"Accept": "text/plain, */*;q=0.5"}) as answer:
         status = answer.status_code
         if status in (401, 403):
@@ -206,7 +206,7 @@ def _text(at: _Reading, place: str) -> IO[bytes]:
         if status == 429:
             raise at.error("the server allows no more requests from this machine", "wait a while")
         if status >= 400:
-            raise at.error(f"the server answered {status}")
+            raise at.error(f"the server returned status {status}")
         kind = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         if kind in ("text/html", "application/xhtml+xml"):
             raise at.error(
@@ -240,7 +240,7 @@ def _get(at: _Reading, place: str, headers: dict[str, str]) -> requests.Response
 
 
 def _read(at: _Reading, answer: requests.Response) -> bytes:
-    """The whole content of an answer. Raises InputError if it is larger than LARGEST."""
+    """Return the whole body of a response. Raises InputError if it is larger than LARGEST."""
     import requests
 
     from doctor.web import RefusedError, body

@@ -62,7 +62,7 @@ class Report:
         return self.diagnosis.findings
 
     def to_dict(self) -> dict[str, Any]:
-        """The plain data that `--format json` prints (schema 1, doctor/render/schema.json)."""
+        """Return the plain data that `--format json` prints (schema 1, doctor/render/schema.json)."""
         from doctor.render.document import document
         from doctor.render.sharing import shared
         from doctor.tables import Tables
@@ -70,7 +70,7 @@ class Report:
         return document(shared(self.diagnosis), Tables.bundled())
 
     def render(self, form: str = "text", *, width: int = 80, colour: bool = False, verbose: int = 0) -> str:
-        """The report for a person, as "text", "markdown" or "html" (a whole page).
+        """Return the report for a person, as "text", "markdown" or "html" (a whole page).
 
         For text, `width` is the number of columns, `colour` adds terminal escapes, and `verbose=1` shows
         where each fact came from. Raises UsageError for any other form.
@@ -87,7 +87,7 @@ class Report:
         )
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        """The forms that a notebook can show."""
+        """Return the report in the formats that a notebook can show."""
         from doctor.render import Options, rendered
 
         html = rendered(
@@ -110,7 +110,7 @@ class PlanReport:
 
     @property
     def verdict(self) -> Finding | None:
-        """The first obstacle; None if there is none."""
+        """The first obstacle, or None if there is none."""
         return self.outcome.findings[0] if self.outcome.findings else None
 
     @property
@@ -124,20 +124,20 @@ class PlanReport:
         return tuple(self.outcome.plans)
 
     def to_dict(self) -> dict[str, Any]:
-        """The plain data that `plan --format json` prints (schema 1)."""
+        """Return the plain data that `plan --format json` prints (schema 1)."""
         from doctor.render import plans
 
         return plans.shared_document(self.outcome)
 
     def render(self, form: str = "text", *, width: int = 80, colour: bool = False, verbose: int = 0) -> str:
-        """The plans for a person. The parameters are those of `Report.render`."""
+        """Return the plans for a person. The parameters are those of `Report.render`."""
         from doctor.render import plans
 
         _known(form)
         return plans.rendered(self.outcome, form, width=width, colour=colour, verbose=bool(verbose))
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        """The forms that a notebook can show."""
+        """Return the plans in the formats that a notebook can show."""
         return {"text/plain": self.render(), "text/markdown": self.render("markdown")}
 
 
@@ -208,12 +208,12 @@ def check(
     """Diagnose this machine and a Python environment on it, or the files of another machine.
 
     python: an interpreter or an environment's folder; by default the first of VIRTUAL_ENV, CONDA_PREFIX,
-    `python3` and `python` on PATH, and this Python. root: a folder to read instead of `/`; nothing in it is
-    run or loaded. deep: also start TensorFlow in a separate process, for `limit` seconds at most, and use
-    each GPU. record: read this file, written by `check --save`, instead of examining this machine. tell:
-    called with a text before each slow step. printed: what TensorFlow printed when it ran on the machine.
-    Raises UsageError if options exclude each other, InputError if a path or a record cannot be read,
-    UnableError if no Python was found to start TensorFlow with, DefectError if a rule fails.
+    `python3` and `python` on PATH, and the running interpreter. root: a folder to read instead of `/`;
+    nothing in it is run or loaded. deep: also start TensorFlow in a separate process, for `limit` seconds at
+    most, and use each GPU. record: read this file, written by `check --save`, instead of examining this
+    machine. tell: called with a text before each slow step. printed: what TensorFlow printed when it ran on
+    the machine. Raises UsageError if options exclude each other, InputError if a path or a record cannot be
+    read, UnableError if no Python was found to start TensorFlow with, DefectError if a rule fails.
     """
     from doctor.errors import UsageError
 
@@ -236,7 +236,7 @@ def check(
 
 
 def _recorded(path: str) -> Facts:
-    """The facts in a file that `check --save` wrote."""
+    """Return the facts in a file that `check --save` wrote."""
     from doctor.errors import InputError
     from doctor.probe import record
 
@@ -251,8 +251,8 @@ def _recorded(path: str) -> Facts:
 def _examined(
     python: str | None, root: str | None, limit: float | None, tell: Callable[[str], None] | None
 ) -> tuple[Facts, tuple[tuple[str, float], ...]]:
-    """The facts of this machine, or of another machine's files, and the seconds that each probe took. limit:
-    seconds for the deep check; None for no deep check."""
+    """Return the facts of this machine, or of another machine's files, and the seconds that each probe took.
+    limit: seconds for the deep check; None for no deep check."""
     from doctor.errors import InputError, UnableError
     from doctor.probe import Machine, NoPythonError, look
 

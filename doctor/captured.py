@@ -6,7 +6,7 @@ import os
 import threading
 
 HEAD, KEPT = 256 << 10, 1 << 20
-"""The most bytes of the output that are kept: HEAD of its beginning, KEPT in total."""
+"""The most bytes of output to keep: HEAD from its beginning, KEPT in total."""
 WAIT = 0.5
 """Time limit, in seconds, to read the rest of the pipe at the end of a cell."""
 
@@ -94,7 +94,7 @@ class Captured:
 
 
 def _unread(descriptor: int) -> int:
-    """The number of unread bytes in a pipe; 0 if it is closed or unknown."""
+    """Return the number of unread bytes in a pipe; 0 if it is closed or unknown."""
     try:
         import array
         import fcntl

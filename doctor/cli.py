@@ -48,7 +48,7 @@ GROUPS = {
     "try it out": ("simulate", "reproduce", "bench"),
     "in other programs": ("serve", "mcp", "completion"),
 }
-"""The commands in the groups in which --help shows them."""
+"""The commands, grouped as --help shows them."""
 
 UNABLE = 3
 DEFECT = 70
@@ -57,7 +57,7 @@ ISSUES = "the issue tracker of tfgpu-doctor"
 
 
 def _module(name: str) -> Any:
-    """The module of a command."""
+    """Import and return the module of a command."""
     import importlib
 
     return importlib.import_module(f"doctor.commands.{name}")
@@ -88,7 +88,7 @@ def shared_options(parser: argparse.ArgumentParser, forms: Sequence[str] = FORMA
 
 
 def _parser(name: str) -> argparse.ArgumentParser:
-    """The parser of one command."""
+    """Return the argument parser for one command."""
     from doctor.commands.usage import Formatter, Parser
 
     description = f"{COMMANDS[name][0].upper()}{COMMANDS[name][1:]}."
@@ -97,7 +97,7 @@ def _parser(name: str) -> argparse.ArgumentParser:
 
 
 def filled(parser: Parsed, name: str) -> Parsed:
-    """Add the options of a command to a parser; returns the parser."""
+    """Add a command's options to a parser, and return the parser."""
     module = _module(name)
     module.add_arguments(parser)
     shared_options(parser, getattr(module, "FORMATS", FORMATS))
@@ -145,7 +145,7 @@ def _complain(message: str, hint: str = "") -> None:
 
 
 def _split(argv: Sequence[str]) -> tuple[str, list[str]]:
-    """The name of the command and its arguments. Without a command, the name is `check`."""
+    """Return the name of the command and its arguments. Without a command, the name is `check`."""
     arguments = list(argv)
     for i, word in enumerate(arguments):
         if word in COMMANDS:
@@ -160,7 +160,7 @@ def _split(argv: Sequence[str]) -> tuple[str, list[str]]:
 
 
 def _meant(word: str) -> str:
-    """The hint for a word that is not a command: it says what to type instead."""
+    """Return the hint for a word that is not a command: it says what to type instead."""
     import difflib
     import shlex
     from pathlib import Path
@@ -248,8 +248,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 class _Closed(io.TextIOBase):
-    """Stands in for a standard output that was closed before the start (`>&-`). Writing to it raises an error
-    that states the reason."""
+    """Replaces a standard output that was closed before this program started (`>&-`). Writing to it raises an
+    error that states the reason."""
 
     def write(self, text: str) -> int:
         raise OSError(errno.EBADF, "it is closed", "standard output")
@@ -293,7 +293,7 @@ def _outside(error: OSError) -> int:
 
 def _defect(what: str) -> int:
     _complain(
-        f"an internal error of tfgpu-doctor: {what}"[:400],
+        f"an internal error in tfgpu-doctor: {what}"[:400],
         f"please report it to {ISSUES}, with the output of TFGPU_DOCTOR_TRACEBACK=1 and the same command",
     )
     return DEFECT

@@ -62,7 +62,7 @@ def gathered(
     skipped: list[Skipped] | None = None,
     stages: list[tuple[str, list[Finding]]] | None = None,
 ) -> tuple[Case, list[Finding], tuple[Part, ...]]:
-    """The basis of a verdict: the case, the findings of the rules, and which versions fit.
+    """Return the basis for a verdict: the case, the findings of the rules, and which versions fit.
 
     skipped: a list to which the rules that could not judge are added. stages: a list to which each step adds
     its name and the findings after the step.
@@ -100,8 +100,8 @@ def gathered(
 
 
 def _here(finding: Finding, case: Case) -> Finding:
-    """The finding, adapted to the case: only steps that fit, commands for the shell of the case, and a
-    citation of the table row for its TensorFlow."""
+    """Return the finding adapted to the case: only steps that fit, commands for its shell, and a citation of
+    the table row for its TensorFlow release."""
     if case.facts.has("binding") or case.named:
         from doctor.remedies import bindings
 
@@ -136,7 +136,7 @@ AT_HOME = {
 
 
 def fitting(finding: Finding, platform: str | None) -> Finding:
-    """The finding without steps for platforms other than that of the case.
+    """Return the finding without steps for platforms other than the case's.
 
     If no step would be left, the platform is probably wrong, not the steps, so all steps stay.
     """
@@ -155,9 +155,9 @@ VERSIONS = (Gpu, TensorFlowVersion, CudaVersion, CudnnVersion, DriverVersion)
 
 
 def surer(findings: list[Finding], case: Case) -> list[Finding]:
-    """The findings without the version conflicts that a better finding refutes. Suspected conflicts are
-    dropped if there is a more certain finding. Conflicts that follow only from stated versions are dropped if
-    a program's own message reports another fault."""
+    """Return the findings without the version conflicts that a better finding refutes. Suspected conflicts
+    are dropped if there is a more certain finding. Conflicts that follow only from stated versions are
+    dropped if a program's own message reports another fault."""
     sure = any(f.severity == "error" and f.confidence != "possible" for f in findings)
     stated = {fact.source for kind in VERSIONS for fact in case.facts.of(kind)}
     suspected = [
@@ -181,8 +181,8 @@ BEFORE_IT_STARTS = ("tf-not-installed", "tf-no-wheel", "python-dependency-confli
 
 
 def overcome(findings: list[Finding], case: Case) -> list[Finding]:
-    """The findings, where an installation or import fault is only "possible" if a later run in the report
-    overcame it: that run looked for GPUs, so the import worked.
+    """Return the findings, but mark an installation or import fault as only "possible" if a later run in the
+    report overcame it: that run looked for GPUs, so the import worked.
 
     Guides and threads often mention faults that were solved on the way. A fault keeps its confidence if no
     error was found after it.
@@ -215,8 +215,8 @@ CHANGES = ("and-cuda-installed", "growth-set")
 
 
 def compared(verdict: Finding, case: Case) -> Finding:
-    """The verdict. If another run in the text got a GPU, the explanation also points to that run and to what
-    changed between the two runs."""
+    """Return the verdict. If another run in the text got a GPU, the explanation also points to that run and
+    to what changed between the two runs."""
     works = next((device.source for device in case.in_another_run if device.source.line is not None), None)
     at = min((source.line for source in verdict.evidence if source.line is not None), default=None)
     if works is None or works.line is None:
@@ -238,8 +238,8 @@ def _rank(finding: Finding) -> tuple[int, int, int]:
 
 
 def merged(findings: Iterable[Finding], rules: Mapping[str, Rule]) -> list[Finding]:
-    """One finding per code, with consequences merged into their causes, in the order in which a person should
-    act.
+    """Return one finding per code, with consequences merged into their causes, in the order in which a person
+    should act.
 
     A finding that is only "possible" explains only findings that are "possible" too. Of findings that explain
     each other, directly or through others, the best one stays.
@@ -282,7 +282,8 @@ def merged(findings: Iterable[Finding], rules: Mapping[str, Rule]) -> list[Findi
 
 
 def _behind(code: str, causes: Mapping[str, Sequence[str]]) -> set[str]:
-    """The causes of a code, and their causes, and so on. In a circle, the code is one of its own causes."""
+    """Return the causes of a code, the causes of those, and so on. If the causes form a cycle, the code is
+    one of its own causes."""
     found: set[str] = set()
     waiting = [code]
     while waiting:

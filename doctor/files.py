@@ -17,8 +17,8 @@ NO_HOME = "this user has no home folder (HOME is not set, and there is no entry 
 
 
 def home() -> Path | None:
-    """The user's home folder; None if neither HOME nor the list of users has one, as in `docker run -u
-    12345`."""
+    """Return the user's home folder, or None if neither HOME nor the list of users has one, as in `docker run
+    -u 12345`."""
     from pathlib import Path
 
     place = _home()
@@ -31,7 +31,7 @@ def _home() -> str | None:
 
 
 def expanded(path: str) -> Path:
-    """The path with a leading ~ replaced by the home folder. Raises InputError if that folder is not
+    """Return the path with a leading ~ replaced by the home folder. Raises InputError if that folder is not
     known."""
     from pathlib import Path
 
@@ -44,14 +44,14 @@ def expanded(path: str) -> Path:
 
 
 def cache_base() -> str | None:
-    """The folder for caches, according to the rules of the platform (XDG Base Directory, Apple, Windows Known
-    Folders); None without a home folder."""
+    """Return the folder for caches, according to the rules of the platform (XDG Base Directory, Apple,
+    Windows Known Folders), or None without a home folder."""
     return _base("XDG_CACHE_HOME", ".cache", "Library/Caches")
 
 
 def data_base() -> str | None:
-    """The folder for an application's data, according to the rules of the platform; None without a home
-    folder."""
+    """Return the folder for an application's data, according to the rules of the platform, or None without a
+    home folder."""
     return _base("XDG_DATA_HOME", ".local/share", "Library/Application Support")
 
 
@@ -67,7 +67,7 @@ def _base(variable: str, below: str, on_macos: str) -> str | None:
 
 
 def temporary_folder() -> Path:
-    """The folder for temporary files. Raises UnableError if no such folder is writable."""
+    """Return the folder for temporary files. Raises UnableError if no such folder is writable."""
     import tempfile
     from pathlib import Path
 
@@ -110,7 +110,7 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
 
 
 def cannot_write(path: str | os.PathLike[str], error: OSError) -> UnableError:
-    """The error for a file that could not be written; its hint says what to do next."""
+    """Return the error for a file that could not be written; its hint says what to do next."""
     import errno
 
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
@@ -125,7 +125,7 @@ def cannot_write(path: str | os.PathLike[str], error: OSError) -> UnableError:
 
 
 def _mode(target: Path) -> int:
-    """The permissions of the file, or those that open() would give to a new file."""
+    """Return the permissions of the file, or those that open() would give to a new file."""
     try:
         return target.stat().st_mode & 0o777
     except FileNotFoundError:

@@ -33,9 +33,9 @@ class Step:
     kind: "shell" (a command line that can be pasted), "python" (code for the program) or "manual". text: the
     text to show; for a shell step, it is made from the command. platform: linux, windows, wsl, macos, or ""
     if the step is the same on all platforms. needs_root: whether the command must run as an administrator;
-    tfgpu-doctor never runs such a step. why: one sentence. command: the command of a shell step. edit: the
-    change of a line in a file, if the step changes nothing else. Raises ValueError for another kind, for an
-    empty text, and for a shell step without a command.
+    tfgpu-doctor never runs such a step. why: the reason, in one sentence. command: the command of a shell
+    step. edit: the change of a line in a file, if the step changes nothing else. Raises ValueError for
+    another kind, for an empty text, and for a shell step without a command.
     """
 
     kind: str
@@ -55,16 +55,16 @@ class Step:
             raise ValueError("a shell step needs a command")
 
     def on(self, platform: str | None) -> Step:
-        """The step with its command written for the shell of `platform`. A step with a platform of its own
-        stays unchanged."""
+        """Return the step with its command written for the shell of `platform`. A step with a platform of its
+        own stays unchanged."""
         if self.command is None or self.platform or not platform:
             return self
         return replace(_of_shell(self.command, self.why, "", self.needs_root, platform), edit=self.edit)
 
 
 def shell(command: Line, why: str = "", *, platform: str = "", root: bool = False) -> Step:
-    """A step with a command line to paste; a manual step if the command cannot be written safely for a
-    shell."""
+    """Return a step with a command line to paste, or a manual step if the command cannot be written safely
+    for a shell."""
     return _of_shell(command, why, platform, root, platform or "linux")
 
 
@@ -80,12 +80,12 @@ def _of_shell(command: Line, why: str, platform: str, root: bool, where: str) ->
 
 
 def python(text: str, why: str = "") -> Step:
-    """A step with code for the program that uses TensorFlow."""
+    """Return a step with code for the program that uses TensorFlow."""
     return Step("python", text, why)
 
 
 def manual(text: str, why: str = "", *, platform: str = "", root: bool = False) -> Step:
-    """A step that only a person can do."""
+    """Return a step that only a person can do."""
     return Step("manual", text, why, platform, root)
 
 
@@ -120,16 +120,16 @@ class Finding:
 
     @property
     def verify(self) -> str:
-        """The text of the command that checks the fix; "" if none can be pasted."""
+        """The text of the command that checks the fix, or "" if none can be pasted."""
         return self.proof.text if self.proof is not None and self.proof.kind == "shell" else ""
 
     def on(self, platform: str | None) -> Finding:
-        """The finding with its commands written for the shell of `platform`."""
+        """Return the finding with its commands written for the shell of `platform`."""
         steps = tuple(step.on(platform) for step in self.prescription)
         return replace(self, prescription=steps, proof=self.proof.on(platform) if self.proof else None)
 
     def with_more(self, *, evidence: Iterable[Source] = (), consequences: Iterable[str] = ()) -> Finding:
-        """The same finding with further evidence and consequences, without duplicates."""
+        """Return the same finding with further evidence and consequences, without duplicates."""
         return replace(
             self,
             evidence=tuple(dict.fromkeys((*self.evidence, *evidence))),

@@ -63,7 +63,8 @@ def _files(folder: str) -> Iterator[str]:
 
 
 def opened(item: Input) -> IO[bytes]:
-    """A stream with the bytes of an input; gzip is unpacked. The caller reads the stream once and closes it.
+    """Return a stream with the bytes of an input; gzip is unpacked. The caller reads the stream once and
+    closes it.
 
     Raises InputError, with the name and the reason, if the input cannot be read.
     """

@@ -3,11 +3,11 @@ it too.
 
     python -m doctor.issues        reads everything from environment variables (`Settings.of`)
 
-The issue comes from the file of the event, never from a command line. The answer is the Markdown of
-`explain`, in which no text of the report can become a mention, a link or a reference. The answer is one
-comment that contains a hidden mark. The program updates the comment when the issue is edited, and deletes it
-if there is no longer anything to say. Sources: GitHub, "REST API endpoints for issue comments" and "Webhook
-events and payloads", issues; GitLab, "Notes API" and "Webhook events", issue events.
+The issue comes from the event file, never from a command line. The answer is the Markdown of `explain`, in
+which no text from the report can become a mention, a link or a reference. The answer is one comment that
+contains a hidden mark. The program updates the comment when the issue is edited, and deletes it if there is
+no longer anything to say. Sources: GitHub, "REST API endpoints for issue comments" and "Webhook events and
+payloads", issues; GitLab, "Notes API" and "Webhook events", issue events.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 MARK = "<!-- tfgpu-doctor: "
 _MARKED = lazy.compile(r"<!-- tfgpu-doctor: (?P<code>[a-z0-9-]{1,60}) -->")
 EVENT_LIMIT = 8 << 20
-"""The largest size of an event's file, in bytes."""
+"""The largest size of an event file, in bytes."""
 ANSWER_LIMIT = 16 << 20
-"""The largest size of a server's answer, in bytes."""
+"""The largest size of a server's response, in bytes."""
 BODY_LIMIT = 256 << 10
 """At most this many characters of an issue are read."""
 COMMENT_LIMIT = 60_000
@@ -68,8 +68,8 @@ class Settings:
 
     @classmethod
     def of(cls, env: Mapping[str, str]) -> Settings:
-        """The settings from the environment variables of the runner, and from TFGPU_* of the action. Raises
-        UsageError if a variable is missing or wrong."""
+        """Return the settings from the runner's environment variables and from the action's TFGPU_*
+        variables. Raises UsageError if a variable is missing or wrong."""
         gitlab = bool(env.get("GITLAB_CI"))
         event = env.get("TRIGGER_PAYLOAD" if gitlab else "GITHUB_EVENT_PATH", "")
         api = env.get(
@@ -106,8 +106,8 @@ def _yes(env: Mapping[str, str], name: str) -> bool:
 
 
 def _labels(text: str) -> Iterator[tuple[str, str]]:
-    """Pairs of a finding code and its label, from lines of `code: label`. Raises UsageError for an unknown
-    code."""
+    """Yield pairs of a finding code and its label, from lines of `code: label`. Raises UsageError for an
+    unknown code."""
     from doctor.rules import PLACES
 
     for row in text.splitlines():
@@ -123,7 +123,7 @@ def _labels(text: str) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class Issue:
-    """The issue of an event."""
+    """The issue that an event is about."""
 
     project: str
     number: int
@@ -133,8 +133,8 @@ class Issue:
 
     @classmethod
     def of(cls, event: Any) -> Issue | None:
-        """The issue of an event from GitHub or GitLab; None if the event is about something else. Raises
-        InputError if the event is not valid."""
+        """Return the issue from a GitHub or GitLab event, or None if the event is about something else.
+        Raises InputError if the event is not valid."""
         if not isinstance(event, dict):
             raise InputError("the event is not a JSON object")
         own = event.get("object_attributes")
@@ -185,8 +185,8 @@ class Tracker:
         self._base = base
 
     def own(self) -> tuple[int, str] | None:
-        """The number and text of this program's comment; None if there is none. A comment from another
-        account does not count, even with the mark."""
+        """Return the number and text of this program's comment, or None if there is none. A comment from
+        another account does not count, even with the mark."""
         for page in range(1, PAGES + 1):
             comments = self._ask("GET", f"{self._list}?per_page=100&page={page}")
             for comment in comments if isinstance(comments, list) else ():
@@ -227,7 +227,7 @@ class Tracker:
             self._ask("DELETE", f"{self._base}/labels/{quote(remove, safe='')}", missing_is_fine=True)
 
     def _ask(self, method: str, path: str, data: Any = None, *, missing_is_fine: bool = False) -> Any:
-        """Send a request, and return the server's answer. Raises UnableError if the request fails."""
+        """Send a request, and return the server's response. Raises UnableError if the request fails."""
         import requests
 
         problem = ""
@@ -252,7 +252,7 @@ class Tracker:
                     return json.loads(content) if content.strip() else None
                 except (ValueError, RecursionError) as error:
                     raise UnableError(
-                        f"{method} {path.partition('?')[0]}: the answer is not JSON, or is too large"
+                        f"{method} {path.partition('?')[0]}: the response is not JSON, or is too large"
                     ) from error
             if status in (404, 410) and missing_is_fine:
                 return None
@@ -270,7 +270,7 @@ class Tracker:
 
 
 def _content(answer: Any) -> bytes:
-    """The content of an answer, cut at the limits of size and time."""
+    """Return the content of a response, cut at the limits of size and time."""
     content, end = bytearray(), time.monotonic() + 3 * TIMEOUT
     for piece in answer.iter_content(65536):
         content += piece
@@ -296,7 +296,7 @@ def answer_to(issue: Issue, settings: Settings) -> tuple[str, str]:
 
 
 def _shortened(report: Report) -> str:
-    """The report as a comment; only its first part if it is too long."""
+    """Return the report as a comment, or only its first part if it is too long."""
     text = report.render("markdown")
     if len(text) <= COMMENT_LIMIT:
         return text
@@ -307,7 +307,8 @@ def _shortened(report: Report) -> str:
 
 
 def act(settings: Settings) -> str:
-    """Answer the issue of the event. Returns a line that says what was done. Raises CommandError."""
+    """Answer the issue that the event is about. Returns a line that says what was done. Raises
+    CommandError."""
     try:
         with open(settings.event, "rb") as file:
             data = file.read(EVENT_LIMIT + 1)

@@ -32,7 +32,8 @@ class _Pattern:
 
 
 def compile(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:  # noqa: A001 (as in `re`)
-    """The pattern that `re.compile` would return. An invalid pattern raises re.error at its first use."""
+    """Return the pattern that `re.compile` would return. An invalid pattern raises re.error at its first
+    use."""
     return cast("re.Pattern[AnyStr]", _Pattern(pattern, flags))
 
 
@@ -49,14 +50,14 @@ class _Module:
 
 
 def module(name: str) -> Any:
-    """An object that stands for the module `name` (a full name). Its first use raises ImportError if there is
-    no such module."""
+    """Return an object that stands for the module `name` (a full name). Its first use raises ImportError if
+    there is no such module."""
     return _Module(name)
 
 
 def names(package: str, places: Mapping[str, str]) -> Callable[[str], Any]:
-    """A `__getattr__` function for a package. It imports the module that defines a name when the name is
-    first used.
+    """Return a `__getattr__` function for a package. It imports the module that defines a name when the name
+    is first used.
 
     places: the module of each name, relative to the package. For other names, the function raises
     AttributeError.

@@ -2,11 +2,11 @@
 
     %tfgpu       examine this kernel: its interpreter, environment variables, and TensorFlow's output
     %%tfgpu      explain a cell: its exception, and what TensorFlow's C++ code printed
-    %tfgpu auto  from now on, explain each error of TensorFlow once, below the cell in which it occurred
+    %tfgpu auto  from now on, explain each TensorFlow error once, below the cell in which it occurred
     %tfgpu off   stop these explanations
 
 TensorFlow's C++ code writes to file descriptor 2. A kernel may show this output, drop it, or send it to the
-server's terminal. While a cell is watched, the descriptor is a pipe. Everything is passed on at once to the
+server's terminal. While a cell is watched, the descriptor is a pipe. All output is passed on at once to its
 original destination, and the descriptor is restored when the cell ends.
 """
 
@@ -38,7 +38,7 @@ COMPARED = (
     "TF_USE_LEGACY_KERAS",
     "TF_XLA_FLAGS",
 )
-"""Environment variables whose values may make TensorFlow work in a shell but not in a kernel."""
+"""Environment variables that may be the reason why TensorFlow works in a shell but not in a kernel."""
 OURS = (
     "tensorflow",
     "keras",
@@ -53,8 +53,8 @@ SILENT = ("undetermined", "healthy", "benign-messages")
 
 
 class Watch:
-    """The state of one kernel: whether its cells are watched, what TensorFlow printed, and which errors were
-    explained."""
+    """The state of one kernel: whether its cells are watched, what TensorFlow has printed, and which errors
+    have been explained."""
 
     def __init__(self, shell: Any) -> None:
         self.shell = shell
@@ -89,7 +89,7 @@ class Watch:
             self._capture = _begun()
 
     def after_cell(self, result: Any = None) -> None:
-        """Called when a cell has ended. An error of this tool does not disturb the person who ran the
+        """Called when a cell has ended. An error in this tool must not disturb the person who ran the
         cell."""
         if self._inside:
             return
@@ -165,7 +165,7 @@ class Watch:
 
 
 def _begun() -> Captured | None:
-    """A capture that has started; None if descriptor 2 is closed or no descriptor is free."""
+    """Start a capture and return it. Return None if descriptor 2 is closed or no descriptor is free."""
     with contextlib.suppress(OSError):
         capture = Captured()
         capture.start()
@@ -196,16 +196,16 @@ def is_ours(error: BaseException) -> bool:
 
 
 def _of_tensorflow(text: str) -> bool:
-    """Whether the text contains records of TensorFlow's C++ log. Signs are a C++ source file with a line
-    number, and words that TensorFlow uses in messages about CUDA."""
+    """Whether the text contains records from TensorFlow's C++ log: the name of a C++ source file before a
+    line number, or words that TensorFlow uses in messages about CUDA."""
     return any(
         sign in text for sign in (".cc:", "StreamExecutor", "libcud", "TF-TRT", "cuda_dnn", "tensorflow/")
     )
 
 
 def explained(text: str, error: BaseException | None) -> tuple[Report | None, list[str]]:
-    """The report on what a cell printed and raised, and further notes. The report is None if there is nothing
-    to read."""
+    """Return the report on what a cell printed and raised, and further notes. The report is None if there was
+    neither output nor an exception."""
     from doctor import api
 
     parts = [text] if text.strip() else []
@@ -219,8 +219,8 @@ def explained(text: str, error: BaseException | None) -> tuple[Report | None, li
 
 
 def differences() -> list[str]:
-    """Notes about environment variables that differ between this kernel and a login shell, and about
-    variables that were set too late. The start files of the shell are read, not run."""
+    """Return notes about environment variables that differ between this kernel and a login shell, and about
+    variables that were set too late. The shell's start files are read, not run."""
     notes = list(_set_too_late())
     shell = _login_shell()
     if shell is None:
@@ -252,8 +252,8 @@ def differences() -> list[str]:
 
 
 def _set_too_late() -> Iterator[str]:
-    """A note if LD_LIBRARY_PATH was set after this process started: the loader reads it only at the start
-    (ld.so(8))."""
+    """Yield a note if LD_LIBRARY_PATH was set after this process started: the loader reads it only at the
+    start (ld.so(8))."""
     try:
         with open("/proc/self/environ", "rb") as file:
             pairs = [part.partition("=") for part in file.read().decode("utf-8", "replace").split("\0")]
@@ -269,7 +269,8 @@ def _set_too_late() -> Iterator[str]:
 
 
 def _login_shell() -> Any:
-    """The variables that a login shell of the kernel's user would have; None if they are not known."""
+    """Return the variables that a login shell would set for the kernel's user, or None if they are not
+    known."""
     if not sys.platform.startswith("linux"):
         return None
     from doctor.probe import starts
@@ -280,7 +281,7 @@ def _login_shell() -> Any:
 
 
 class Shown:
-    """A report for a notebook: an HTML page in a frame in which no script can run, Markdown, or text."""
+    """A report as a notebook shows it: an HTML page in a frame that runs no scripts, or Markdown, or text."""
 
     def __init__(self, report: Report | None, notes: list[str]) -> None:
         from doctor.redact import Redactor

@@ -39,9 +39,9 @@ def options() -> dict[str, Any]:
 
 @contextlib.contextmanager
 def starting() -> Iterator[None]:
-    """A context in which to start a program and call `hold`. In it, no other orphan is mistaken for a child
-    of that program. Ctrl-C between the start and `hold` does not leave the program running. Raises OSError
-    after `stop`."""
+    """A context in which to start a program and call `hold`. While the context is active, no other orphan is
+    mistaken for a child of that program. Ctrl-C between the start and `hold` does not leave the program
+    running. Raises OSError after `stop`."""
     global _strangers, _adopting
     with _lock:
         if _stopped:

@@ -1,8 +1,9 @@
 """Reads files that ship with the project, whether its modules come from a folder or from the single file that
 scripts/build_pyz makes.
 
-The loader of the package reads them (PEP 302, `get_data`), as it does for `importlib.resources`. That module
-takes as long to import as a short report takes to read, and its functions have other names in Python 3.8.
+The loader of the package reads them (PEP 302, `get_data`), as it does for `importlib.resources`. This module
+does not use importlib.resources: importing it takes as long as reading a short report, and its functions have
+other names in Python 3.8.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Repeats the findings that a report of this tool states, in the same order, if the report does not contain
-all facts."""
+"""Repeats the findings in a report from this tool, in the same order, if the report does not contain all
+facts."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from doctor.values import replace
 
 
 def restated(findings: Sequence[Finding], facts: Facts) -> list[Finding]:
-    """The findings that the report states; if it states none, the findings of the rules.
+    """Return the findings that the report states; if it states none, return `findings`, which the rules
+    derived.
 
-    A stated finding gets the words of its rule if the facts in the report are enough for that rule. Stated
-    codes without a rule are left out. So are findings of the rules that the report does not state: they are
-    based on incomplete facts, and the `check` that wrote the report did not find them.
+    If the facts in the report are enough for a stated finding's rule, the finding has that rule's text.
+    Stated codes without a rule are left out. Findings from the rules that the report does not state are left
+    out too: they are based on incomplete facts, and the `check` that wrote the report did not make them.
     """
     stated = [fact for fact in facts.of(RestatedFinding) if fact.code in PLACES]
     known = {finding.code: finding for finding in findings}
@@ -34,13 +35,13 @@ def restated(findings: Sequence[Finding], facts: Facts) -> list[Finding]:
             fact.code,
             severity,
             rule.title,
-            "A report of tfgpu-doctor states this finding. The facts in that report are not enough to derive"
-            " the steps again.",
+            "A report from tfgpu-doctor states this finding. The facts in that report are not enough to"
+            " derive the steps again.",
             (fact.source,),
             prescription=(
                 shell(
                     run("tfgpu-doctor", "check", "--format", "markdown"),
-                    "run it on the machine: it makes a report that contains every fact",
+                    "run this on the machine: it makes a report that contains every fact",
                 ),
             ),
             confidence=fact.confidence,

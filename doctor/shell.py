@@ -39,7 +39,7 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """The output of a command as an argument of another one: $(...)."""
+    """The output of one command as an argument for another command: $(...)."""
 
     command: Line
 
@@ -174,7 +174,7 @@ def sh_argument(text: str) -> str:
 
 def _in_single_quotes(text: str) -> str:
     """The text in single quotes, with every character unchanged. A backslash before a quote or another
-    backslash stands outside the quotes, because fish treats it as an escape inside."""
+    backslash is placed outside the quotes, because fish treats it as an escape inside."""
     return "'" + re.sub(r"'|\\(?=['\\]|$)", lambda found: f"'\\{found[0]}'", text) + "'"
 
 

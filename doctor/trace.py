@@ -25,9 +25,9 @@ NOT_CONSIDERED = "not considered, because no relevant fact was found"
 
 
 class Row(NamedTuple):
-    """One decision. stage: rule, sign (evidence for or against a cause) or rank. outcome: a text; for a sign,
-    its weight (natural log odds) and name; for a rank, the likelihood from 0 to 1. lines: the places of the
-    evidence."""
+    """One decision. stage: rule, sign (evidence for or against a cause) or rank. outcome: what the stage
+    decided, as text; for a sign, its weight (natural log odds) and name; for a rank, the likelihood from 0 to
+    1. lines: where the evidence is."""
 
     stage: str
     code: str
@@ -35,12 +35,12 @@ class Row(NamedTuple):
     lines: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """The row for JSON."""
+        """Return the row as a dictionary for JSON."""
         return {"stage": self.stage, "code": self.code, "outcome": self.outcome, "evidence": list(self.lines)}
 
 
 def trace(facts: Facts, tables: Tables) -> tuple[Row, ...]:
-    """The decisions that led to the verdict on these facts. Raises what `diagnose` raises."""
+    """Return the decisions that led to the verdict on these facts. Raises what `diagnose` raises."""
     from doctor.diagnose import diagnose, gathered
     from doctor.judge.hypotheses import hypotheses, signs
     from doctor.judge.weights import WEIGHTS
@@ -83,8 +83,8 @@ def _of_rules(case: Case, stages: list[tuple[str, list[Finding]]]) -> Iterable[R
 
 
 def _became(finding: Finding, stages: list[tuple[str, list[Finding]]], judges: RuleSet) -> str:
-    """What later stages did with a rule's finding, as text to append to the outcome; "" if they left the
-    finding unchanged."""
+    """Return what later stages did with a rule's finding, as text to append to the outcome, or "" if they
+    left the finding unchanged."""
     confidence = finding.confidence
     for (_, before), (name, after) in zip(stages, stages[1:]):
         left = next((other for other in after if other.code == finding.code), None)
@@ -96,7 +96,7 @@ def _became(finding: Finding, stages: list[tuple[str, list[Finding]]], judges: R
             ]
             if causes and name == MERGED:
                 whose = " and ".join(causes)
-                return f"; then taken as a consequence of {whose} (`explains` in the rule of {whose})"
+                return f"; then treated as a consequence of {whose} (`explains` in the rule for {whose})"
             return f"; then {name}: dropped"
         if left.confidence != confidence:
             confidence = left.confidence

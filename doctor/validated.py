@@ -1,8 +1,8 @@
-"""Validates values from a report that may become part of a command. Each function returns a value of a known
-form, or None.
+"""Validates values from a report that may become part of a command. Each function takes a text and returns it
+if it has the form that the function describes, otherwise None.
 
-Anybody may have written a report. Its text reaches a command line only through one of these functions; all
-other text is only shown. Quoting happens where a command becomes text (`doctor.shell`).
+Anybody may have written a report. Its text gets into a command line only through one of these functions; all
+other text is only displayed. Quoting happens where a command becomes text (`doctor.shell`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MINOR = lazy.compile(r"\d{1,4}\.\d{1,4}", re.ASCII)
 
 
 def version(text: str) -> str | None:
-    """A version as PEP 440 defines it, in normal form."""
+    """Return a version as PEP 440 defines it, in normal form."""
     if _NORMAL.fullmatch(text):
         return text  # avoids the import below, which is slow
     from packaging.version import InvalidVersion, Version
@@ -36,12 +36,13 @@ def version(text: str) -> str | None:
 
 
 def distribution(text: str) -> str | None:
-    """The name of a distribution as PEP 508 defines it."""
+    """Return the name of a package as PEP 508 defines it."""
     return text if _NAME.fullmatch(text) else None
 
 
 def specifiers(text: str) -> str | None:
-    """Version specifiers as PEP 440 defines them (">=1.22,<2"), in the given order; "" if there are none."""
+    """Return version specifiers as PEP 440 defines them (">=1.22,<2"), in the given order. An empty text
+    gives ""."""
     from packaging.specifiers import InvalidSpecifier, Specifier
 
     parts = [part.strip() for part in text.split(",") if part.strip()]
@@ -63,8 +64,8 @@ _REQUIREMENT = lazy.compile(
 
 
 def requirement(text: str) -> str | None:
-    """A requirement as PEP 508 defines it, without its marker: a name, extras and version specifiers, but
-    never a URL, a path or an option of pip."""
+    """Return a requirement as PEP 508 defines it, without its marker: a name, extras and version specifiers,
+    but never a URL, a path or an option of pip."""
     match = _REQUIREMENT.fullmatch(text[:500])
     name = distribution(match["name"]) if match else None
     bounds = specifiers(match["specifier"].strip().strip("()")) if match else None
@@ -77,27 +78,27 @@ def requirement(text: str) -> str | None:
 
 
 def soname(text: str) -> str | None:
-    """The file name of a shared library, without a folder."""
+    """Return the file name of a shared library, without a folder."""
     return text if _SONAME.fullmatch(text) else None
 
 
 def group(text: str) -> str | None:
-    """The name of a group of users (groupadd(8))."""
+    """Return the name of a user group (groupadd(8))."""
     return text if _GROUP.fullmatch(text) else None
 
 
 def image_tag(text: str) -> str | None:
-    """The tag of a container's image (distribution/reference: a word of up to 128 characters)."""
+    """Return the tag of a container image (distribution/reference: a word of up to 128 characters)."""
     return text if _TAG.fullmatch(text) else None
 
 
 def gpu(text: str) -> str | None:
-    """A GPU identifier that nvidia-smi accepts: a number, a UUID or a PCI address."""
+    """Return a GPU identifier that nvidia-smi accepts: a number, a UUID or a PCI address."""
     return text if _GPU.fullmatch(text) else None
 
 
 def cuda(text: str) -> str | None:
-    """A CUDA release: two numbers."""
+    """Return a CUDA release: two numbers with a dot between them."""
     return text if _MINOR.fullmatch(text) else None
 
 
@@ -128,11 +129,12 @@ def _plain_path(text: str) -> bool:
 
 
 def library_of_environment(path: str) -> str | None:
-    """The path, if it is that of a library in a Python or conda environment; otherwise None. A path below
-    /tmp, or below another folder that is known by name as writable for everybody, always gives None."""
+    """Return the path of a library in a Python or conda environment. A path below /tmp, or below another
+    folder where everybody may write, always gives None."""
     return path if _plain_path(path) and _OF_ENVIRONMENT.fullmatch(path) else None
 
 
 def library_folder(path: str) -> str | None:
-    """A folder into which NVIDIA, a distribution, pip or conda installs CUDA libraries."""
+    """Return the path of a folder into which NVIDIA, a Linux distribution, pip or conda installs CUDA
+    libraries."""
     return path if (_plain_path(path) or path[1:2] == ":") and _CUDA_FOLDER.fullmatch(path) else None

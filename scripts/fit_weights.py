@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Learns from the labelled reports in scripts/training/reports.jsonl how much each sign counts, and writes
+"""Learns the weight of each sign from the labelled reports in scripts/training/reports.jsonl, and writes
 doctor/judge/weights.py.
 
 fit_weights.py [--score]   needs scikit-learn and scipy (pip install scikit-learn==1.9.1 scipy);
 takes three minutes
 
 The model is a conditional logit model over the causes for which a report contains any sign. All causes share
-the weights, so a few hundred reports are enough. No report is read by a prose model that was trained on it:
-for each quarter of the reports (split by project), a prose model is trained without that quarter. Reports of
-the part `score` (see train_prose.part) are not used for training; they are only scored.
+the same weights, so a few hundred reports are enough. No report is read by a prose model that was trained on
+it: for each quarter of the reports (split by project), a prose model is trained without that quarter. Reports
+in the part `score` (see train_prose.part) are not used for training; they are only scored.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ import train_prose  # noqa: E402
 WEIGHTS = ROOT / "doctor" / "judge" / "weights.py"
 FOLDS = 4
 RIDGE = 0.3
-"""How strongly weights are pulled towards 0. Values from 0.05 to 1 score alike on reports that were left
-out."""
+"""How strongly weights are pulled towards 0. Values from 0.05 to 1 give about the same score on held-out
+reports."""
 HEAD = '''"""How much each sign adds to the logarithm of a cause's odds.
 
 Written by scripts/fit_weights.py, which learnt it from labelled reports (scripts/training/reports.jsonl).
@@ -42,7 +42,7 @@ WEIGHTS: dict[str, float] = {
 
 
 def seen(report):
-    """For one report: ({code: {name of a sign: value}}, accepted codes)."""
+    """Return ({code: {name of a sign: value}}, accepted codes) for one report."""
     from doctor.diagnose import gathered
     from doctor.judge.hypotheses import signs
     from doctor.logs import read
@@ -57,7 +57,7 @@ def seen(report):
 
 
 def read_all():
-    """Every report in the form of `seen`, grouped by part. The prose model that reads a report was not
+    """Return every report in the form of `seen`, grouped by part. The prose model that reads a report was not
     trained on that report."""
     from doctor.logs.prose import classify
 
@@ -80,7 +80,7 @@ def read_all():
 
 
 def fit(cases):
-    """Compute {name of a sign: weight} by maximum likelihood with a ridge penalty."""
+    """Compute and return {name of a sign: weight} by maximum likelihood with a ridge penalty."""
     import numpy as np
     from scipy.optimize import minimize
 
@@ -116,7 +116,7 @@ def fit(cases):
 
 
 def score(cases, weights):
-    """The share of cases whose likeliest cause is accepted."""
+    """Return the fraction of cases whose most likely cause is accepted."""
     right = 0
     for codes, accepted in cases:
         total = {c: sum(weights.get(n, 0.0) * v for n, v in values.items()) for c, values in codes.items()}

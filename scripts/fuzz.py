@@ -1,4 +1,5 @@
-"""Feeds mutated reports to the whole tool and checks the answers in every output format, for hours if wanted.
+"""Feeds mutated reports to the whole tool and checks the answers in every output format, for as long as you
+like.
 
     pip install atheris
     python scripts/fuzz.py [--minutes 30] [--folder build/fuzz]
@@ -7,16 +8,16 @@
 
 The seeds are the recorded logs and the example of every signature; the dictionary contains the literals of
 the signatures. An input fails if anything but NotText is raised, if a rule breaks, if a line of evidence is
-not in the input, if an answer contains a character that a terminal could act on, or if reading takes longer
-than --seconds. A failing input is kept in the folder, and the exit code is not 0.
+not in the input, if an answer contains a character that a terminal could interpret, or if reading takes
+longer than --seconds. A failing input is kept in the folder, and the exit code is not 0.
 
---pumps reads texts that repeat the words of a pattern, on one line and over many lines, and notebooks of
-random shapes, on one line and over many lines. The time to read a text must be proportional to its size.
+--pumps reads texts that repeat words from a pattern, on one line and over many lines, and notebooks of random
+shapes, on one line and over many lines. The time to read a text must be proportional to its size.
 
---machines reads recorded machines and saved records with changed parts: files that are emptied, cut,
-overwritten, enlarged, or turned into links, pipes and folders, and values of another type. It also reads
-reports that contain text which a shell would run. In addition to the checks above, a shell must split every
-printed command into exactly the arguments from which it was made.
+--machines reads recorded machines and saved records with changed parts: files that are emptied, cut off,
+overwritten, enlarged, or turned into links, pipes and folders, and values that are replaced with values of
+another type. It also reads reports that contain text that a shell would run. In addition to the checks above,
+a shell must split every printed command into exactly the arguments from which it was made.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ from scripts.fuzzing.machines import Saved, Tree  # noqa: E402
 from scripts.fuzzing.texts import dictionary, notebook, pumped_texts, seeds  # noqa: E402
 
 EACH_S, BESIDE_S = 15e-6, 1.0
-"""Seconds of processor time that reading a text may take: for each character, and in addition."""
+"""The seconds of processor time that reading a text may take: EACH_S for each character, plus BESIDE_S."""
 MACHINE_S = 8.0
-"""Seconds of processor time that a changed machine may take."""
+"""The seconds of processor time that checking a changed machine may take."""
 
 
 class Read:
@@ -51,7 +52,7 @@ class Read:
         self.data = data
 
     def check(self) -> None:
-        """Read the text and check the answers. Raises what `checks.check` raises."""
+        """Read the text and check the answers. Raises whatever `checks.check` raises."""
         check(self.data)
 
     def __str__(self) -> str:
@@ -59,8 +60,8 @@ class Read:
 
 
 def tried(inputs: Iterator[Tree | Saved | Read], minutes: float, folder: Path, name: str) -> int:
-    """Check inputs for this many minutes. Returns 1 if one failed or took too long; such inputs are kept in
-    the folder."""
+    """Check inputs for this many minutes. Inputs that fail or take too long are kept in the folder. Returns 1
+    if there were any, otherwise 0."""
     folder.mkdir(parents=True, exist_ok=True)
     end = time.monotonic() + 60 * minutes
     count = failed = 0
@@ -85,26 +86,26 @@ def tried(inputs: Iterator[Tree | Saved | Read], minutes: float, folder: Path, n
             kept.write_text(str(given), encoding="utf-8", errors="replace")
             print(f"{kept}: {problem}", flush=True)
     print(
-        f"{count} inputs ({name}), {failed} failed, the slowest took {slowest:.2f} s of processor time, all"
-        f" {spent:.0f} s"
+        f"{count} inputs ({name}), {failed} failed, the slowest took {slowest:.2f} s of processor time,"
+        f" together {spent:.0f} s"
     )
     return 1 if failed else 0
 
 
 def main() -> int:
     """Run the fuzzer for the requested minutes. Returns its exit code."""
-    parser = argparse.ArgumentParser(description="Fuzz the reading of reports.")
+    parser = argparse.ArgumentParser(description="Feed changed reports to the tool.")
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--seconds", type=int, default=10, help="the seconds that one input may take (10)")
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "fuzz")
     parser.add_argument(
-        "--input", type=Path, help="check one input, such as a kept one that failed, without the fuzzer"
+        "--input", type=Path, help="check one input, such as a failed input that was kept, without the fuzzer"
     )
-    parser.add_argument("--pumps", action="store_true", help="pumped texts and notebooks, without the fuzzer")
+    parser.add_argument("--pumps", action="store_true", help="check pumped texts, without the fuzzer")
     parser.add_argument(
-        "--machines", action="store_true", help="changed machines, records and reports, without the fuzzer"
+        "--machines", action="store_true", help="check changed machines and records, without the fuzzer"
     )
-    parser.add_argument("--seed", type=int, default=random.randrange(10**6), help="of --pumps and --machines")
+    parser.add_argument("--seed", type=int, default=random.randrange(10**6), help="for --pumps, --machines")
     args = parser.parse_args()
     if args.pumps:
         rng = random.Random(args.seed)

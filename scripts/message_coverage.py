@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Measures which messages of TensorFlow and NVIDIA's libraries the signatures know, release by release.
+"""Measures, release by release, how many messages of TensorFlow and NVIDIA's libraries the signatures
+recognise.
 
 The messages that TensorFlow can print about GPUs are string literals in the libraries of its wheels. Each
 literal that reads like a message and mentions a GPU is compared with the catalogue: it is known if a
 signature matches it, or if it contains one of a signature's literals (a message is composed of several
-literals, so a single literal need not match). The other literals belong to a family of
-scripts/message_families.json, with the reason why the family says nothing about the use of a GPU. Error names
-of CUDA and its libraries, and what installers, loaders and container runtimes print, are treated alike.
-Messages that are neither known nor in a family are listed.
+literals, so a single literal need not match). The other literals belong to families in
+scripts/message_families.json. For each family, that file states why its messages say nothing about the use of
+a GPU. The error names of CUDA and its libraries, and the messages of installers, loaders and container
+runtimes, are treated in the same way. Messages that are neither known nor in a family are listed.
 
     python scripts/message_coverage.py                               the error names, and the figures in
     docs/messages.json python scripts/message_coverage.py --release 2.20.0 FILE ...     a wheel or a library;
@@ -42,7 +43,7 @@ from doctor.logs.text import Text, split  # noqa: E402
 FAMILIES = ROOT / "scripts" / "message_families.json"
 FIGURES = ROOT / "docs" / "messages.json"
 KNOWN = ROOT / "tests" / "data" / "messages.txt"
-"""The known messages of all releases that were read. With them, the tests check the catalogue without a
+"""The recognised messages of all releases that were read. The tests use them to check the catalogue without a
 wheel."""
 
 PRINTED = re.compile(rb"[\x20-\x7e\n\t]+")
@@ -62,7 +63,7 @@ SPEAKS = re.compile(
 """Matches words in messages that concern a GPU."""
 WORDS = re.compile(r"(?<![\w:<.-])[A-Za-z][a-z']{1,20}(?![\w:>(])")
 LEAST_LITERAL = 12
-"""A literal of a signature identifies a message on its own if it has at least this many letters."""
+"""A signature's literal identifies a message on its own if it has at least this many letters."""
 
 
 def is_message(text: str) -> bool:
@@ -77,7 +78,7 @@ def is_message(text: str) -> bool:
 
 
 def literals(path: Path) -> Iterator[str]:
-    """The messages about GPUs in a library."""
+    """Yield the messages about GPUs in a library."""
     with path.open("rb") as file:
         section = ELFFile(file).get_section_by_name(".rodata")
         constants = section.data() if section is not None else b""
@@ -89,8 +90,8 @@ def literals(path: Path) -> Iterator[str]:
 
 
 def libraries(path: Path, folder: Path) -> Iterator[Path]:
-    """TensorFlow's own libraries in a wheel, unpacked to disk one after the other. If the path is a library,
-    that file itself."""
+    """Yield the path of each of TensorFlow's own libraries in a wheel, unpacked to disk one after the other.
+    If `path` is a library, yield `path` itself."""
     if path.suffix != ".whl":
         yield path
         return
@@ -106,7 +107,7 @@ def libraries(path: Path, folder: Path) -> Iterator[Path]:
 
 
 def messages(paths: Iterable[Path]) -> list[str]:
-    """Each message once, in alphabetical order."""
+    """Return the messages in wheels or libraries, each once, in alphabetical order."""
     with tempfile.TemporaryDirectory() as folder:
         return sorted(
             {
@@ -128,8 +129,8 @@ def _examples() -> str:
 
 @lru_cache(maxsize=1)
 def _named() -> re.Pattern[str]:
-    """The literals that are long enough to identify a message, except those of signatures for what people
-    write."""
+    """Return a pattern for the literals that are long enough to identify a message, except literals of
+    signatures for text that people write."""
     words = {
         literal
         for signature in catalogue()
@@ -142,7 +143,7 @@ def _named() -> re.Pattern[str]:
 
 @lru_cache(maxsize=1)
 def _printed() -> tuple[Signature, ...]:
-    """The signatures of what programs print."""
+    """Return the signatures for text that programs print."""
     return tuple(signature for signature in catalogue() if not signature.unlogged)
 
 
@@ -155,7 +156,8 @@ def _says_little(fact: Fact) -> bool:
 
 
 def row_of(text: str) -> str:
-    """The kind of a signature that knows a message; "" if none does."""
+    """Return what identifies a message: a literal, "example", or the type of the fact in it; "" if no
+    signature recognises the message."""
     lower = text.lower()
     named = _named().search(lower)
     if named:
@@ -169,7 +171,7 @@ def row_of(text: str) -> str:
 
 @lru_cache(maxsize=1)
 def families() -> dict[str, Any]:
-    """The data of scripts/message_families.json."""
+    """Return the content of scripts/message_families.json."""
     data: dict[str, Any] = json.loads(FAMILIES.read_text(encoding="utf-8"))
     return data
 
@@ -184,14 +186,14 @@ def _reasons() -> list[tuple[re.Pattern[str], str]]:
 
 
 def reason_of(text: str) -> str:
-    """The family to which a message belongs, whose reason explains why it says nothing about the use of a
-    GPU; "" if it belongs to none."""
+    """Return the family to which a message belongs, or "" if it belongs to none. A family has messages that
+    say nothing about the use of a GPU."""
     return next((family for pattern, family in _reasons() if pattern.search(text)), "")
 
 
 def coverage(found: Iterable[str]) -> dict[str, Any]:
-    """How many messages a signature knows, how many belong to each family, and which messages are in neither
-    group."""
+    """Return how many messages a signature recognises, how many belong to each family, and which messages are
+    in neither group."""
     rows = 0
     by_family: Counter[str] = Counter()
     unknown: list[str] = []
@@ -215,14 +217,14 @@ def coverage(found: Iterable[str]) -> dict[str, Any]:
 
 
 def error_names() -> Iterator[tuple[str, str]]:
-    """Yield (enumeration, a line with the name as programs print it) for each name of a status."""
+    """Yield (enumeration, a line as programs print it) for each name in the enumerations of error codes."""
     for enumeration in families()["errors"]:
         for name in enumeration["names"].split():
             yield enumeration["enumeration"], enumeration["printed"].replace("NAME", name)
 
 
 def errors() -> dict[str, dict[str, Any]]:
-    """The coverage of each enumeration."""
+    """Return the coverage of each enumeration."""
     lines: dict[str, list[str]] = {}
     for enumeration, line in error_names():
         lines.setdefault(enumeration, []).append(line)
@@ -230,31 +232,30 @@ def errors() -> dict[str, dict[str, Any]]:
 
 
 def programs() -> dict[str, dict[str, Any]]:
-    """The coverage of the messages of installers, loaders and container runtimes, by program."""
+    """Return the coverage of the messages of installers, loaders and container runtimes, by program."""
     return {entry["program"]: coverage(entry["messages"]) for entry in families()["programs"]}
 
 
 def percent(found: dict[str, Any]) -> str:
-    """The percentage of messages that are known or belong to a family, as text."""
+    """Return the percentage of messages that are recognised or belong to a family, as text."""
     known = found["messages"] - len(found["unknown"])
-    return f"{100 * known / max(found['messages'], 1):.1f} % of {found['messages']}: {found['rows']} by a row"
+    share = 100 * known / max(found["messages"], 1)
+    return f"{share:.1f} % of {found['messages']}: {found['rows']} by a signature"
 
 
 def main() -> int:
-    """Print the coverage. Returns 1 if a message is neither known nor in a family."""
+    """Print the coverage. Returns 1 if a message is neither recognised nor in a family."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument(
         "files", nargs="*", type=Path, metavar="FILE", help="a wheel or a library of TensorFlow"
     )
     parser.add_argument("--release", help="the release to which the files belong")
-    parser.add_argument(
-        "--write", action="store_true", help="save the figures, and the messages that a row knows"
-    )
+    parser.add_argument("--write", action="store_true", help="save the figures and the recognised messages")
     parser.add_argument(
         "--list",
         type=Path,
         metavar="FILE",
-        help="write all messages that were found; such a list may be given as FILE again",
+        help="write all messages that were found; such a list can be used as FILE in another run",
     )
     arguments = parser.parse_args()
     kept: dict[str, Any] = (

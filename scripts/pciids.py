@@ -33,8 +33,8 @@ def nvidia_devices(text: str) -> Iterator[tuple[str, str]]:
 
 
 def gpus(text: str, chips: Mapping[str, str]) -> tuple[list[dict[str, Any]], list[str]]:
-    """A row for every device id whose chip is in `chips` (chip: compute capability), and the descriptions of
-    the GPUs whose chip is not. text: the content of a pci.ids file."""
+    """Return a row for every device id whose chip is in `chips`, and the descriptions of the GPUs whose chips
+    are not. text: the content of a pci.ids file. chips: maps a chip to its compute capability."""
     version = re.search(r"^#\s*Version:\s*(\S+)", text, re.MULTILINE)
     source = f"pci.ids {version.group(1) if version else 'of unknown date'}, chips.json"
     rows: list[dict[str, Any]] = []
@@ -74,8 +74,8 @@ def gpus(text: str, chips: Mapping[str, str]) -> tuple[list[dict[str, Any]], lis
 
 
 def alternatives(name: str) -> list[str]:
-    """The names that a name such as "TS4 / B100" contains. "GeForce RTX 3080 Mobile / Max-Q 8GB/16GB" is one
-    name: one model in two forms."""
+    """Return the names that a name such as "TS4 / B100" contains. "GeForce RTX 3080 Mobile / Max-Q 8GB/16GB"
+    is one name: one model in two forms."""
     parts = [part.strip() for part in name.split(" / ")]
     named = [parts[0]]
     for part in parts[1:]:

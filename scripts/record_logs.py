@@ -1,14 +1,14 @@
-"""Records the genuine logs of TensorFlow that the tests read: tests/data/logs/simulated and
+"""Records the genuine TensorFlow logs that the tests read: tests/data/logs/simulated and
 tests/data/logs/recorded.
 
     python scripts/record_logs.py --environments ENVS [--tensorflow 2.21.0 ...] [--only NAME ...] [--jobs 2]
     python scripts/record_logs.py --packaging [--only NAME ...]
     python scripts/record_logs.py --expectations        (updates the codes in the sidecars; runs nothing)
 
-ENVS is a folder with one virtual environment for each TensorFlow release, named after the release. Packaging
-failures need the package registry, and make their own environments (tests/tensorflow_envs.py). Each log has a
-sidecar (.json) with the command, the faults, the code that `tfgpu-doctor explain` must give, the exit code,
-and the kinds of replacements in the text.
+ENVS is a folder with one virtual environment for each TensorFlow release, named after the release. Recording
+packaging failures needs the package index, and makes its own environments (tests/tensorflow_envs.py). Each
+log has a sidecar (.json) with the command, the faults, the code that `tfgpu-doctor explain` must give, the
+exit code, and the kinds of text that were replaced.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LOGS = ROOT / "tests" / "data" / "logs"
 
 
 def main() -> int:
-    """Record the logs that the arguments name. Returns 0, or 1 if one could not be recorded."""
+    """Record the logs that the arguments name. Returns 1 if a log could not be recorded, otherwise 0."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -4,10 +4,10 @@ machine itself.
 
     python scripts/record_machine.py tests/data/machines/NAME [--python PATH] [--note TEXT]
 
-The record contains every file that the probes examine: texts without names and tokens, libraries as skeletons
-(headers, no code), and links as relative links inside the folder. The file .tfgpu-doctor.json contains the
-answers of the driver and of Python, and the environment variables that matter. The folder has some tens of
-kilobytes. Look through it before you share it.
+The record contains every file that the probes examine: texts without private names and tokens, libraries as
+skeletons (headers, no code), and links as relative links inside the folder. The file .tfgpu-doctor.json
+contains the answers of the driver and of Python, and the environment variables that matter. The folder has a
+size of a few tens of kilobytes. Look through it before you share it.
 """
 
 # ruff: noqa: PTH110, PTH112, PTH114, PTH208 (these are paths on the machine, not in the record)
@@ -42,7 +42,8 @@ MACHINES = {name: number for number, name in elf.MACHINES.items()}
 
 
 class Watched(Machine):
-    """The Machine for this computer, which notes every path that is examined and every answer."""
+    """A Machine for this computer that notes every path that is examined, and the output of every program
+    that is run."""
 
     seen: dict[str, None]
     answers: dict[str, dict[str, object]]
@@ -68,7 +69,7 @@ class Watched(Machine):
 
 
 def watched() -> Watched:
-    """A new Watched for this machine."""
+    """Return a new Watched object for this machine."""
     here = Machine.here()
     values = {field.name: getattr(here, field.name) for field in dataclasses.fields(here) if field.init}
     machine = Watched(**values)
@@ -77,13 +78,13 @@ def watched() -> Watched:
 
 
 class Recorder:
-    """Writes everything that a Watched has noted into a folder."""
+    """Writes everything that a Watched object has noted to a folder."""
 
     def __init__(self, target: Path, redact: Redactor) -> None:
         self.target, self.redact = target, redact
 
     def path(self, path: str) -> None:
-        """Keep a path: each link on the way to it, and then its target."""
+        """Copy a path to the record: each link on the way to it, and then its target."""
         done, todo, links = "/", [part for part in path.split("/") if part], 0
         while todo:
             here = posixpath.normpath(posixpath.join(done, todo.pop(0)))
@@ -103,17 +104,17 @@ class Recorder:
         self.content(done)
 
     def link(self, path: str, to: str) -> str:
-        """The target of a link in the record: never an absolute path, which would lead out of the record to
-        this machine's files."""
+        """Return the relative target that a link gets in the record. An absolute target would lead out of the
+        record to this machine's files."""
         target = posixpath.normpath(posixpath.join(posixpath.dirname(path), to))
         return os.path.relpath(self.place(target), self.place(path).parent)
 
     def place(self, path: str) -> Path:
-        """The place of a path in the record."""
+        """Return the path in the record for a path on this machine."""
         return self.target / self.redact(path).replace("~", "home/USER").lstrip("/")
 
     def content(self, path: str) -> None:
-        """Keep a file or folder."""
+        """Copy a file or folder to the record."""
         place = self.place(path)
         try:
             if os.path.isdir(path):
@@ -128,7 +129,7 @@ class Recorder:
             print(f"left out: {path}: {problem}", file=sys.stderr)
 
     def listing(self, folder: str) -> None:
-        """Keep the names that a probe reads from a folder without opening the files."""
+        """Record the names of files that a probe lists but does not open."""
         name = posixpath.basename(folder)
         if name in ("site-packages", "dist-packages"):
             for entry in os.listdir(folder):
@@ -142,7 +143,7 @@ class Recorder:
                     self.place(f"{folder}/{entry}").write_text("{}")
 
     def bytes_of(self, path: str) -> bytes:
-        """The bytes of a file that the record keeps."""
+        """Return the part of a file's content that goes into the record."""
         if path.startswith("/dev/"):
             return b""
         with open(path, "rb") as file:
@@ -182,8 +183,8 @@ class Recorder:
 
 
 def library(path: str) -> bytes:
-    """The skeleton of a library: its names, dependencies and symbol versions. It is cut where the original is
-    cut."""
+    """Return the skeleton of a library: its SONAME, dependencies and symbol versions. If the original is cut
+    off, so is the skeleton."""
     try:
         header = elf.of(Machine.here(), path)
     except elf.NotElf:

@@ -22,23 +22,23 @@ from doctor.rules import PLACES  # noqa: E402
 
 FOLDER = ROOT / "doctor" / "shell_files"
 PATHS = {"FILE": "FILE", "PATH": "FILE", "DIR": "DIRECTORY"}
-"""The completion that shtab uses for an argument, by the argument's metavar."""
+"""Maps the metavar of an argument to the completion that shtab uses for it."""
 
 
 class Wide(Formatter):
-    """A help formatter that does not break lines, because the program that shows them does."""
+    """A help formatter that does not wrap lines, because the programs that display them do."""
 
     def __init__(self, prog: str, **options: object) -> None:
         super().__init__(prog, **{**options, "width": 10_000})
 
 
 def parser() -> argparse.ArgumentParser:
-    """All commands as one parser."""
+    """Return one parser for all commands."""
     whole = argparse.ArgumentParser(
         "tfgpu-doctor",
         epilog=(
-            "Exit codes: 0 no error found, 1 errors found, 2 wrong call or unreadable input, 3 could not be"
-            " done, 70 a defect of the tool."
+            "Exit codes: 0 no error found, 1 errors found, 2 wrong usage or unreadable input, 3 the task"
+            " could not be done, 70 a defect in the tool."
         ),
         description=(
             "Finds out why TensorFlow does not use an NVIDIA GPU, shows the evidence, and prints the commands"
@@ -46,7 +46,7 @@ def parser() -> argparse.ArgumentParser:
         ),
         formatter_class=Wide,
     )
-    whole.add_argument("--version", action="store_true", help="print the version, and how old the tables are")
+    whole.add_argument("--version", action="store_true", help="print the version and the age of the tables")
     commands = whole.add_subparsers(metavar="COMMAND", title="commands")
     for name in (name for names in GROUPS.values() for name in names):
         line = COMMANDS[name]
@@ -65,7 +65,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _completed(whole: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    """The parser, in which every argument is marked that shtab should complete with files and folders."""
+    """Mark every argument that shtab should complete with files or folders. Returns the parser."""
     import shtab
 
     (commands,) = (action for action in whole._actions if isinstance(action, argparse._SubParsersAction))
@@ -89,7 +89,7 @@ def _manual() -> str:
 
 
 def made() -> dict[str, str]:
-    """The text of every file, by its key in FILES."""
+    """Return the text of every file as a dictionary with the keys of FILES."""
     import shtab
 
     texts = {shell: shtab.complete(_completed(parser()), shell=shell) for shell in ("bash", "zsh", "fish")}
@@ -101,7 +101,7 @@ def made() -> dict[str, str]:
 
 def main() -> None:
     """Write the files."""
-    arguments = argparse.ArgumentParser(description="Make the completion and the manual page.")
+    arguments = argparse.ArgumentParser(description="Write the completion files and the manual page.")
     arguments.add_argument("folder", nargs="?", type=Path, default=FOLDER)
     folder = arguments.parse_args().folder
     folder.mkdir(parents=True, exist_ok=True)

@@ -18,7 +18,7 @@ sys.path.insert(0, str(ROOT))
 
 
 def text() -> str:
-    """The text of the file for the current families."""
+    """Return the text that index.json must have for the current families of signatures."""
     from doctor.logs.signatures import FAMILIES, family
     from doctor.logs.signatures.index import indexed
 

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""Trains the models that read sentences, from scripts/training, and writes them to doctor/logs/prose.
+"""Trains the models that classify sentences with the data in scripts/training, and writes them to
+doctor/logs/prose.
 
 train_prose.py [--held-out N] [--writers | --kinds]   needs scikit-learn and scipy (pip install
 scikit-learn==1.9.1 scipy); takes about a minute
 
 sentences.jsonl contains examples: {"text", "label" (a finding code), "lang", "kind"}. reports.jsonl contains
 real reports. Their sentences are examples with the label of the report, except for reports that are only
-scored (see `part`). Every tenth example is held out, and the score of these is printed with that of the
-reports that are only scored. With --held-out 0, as for the shipped weights, all examples are used for
+scored (see `part`). Every tenth example is held out. The script prints the score for these examples and for
+the reports that are only scored. With --held-out 0, as for the shipped weights, all examples are used for
 training. kinds.jsonl (--kinds) contains sentences with their kinds: a question, a cause, a statement of an
-environment, a success, an observation (no device, a crash), or something else. The result is the same for the
-same examples and the same release of scikit-learn.
+environment, a success, an observation (no device, a crash), or something else. The same examples and the same
+release of scikit-learn give the same result.
 """
 
 from __future__ import annotations
@@ -30,35 +31,35 @@ sys.path.insert(0, str(ROOT))
 EXAMPLES = ROOT / "scripts" / "training" / "sentences.jsonl"
 REPORTS = ROOT / "scripts" / "training" / "reports.jsonl"
 REPEATED = 2
-"""How many times a labelled line counts for the model of the writers. A real report counts once. If it
-counted twice, more of the newest reports would be right (0.65 instead of 0.64), but fewer of the older ones
-and of short reports in 15 languages (0.76 instead of 0.80)."""
+"""How many times a labelled line counts for the model that distinguishes people from programs. A real report
+counts once. If it counted twice, more of the newest reports would be right (0.65 instead of 0.64), but fewer
+of the older ones and of short reports in 15 languages (0.76 instead of 0.80)."""
 WHOLE = 8
-"""How many additional times a whole sentence that a program prints counts, because there are few of them, and
-they read like a person's."""
+"""How many additional times a whole sentence that a program prints counts, because there are few such
+sentences, and they look like a person's."""
 LINES = ROOT / "scripts" / "training" / "lines.jsonl"
 WEIGHTS = ROOT / "doctor" / "logs" / "prose" / "weights.bin"
 WRITERS = ROOT / "doctor" / "logs" / "prose" / "writers.bin"
 SAID = ROOT / "scripts" / "training" / "kinds.jsonl"
 KINDS = ROOT / "doctor" / "logs" / "prose" / "kinds.bin"
 OF_REPORTS = 2
-"""How many additional times a sentence of a real report counts, because the authors of the examples write
-other sentences than people who report. A model of the authors' sentences alone gets 0.28 of the reports
-right; with 2,600 sentences of reports, 0.53."""
+"""How many additional times a sentence from a real report counts, because the authors of the examples do not
+write like people who report problems. A model trained only on the authors' sentences gets 0.28 of the reports
+right; with 2,600 sentences from reports, it gets 0.53."""
 BUCKETS = 2**13
 TEMPERATURE = 0.65
 """The divisor of the scores. 0.55 would calibrate held-out examples, but real reports differ more from the
 examples."""
 STRENGTH = 30.0
-"""The inverse of the strength of the regularisation. Values from 10 to 60 score alike on held-out
-examples."""
+"""The inverse of the strength of the regularisation. Values from 10 to 60 give about the same score on
+held-out examples."""
 
 
 NEEDED = "scikit-learn and scipy: pip install scikit-learn==1.9.1 scipy (Python 3.11 or later)"
 
 
 def stop_without_learning():
-    """End the script with a message if the packages for training are not installed."""
+    """Exit with a message if the packages for training are not installed."""
     try:
         import scipy  # noqa: F401
         import sklearn  # noqa: F401
@@ -67,19 +68,19 @@ def stop_without_learning():
 
 
 def part(report):
-    """The part of a report: "score" for the latest reports, which are only scored until later reports replace
-    them, otherwise "fit". All reports of one project belong to one part."""
+    """Return the part to which a report belongs: "score" for the latest reports, which are only scored until
+    later reports replace them, otherwise "fit". All reports from one project belong to the same part."""
     return report.get("part", "fit")
 
 
 def together(examples, real):
-    """Everything that is used for training: the examples and the prose of real reports. The reports are
+    """Return all examples for training: the written examples and the prose of real reports. The reports are
     nearly all in English, so examples in other languages count twice."""
     return [*examples, *(example for example in examples if example.get("lang") != "en"), *real]
 
 
 def prose_of(text):
-    """The text that a person wrote in a report, without the output of programs."""
+    """Return the text in a report that a person wrote, without the output of programs."""
     from doctor.logs.parse import parse
     from doctor.logs.prose.segment import sentences
     from doctor.logs.reader import read
@@ -92,7 +93,7 @@ def prose_of(text):
 
 
 def reports(which):
-    """The prose of the real reports of one part, as examples."""
+    """Return the prose of the real reports of one part, as examples."""
     found = []
     for line in REPORTS.open(encoding="utf-8"):
         report = json.loads(line)
@@ -103,7 +104,8 @@ def reports(which):
 
 
 def matrix(texts, frequencies=None):
-    """One row of unit length for each text, and the inverse document frequency of each bucket."""
+    """Return a matrix with one row of unit length for each text, and the inverse document frequency of each
+    bucket."""
     import numpy as np
     from scipy.sparse import csr_matrix
 
@@ -131,13 +133,14 @@ def _bare(text):
 
 
 def _pieces(sentence):
-    """A sentence, and the text that it quotes: the examples of people's sentences quote programs' output."""
+    """Return a sentence and the pieces of text in quotes in it, because examples of people's sentences quote
+    the output of programs."""
     return [_bare(sentence), *map(_bare, re.split(r"[\"'`]", sentence))]
 
 
 def train_writers():
-    """The packed weights of the model that distinguishes people's sentences from programs' output (see
-    segment.writers)."""
+    """Train the model that distinguishes people's sentences from programs' output (see segment.writers).
+    Return its packed weights."""
     from doctor.logs.prose.segment import parts
 
     lines = [json.loads(line) for line in LINES.open(encoding="utf-8")]
@@ -155,7 +158,7 @@ def train_writers():
 
 
 def train(examples, strength=STRENGTH, temperature=TEMPERATURE, balance=None):
-    """The packed weights (see doctor.logs.prose.classify.unpacked)."""
+    """Train a model on examples. Return its packed weights (see doctor.logs.prose.classify.unpacked)."""
     import numpy as np
     from sklearn.linear_model import LogisticRegression
 
@@ -186,7 +189,7 @@ def train(examples, strength=STRENGTH, temperature=TEMPERATURE, balance=None):
 
 
 def fingerprint(examples):
-    """A fingerprint of the examples on which weights were trained."""
+    """Return a fingerprint of the examples on which weights were trained."""
     return hashlib.sha256(json.dumps([[e["text"], e["label"]] for e in examples]).encode()).hexdigest()[:16]
 
 
@@ -203,7 +206,7 @@ def score(data, examples):
         right += good
         sure += p[best] > 0.7
         sure_right += good and p[best] > 0.7
-    print(f"{len(examples)} examples: right {right / len(examples):.3f}; p > 0.7: {sure_right} of {sure}")
+    print(f"{len(examples)} examples: correct {right / len(examples):.3f}; p > 0.7: {sure_right} of {sure}")
 
 
 def main() -> None:

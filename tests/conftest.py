@@ -1,4 +1,4 @@
-"""Options and fixtures for all tests."""
+"""Defines options and fixtures for all tests."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def pytest_make_parametrize_id(val: object) -> str | None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Freeze the collected tests: they exist until the end, so the garbage collector need not examine
+    """Freeze the collected tests: they exist until the end, so the garbage collector does not have to examine
     them."""
     gc.disable()
     try:
@@ -100,8 +100,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def program(name: str) -> str:
-    """The path of a program that a package installs, beside this Python or on PATH. Skips the test if it is
-    in neither place."""
+    """Return the path of a program that a package installed, either beside this Python interpreter or on
+    PATH. Skips the test if it is in neither place."""
     found = shutil.which(
         name, path=os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", "")))
     )
@@ -118,8 +118,7 @@ def tables() -> Tables:
 
 @pytest.fixture
 def cli() -> Callable[..., subprocess.CompletedProcess[bytes]]:
-    """Call the command: cli("explain", "-", input=b"..."). env: environment variables in addition to the
-    present ones."""
+    """Call the command: cli("explain", "-", input=b"..."). env: additional environment variables."""
 
     def run(
         *words: str, env: dict[str, str] | None = None, **more: Any
@@ -135,18 +134,18 @@ GROUP = 6
 
 @pytest.fixture
 def times_pass(tmp_path: Path) -> Callable[..., float]:
-    """The processor time of a command and its children, as a multiple of that of `python -c pass`:
-    times_pass("check").
+    """Measure the processor time of a command and its children, as a multiple of the time of `python -c
+    pass`: times_pass("check").
 
-    The two run in turn, and the lowest time of each counts: a second of processor time does not mean the same
-    on all machines, and other programs can only add to it. `pass` is measured in groups that last about as
-    long as the command, because a single run is more likely to hit a quiet moment. While other tests run,
-    twelve such measurements of a command of 26 times differ by 8 %; with a single `pass`, they differ by 12
-    %, always upwards. `python -c pass` took 10 ms on the machine on which the budgets were set. Bytecode is
-    kept, as for an installed tool; the first run, which writes it, does not count. The tool examines the
-    Python of the tests, which no chain of shell scripts starts. bytecode=False: the tool's modules have no
-    bytecode and none is written, as if uv or `pip --no-compile` had installed them into a folder that the
-    user cannot write.
+    The two run in turn, and the lowest time of each counts: a second of processor time is not the same amount
+    of work on all machines, and other programs can only make the time longer. `pass` is measured in groups
+    that last about as long as the command, because a single short run is more likely to happen in a quiet
+    moment. While other tests run, twelve such measurements of a command that takes 26 times as long as `pass`
+    differ by 8 %. With a single `pass`, they differ by 12 %, and are always too high. `python -c pass` took
+    10 ms on the machine on which the budgets were set. Bytecode is kept, as for an installed tool; the first
+    run, which writes it, does not count. The tool examines the Python interpreter of the tests, which is not
+    started through shell scripts. bytecode=False: the tool's modules have no bytecode and none is written, as
+    if uv or `pip --no-compile` had installed them into a folder that the user cannot write.
     """
     resource = pytest.importorskip(
         "resource", reason="the processor time of a child is read with POSIX functions"
@@ -186,7 +185,7 @@ def times_pass(tmp_path: Path) -> Callable[..., float]:
 
 
 def _bare_copy(folder: Path) -> Path:
-    """Make a copy of the tool's modules without bytecode, if it is missing."""
+    """Make a copy of the tool's modules without bytecode, unless there is one. Returns its folder."""
     if not folder.exists():
         for name in ("doctor", "compat_tables"):
             shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))

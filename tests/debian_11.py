@@ -1,11 +1,11 @@
-"""Makes a folder with Debian 11, its own Python 3.9 and a newer Python for the tool, as a user of Debian 11
-has them.
+"""Makes a folder that contains Debian 11 with its own Python 3.9, and a newer Python for the tool, as a user
+of Debian 11 may have it.
 
 The folder is made once by debootstrap and kept in the cache of tests/tensorflow_envs.py. Nothing outside the
 folder is changed. Programs run in the folder with chroot, in their own mount namespace, so that no mount
-outlives them. The newer Python is a copy of the Python that runs the tests, together with its C library:
-patchelf rewrites its loader and its search path, so it is as independent of the system's libraries as a
-Python that uv installs.
+outlives them. The newer Python is a copy of the interpreter that runs the tests, together with its C library.
+patchelf changes its loader and its search path, so it is as independent of the system's libraries as a Python
+that uv installs.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def reason_against() -> str:
-    """The reason why the folder cannot be made or used on this machine; "" if it can."""
+    """Return the reason why the folder cannot be made or used on this machine, or "" if it can."""
     if sys.platform != "linux" or os.uname().machine != "x86_64":
         return "a Debian 11 folder runs on Linux x86_64 only"
     if os.geteuid() != 0:
@@ -52,8 +52,8 @@ def reason_against() -> str:
 
 
 def distribution() -> Path:
-    """The folder with only Debian in it, which is made if it is missing. Raises RuntimeError if it cannot be
-    made."""
+    """Return the folder with only Debian in it. It is made if it is missing. Raises RuntimeError if it cannot
+    be made."""
     with kept("debian-11") as folder:
         if not (folder / ".finished").exists():
             shutil.rmtree(folder, ignore_errors=True)
@@ -63,8 +63,8 @@ def distribution() -> Path:
 
 
 def debian_11() -> Path:
-    """The folder with the newer Python and the tool of this checkout. Raises RuntimeError if it cannot be
-    made."""
+    """Return the folder with the newer Python and the tool of this checkout. Raises RuntimeError if it cannot
+    be made."""
     folder = distribution()
     with kept("debian-11"):
         place = folder / NEWER
@@ -77,14 +77,14 @@ def debian_11() -> Path:
 
 
 def newer_python() -> str:
-    """The path of the tool's Python inside the folder."""
+    """Return the path, inside the folder, of the newer Python for the tool."""
     return f"/{NEWER}/bin/{VERSION}"
 
 
 def run_inside(
     folder: Path, command: list[str], timeout: int, *, seen: tuple[Path, ...] = (), network: bool = True
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command in the folder as a user's shell in it would. pip's settings and cache are those of this
+    """Run a command in the folder, as a user's shell there would. pip uses the settings and the cache of this
     machine. seen: folders of this machine that are visible under the same path. network: whether there is a
     network.
     """
@@ -178,7 +178,7 @@ def _newer_python(place: Path) -> None:
 
 
 def _tool(place: Path) -> None:
-    """Copy the tool of this checkout, and the packages that it needs."""
+    """Copy the tool from this checkout, and the packages that it needs."""
     site = place / "lib" / VERSION / "site-packages"
     table = re.search(
         r"^dependencies = \[(.*?)^\]", (ROOT / "pyproject.toml").read_text(), re.MULTILINE | re.DOTALL

@@ -1,5 +1,5 @@
-"""Runs many calls of the command in one process that forks for each call, for tests that are not about the
-start of Python."""
+"""Runs many calls of the command in one process that forks for each call, for tests that do not depend on how
+Python starts."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class Ended(NamedTuple):
 def forked(
     calls: Sequence[Sequence[str]], *, before: Sequence[str] = (), file_size: int = 0, **options: Any
 ) -> list[Ended]:
-    """Run calls of the command one after the other. before: a command that starts another command (setpriv
-    ...). file_size: the largest file, in bytes, that a call may write; 0 for no limit."""
+    """Run calls of the command one after the other. before: a command that starts the process (setpriv ...).
+    file_size: the largest file, in bytes, that a call may write; 0 for no limit."""
     # -B: with a limit on file sizes, the next process would find a truncated bytecode file
     argv = [*before, sys.executable, "-B", "-c", FORKS, str(ROOT)]
     given = json.dumps({"calls": [list(call) for call in calls], "file size": file_size})

@@ -1,5 +1,4 @@
-"""Calls the command in this process, for tests that are about its output and not about the start of
-Python."""
+"""Calls the command in this process, for tests of its output that do not depend on how Python starts."""
 
 from __future__ import annotations
 
@@ -24,7 +23,8 @@ def called(
     program: Callable[[tuple[str, ...]], int] = main,
 ) -> subprocess.CompletedProcess[bytes]:
     """Call `tfgpu-doctor`. Returns its exit code and output, as bytes, in the form that subprocess.run
-    returns. env: the whole environment. program: the main function of another program.
+    returns. env: all environment variables of the call. program: the main function of another program to call
+    instead.
     """
     streams = [
         io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", errors="surrogateescape")
@@ -54,6 +54,6 @@ def called(
 
 
 def called_as_text(*words: str, **more: Any) -> subprocess.CompletedProcess[str]:
-    """The same as `called`, with the output as text."""
+    """Do the same as `called`, but return the output as text."""
     done = called(*words, **more)
     return subprocess.CompletedProcess(words, done.returncode, done.stdout.decode(), done.stderr.decode())

@@ -1,5 +1,5 @@
-"""Selects the cases for the quick tests from many similar cases: a few that are evenly spread. All others are
-marked as slow."""
+"""Selects a few evenly spread cases for the quick tests from many similar cases. All other cases are marked
+as slow."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import settings
 
 
 def sampled(values: Iterable[Any], quick: int) -> list[Any]:
-    """The values as parameters of a test. All but `quick` of them are marked as slow."""
+    """Return the values as parameters for a test. All but `quick` of them are marked as slow."""
     every = list(values)
     kept = {i * len(every) // quick for i in range(quick)}
     return [
@@ -27,7 +27,7 @@ def sampled(values: Iterable[Any], quick: int) -> list[Any]:
 
 
 def examples(full: int) -> int:
-    """The number of examples that a test draws: `full`, or a quarter of that with
+    """Return the number of examples that a test draws: `full`, or a quarter of it with
     --hypothesis-profile=quick."""
     return max(1, full * settings().max_examples // 100)
 
@@ -35,9 +35,9 @@ def examples(full: int) -> int:
 def each(
     names: str, values: Iterable[Any], ids: Callable[[Any], str] = repr
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Like pytest.mark.parametrize, but one test for all values, which names each value that fails. It is
-    meant for many values that take a few milliseconds each, for which the overhead of separate tests would be
-    larger. All values share the fixtures of the test.
+    """Do the same as pytest.mark.parametrize, but in a single test for all values, which names each value
+    that fails. Use it for many values that take a few milliseconds each, because separate tests would take
+    longer to start than to run. All values share the fixtures of the test.
     """
     several = [name.strip() for name in names.split(",")]
     every = list(values)

@@ -1,6 +1,6 @@
-"""Reads lines as shells do: the words that a program gets. sh is the real shell. Lines for cmd and PowerShell
-are read by their documented rules ("Parsing C command-line arguments" and "about_Parsing" on Microsoft
-Learn)."""
+"""Reads command lines as shells do, and returns the words that a program gets. The tests use a real sh. Lines
+for cmd and PowerShell are read according to their documented rules ("Parsing C command-line arguments" and
+"about_Parsing" on Microsoft Learn)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class MisreadError(AssertionError):
 
 
 def cmd_words(text: str) -> list[str]:
-    """The arguments that a program gets from a line in cmd."""
+    """Return the arguments that a program gets from a command line in cmd."""
     quoted = False
     for c in text:
         if c == '"':
@@ -61,7 +61,7 @@ def cmd_words(text: str) -> list[str]:
 
 
 def _c_words(text: str) -> list[str]:
-    """The arguments into which the C runtime splits a command line."""
+    """Return the arguments into which the C runtime splits a command line."""
     words: list[str] = []
     word, inside, quoted, i = "", False, False, 0
     while i < len(text):
@@ -90,7 +90,7 @@ def _c_words(text: str) -> list[str]:
 
 
 def powershell_words(text: str) -> list[str]:
-    """The arguments that a program gets from a line in PowerShell."""
+    """Return the arguments that a program gets from a command line in PowerShell."""
     line, quoted = "", False
     for c in text:
         if c in '"\u201c\u201d\u201e':
@@ -104,7 +104,7 @@ def powershell_words(text: str) -> list[str]:
 
 
 def value(word: Word) -> str | None:
-    """The text that a program must get; None if the shell decides it."""
+    """Return the text that a program must get, or None if the shell decides it."""
     if isinstance(word, str):
         return word
     if isinstance(word, shell.Path):
@@ -116,7 +116,7 @@ def value(word: Word) -> str | None:
 
 
 def held(line: Line, platform: str) -> None:
-    """Assert that each command of a line is read as the arguments from which it was made."""
+    """Assert that a shell reads each command in a line as the arguments from which it was made."""
     if isinstance(line, Chain):
         for part in line.parts:
             held(part, platform)
@@ -140,8 +140,8 @@ def held(line: Line, platform: str) -> None:
 
 
 def executed(texts: Iterable[str], folder: Path) -> None:
-    """Assert that the real bash reads every text as one complete line, and that running the lines runs
-    nothing from a payload. Every program is a stub, so only the shell itself acts."""
+    """Assert that the real bash reads every text as one complete command line, and that running the lines
+    does not run anything from a payload. Every program is a stub, so only the shell itself acts."""
     stub = 'command_not_found_handle() { case "$*" in touch*|calc*|evil*) : > "$MARK";; esac; }\n'
     script = stub + "".join(f"(\n:\n{text}\n)\n" for text in texts)
     file, mark = folder / "script.sh", folder / "MARK"

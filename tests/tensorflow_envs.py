@@ -2,7 +2,7 @@
 `tensorflow`).
 
 They are made once and kept in $TFGPU_DOCTOR_TEST_ENVS, by default in the user's cache folder, and are never
-changed by a test. Making one needs the package registry and 1 to 2 GB of disk.
+changed by a test. Making an environment needs the package index and 1 to 2 GB of disk space.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _PYTHONS = {
 
 
 def tensorflow_env(version: str) -> Path:
-    """The Python interpreter of an environment with this TensorFlow release and nvidia-ml-py, which is made
-    if it is missing. Raises RuntimeError if there is no Python for which the release has a wheel, or if the
-    release cannot be installed.
+    """Return the Python interpreter of an environment with this TensorFlow release and nvidia-ml-py. The
+    environment is made if it is missing. Raises RuntimeError if no Python version for which the release has a
+    wheel is installed here, or if the release cannot be installed.
     """
     lowest, highest = _PYTHONS.get(
         ".".join(version.split(".")[:2]), (sys.version_info.minor, sys.version_info.minor)
@@ -39,8 +39,8 @@ def tensorflow_env(version: str) -> Path:
 
 
 def package_env(name: str, packages: Sequence[str], lowest: int = 10, highest: int = 99) -> Path:
-    """The interpreter of an environment called `name` with these packages; Python 3.`lowest` to
-    3.`highest`."""
+    """Return the interpreter of an environment called `name` with these packages. It is made, if it is
+    missing, with a Python from 3.`lowest` to 3.`highest`."""
     with kept(name) as folder:
         python = folder / "bin" / "python"
         if not python.exists() or _is_unfinished(folder):
@@ -51,8 +51,8 @@ def package_env(name: str, packages: Sequence[str], lowest: int = 10, highest: i
 
 @contextlib.contextmanager
 def kept(name: str) -> Iterator[Path]:
-    """The path for something that is made once and kept under this name. Nobody else makes it at the same
-    time."""
+    """Yield the path under which something with this name is made once and kept. A lock ensures that no other
+    process makes it at the same time."""
     base = os.environ.get("TFGPU_DOCTOR_TEST_ENVS")
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     folder = (Path(base) if base else cache / "tfgpu-doctor" / "test-environments") / name

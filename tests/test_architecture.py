@@ -1,4 +1,5 @@
-"""Tests the import direction between the layers, and that certain modules are not imported at the start."""
+"""Tests that the layers import each other only in the allowed direction, and that certain modules are not
+imported at the start."""
 
 from __future__ import annotations
 
@@ -103,8 +104,8 @@ def _imports_only_from_layers_before_it(path: Path) -> None:
 
 
 def _run_time(tree: ast.AST) -> Iterator[ast.AST]:
-    """The syntax nodes that are evaluated at run time: not annotations (which stay text), and nothing that is
-    only for type checkers."""
+    """Yield the syntax nodes that are evaluated at run time, without annotations (which stay text) and code
+    that is only for type checkers."""
     left = [tree]
     while left:
         node = left.pop()
@@ -141,7 +142,7 @@ TYPING_SINCE_3_9 = {
 
 @pytest.mark.parametrize("folder", sampled(["doctor", "compat_tables", "scripts", "tests"], 1))
 def test_no_module_needs_more_of_typing_than_python_3_8_has(folder: str) -> None:
-    """`set[str]()` in code that few machines run would fail only there."""
+    """For example, `set[str]()` would fail on Python 3.8, but only on machines that run this code."""
     for path in sorted((ROOT / folder).rglob("*.py")):
         if ROOT / "tests/data" in path.parents:  # recorded
             continue
@@ -238,7 +239,7 @@ def test_start_up_imports_nothing_heavy(arguments: list[str]) -> None:
 
 @pytest.mark.parametrize("arguments", [["explain", "README.md"], ["check"]], ids=" ".join)
 def test_a_text_for_a_pipe_needs_nothing_heavy(arguments: list[str]) -> None:
-    """To import one of these takes at least as long as to start Python."""
+    """Importing one of these modules takes at least as long as starting Python."""
     loaded = _imported(*arguments)
     assert "doctor.render.terminal" in loaded
     assert "rich" not in loaded

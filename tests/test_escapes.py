@@ -1,4 +1,4 @@
-"""Tests that no output can control the terminal, whatever people type and whatever files are called."""
+"""Tests that no output can control the terminal, whatever people type and whatever names files have."""
 
 from __future__ import annotations
 
@@ -49,7 +49,8 @@ def _options(name: str) -> set[str]:
 
 
 def _calls(name: str) -> list[list[str]]:
-    """The calls of a command with the escapes as the value of each option and argument."""
+    """Return command lines for a command in which each option and argument in turn has escape sequences as
+    its value."""
     parser = _parser(name)
     base = [name, *SAFE_AND_QUICK[name]]
     calls = [[name, ESCAPE], [*base, ESCAPE], [name, f"--{ESCAPE}"]]

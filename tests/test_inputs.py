@@ -1,4 +1,4 @@
-"""Tests the inputs: files, folders, standard input, and addresses on a server that may refuse."""
+"""Tests the inputs: files, folders, standard input, and addresses on a server that may refuse requests."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def test_what_is_named_twice_appears_twice() -> None:
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Stands in for GitHub, with a few issues and files."""
+    """Simulates GitHub, with a few issues and files."""
 
     seen: ClassVar[list[tuple[str, str | None]]] = []
 
@@ -239,7 +239,7 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The address of a local server that stands in for GitHub."""
+    """The address of a local server that simulates GitHub."""
     httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=httpd.serve_forever, args=(0.02,), daemon=True)
     thread.start()
@@ -309,7 +309,7 @@ def test_token_goes_to_the_api_and_nowhere_else(server: str, monkeypatch: pytest
         ("image", "image/png, not text", ""),
         ("private", "is private", "copy"),
         ("missing", "does not exist", ""),
-        ("broken", "answered 500", ""),
+        ("broken", "returned status 500", ""),
         ("large", "larger than", "download"),
     ],
 )

@@ -1,5 +1,5 @@
-"""Tests that patterns are compiled and modules imported only when they are used, because a command needs few
-of them."""
+"""Tests that patterns are compiled and modules imported only when they are used, because each command needs
+only a few of them."""
 
 from __future__ import annotations
 
@@ -77,7 +77,8 @@ def test_each_name_that_a_package_promises_is_in_its_module(package: str) -> Non
 
 
 def _for_the_type_checker(package: str) -> dict[str, str]:
-    """Each name that a package declares for the type checker, and the module from which it comes."""
+    """Return a dictionary from each name that a package declares for the type checker to the module from
+    which the name comes."""
     source = Path(importlib.import_module(package).__file__ or "").read_text(encoding="utf-8")
     block = next(node for node in ast.parse(source).body if isinstance(node, ast.If))
     assert "TYPE_CHECKING" in ast.dump(block.test)

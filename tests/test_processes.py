@@ -1,5 +1,5 @@
-"""Tests that no process outlives the program of the tool that started it, even in another group or session or
-after a double fork."""
+"""Tests that when a program that the tool started ends, none of its child processes survives, even in another
+group or session or after a double fork."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def is_there(pid: int) -> bool:
 
 
 def left(mark: Path) -> list[int]:
-    """The processes that recorded their ids and still exist."""
+    """Return the ids of the processes that recorded their ids and still exist."""
     return [pid for pid in map(int, mark.read_text().split()) if is_there(pid)]
 
 
@@ -111,8 +111,8 @@ def test_a_python_that_daemonises_leaves_nothing_behind_a_check(
 
 
 def test_other_children_are_left_alone(tmp_path: Path) -> None:
-    """These are children of this process, of its threads, or in another session. The tool may not end
-    processes that its programs did not start."""
+    """The other children belong to this process or its threads, or are in another session. The tool must not
+    end processes that its programs did not start."""
     sleep = [sys.executable, "-c", "import time; time.sleep(600)"]
     before = [subprocess.Popen(sleep), subprocess.Popen(sleep, start_new_session=True)]
     mark = tmp_path / "mark"
@@ -152,7 +152,7 @@ def test_two_programs_at_once_end_each_as_it_would_alone(tmp_path: Path) -> None
 
 
 def test_orphans_go_to_others_again_afterwards() -> None:
-    """While no program of the tool runs, this process does not adopt orphans."""
+    """While the tool runs no program, this process does not adopt orphaned processes."""
     Machine.here().run("nothing", [sys.executable, "-c", "pass"], 10.0)
     code = textwrap.dedent(
         """
@@ -174,7 +174,7 @@ def test_orphans_go_to_others_again_afterwards() -> None:
 
 
 class Interrupted(subprocess.Popen):  # type: ignore[type-arg]
-    """Simulates Ctrl-C directly after the fork, before anything refers to the program."""
+    """Simulates Ctrl-C directly after the fork, before any variable refers to the program."""
 
     pids: ClassVar[list[int]] = []
 
@@ -185,7 +185,7 @@ class Interrupted(subprocess.Popen):  # type: ignore[type-arg]
 
 
 def gone(pid: int) -> bool:
-    """Whether a process has ended, or is only a zombie."""
+    """Whether a process has ended. A zombie counts as ended."""
     try:
         return "\nState:\tZ" in Path(f"/proc/{pid}/status").read_text()
     except FileNotFoundError:

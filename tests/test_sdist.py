@@ -35,7 +35,7 @@ def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def clean() -> dict[str, str]:
-    """The environment variables, without those that lead to this checkout."""
+    """Return the environment variables, without variables that lead to this checkout."""
     return {
         name: value
         for name, value in os.environ.items()
@@ -97,7 +97,7 @@ def test_it_holds_files_of_this_checkout_only(sdist: Path) -> None:
 
 
 def test_pip_installs_it_without_the_network(sdist: Path, tmp_path: Path) -> None:
-    """The pip, hatchling and packages of this environment are used."""
+    """It uses the pip, the hatchling and the packages in this environment."""
     target = tmp_path / "installed"
     words = [
         "install",

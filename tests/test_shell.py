@@ -1,5 +1,5 @@
-"""Tests commands as data: real shells, and the documented rules of shells that are not available here, read
-the printed text as the intended command."""
+"""Tests commands that are built as data: real shells read the printed text as the intended command, and so do
+the documented rules of shells that are not available here."""
 
 from __future__ import annotations
 

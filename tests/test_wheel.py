@@ -56,8 +56,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Run the command from an environment that contains the wheel and its requirements, outside the
-    checkout."""
+    """Run the command outside the checkout, from an environment that contains the wheel and its
+    requirements."""
     env = tmp_path_factory.mktemp("env")
     venv.create(env, symlinks=os.name != "nt")
     purelib = Path(sysconfig.get_path("purelib", "venv", {"base": str(env), "platbase": str(env)}))
@@ -126,8 +126,8 @@ def test_the_installed_package_is_the_one_that_runs(installed: Run) -> None:
 
 
 def test_every_module_imports(installed: Run) -> None:
-    """The exceptions are modules that run in the examined interpreter, whose names begin with an underscore.
-    Packages of an extra may be missing."""
+    """Modules whose names begin with an underscore are left out: they run in the examined interpreter.
+    Packages from an extra may be missing."""
     every = (
         "import importlib, pkgutil, doctor\nfor module in pkgutil.walk_packages(doctor.__path__,"
         " 'doctor.'):\n    try:\n        if not module.name.rpartition('.')[2].startswith('_'):"
@@ -190,7 +190,8 @@ def test_command_runs_from_the_wheel(
 
 
 def test_tables_are_held_against_an_index_from_the_wheel(installed: Run, tmp_path: Path) -> None:
-    """The wheel contains the code that reads wheels. An index that does not exist has its own message."""
+    """The wheel contains the code that reads wheels. If the index does not exist, there is a message that
+    says so."""
     index = (tmp_path / "nowhere").as_uri()
     done = installed(
         "tables", "verify", "2.15.1", PIP_INDEX_URL=index, PIP_EXTRA_INDEX_URL="", PIP_CONFIG_FILE=os.devnull

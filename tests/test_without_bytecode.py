@@ -1,5 +1,6 @@
-"""Without bytecode, every imported module is compiled at each start. Tests that each command then takes at
-most twice its budget, and that `explain` imports little source, because that is most of its time.
+"""Tests the tool without bytecode, when every imported module is compiled at each start. Each command must
+take at most twice its budget, and `explain` must import little source code, because compiling takes most of
+its time.
 """
 
 from __future__ import annotations

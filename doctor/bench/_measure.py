@@ -12,7 +12,8 @@ BEGIN = CLOCK()
 
 
 def flop(op, size):
-    """The number of floating-point operations, counting a multiplication and an addition for each product."""
+    """Return the number of floating-point operations, counting a multiplication and an addition for each
+    product."""
     if op == "matmul":
         return 2 * size**3
     return 2 * BATCH * size * size * CHANNELS * CHANNELS * FILTER * FILTER
@@ -25,8 +26,8 @@ def timed(call):
 
 
 def measure(op, size, device, transfer, call):
-    """Time the first call (with allocation, compilation and autotuning), two calls to warm up, and the
-    repeats. Report the first call and the repeats, and return the median of the repeats in seconds."""
+    """Time the first call (with allocation, compilation and autotuning), two warm-up calls, and the repeats.
+    Report the first call and the repeats, and return the median of the repeats in seconds."""
     first = timed(call)
     for _ in range(2):
         timed(call)

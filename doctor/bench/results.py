@@ -60,8 +60,8 @@ class Measurement:
 
 
 def pays_from(measured: Sequence[Measurement], op: str, *, transfer: bool) -> int | None:
-    """The smallest size from which the GPU is faster than the CPU at all sizes that both ran; None if there
-    is no such size.
+    """Return the smallest size from which the GPU is faster than the CPU at all sizes that both ran, or None
+    if there is no such size.
 
     Faster means that the upper quartile of the GPU's times is below the lower quartile of the CPU's times.
     """
@@ -90,7 +90,7 @@ class Bench:
     stopped: tuple[str, ...]
 
     def notes(self) -> list[str]:
-        """Warnings that say how reliable the numbers are."""
+        """Return warnings that say how reliable the numbers are."""
         notes = []
         if self.simulated:
             notes.append("THE GPU IS SIMULATED: its kernels do not compute, so its times mean nothing.")
@@ -111,7 +111,7 @@ class Bench:
         return [*notes, *self.stopped]
 
     def document(self) -> dict[str, Any]:
-        """The result as a dictionary for JSON."""
+        """Return the result as a dictionary for JSON."""
         from doctor import __version__
 
         return {

@@ -29,8 +29,9 @@ R = TypeVar(
 
 
 def best(facts: Sequence[R]) -> R | None:
-    """The most reliable of several facts; among equally reliable facts, the first in the text. A fact with a
-    longer version that begins with the chosen version takes its place."""
+    """Return the most reliable of several facts, and the first in the text if several are equally reliable.
+    If another fact states a longer version that begins with the chosen one, that fact is returned instead.
+    Returns None if there are no facts."""
     if not facts:
         return None
     lowest = min(f.rank for f in facts)
@@ -45,6 +46,6 @@ def best(facts: Sequence[R]) -> R | None:
 
 
 def _place(fact: R) -> tuple[int, int]:
-    """The line and the column of a version in a report; (0, 0) for all facts of a machine."""
+    """Return the line and column of a version in a report; (0, 0) for a fact from a machine."""
     line = fact.source.line
     return (0, 0) if line is None else (line, fact.source.text.find(getattr(fact, "version", "")))

@@ -1,4 +1,4 @@
-"""The TensorFlow builds that a case may be about, from its release and the libraries that it loads."""
+"""Finds the TensorFlow builds that a case may be about, from the release and the loaded libraries."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ _TELLING = (
 
 
 def opens_runtime_of(row: TensorFlowRelease, facts: Facts) -> bool:
-    """Whether the TensorFlow in the log loads the CUDA runtime of this row. If not, it is another build of
-    the release, made by NVIDIA (nvidia-tensorflow 1.15), a distribution or the user."""
+    """Whether the TensorFlow in the log loads the same CUDA runtime as the build in this table row. If not,
+    it is another build of the release, made by NVIDIA (nvidia-tensorflow 1.15), a distribution or the
+    user."""
     runtimes = {name for name in _asked(facts) if re.match(r"libcudart\.so\.\d|cudart64_\d", name)}
     own = {name for name in row.libraries if "cudart" in name}
     return not runtimes or not own or facts.kind == "machine" or bool(runtimes & own)
@@ -29,9 +30,9 @@ def opens_runtime_of(row: TensorFlowRelease, facts: Facts) -> bool:
 def row_of(
     known: TensorFlowVersion, tables: Tables, platform: str, opening: Sequence[Sequence[TensorFlowRelease]]
 ) -> TensorFlowRelease | None:
-    """The table row of a release, or of its minor release if the version is a pre-release or has more parts
-    than the table; None if there is none. platform: as in the table. opening: for each library in the case,
-    the builds that load it."""
+    """Return the table row for a release, or None if there is none. If the version is a pre-release or has
+    more parts than the versions in the table, return the row for its minor release. platform: as in the
+    table. opening: for each library in the case, the builds that load it."""
     version = known.version.split("+")[0]
     package = (
         known.package
@@ -52,7 +53,8 @@ def row_of(
 def installed(
     known: TensorFlowVersion, row: TensorFlowRelease | None, facts: Facts, tables: Tables, platform: str
 ) -> TensorFlowRelease | None:
-    """The build on a machine: the official wheel's row, or the build's own data if it is another build."""
+    """Return the build on a machine: the official wheel's row, or, for any other build, a row with the data
+    that the build states about itself."""
     said = facts.first(TensorFlowBuild)
     if said is None:
         return row if "+" not in known.version else None
@@ -75,7 +77,7 @@ def installed(
 
 
 def opening(facts: Facts, tables: Tables) -> tuple[Sequence[TensorFlowRelease], ...]:
-    """For each library in the case whose version distinguishes builds: the builds that load it."""
+    """For each library in the case whose version distinguishes builds, return the builds that load it."""
     names = _asked(facts)
     telling = [name for pattern in _TELLING for name in names if re.match(pattern, name.lower())]
     known = (tables.build_opening(name) for name in dict.fromkeys(telling))
@@ -83,7 +85,7 @@ def opening(facts: Facts, tables: Tables) -> tuple[Sequence[TensorFlowRelease], 
 
 
 def common(several: Sequence[Sequence[TensorFlowRelease]]) -> tuple[TensorFlowRelease, ...]:
-    """The builds that load all of several libraries. several: for each library, the builds that load it. A
+    """Return the builds that load all the libraries. several: for each library, the builds that load it. A
     library is ignored if it would leave no build."""
     result: list[TensorFlowRelease] | None = None
     for builds in several:

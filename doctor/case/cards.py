@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 def cards(found: Sequence[Gpu], tables: Tables) -> tuple[Gpu, ...]:
-    """Each card once, with the data of all facts about it; the compute capability comes from the tables if no
-    fact has it."""
+    """Return each card once, with the data from all facts about it; the compute capability comes from the
+    tables if no fact has it."""
     named = [g for g in found if g.name]
     rank = min((g.rank for g in named), default=MEASURED)
     merged: list[Gpu] = []
@@ -60,12 +60,13 @@ def _same(a: Gpu, b: Gpu) -> bool:
 
 
 def bare_name(name: str | None) -> str:
-    """A GPU's name in a form for comparison: lower case, without brand, spaces and punctuation."""
+    """Return a GPU's name for comparison: in lower case, without brand, spaces or punctuation."""
     return re.sub(r"\b(?:nvidia|geforce|tesla)\b|[^a-z0-9]", "", (name or "").lower())
 
 
 def _joined(a: Gpu, b: Gpu) -> Gpu:
-    """One card from two facts: the values of the first, and those of the second where the first has none."""
+    """Merge two facts about one card: take the values of the first, and those of the second where the first
+    has none."""
     return replace(
         a,
         **{

@@ -87,7 +87,7 @@ class Case:
 
     @cached_property
     def seen(self) -> frozenset[type[Fact] | str]:
-        """Everything that was seen; see `doctor.case.seen`."""
+        """The names of everything that was observed; see `doctor.case.seen`."""
         return seen(self)
 
     # --- where
@@ -156,7 +156,7 @@ class Case:
 
     @cached_property
     def tensorflow(self) -> TensorFlowVersion | None:
-        """The TensorFlow in use."""
+        """The TensorFlow release in use."""
         found = self.facts.of(TensorFlowVersion)
         packages = [
             TensorFlowVersion(p.source, p.version, p.name)
@@ -184,7 +184,7 @@ class Case:
     @cached_property
     def bringing(self) -> Meant | None:
         """The binding, program or notebook that decides the TensorFlow release, because no other fact states
-        the release and all such names in the report agree; else None."""
+        the release and all such names in the report agree; otherwise None."""
         stated = self.facts.of(TensorFlowVersion) or any(
             p.name in _TENSORFLOW_PACKAGES and p.version for p in self.facts.of(Package)
         )
@@ -193,11 +193,11 @@ class Case:
 
     @property
     def bound(self) -> bool:
-        """Whether the TensorFlow in use is the library of another language's binding."""
+        """Whether the program uses TensorFlow through a binding for another language."""
         return self.bringing is not None and self.bringing.one("table") == "bindings"
 
     def extra_listed(self, build: TensorFlowRelease) -> bool | None:
-        """Whether pip's list of packages contains the libraries of the build's extra and-cuda; None if the
+        """Whether pip's list of packages contains the libraries of the build's extra and-cuda, or None if the
         list contains no package from NVIDIA. The compiler (nvidia-cuda-nvcc) does not count: PyTorch installs
         all of these packages except the compiler."""
         listed = {p.name for p in self.facts.of(Package) if p.name.startswith("nvidia-")}
@@ -205,7 +205,7 @@ class Case:
         return wanted <= listed if listed else None
 
     def _hosted(self, field: str) -> tuple[Meant, str] | None:
-        """The hosted notebook that the report mentions, and the value of one of its fields; None if
+        """Return the hosted notebook that the report mentions and the value of `field` for it, or None if
         unknown."""
         return next(
             ((one, one.one(field)) for one in self.named if one.one("table") == "hosted" and one.one(field)),
@@ -214,14 +214,14 @@ class Case:
 
     @cached_property
     def python(self) -> PythonVersion | None:
-        """The Python in use."""
+        """The Python version in use."""
         stated = best(self.facts.of(PythonVersion))
         hosted = self._hosted("python") if stated is None else None
         return PythonVersion(hosted[0].fact.source, hosted[1], rank=INFERRED) if hosted else stated
 
     @cached_property
     def cuda(self) -> CudaVersion | None:
-        """The installed CUDA."""
+        """The installed CUDA version."""
         packages = [
             CudaVersion(p.source, p.version)
             for p in self.facts.of(Package)
@@ -233,7 +233,7 @@ class Case:
 
     @cached_property
     def cudnn(self) -> CudnnVersion | None:
-        """The installed cuDNN."""
+        """The installed cuDNN version."""
         loaded = [CudnnVersion(m.source, m.loaded) for m in self.facts.of(CudnnMismatch)]
         packages = [
             CudnnVersion(p.source, p.version)
@@ -289,7 +289,7 @@ class Case:
 
     @cached_property
     def gpus(self) -> tuple[Gpu, ...]:
-        """The NVIDIA GPUs, each once, with the data of all facts; the compute capability comes from the
+        """The NVIDIA GPUs, each once, with the data from all facts; the compute capability comes from the
         tables if no fact has it. GPUs that another driver holds are left out, unless that would leave
         none."""
         found = self.facts.of(Gpu)
@@ -302,8 +302,8 @@ class Case:
         return tuple(dict.fromkeys(g.compute_capability for g in self.gpus if g.compute_capability))
 
     def stated_absent(self, what: str) -> list[Symptom]:
-        """Statements that CUDA, cuDNN or the GPU (what: "cuda", "cudnn" or "gpu") is missing; empty if
-        another fact shows that it is there."""
+        """Return the statements that CUDA, cuDNN or the GPU (what: "cuda", "cudnn" or "gpu") is missing, or
+        () if another fact shows that it is present."""
         known = {"cuda": self.cuda, "cudnn": self.cudnn, "gpu": self.gpus}[what]
         return [] if known else [s for s in self.facts.symptoms("stated-absent") if s.get("what") == what]
 
@@ -315,7 +315,7 @@ class Case:
 
     @cached_property
     def in_another_run(self) -> list[GpuRegistered]:
-        """The GPU devices that another run of the report created (doctor.case.runs)."""
+        """The GPU devices that another run in the report created (doctor.case.runs)."""
         return of_another(self.facts)
 
     @cached_property
@@ -344,11 +344,11 @@ class Case:
         return not_loaded(self.facts)
 
     def component(self, name: str) -> str:
-        """The component of a library: driver, cudnn, cuda, tensorflow, system or other."""
+        """Return the component of a library: driver, cudnn, cuda, tensorflow, system or other."""
         return component(name, self.tables)
 
     def missing(self, component: str) -> list[LibraryNotLoaded]:
-        """The libraries of a component that the loader did not find and that did not load later."""
+        """Return the libraries of a component that the loader did not find and that did not load later."""
         return self._missing.get(component, [])
 
     @cached_property
@@ -363,7 +363,7 @@ class Case:
 
     @cached_property
     def build(self) -> TensorFlowRelease | None:
-        """The table row of the TensorFlow build in use; None if the release is unknown or not in the
+        """The table row of the TensorFlow build in use, or None if the release is unknown or not in the
         table."""
         known = self.tensorflow
         if known is None:

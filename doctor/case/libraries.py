@@ -24,7 +24,7 @@ SYSTEM = (
 
 
 def not_loaded(facts: Facts) -> tuple[LibraryNotLoaded, ...]:
-    """The libraries that did not load, each once, without those that no GPU device needs."""
+    """Return the libraries that did not load, each once, without those that no GPU device needs."""
     optional = {wanted.name for wanted in facts.of(LibraryWanted) if not wanted.needed}
     seen: dict[str, LibraryNotLoaded] = {}
     tensorrt = [
@@ -57,7 +57,7 @@ NOT_LOADED = {
 
 
 def component(name: str, tables: Tables) -> str:
-    """The component of a library: driver, cudnn, cuda, tensorflow, system or other."""
+    """Return the component of a library: driver, cudnn, cuda, tensorflow, system or other."""
     lowered = name.lower()
     if _OWN.match(lowered):
         return "tensorflow"
@@ -85,8 +85,8 @@ def component(name: str, tables: Tables) -> str:
 
 
 def opened_cuda(facts: Facts) -> CudaVersion | None:
-    """The CUDA release in the SONAMEs of loaded libraries; only up to CUDA 10, whose SONAMEs contain the
-    major and the minor number. None if no name shows it."""
+    """Return the CUDA release that the SONAMEs of loaded libraries show, or None. This works only up to CUDA
+    10, whose SONAMEs contain both the major and the minor number."""
     for lib in facts.of(LibraryLoaded):
         number = re.match(r"lib(?:cudart|cublas|cufft|curand)\.so\.(\d+\.\d+)$", lib.name)
         if number and number[1] != "11.0":  # libcudart.so.11.0 is the name in every CUDA 11

@@ -1,4 +1,5 @@
-"""The table rows that a product name in a report can mean: bindings, programs and hosted notebooks."""
+"""Finds the table rows that a product name in a report can refer to: bindings, programs and hosted
+notebooks."""
 
 from __future__ import annotations
 
@@ -28,8 +29,8 @@ class Meant:
     selected: bool
 
     def one(self, field: str) -> str:
-        """The value of a field that all rows share; "" if their values differ, or if the name can mean a
-        release that is not in the tables."""
+        """Return the value of a field that all rows share, or "" if their values differ, or if the name can
+        mean a release that is not in the tables."""
         values = {str(getattr(row, field)) for row in self.rows}
         return (
             values.pop()
@@ -38,7 +39,8 @@ class Meant:
         )
 
     def about(self, tables: Tables) -> Named | None:
-        """The first row of the name, with the data that all its releases share; None if there is no row."""
+        """Return the first row for the name, with the data that all its releases share, or None if there is
+        no row."""
         return named.about(tables.store, self.fact.get("name"))
 
     @property
@@ -48,9 +50,9 @@ class Meant:
 
 
 def meant(facts: Facts, tables: Tables, release: str, python: str) -> tuple[Meant, ...]:
-    """Each product name in a report once, with its rows for the stated version and the day of the log.
-    release, python: the TensorFlow and Python versions that the report states, "" if none; they select the
-    rows of a hosted notebook if no day does."""
+    """Return each product name in a report once, with its table rows for the stated version and the date of
+    the log. release, python: the TensorFlow and Python versions that the report states, "" if none; they
+    select the rows of a hosted notebook if no date does."""
     if facts.kind != "report":
         return ()
     day = next((said.get("day") for said in facts.symptoms("log-day")), "")
@@ -79,8 +81,8 @@ def meant(facts: Facts, tables: Tables, release: str, python: str) -> tuple[Mean
 
 
 def taking(several: Sequence[Meant], tables: Tables, platform: str) -> list[Sequence[TensorFlowRelease]]:
-    """The builds of a platform that the named products may contain or require: one entry for each name whose
-    release is known, or whose rows cover all its releases."""
+    """Return the builds for a platform that the named products may contain or require: one entry for each
+    name whose release is known, or whose rows cover all its releases."""
     found: list[Sequence[TensorFlowRelease]] = []
     for one in several:
         about = one.about(tables)
@@ -92,8 +94,8 @@ def taking(several: Sequence[Meant], tables: Tables, platform: str) -> list[Sequ
 
 
 def _builds(rows: Sequence[Named], tables: Tables, platform: str) -> list[TensorFlowRelease]:
-    """The builds of a platform that rows may mean; for a binding's library, the build with CUDA if there is
-    one."""
+    """Return the builds for a platform that the rows may refer to; for a binding's library, the build with
+    CUDA if there is one."""
     versions = dict.fromkeys(build.version for build in tables.releases(platform))
     meant = ((v, next((row for row in rows if within(v, row.tensorflow, order)), None)) for v in versions)
     several = (

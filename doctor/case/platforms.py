@@ -1,4 +1,4 @@
-"""The platform of a case, from facts that may disagree."""
+"""Decides the platform of a case from facts that may disagree."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 def decisive(found: Sequence[Platform]) -> Platform | None:
-    """The fact that decides the platform; None if there are no facts. WSL takes precedence over the Linux
-    inside it and the Windows around it."""
+    """Return the fact that decides the platform, or None if there are no facts. WSL takes precedence over the
+    Linux inside it and the Windows around it."""
     if not found:
         return None
     kinds: dict[str, int] = {}
@@ -33,8 +33,8 @@ def decisive(found: Sequence[Platform]) -> Platform | None:
 def before_apple_silicon(
     python: PythonVersion | None, tensorflow: TensorFlowVersion | None, tables: Tables
 ) -> bool:
-    """Whether TensorFlow has wheels for Intel Macs but none for Apple silicon, for a case's Python or
-    release."""
+    """Whether there are TensorFlow wheels for Intel Macs but none for Apple silicon for this Python version
+    or this TensorFlow release."""
     arm, intel = (tables.releases(f"macos-{kind}", "tensorflow") for kind in ("arm64", "x86_64"))
     if python is not None:
         minor = ".".join(python.version.split(".")[:2])

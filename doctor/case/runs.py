@@ -1,4 +1,4 @@
-"""The runs in a report: one text may contain a run that failed and a run that got a GPU."""
+"""Separates the runs in a report: one text may contain a run that failed and a run that got a GPU."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from doctor.facts import CudaCallFailed, Facts, GpuRegistered
 
 
 def of_another(facts: Facts) -> list[GpuRegistered]:
-    """The GPU devices in a report that belong to a run other than the failing one.
+    """Return the GPU devices in a report that belong to a run other than the failing one.
 
     A process looks for GPUs once: if it skipped them, listed none or failed in cuInit, it creates no device
     later. CUDA_ERROR_NO_DEVICE alone does not count: if several processes write into one log, some of them

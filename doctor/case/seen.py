@@ -1,4 +1,4 @@
-"""Everything that was seen in a case, as names that rules ask for."""
+"""Collects the names of everything that was observed in a case. Rules ask for these names."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def seen(case: Case) -> frozenset[type[Fact] | str]:
-    """Everything that was seen: the types of the facts, the kinds of the symptoms, the names in
-    `NOT_LOADED` for libraries that did not load, the environment variables that are set, the platform
-    ("on-windows"), and what only several facts show together: "gpu-library-not-loaded" (not the
-    driver's), "glibc-under-tensorflow", "package-beside-tensorflow", "several-tensorflow-packages", and
+    """Return the names of everything that was observed: the types of the facts, the kinds of the symptoms,
+    the names in `NOT_LOADED` for libraries that did not load, the environment variables that are set, the
+    platform ("on-windows"), and names for combinations of facts: "gpu-library-not-loaded" (not the driver's),
+    "glibc-under-tensorflow", "package-beside-tensorflow", "several-tensorflow-packages", and
     "library-unusable" (a library that exists but does not load)."""
     facts = case.facts
     kinds: set[type[Fact] | str] = {

@@ -46,8 +46,8 @@ def may_write(path: str) -> None:
 
 
 def write(chart: Chart, path: str) -> None:
-    """Write the plot as SVG or PNG, depending on the extension of the path. Raises the errors of `may_write`,
-    and UnableError if the file cannot be written."""
+    """Write the plot as SVG or PNG, depending on the file extension. Raises the errors of `may_write`, and
+    UnableError if the file cannot be written."""
     from doctor.charts.svg import drawn
 
     may_write(path)
@@ -72,8 +72,8 @@ def _drawer() -> Callable[..., bytes] | None:
 
 
 def scaled(values: Sequence[float], logarithmic: bool) -> list[float]:
-    """The positions of the values on an axis: the values themselves, or their logarithms on a logarithmic
-    axis. On such an axis, values up to 0 are placed at the smallest positive value."""
+    """Return the positions of the values on an axis: the values themselves, or their logarithms on a
+    logarithmic axis. On such an axis, values up to 0 are placed at the smallest positive value."""
     from math import log10
 
     if not logarithmic:

@@ -12,7 +12,7 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 
 
 def drawn(chart: Chart) -> str:
-    """The plot as the text of an SVG file."""
+    """Return the plot as the text of an SVG file."""
     points = [point for line in chart.lines for point in line.points] or [(0.0, 0.0)]
     xs = scaled([x for x, _ in points], chart.logarithmic)
     ys = scaled([y for _, y in points], chart.logarithmic)

@@ -9,7 +9,8 @@ PLAIN = "*o+x#@"
 
 
 def drawn(chart: Chart, width: int = 78, height: int = 12, *, plain: bool = False) -> str:
-    """The plot in at most `width` columns and `height` rows, without the axis. plain: use ASCII only."""
+    """Return the plot in at most `width` columns and `height` rows, without the axis. plain: use ASCII
+    only."""
     points = [point for line in chart.lines for point in line.points]
     if not points:
         return f"{chart.title}: nothing was measured"

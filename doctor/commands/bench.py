@@ -102,8 +102,8 @@ LINES = (("CPU", "CPU", False), ("GPU", "GPU", False), ("GPU with transfer", "GP
 
 
 def _chart(result: Bench, op: str) -> Chart:
-    """A chart of time against size for one operation: one line for the CPU and two for the GPU. Both axes are
-    logarithmic."""
+    """Return a chart of time against size for one operation: one line for the CPU and two for the GPU. Both
+    axes are logarithmic."""
     from doctor.bench.results import SIZES
     from doctor.charts import Chart, Line
 
@@ -116,7 +116,7 @@ def _chart(result: Bench, op: str) -> Chart:
 
 
 def _whole_chart(result: Bench) -> Chart:
-    """One chart for both operations: time against the floating-point operations of one call."""
+    """Return one chart for both operations: time against the floating-point operations of one call."""
     from doctor.bench.results import SIZES
     from doctor.charts import Chart, Line
 
@@ -134,7 +134,7 @@ def _whole_chart(result: Bench) -> Chart:
 def _points(
     result: Bench, op: str, device: str, transfer: bool, *, by_size: bool
 ) -> tuple[tuple[float, float], ...]:
-    """The points of one line: (size, or 10^6 floating-point operations; time in ms)."""
+    """Return the points of one line: (size, or 10^6 floating-point operations; time in ms)."""
     return tuple(
         (float(m.size) if by_size else m.flop / 1e6, 1000 * m.median)
         for m in result.measured

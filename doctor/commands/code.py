@@ -1,4 +1,4 @@
-"""`tfgpu-doctor code`: print the page of a finding code, or list all codes."""
+"""`tfgpu-doctor code`: print the page for a finding code, or list all codes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from doctor.printable import as_json
 EPILOG = """\
 examples:
   tfgpu-doctor code                 all codes
-  tfgpu-doctor code cudnn-init-oom  the page of one code"""
+  tfgpu-doctor code cudnn-init-oom  the page for one code"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the page of a code, or list all codes. Raises UsageError for a code that does not exist."""
+    """Print the page for a code, or list all codes. Raises UsageError for a code that does not exist."""
     from doctor.render.fold import columns_of, fold
     from doctor.render.output import destination
     from doctor.rules import PLACES, all_rules, rule_of

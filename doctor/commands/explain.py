@@ -28,8 +28,8 @@ Requests to GitHub use the token in GITHUB_TOKEN or GH_TOKEN if one is set."""
 MANY = 32
 """If there are more reports than this, all cores read them."""
 ALONE = 0.25
-"""Seconds at the start for which only this process reads reports. It thus compiles the patterns that most
-reports need before other processes start."""
+"""For this many seconds at the start, only this process reads reports, so that it compiles the patterns that
+most reports need before it starts other processes."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -150,7 +150,7 @@ def _progress(args: argparse.Namespace) -> Progress:
 def _explained(
     item: Input, options: Options, progress: Progress | None = None, *, brief: bool = False
 ) -> Answer:
-    """The answer to one input; with `brief`, only its verdict."""
+    """Return the answer for one input; with `brief`, only its verdict."""
     from doctor import api
     from doctor.errors import CommandError
     from doctor.inputs import opened
@@ -256,8 +256,8 @@ def _quiet() -> None:
 
 
 def _safely(item: Input, options: Options, brief: bool, progress: Progress | None = None) -> Answer:
-    """The answer to one of many inputs. An internal error becomes a failed answer, and the other inputs are
-    still read."""
+    """Return the answer for one of many inputs. An internal error becomes a failed answer, and the other
+    inputs are still read."""
     import os
 
     try:

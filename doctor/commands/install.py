@@ -92,8 +92,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _chosen(outcome: Outcome, args: argparse.Namespace) -> Plan | None:
-    """The first plan that this command can carry out here and that fulfils the request; None if there is
-    none. The plan may need another driver, which this command does not install."""
+    """Return the first plan that this command can carry out here and that fulfils the request, or None if
+    there is none. The plan may need another driver, which this command does not install."""
     from doctor.install.job import ROUTES
 
     if args.os or args.driver or args.gpu or args.machine:

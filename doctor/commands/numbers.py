@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 def whole(low: int, high: int, what: str = "number") -> Callable[[str], int]:
-    """A type for argparse that accepts a whole number from `low` to `high`. It raises
+    """Return a type for argparse that accepts a whole number from `low` to `high`. The type raises
     argparse.ArgumentTypeError for any other text."""
 
     def read(text: str) -> int:

@@ -82,7 +82,7 @@ def request_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         action="append",
         help=(
-            "requirements.txt, pyproject.toml, Pipfile, environment.yml, pixi.toml, a lock file of uv,"
+            "requirements.txt, pyproject.toml, Pipfile, environment.yml, pixi.toml, a lock file from uv,"
             " Poetry, conda-lock or pixi, a Dockerfile or a compose file; the answer has a finding for each"
             " line that cannot work or cannot be examined"
         ),
@@ -211,7 +211,7 @@ def _request(args: argparse.Namespace) -> Request:
 
 
 def answer(args: argparse.Namespace) -> PlanReport:
-    """The plans for these options."""
+    """Return the plans for these options."""
     from doctor import api
     from doctor.commands.waiting import LOOKING, progress_notice
 

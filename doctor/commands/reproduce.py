@@ -23,7 +23,7 @@ examples:
   tfgpu-doctor reproduce cudnn-init-oom --backend native  cuDNN alone, without TensorFlow
   tfgpu-doctor reproduce cudnn-init-oom --output memory.svg the plot of free memory as a picture
 
-The command fills the GPU's memory for some seconds at a time, and frees all of it. It does not affect
+The command fills the GPU's memory for a few seconds at a time, then frees all of it. It does not affect
 other processes, and refuses a GPU that they use. Exit code 0: the failure occurred and was fixed; 3: it
 did not occur, or could not be tried."""
 
@@ -106,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _beforehand(args: argparse.Namespace) -> str:
-    """The sentences that say, before the attempts, what the command will do."""
+    """Return the sentences that say, before the attempts, what the command will do."""
     what = "A separate process fills the GPU's memory" + (
         "; cuDNN creates its handle with ample memory, with none, and with ample memory again."
         if args.backend == "native"

@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="a GPU by name, PCI id or compute capability; may be repeated",
     )
-    add("--count", type=int, metavar="N", help="the number of such GPUs")
+    add("--count", type=int, metavar="N", help="how many of these GPUs to simulate")
     add(
         "--memory",
         action="append",
@@ -124,7 +124,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _filled(text: str, width: int | None) -> str:
-    """The text, wrapped to `width` columns (None: unchanged). Paragraphs and list items stay separate."""
+    """Return the text, wrapped to `width` columns (None: unchanged). Paragraphs and list items stay
+    separate."""
     import re
     import textwrap
 
@@ -141,8 +142,8 @@ def _filled(text: str, width: int | None) -> str:
 
 
 def _faults(form: str, width: int | None) -> str:
-    """The faults that can be simulated, as JSON or as a table. `width` is that of the terminal, or None if
-    there is no terminal."""
+    """Return the faults that can be simulated, as JSON or as a table. `width` is that of the terminal, or
+    None if there is no terminal."""
     from doctor.simulate.faults import FAULTS
 
     if form == "json":
@@ -229,7 +230,8 @@ def _simulate(args: argparse.Namespace, command: list[str]) -> int:
 
 
 def _base_environment(python: str | None) -> dict[str, str]:
-    """The variables of this process, with the commands of the chosen Python environment first on PATH."""
+    """Return this process's environment variables, with the commands of the chosen Python environment first
+    on PATH."""
     base = dict(os.environ)
     if python is not None:
         from doctor.simulate.libraries import find_interpreter

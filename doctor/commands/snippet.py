@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="V",
         help="write code for this release (default: that of the environment in use)",
     )
-    parser.add_argument("--python", metavar="ENV", help="the environment to read the release from")
+    parser.add_argument("--python", metavar="ENV", help="the environment from which to read the release")
     parser.add_argument(
         "--workers", metavar="HOST:PORT,...", default="", help="multi-worker: all workers, in order"
     )
@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _requested(args: argparse.Namespace) -> tuple[Options, str]:
-    """The options of the requested snippet, and where its TensorFlow release comes from."""
+    """Return the options of the requested snippet, and where its TensorFlow release comes from."""
     from doctor.remedies.snippets import Options
 
     mib, fraction = _memory(args.memory)
@@ -127,8 +127,8 @@ def _known(version: str, *, quiet: bool) -> None:
 
 
 def _memory(text: str | None) -> tuple[int | None, float | None]:
-    """The value of --memory as (MiB, None) or (None, fraction); (None, None) without a value. Raises
-    UsageError for any other text."""
+    """Return the value of --memory as (MiB, None) or (None, fraction), or (None, None) without a value.
+    Raises UsageError for any other text."""
     import re
 
     if text is None:
@@ -145,8 +145,8 @@ def _memory(text: str | None) -> tuple[int | None, float | None]:
 
 
 def installed(python: str | None) -> tuple[str | None, str]:
-    """The version of TensorFlow in the environment in use, read from its files, and a text that says where it
-    is. Without TensorFlow, the version is None and the text says so.
+    """Return the version of TensorFlow in the environment in use, read from its files, and a text that says
+    where it is. Without TensorFlow, the version is None and the text says so.
 
     Raises InputError if `python` is not an environment.
     """
@@ -200,7 +200,7 @@ def _json(snippet: Snippet, options: Options, origin: str) -> str:
 
 
 def _text(snippet: Snippet, options: Options, origin: str, args: argparse.Namespace) -> str:
-    """The answer as code that can be pasted as it is: all explanations are comments."""
+    """Return the answer as code that can be pasted as it is: all explanations are comments."""
     import textwrap
 
     from doctor.remedies import code

@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--full",
         action="store_true",
         help=(
-            "for refresh and verify: also read the libraries of the wheels (about 0.5 GB for a GPU release);"
+            "for refresh and verify: also read the libraries in the wheels (about 0.5 GB for a GPU release);"
             " only on Linux on x86-64, because the tool loads a library to see which others it loads"
         ),
     )

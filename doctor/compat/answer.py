@@ -44,12 +44,14 @@ class Answer:
 
 
 def rank(answer: Answer) -> int:
-    """A sort key, 0 for the best answer: yes, slow, unknown, a "no" with a cure, a "no" without a cure."""
+    """Return a sort key, 0 for the best answer: yes, slow, unknown, a "no" with a cure, a "no" without a
+    cure."""
     if answer.verdict == "no":
         return 3 if answer.cure else 4
     return VERDICTS.index(answer.verdict)
 
 
 def worst(answers: Iterable[Answer]) -> Answer:
-    """The worst of several answers to one question, which decides. Raises ValueError if there is none."""
+    """Return the worst of several answers to one question, because it decides. Raises ValueError if there is
+    none."""
     return max(answers, key=rank)

@@ -110,8 +110,8 @@ def candidates(
     packages: tuple[str, ...] = ("tensorflow", "tensorflow-gpu"),
     prereleases: bool = False,
 ) -> Iterator[Judgement]:
-    """The judgement of every GPU release of the platform, newest first: one build per version, from the first
-    of `packages` that has it."""
+    """Yield the judgement on every GPU release for the platform, newest first: one build per version, from
+    the first of `packages` that contains that version."""
     for build in tables.gpu_builds(situation.platform, packages):
         if prereleases or is_final(build.version):
             yield judge(build, situation, tables)
@@ -119,7 +119,7 @@ def candidates(
 
 @remembered
 def newest(tables: Tables, situation: Situation, *, prereleases: bool = False) -> Judgement | None:
-    """The judgement of the newest build that works, or None.
+    """Return the judgement on the newest build that works, or None.
 
     A build that runs without changes, or with a pin, comes before a newer build that needs more (a path or
     link for its libraries, or a compilation at the start) or whose answer is unknown. If the situation has no
@@ -139,7 +139,7 @@ def newest(tables: Tables, situation: Situation, *, prereleases: bool = False) -
 
 
 def _price(judged: Judgement) -> float | None:
-    """The cost of a build, as in doctor.plan's COSTS; None if the build does not work."""
+    """Return the cost of a build, as in doctor.plan's COSTS, or None if the build does not work."""
     price = 0.0
     for name, answer in judged.answers:
         if answer.verdict == "no" and (name != "libraries" or not answer.cure):

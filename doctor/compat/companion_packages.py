@@ -29,14 +29,14 @@ class Pin:
 
 
 def requirement(build: TensorFlowRelease, *, extra: bool) -> str:
-    """The release as a requirement for pip. extra: whether to include the extra and-cuda, which installs
-    CUDA."""
+    """Return the release as a requirement for pip. extra: whether to include the extra and-cuda, which
+    installs CUDA."""
     return f"{build.package}{'[and-cuda]' if extra else ''}=={build.version}"
 
 
 def companions(build: TensorFlowRelease, tables: Tables) -> tuple[Pin, ...]:
-    """The bounds on other packages that a build needs but does not state in its METADATA (table
-    dependencies)."""
+    """Return the bounds on other packages that a build needs but does not state in its METADATA (from the
+    table of dependencies)."""
     return _companions(tables, build.version, build.requires)
 
 
@@ -59,8 +59,8 @@ def _companions(tables: Tables, version: str, requires: tuple[str, ...]) -> tupl
 
 
 def cudnn_bound(build: TensorFlowRelease, tables: Tables, capabilities: tuple[str, ...]) -> Pin | None:
-    """The pin that limits cuDNN to releases with kernels for the GPUs; None if the newest cuDNN that the
-    build's extra allows has such kernels, or if no cuDNN has them."""
+    """Return the pin that limits cuDNN to releases with kernels for the GPUs, or None if the newest cuDNN
+    that the build's extra allows has such kernels, or if no cuDNN has them."""
     serving = pip_cudnn(build, tables, capabilities)
     if not capabilities or serving is None or serving.package is None or serving == pip_cudnn(build, tables):
         return None

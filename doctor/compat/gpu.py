@@ -20,8 +20,8 @@ class Code:
 
 
 def code_for(capability: str, compiled: Iterable[str], ptx: Iterable[str]) -> Code | None:
-    """The code that a GPU of compute capability `capability` runs; None if the build has none for it.
-    compiled, ptx: the targets of the build's machine code and PTX.
+    """Return the code that a GPU of compute capability `capability` runs, or None if the build has none for
+    it. compiled, ptx: the targets of the build's machine code and PTX.
 
     Machine code runs on GPUs with the same major and the same or a higher minor number (CUDA C++ Programming
     Guide, section Binary Compatibility); the driver compiles PTX for its target and everything newer (section
@@ -67,7 +67,7 @@ def runs_on_gpu(build: TensorFlowRelease, situation: Situation, tables: Tables) 
 def _one(build: TensorFlowRelease, capability: str, situation: Situation, tables: Tables) -> Answer:
     kernels = build.compute_capabilities
     if kernels is None or not (kernels.compiled or kernels.ptx):
-        return Answer("unknown", f"it is not known for which GPUs {build.requirement} has code", (build,))
+        return Answer("unknown", f"it is not known which GPUs {build.requirement} has code for", (build,))
     just_this = _with(situation, capability)
     answers = [
         Answer(trap.verdict, trap.reason, (trap, build), trap.cure)
@@ -129,13 +129,13 @@ def _no_code(build: TensorFlowRelease, capability: str, tables: Tables) -> Answe
     what += f" and PTX for {', '.join(kernels.ptx)}" if kernels.ptx else " and no PTX"
     if known and _pair(capability) < _pair(known[0]):
         why = (
-            f"compute capability {capability} is older than everything for which {build.requirement} was"
-            f" built: {what}"
+            f"compute capability {capability} is older than any that {build.requirement} was built"
+            f" for: {what}"
         )
     elif known and _pair(capability) > _pair(known[-1]):
         why = (
-            f"compute capability {capability} is newer than everything for which {build.requirement} was"
-            f" built: {what}"
+            f"compute capability {capability} is newer than any that {build.requirement} was built"
+            f" for: {what}"
         )
     else:
         why = f"{build.requirement} has no code that compute capability {capability} can run: {what}"
@@ -171,8 +171,8 @@ def driver_serves_gpu(capability: str, driver: str, tables: Tables, platform: st
 
 
 def _last_number(row: Architecture, tables: Tables, platform: str) -> int:
-    """The highest number with which the version of a driver from the architecture's last branch can begin on
-    this platform."""
+    """Return the highest number with which a driver version can begin on this platform if it belongs to the
+    architecture's last driver branch."""
     assert row.last_driver is not None
     last = dotted(row.last_driver)[0]
     if platform == "linux":
@@ -195,7 +195,7 @@ def _plain(target: str) -> bool:
 
 
 def _pair(target: str) -> tuple[int, int]:
-    """The major and minor number of a compute capability: (9, 0) for "9.0a". Raises ValueError if the text is
-    not a compute capability."""
+    """Return the major and minor number of a compute capability: (9, 0) for "9.0a". Raises ValueError if the
+    text is not a compute capability."""
     whole, _, part = target.rstrip("af").partition(".")
     return int(whole), int(part or 0)

@@ -84,13 +84,13 @@ def runs_with_pip_libraries(build: TensorFlowRelease, situation: Situation, tabl
 
 
 def _with_extra(build: TensorFlowRelease) -> str:
-    """The release with its extra and-cuda, as a requirement for pip."""
+    """Return the release with its extra and-cuda, as a requirement for pip."""
     return f"{build.package}[and-cuda]=={build.version}"
 
 
 def pip_cudnn(build: TensorFlowRelease, tables: Tables, capabilities: tuple[str, ...] = ()) -> Cudnn | None:
-    """The newest cuDNN wheel that the build's extra and-cuda allows and that has kernels for `capabilities`;
-    None if there is none."""
+    """Return the newest cuDNN wheel that the build's extra and-cuda allows and that has kernels for
+    `capabilities`, or None if there is none."""
     for package, specifier in build.extras.get("and-cuda", {}).items():
         if package.startswith("nvidia-cudnn-"):
             row = _newest_allowed(tables, package, specifier.partition(";")[0], capabilities)

@@ -43,8 +43,8 @@ _DONORS: dict[tuple[int, str | None], TensorFlowRelease | None] = {}
 
 
 def packages_for(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Packages | None:
-    """The packages that contain every library that a build needs; None if the build's own extra installs the
-    libraries, or if no packages contain all of them."""
+    """Return the packages that contain every library that a build needs, or None if the build's own extra
+    installs the libraries, or if no packages contain all of them."""
     if situation.platform != "linux-x86_64" or not build.gpu:
         return None
     if build.extras.get("and-cuda"):
@@ -98,7 +98,7 @@ def _found(build: TensorFlowRelease, tables: Tables) -> Packages | None:
 
 
 def _library(name: str, major: str | None, tables: Tables) -> PipLibrary | None:
-    """The table row of a library, cached because many releases load the same libraries."""
+    """Return the table row of a library, cached because many releases load the same libraries."""
     key = (id(tables), name, major)
     if key not in _HELD:
         _HELD[key] = tables.pip_library(name, major)
@@ -106,7 +106,8 @@ def _library(name: str, major: str | None, tables: Tables) -> PipLibrary | None:
 
 
 def _last_with_pins(major: str | None, tables: Tables) -> TensorFlowRelease | None:
-    """The newest release for a CUDA major that has the extra and-cuda; None if there is none."""
+    """Return the newest release for a CUDA major version that has the extra and-cuda, or None if there is
+    none."""
     for build in tables.gpu_builds("linux-x86_64", ("tensorflow",)):
         if is_final(build.version) and build.extras.get("and-cuda") and cuda_major(build, tables) == major:
             return build

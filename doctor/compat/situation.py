@@ -14,13 +14,13 @@ from doctor.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What is known or requested. None and empty values mean "any" when a build is chosen, and "not known"
-    when a build is judged.
+    """The known or requested properties of a machine and its software. None and empty values mean "any" when
+    a build is chosen, and "not known" when a build is judged.
 
     platform: a platform of the tables (linux-x86_64, windows-amd64 ...). driver_platform: linux, windows or
-    wsl, by default derived from platform. capabilities: of every GPU ("8.6"). cuda, cudnn: the versions
-    installed without pip. route: where NVIDIA's libraries come from, "pip-and-cuda" (pip), "system" (any
-    other source) or None.
+    wsl, by default derived from platform. capabilities: the compute capability of every GPU ("8.6"). cuda,
+    cudnn: the versions installed without pip. route: where NVIDIA's libraries come from, "pip-and-cuda"
+    (pip), "system" (any other source) or None.
     """
 
     platform: str = "linux-x86_64"
@@ -60,8 +60,8 @@ def concerns(trap: Trap, build: TensorFlowRelease) -> bool:
 def traps_of(
     build: TensorFlowRelease, situation: Situation, tables: Tables, aspect: str | None = None
 ) -> tuple[Trap, ...]:
-    """The traps that apply to this build in this situation, in the order of the table. aspect: only the traps
-    of this aspect."""
+    """Return the traps that apply to this build in this situation, in the order of the table. aspect: if
+    given, only the traps for this aspect."""
     if not build.of_wheel:  # traps were found with the official wheels
         return ()
     return tuple(

@@ -1,4 +1,4 @@
-"""Checks whether a build runs on a driver, with a CUDA toolkit and with a cuDNN version."""
+"""Checks whether a build runs on a driver, with a CUDA toolkit, and with a cuDNN version."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def cuda_of(build: TensorFlowRelease, tables: Tables) -> tuple[str | None, tuple[Row, ...]]:
-    """The CUDA version for which a build was made, and the rows that show it.
+    """Return the CUDA version for which a build was made, and the rows that show it.
 
-    If the build does not state its CUDA (2.22.0rc0 and later), the first CUDA with the libcudart that the
-    build loads; None if that is also unknown.
+    If the build does not state its CUDA version (2.22.0rc0 and later), it is the first CUDA release with the
+    libcudart that the build loads, or None if that is also unknown.
     """
     if build.cuda is not None:
         return build.cuda, (build,)
@@ -32,8 +32,8 @@ def cuda_of(build: TensorFlowRelease, tables: Tables) -> tuple[str | None, tuple
 def driver_minimum(
     build: TensorFlowRelease, tables: Tables, platform: str = "linux", capabilities: tuple[str, ...] = ()
 ) -> Answer:
-    """The oldest driver on which the build runs: an answer "yes" whose last row is a DriverFloor, or
-    "unknown".
+    """Return the oldest driver on which the build runs: an answer "yes" whose last row is a DriverFloor, or
+    an answer "unknown".
 
     `answer.rows[-1].driver` is the number. It is the highest of: the driver that the CUDA runtime needs; for
     each of `capabilities` the first driver that supports the GPU; and, if the GPU needs PTX, the first driver
@@ -82,7 +82,8 @@ def _floors_of_gpu(
 
 
 def first_driver(capability: str, tables: Tables, platform: str = "linux") -> DriverFloor | None:
-    """The first driver that supports GPUs of a compute capability; None if the tables do not contain it."""
+    """Return the first driver that supports GPUs of a compute capability, or None if the tables do not
+    contain it."""
     architecture = tables.architecture(capability)
     if architecture is None or architecture.first_cuda is None:
         return None
@@ -102,7 +103,8 @@ def _floor_of_cuda(
 
 
 def runs_on_driver(build: TensorFlowRelease, driver: str, tables: Tables, platform: str = "linux") -> Answer:
-    """Whether the CUDA runtime of a build starts on a driver. A newer driver always runs an older CUDA.
+    """Whether the CUDA runtime of a build starts on a driver. A newer driver always runs an older CUDA
+    version.
 
     platform: linux, windows or wsl; under WSL2 the driver is the Windows driver.
     """
@@ -137,8 +139,9 @@ def runs_on_driver(build: TensorFlowRelease, driver: str, tables: Tables, platfo
 
 
 def _own_driver(build: TensorFlowRelease, tables: Tables, platform: str) -> tuple[Toolkit, str] | None:
-    """The build's own CUDA toolkit, and the driver that was released with it. That driver can be older than
-    the minimum for the CUDA major: 450.51.05 runs CUDA 11.0. None if unknown."""
+    """Return the CUDA toolkit for which the build was made, and the driver that was released with that
+    toolkit, or None if unknown. That driver can be older than the minimum for the CUDA major version:
+    450.51.05 runs CUDA 11.0."""
     cuda, _ = cuda_of(build, tables)
     row = None if cuda is None or build.cuda is None else tables.toolkit(minor(cuda))
     driver = None if row is None else (row.linux if platform == "linux" else row.windows)
@@ -146,8 +149,8 @@ def _own_driver(build: TensorFlowRelease, tables: Tables, platform: str) -> tupl
 
 
 def required(build: TensorFlowRelease, tables: Tables) -> tuple[str, ...]:
-    """The libraries without which the build registers no GPU: as read from the wheel, otherwise those that
-    the table of libraries does not mark as optional."""
+    """Return the libraries without which the build registers no GPU: as read from the wheel, otherwise those
+    that the table of libraries does not mark as optional."""
     if build.libraries_required:
         return build.libraries_required
     return tuple(
@@ -192,7 +195,7 @@ def runs_with_cuda(build: TensorFlowRelease, cuda: str, tables: Tables) -> Answe
 def runs_with_cudnn(
     build: TensorFlowRelease, cudnn: str, tables: Tables, capabilities: tuple[str, ...] = ()
 ) -> Answer:
-    """Whether the build accepts this cuDNN, and whether that cuDNN has kernels for these GPUs.
+    """Whether the build accepts this cuDNN version, and whether that version has kernels for these GPUs.
 
     The major version must be that of the SONAME; from cuDNN 7 on the minor version must be that of the build
     or newer (TensorFlow, xla/stream_executor/cuda/cuda_dnn.cc: "needs to have matching major version and
@@ -233,8 +236,8 @@ def runs_with_cudnn(
 
 
 def _last_minor(major: int, tables: Tables) -> Cudnn | None:
-    """The last cuDNN of a major version that gets no more releases, else None; also None before cuDNN 7,
-    where a newer minor version did not work."""
+    """Return the last cuDNN release of a major version that gets no more releases; otherwise None. Also None
+    before cuDNN 7, where a newer minor version did not work."""
     rows = tables.cudnns()
     closed = major >= 7 and any(dotted(row.version)[0] > major for row in rows)
     return (
@@ -245,14 +248,14 @@ def _last_minor(major: int, tables: Tables) -> Cudnn | None:
 
 
 def cuda_major(build: TensorFlowRelease, tables: Tables) -> str | None:
-    """The CUDA major of a build as text ("12")."""
+    """Return the CUDA major version of a build as text ("12")."""
     cuda, _ = cuda_of(build, tables)
     return None if cuda is None else str(dotted(cuda)[0])
 
 
 def compiled_cudnn(build: TensorFlowRelease, tables: Tables) -> tuple[str, Row] | None:
-    """The cuDNN minor version with which a build was compiled, and the table row; None if no document states
-    it."""
+    """Return the cuDNN minor version with which a build was compiled and the table row that states it, or
+    None if no row does."""
     if not build.of_wheel:  # a self-made build is compiled with any cuDNN
         return None
     for row in tables.compiled_cudnn():
@@ -262,15 +265,15 @@ def compiled_cudnn(build: TensorFlowRelease, tables: Tables) -> tuple[str, Row] 
 
 
 OF_TEGRA = ("5.3", "6.2", "7.2", "8.7", "11.0")
-"""Compute capabilities of NVIDIA's boards (CUDA GPU Compute Capability, Jetson); the wheels in the tables are
-for other GPUs."""
+"""Compute capabilities of NVIDIA's Jetson boards (CUDA GPU Compute Capability, Jetson); the wheels in the
+tables are for other GPUs."""
 
 
 def cudnn_serves_gpu(
     cudnn: str, capabilities: tuple[str, ...], tables: Tables, cuda: str | None = None
 ) -> Answer:
-    """Whether a cuDNN has kernels for GPUs of these compute capabilities. cuda: the CUDA major for which the
-    cuDNN is built ("12")."""
+    """Whether a cuDNN release has kernels for GPUs with these compute capabilities. cuda: the CUDA major
+    version for which that cuDNN is built ("12")."""
     row = tables.cudnn(cudnn, cuda)
     if row is None:
         return Answer("unknown", f"cuDNN {cudnn} is not in the tables")
@@ -278,7 +281,7 @@ def cudnn_serves_gpu(
 
 
 def row_serves_gpu(row: Cudnn, capabilities: tuple[str, ...]) -> Answer:
-    """Whether the cuDNN of one row of the table has kernels for GPUs of these compute capabilities."""
+    """Whether the cuDNN release in this table row has kernels for GPUs with these compute capabilities."""
     if not capabilities:
         return Answer("yes", f"cuDNN {row.version} has kernels for GPUs, and no GPU is stated", (row,))
     from doctor.compat.gpu import code_for
@@ -295,7 +298,8 @@ def row_serves_gpu(row: Cudnn, capabilities: tuple[str, ...]) -> Answer:
         if row.capabilities and code is None and capability in OF_TEGRA:
             return Answer(
                 "unknown",
-                f"NVIDIA builds a separate cuDNN {row.version} for its boards, which is not in the tables",
+                f"NVIDIA builds a separate cuDNN {row.version} for its Jetson boards, which is not in the"
+                " tables",
             )
         if row.capabilities and code is None:
             return Answer(
@@ -312,9 +316,9 @@ def row_serves_gpu(row: Cudnn, capabilities: tuple[str, ...]) -> Answer:
 
 
 def accepted_cudnn(build: TensorFlowRelease, tables: Tables, capabilities: tuple[str, ...] = ()) -> str:
-    """The cuDNN releases that a build accepts and that have kernels for the GPUs, as text: "8", "8.6 or a
-    later 8", "8, up to 8.7", "8.1 to 8.7". build: a build that loads cuDNN. The upper bound comes from the
-    tables' cuDNN rows for the build's CUDA."""
+    """Return the cuDNN releases that a build accepts and that have kernels for the GPUs, as text: "8", "8.6
+    or a later 8", "8, up to 8.7", "8.1 to 8.7". build: a build that loads cuDNN. The upper bound comes from
+    the tables' cuDNN rows for the build's CUDA."""
     major = str(build.cudnn).split(".", 1)[0]
     compiled = compiled_cudnn(build, tables)
     first = major if compiled is None else minor(compiled[0])
@@ -331,7 +335,7 @@ def accepted_cudnn(build: TensorFlowRelease, tables: Tables, capabilities: tuple
 
 
 def traps_on_driver(build: TensorFlowRelease, situation: Situation, tables: Tables) -> tuple[Answer, ...]:
-    """The answers of the traps that apply to this build on the situation's driver."""
+    """Return the answers from the traps that apply to this build on the situation's driver."""
     from doctor.compat.situation import traps_of
 
     return tuple(
@@ -349,7 +353,7 @@ def _holds(row: Library, cuda: tuple[int, ...]) -> bool:
 
 
 def _where(rows: list[Library]) -> str:
-    """A clause that says which CUDA releases contain these libraries, grouped by release."""
+    """Return a clause that says which CUDA releases contain these libraries, grouped by release."""
     spans: dict[str, list[str]] = {}
     for row in rows:
         spans.setdefault(_span(row), []).append(row.soname)

@@ -48,7 +48,8 @@ _PICKED: dict[tuple[int, str, tuple[str, ...]], Cudnn | None] = {}
 
 
 def pip_cudnn(build: TensorFlowRelease, tables: Tables, capabilities: tuple[str, ...] = ()) -> Cudnn | None:
-    """The answer of doctor.compat.install.pip_cudnn, cached because many releases state the same range."""
+    """Return the answer of doctor.compat.install.pip_cudnn, cached because many releases state the same
+    range."""
     pins = build.extras.get("and-cuda", {})
     key = (id(tables), str(sorted((k, v) for k, v in pins.items() if "cudnn" in k)), capabilities)
     if key not in _PICKED:
@@ -57,7 +58,7 @@ def pip_cudnn(build: TensorFlowRelease, tables: Tables, capabilities: tuple[str,
 
 
 def for_pip_libraries(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Workarounds:
-    """What a build needs in a situation to use CUDA and cuDNN from pip (route pip-and-cuda)."""
+    """Return what a build needs in a situation to use CUDA and cuDNN from pip (route pip-and-cuda)."""
     packages = packages_for(build, situation, tables)
     if packages is not None:
         return _by_name(build, packages, situation, tables)
@@ -74,7 +75,7 @@ def for_pip_libraries(build: TensorFlowRelease, situation: Situation, tables: Ta
                 blocks.append(
                     Answer(
                         "no",
-                        f"no cuDNN that {build.requirement} accepts supports the GPU: {fits.reason}",
+                        f"no cuDNN release that {build.requirement} accepts supports the GPU: {fits.reason}",
                         (build, *fits.rows),
                     )
                 )
@@ -97,7 +98,7 @@ def for_pip_libraries(build: TensorFlowRelease, situation: Situation, tables: Ta
 def _by_name(
     build: TensorFlowRelease, packages: Packages, situation: Situation, tables: Tables
 ) -> Workarounds:
-    """The workaround with NVIDIA's packages, each requested by name; without the extra, whose pins may
+    """Return the workaround that requests NVIDIA's packages by name, without the extra, whose pins may
     conflict with them."""
     named = packages.pinned_by
     whose = (
@@ -141,8 +142,8 @@ def _at(packages: Packages, word: str) -> int:
 
 
 def links(build: TensorFlowRelease, tables: Tables) -> tuple[Link, ...]:
-    """The links that let a build find pip's libraries, one for each library that it needs but does not find;
-    () if it needs none.
+    """Return the links that let a build find pip's libraries, one for each library that it needs but does not
+    find, or () if it needs none.
 
     The loader searches the RUNPATH of libtensorflow_framework for a library that TensorFlow loads. It finds a
     link in a folder of that RUNPATH from every shell, notebook and service. The library's own RUNPATH
@@ -187,8 +188,8 @@ def _concerns(data: object, build: TensorFlowRelease) -> bool:
 
 
 def _runpath_folder(build: TensorFlowRelease, tables: Tables) -> str | None:
-    """A folder of pip's NVIDIA packages that is in the build's RUNPATH and exists as soon as the extra is
-    installed; None if there is none."""
+    """Return a folder of pip's NVIDIA packages that is in the build's RUNPATH and exists as soon as the extra
+    is installed, or None if there is none."""
     named = [m[1] for entry in build.runpath if (m := re.search(r"(nvidia/[\w-]+/lib)/?$", entry))]
     # cuda_runtime is in the RUNPATH of every release that has any of these folders, including 2.16.1
     for folder in ("nvidia/cuda_runtime/lib", "nvidia/cublas/lib"):

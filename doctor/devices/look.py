@@ -85,8 +85,8 @@ def look(environment: Mapping[str, str], order: str | None) -> Seen:
 def driver_shows(
     environment: Mapping[str, str], value: str | None, order: str | None
 ) -> tuple[str, ...] | None:
-    """The bus addresses of the GPUs that libcuda itself shows to a process with this value of
-    CUDA_VISIBLE_DEVICES; None if libcuda did not answer. `order`: CUDA_DEVICE_ORDER."""
+    """Return the bus addresses of the GPUs that libcuda itself shows to a process with this value of
+    CUDA_VISIBLE_DEVICES, or None if libcuda did not answer. `order`: CUDA_DEVICE_ORDER."""
     return _order(_ask(environment, value, order).get("cuda"))
 
 
@@ -105,8 +105,8 @@ def _ask(environment: Mapping[str, str], value: str | None, order: str | None) -
 
 
 def _order(answer: Any) -> tuple[str, ...] | None:
-    """The bus addresses in the order of libcuda's answer; () if libcuda finds no device, None without a
-    complete answer."""
+    """Return the bus addresses in libcuda's order, () if libcuda finds no device, or None if its answer is
+    incomplete."""
     if not isinstance(answer, dict):
         return None
     if answer.get("failed"):

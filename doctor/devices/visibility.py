@@ -72,7 +72,7 @@ class Visibility:
 
 
 def interpret(value: str | None, devices: Sequence[Device], driver: str | None = None) -> Visibility:
-    """The devices that a process with this value sees. devices: all devices in CUDA's own order (see
+    """Return the devices that a process with this value sees. devices: all devices in CUDA's own order (see
     `enumeration`). driver: the driver's version, which determines how MIG instances appear; None counts as a
     driver from R470 to R565."""
     branch = (
@@ -124,8 +124,8 @@ def interpret(value: str | None, devices: Sequence[Device], driver: str | None =
 
 
 def unseparated(value: str) -> list[str]:
-    """The entries of a value that separates them by spaces ("0 1", "0, 1 2"); [] if each comma-separated part
-    contains at most one word."""
+    """Return the entries of a value that separates them by spaces ("0 1", "0, 1 2"), or [] if each
+    comma-separated part contains at most one word."""
     spaced = any(len(part.split()) > 1 for part in value.split(","))
     return value.replace(",", " ").split() if spaced else []
 
@@ -133,7 +133,7 @@ def unseparated(value: str) -> list[str]:
 def enumeration(
     devices: Sequence[Device], order: str | None, fastest: Sequence[str] | None = None
 ) -> list[Device]:
-    """All devices in CUDA's order, including those that a variable hides.
+    """Return all devices in CUDA's order, including those that a variable hides.
 
     devices: the devices in nvidia-smi's order, which is the order of the bus. order: CUDA_DEVICE_ORDER.
     fastest: the bus addresses in the driver's own order, if it is known. Otherwise all GPUs keep the order of
@@ -161,7 +161,7 @@ def _kind(text: str) -> str:
 
 
 def _named(text: str, devices: Sequence[Device], branch: int) -> tuple[Device | None, str]:
-    """The device that an entry names, or None, and the reason."""
+    """Return the device that an entry names, or None, and the reason."""
     kind = _kind(text)
     if not text:
         return None, "is empty"
@@ -190,8 +190,8 @@ def _named(text: str, devices: Sequence[Device], branch: int) -> tuple[Device | 
 
 
 def _instance(text: str, devices: Sequence[Device], branch: int) -> tuple[Device | None, str]:
-    """The MIG instance that an entry names, or None, and the reason. The entry is the instance's UUID or a
-    unique beginning of it, or consists of the GPU, the GPU instance and the compute instance."""
+    """Return the MIG instance that an entry names, or None, and the reason. The entry is the instance's UUID
+    or a unique beginning of it, or consists of the GPU, the GPU instance and the compute instance."""
     instances = [part for device in devices for part in device.mig]
     none = "names no MIG instance here" if instances else "names a MIG instance, but no GPU here is divided"
     if text.upper().startswith("MIG-GPU-"):
@@ -209,13 +209,13 @@ def _instance(text: str, devices: Sequence[Device], branch: int) -> tuple[Device
 
 
 def _parts(device: Device) -> tuple[Device, ...]:
-    """What CUDA counts as devices: the instances of a divided GPU, otherwise the device itself."""
+    """Return what CUDA counts as devices: the instances of a divided GPU, otherwise the device itself."""
     return device.mig if device.mig or device.divided else (device,)
 
 
 def _expanded(devices: Sequence[Device], branch: int) -> tuple[Device, ...]:
-    """The devices that a process gets: the parts of these devices. Before R570, if one of them is a MIG
-    instance, the process gets only the first instance."""
+    """Return the devices that a process gets: the parts of these devices. Before R570, if one of them is a
+    MIG instance, the process gets only the first instance."""
     shown = tuple(part for device in devices for part in _parts(device))
     first = next((device for device in shown if (device.uuid or "").upper().startswith("MIG-")), None)
     return (first,) if first is not None and branch < FIRST_WITH_SEVERAL_INSTANCES else shown

@@ -1,4 +1,4 @@
-"""The types of facts: what was seen, and where.
+"""Defines the types of facts. A fact says what was observed, and where.
 
 A probe of this machine and a reader of pasted text produce the same types, so one rule works for both. Every
 fact has its `Source`. There are three distinct states: seen (a fact of its type), searched for and absent

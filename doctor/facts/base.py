@@ -46,7 +46,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One thing that was seen. source: where it was seen."""
+    """One observation. source: where it was made."""
 
     source: Source
 
@@ -68,5 +68,5 @@ class Unreadable(Fact):
 
 
 def normalised(name: str) -> str:
-    """The normalised name of a Python distribution, for comparison (PEP 503)."""
+    """Return the normalised name of a Python distribution, for comparison (PEP 503)."""
     return re.sub(r"[-_.]+", "-", name).lower()

@@ -19,8 +19,8 @@ _CAPABILITY = lazy.compile(r"\d{1,3}\.\d{1,3}[af]?")
 
 
 def _checked(fact: Fact) -> Fact | None:
-    """The fact in a form that is safe for rules: None if its version is invalid; an invalid compute
-    capability is removed."""
+    """Return the fact in a form that is safe for rules, without an invalid compute capability, or None if its
+    version is invalid."""
     if isinstance(fact, _VERSIONED):
         return fact if _VERSION.match(fact.version) else None
     if (
@@ -66,16 +66,16 @@ class Facts:
         return iter(self.items)
 
     def of(self, kind: type[F]) -> list[F]:
-        """All facts of one type, in the order in which they were seen."""
+        """Return all facts of one type, in the order in which they were seen."""
         return self._by_type.get(kind, [])  # type: ignore[return-value]
 
     def first(self, kind: type[F]) -> F | None:
-        """The first fact of one type, or None."""
+        """Return the first fact of one type, or None."""
         found = self.of(kind)
         return found[0] if found else None
 
     def symptoms(self, *kinds: str) -> list[Symptom]:
-        """All symptoms of these kinds; all symptoms if no kind is given."""
+        """Return all symptoms of these kinds, or of every kind if none is given."""
         if not kinds:
             return [s for group in self._symptoms.values() for s in group]
         if len(kinds) == 1:
@@ -89,7 +89,8 @@ class Facts:
         return not self._symptoms.keys().isdisjoint(kinds)
 
     def absent(self, what: str) -> Absent | None:
-        """The record that `what` was searched for and is absent; None if there is no such record."""
+        """Return the record that `what` was searched for and is absent, or None if there is no such
+        record."""
         return next((a for a in self.of(Absent) if a.what == what), None)
 
     @property
@@ -101,5 +102,5 @@ class Facts:
         return [fact for fact in self.of(Unreadable) if fact.what in decides]
 
     def plus(self, more: Iterable[Fact]) -> Facts:
-        """A new collection with more facts at the end."""
+        """Return a new collection with more facts at the end."""
         return Facts((*self.items, *more), self.kind, self.name, self.lines)

@@ -68,7 +68,7 @@ class GpuProcess(Fact):
 
 @dataclass(frozen=True, slots=True)
 class KernelModule(Fact):
-    """A loaded kernel module: nvidia, nvidia_uvm, nouveau."""
+    """A loaded kernel module, such as nvidia, nvidia_uvm or nouveau."""
 
     name: str
 

@@ -103,7 +103,7 @@ class Symptom(Fact):
     detail: tuple[tuple[str, str], ...] = ()
 
     def get(self, key: str, default: str = "") -> str:
-        """The value of one detail, or the default."""
+        """Return the value of one detail, or the default."""
         for name, value in self.detail:
             if name == key:
                 return value
@@ -112,7 +112,7 @@ class Symptom(Fact):
 
 @dataclass(frozen=True, slots=True)
 class Likelihood(Fact):
-    """A cause that the sentences of a report suggest. code: the code of its finding; probability: from 0 to
+    """A cause that the sentences in a report suggest. code: the code of its finding; probability: from 0 to
     1, by the prose model; source: the sentence that suggests it most."""
 
     code: str

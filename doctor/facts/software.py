@@ -10,8 +10,8 @@ from doctor.values import dataclass
 class TensorFlowVersion(Fact):
     """A TensorFlow release in use. package: the distribution if known ("tensorflow-gpu").
 
-    inferred: whether nothing states the release, so that it follows from something else (a log's file names,
-    a path). location: the folder of the package on a machine.
+    inferred: whether the release is not stated but follows from something else (a log's file names, a path).
+    location: the folder of the package on a machine.
     """
 
     version: str
@@ -44,7 +44,7 @@ class Package(Fact):
 
 @dataclass(frozen=True, slots=True)
 class Requirement(Fact):
-    """A Python distribution that somebody requested from an installer; it may not be installed."""
+    """A Python distribution that somebody asked an installer for; it may not be installed."""
 
     name: str
     specifier: str = ""
@@ -62,7 +62,7 @@ class Dependency(Fact):
 
 @dataclass(frozen=True, slots=True)
 class PythonVersion(Fact):
-    """The Python in use. bits: 32 or 64 if known; executable: the interpreter's path on a machine."""
+    """The Python version in use. bits: 32 or 64 if known; executable: the interpreter's path on a machine."""
 
     version: str
     bits: int | None = None
@@ -72,8 +72,8 @@ class PythonVersion(Fact):
 
 @dataclass(frozen=True, slots=True)
 class CudaVersion(Fact):
-    """An installed CUDA toolkit or runtime; never the CUDA in nvidia-smi's header, which is the highest that
-    the driver supports."""
+    """An installed CUDA toolkit or runtime; never the CUDA version in nvidia-smi's header, which is the
+    highest that the driver supports."""
 
     version: str
     location: str | None = None
@@ -82,7 +82,7 @@ class CudaVersion(Fact):
 
 @dataclass(frozen=True, slots=True)
 class CudnnVersion(Fact):
-    """An installed cuDNN."""
+    """An installed cuDNN release."""
 
     version: str
     location: str | None = None

@@ -34,7 +34,7 @@ class Status(NamedTuple):
 
 
 def _table(driver: str, runtime: str, rows: str) -> tuple[Status, ...]:
-    """Statuses from lines "number/before NAME Name | words | symptom | marks".
+    """Parse statuses from lines "number/before NAME Name | words | symptom | marks".
 
     driver, runtime: the prefixes of the driver's and the runtime's names."""
     found = []

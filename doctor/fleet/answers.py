@@ -55,18 +55,18 @@ class Answer:
 
     @property
     def report(self) -> dict[str, Any] | None:
-        """The report as the node sent it; None if there is none or it was not kept."""
+        """The report as the node sent it, or None if there is none or it was not kept."""
         document: dict[str, Any] | None = json.loads(self.text)
         return document
 
 
 def unanswered(name: str, status: str, reason: str) -> Answer:
-    """The answer for a node without a report. reason: a text, which is reduced to one line."""
+    """Return the answer for a node without a report. reason: a text, which is reduced to one line."""
     return Answer(name[:LONGEST_NAME], status, " ".join(reason.split())[:400] or "the reason is not known")
 
 
 def parsed(text: bytes) -> dict[str, Any]:
-    """The report in a JSON text. Raises NotReportError."""
+    """Parse a JSON text, and return the report in it. Raises NotReportError."""
     if len(text) > LARGEST:
         raise NotReportError(f"it is larger than {LARGEST >> 20} MiB")
     try:
@@ -83,8 +83,8 @@ def parsed(text: bytes) -> dict[str, Any]:
 
 
 def answered(name: str, document: dict[str, Any], *, keep: bool = True) -> Answer:
-    """The answer of a node that sent a report. keep: whether to keep the whole report. Raises NotReportError
-    if the document is not a valid report."""
+    """Return the answer of a node that sent a report. keep: whether to keep the whole report. Raises
+    NotReportError if the document is not a valid report."""
     findings = document.get("findings")
     if not isinstance(findings, list) or not findings:
         raise NotReportError("it has no findings")
@@ -111,7 +111,7 @@ def answered(name: str, document: dict[str, Any], *, keep: bool = True) -> Answe
 
 
 def _unexamined(document: dict[str, Any]) -> tuple[str, ...]:
-    """The decisive parts that could not be examined (`Facts.unexamined`)."""
+    """Return the decisive parts that could not be examined (`Facts.unexamined`)."""
     record = document.get("record")
     facts = record.get("facts") if isinstance(record, dict) else None
     deciding = {*DECIDING, *DECIDING_OF_DRIVER}

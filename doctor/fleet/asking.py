@@ -19,8 +19,8 @@ LATE = 124
 
 
 def _patience(timeout: float) -> float:
-    """The seconds after which this machine kills the local program for a node. timeout: the time limit of the
-    program on the node, which is shorter."""
+    """Return after how many seconds this machine kills the local program for a node. timeout: the time limit
+    of the program on the node, which is shorter."""
     return timeout + min(15.0, 2 + timeout / 2)
 
 
@@ -106,7 +106,8 @@ def _asked(node: Asked, order: Order, why: Callable[[Ran], tuple[str, str] | Non
 def understood(
     name: str, ran: Ran, mark: str, timeout: float, why: Callable[[Ran], tuple[str, str] | None]
 ) -> Reply:
-    """The reply in the output of a node's program. mark: the line that separates the parts of the output."""
+    """Parse the output of a node's program, and return the node's reply. mark: the line that separates the
+    parts of the output."""
     parts = ran.out.split(f"{mark}\n")
     if len(parts) >= 3 and ran.status != LATE:
         return _understood(name, parts, ran)
@@ -114,8 +115,8 @@ def understood(
 
 
 def _understood(name: str, parts: Sequence[str], ran: Ran) -> Reply:
-    """The reply in the parts of a node's output: parts[1] is the report, parts[2] (optional) the result of
-    the node's tests of its peers. The reply is a failure if the report cannot be parsed."""
+    """Return the reply from the parts of a node's output: parts[1] is the report, parts[2] (optional) the
+    result of the node's tests of its peers. The reply is a failure if the report cannot be parsed."""
     try:
         answer = answered(name, parsed(parts[1].encode()))
     except NotReportError as error:
@@ -132,7 +133,7 @@ def _understood(name: str, parts: Sequence[str], ran: Ran) -> Reply:
 
 
 def _silence(ran: Ran, timeout: float, why: Callable[[Ran], tuple[str, str] | None]) -> tuple[str, str]:
-    """The status of a node without an answer, and the reason."""
+    """Return the status of a node without an answer, and the reason."""
     if ran.failure:
         return "failed", ran.failure
     if ran.timed_out or ran.status == LATE:
@@ -146,5 +147,5 @@ def _silence(ran: Ran, timeout: float, why: Callable[[Ran], tuple[str, str] | No
 
 
 def _last(text: str) -> str:
-    """The last line of the text that is not empty."""
+    """Return the last non-empty line of the text."""
     return next((row.strip() for row in reversed(text.splitlines()) if row.strip()), "")

@@ -19,7 +19,7 @@ class Difference:
     """A fact in which nodes differ.
 
     most: the value that most nodes have; others: the values of the other nodes; None means that a node's
-    report has no value. matters, why: `doctor.fleet.matters`.
+    report has no value. matters, why: see `doctor.fleet.matters`.
     """
 
     fact: str
@@ -119,7 +119,7 @@ def _groups(there: Sequence[Answer], deciding: Sequence[str]) -> tuple[Group, ..
 
 
 def _common(members: Sequence[Answer]) -> dict[str, str]:
-    """The values that all these nodes share."""
+    """Return the values that all these nodes share."""
     left = dict(members[0].values.facts)
     for member in members[1:]:
         facts = member.values.facts

@@ -28,7 +28,7 @@ class Cure:
 
 
 def cure(group: Group) -> Cure:
-    """The finding behind a group's verdict. Raises DefectError if a rule fails."""
+    """Return the finding behind a group's verdict. Raises DefectError if a rule fails."""
     report = next((report for member in group.members if (report := member.report) is not None), None)
     if report is None:
         return Cure(

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from doctor.fleet.asking import Reply
 
 SECONDS = 25.0
-"""The seconds in which all nodes have to start and reach each other."""
+"""All nodes have to start and reach each other within this many seconds."""
 _LOWEST, _HIGHEST = 20_000, 32_000  # below the ports that systems use for outgoing connections
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
     """The answer to one question about all nodes. question: what has to agree. agrees: None if unknown. why:
-    the reason, a sentence. nodes: each node's value, if that helps. do: what to do, "" if nothing."""
+    the reason, as a sentence. nodes: each node's value, if that helps. do: what to do, "" if nothing."""
 
     question: str
     agrees: bool | None
@@ -37,7 +37,7 @@ class Agreement:
 
 
 def peers(names: Sequence[str]) -> Callable[[str], dict[str, Any]]:
-    """A function from a node's name to the data that this node receives about the others
+    """Return a function from a node's name to the data that this node receives about the others
     (`doctor.fleet.peers`)."""
     token = secrets.token_hex(16)
     span = max(1, _HIGHEST - _LOWEST - len(names))
@@ -47,7 +47,7 @@ def peers(names: Sequence[str]) -> Callable[[str], dict[str, Any]]:
 
 
 def agreements(replies: Sequence[Reply]) -> tuple[Agreement, ...]:
-    """The answers to all questions about the nodes of a job."""
+    """Return the answers to all questions about the nodes of a job."""
     there = [one for one in replies if one.answer.status == "answered"]
     silent = [one.answer.name for one in replies if one.answer.status != "answered"]
     if silent or not there:
@@ -232,7 +232,7 @@ def _interfaces(replies: Sequence[Reply]) -> Agreement:
 
 
 def _tf_config(replies: Sequence[Reply]) -> Agreement:
-    """Whether the TF_CONFIG of each node's step fits the job."""
+    """Check whether the TF_CONFIG of each node's step fits the job."""
     question = "TF_CONFIG fits the nodes of the job"
     texts = {one.answer.name: str((one.more or {}).get("tf_config") or "") for one in replies}
     if not any(texts.values()):
@@ -314,7 +314,7 @@ def _tf_config(replies: Sequence[Reply]) -> Agreement:
 
 
 def _parsed(text: str) -> tuple[dict[str, list[str]], str, int]:
-    """The cluster, and the kind and index of the task, in a TF_CONFIG. Raises ValueError."""
+    """Return the cluster, and the kind and index of the task, from a TF_CONFIG. Raises ValueError."""
     document = json.loads(text)
     cluster, task = (
         (document.get("cluster"), document.get("task")) if isinstance(document, dict) else (None, None)
@@ -344,7 +344,7 @@ def _hosts(cluster: dict[str, list[str]]) -> list[str]:
 
 
 def _short(host: str) -> str:
-    """A host without its port, and a host name also without its domain."""
+    """Return a host without its port; a host name also loses its domain."""
     name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
     return name if _address(host) else name.partition(".")[0]
 

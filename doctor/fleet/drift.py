@@ -25,8 +25,8 @@ class Change:
 
 
 def changes(before: Sequence[Answer], now: Sequence[Answer]) -> tuple[Change, ...]:
-    """All changes. Nodes with the same change share one entry. Changes of many nodes come first, and status
-    and verdict before facts."""
+    """Return all changes. Nodes with the same change share one entry. Changes of many nodes come first, and
+    status and verdict before facts."""
     found: dict[tuple[str, str | None, str | None], list[str]] = {}
     then = {answer.name: answer for answer in before}
     for answer in now:

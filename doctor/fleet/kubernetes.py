@@ -53,7 +53,7 @@ class Options:
 
 
 def manifest(options: Options) -> Iterator[str]:
-    """The objects as YAML, with comments that say how to use them. Raises UsageError for a value that
+    """Yield the objects as YAML, with comments that say how to use them. Raises UsageError for a value that
     Kubernetes would refuse."""
     tool = _tool(options)
     objects = [*tool, _runner(options, tool)]
@@ -84,7 +84,7 @@ def _metadata(options: Options, name: str) -> dict[str, Any]:
 
 
 def _tool(options: Options) -> list[dict[str, Any]]:
-    """The ConfigMaps that hold the program for each pod."""
+    """Return the ConfigMaps that hold the program for each pod."""
     argv = ["check", "--format", "json", *(["--python", options.python] if options.python else [])]
     whole = payload(argv, limit=float(options.timeout), watch=False)
     parts = [whole[at : at + PART] for at in range(0, len(whole), PART)]
@@ -100,8 +100,8 @@ def _tool(options: Options) -> list[dict[str, Any]]:
 
 
 def _runner(options: Options, tool: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The Job, or the DaemonSet. The pods of a DaemonSet keep running after the check, because Kubernetes
-    would restart pods that end."""
+    """Return the Job, or the DaemonSet. The pods of a DaemonSet keep running after the check, because
+    Kubernetes would restart pods that end."""
     template = {"metadata": {"labels": dict(_LABELS)}, "spec": _pod(options, tool)}
     if options.nodes is None:
         return {
@@ -196,7 +196,7 @@ def _tolerations(words: Sequence[str]) -> list[dict[str, str]]:
 
 
 def _yaml(value: Any, indent: str = "") -> Iterator[str]:
-    """The YAML lines of objects and lists. Strings are written as in JSON, which is valid YAML."""
+    """Yield the YAML lines of objects and lists. Strings are written as in JSON, which is valid YAML."""
     for key, item in value.items():
         if isinstance(item, dict) and item:
             yield f"{indent}{key}:"

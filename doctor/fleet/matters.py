@@ -148,7 +148,7 @@ UNKNOWN = Kind(
 
 
 def kind_of(fact: str) -> Kind:
-    """The rule that judges a difference in this fact."""
+    """Return the rule that judges a difference in this fact."""
     if fact in KINDS:
         return KINDS[fact]
     return next((kind for beginning, kind in FAMILIES if fact.startswith(beginning)), UNKNOWN)
@@ -201,7 +201,8 @@ def judged(fact: str, with_most: Answer, others: Iterable[Answer]) -> Judgement:
 
 
 def _by_fit(fact: str, kind: Kind, several: list[Answer]) -> Judgement | None:
-    """The judgement that follows from the tables; None if all values fit, or if the tables do not decide."""
+    """Return the judgement that follows from the tables, or None if all values fit, or if the tables do not
+    decide."""
     there = [node for node in several if fact in node.values.facts]
     fits = [node.values.fits.get(kind.part) for node in there]
     for node, fit in zip(there, fits):
@@ -216,16 +217,16 @@ def _by_fit(fact: str, kind: Kind, several: list[Answer]) -> Judgement | None:
 
 
 def grouped_by(fact: str, node: Answer) -> str | None:
-    """The value by which a fact groups nodes. For a fact that the tables judge, this is only whether the fact
-    fits."""
+    """Return the value by which a fact groups nodes. For a fact that the tables judge, this is only whether
+    the fact fits."""
     kind = kind_of(fact)
     fit = node.values.fits.get(kind.part)
     return "fits" if fit is not None and fit.fits and not kind.matters else node.values.facts.get(fact)
 
 
 def _led_to(prefixes: tuple[str, ...], one: Answer, other: Answer) -> list[str]:
-    """The names of the facts that differ between two nodes and begin with one of the prefixes. The prefix
-    "verdict" stands for the nodes' verdicts."""
+    """Return the names of the facts that differ between two nodes and begin with one of the prefixes. The
+    prefix "verdict" stands for the nodes' verdicts."""
     found = []
     if "verdict" in prefixes and one.codes != other.codes:
         found.append("the verdict")
@@ -237,7 +238,7 @@ def _led_to(prefixes: tuple[str, ...], one: Answer, other: Answer) -> list[str]:
 
 
 def place(fact: str) -> int:
-    """The sort key of a fact among the differences: the most decisive first."""
+    """Return the sort key of a fact among the differences: the most decisive first."""
     return next(
         (i for i, name in enumerate((*KINDS, *(name for name, _ in FAMILIES))) if fact.startswith(name)),
         len(KINDS) + len(FAMILIES),

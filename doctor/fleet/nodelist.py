@@ -11,8 +11,8 @@ _NUMBERED = lazy.compile(r"(?P<before>.*?)(?P<number>\d{1,9})(?P<after>\D*)", re
 
 
 def folded(names: Iterable[str]) -> list[str]:
-    """The names in the order of their first occurrence. Names that differ only in their last number share an
-    entry, as in n[001-003]."""
+    """Return the names in the order of their first occurrence. Names that differ only in their last number
+    share an entry, as in n[001-003]."""
     kinds: dict[tuple[str, str, int], set[int]] = {}
     plain: dict[tuple[str, str, int], str] = {}
     for name in names:

@@ -90,7 +90,7 @@ def ask(
 
 
 def _nodes(child: Child) -> list[dict[str, Any]]:
-    """The nodes of the cluster, without those that were removed on purpose."""
+    """Return the nodes of the cluster, without those that were removed on purpose."""
     try:
         for answer in child.answers(time.monotonic() + START):
             if answer.get("stage") == "failed":
@@ -115,8 +115,8 @@ def _nodes(child: Child) -> list[dict[str, Any]]:
 
 
 def _named(nodes: list[dict[str, Any]]) -> dict[str, str]:
-    """A name for each node: the name that it was started with, otherwise that of its host. If several nodes
-    share a name, the first characters of their ids are appended."""
+    """Return a name for each node: the name that it was started with, otherwise its host's name. If several
+    nodes share a name, the first characters of their ids are appended."""
     names = {
         node["id"]: (
             node["name"] if node["name"] not in ("", node["address"]) else node["host"] or node["address"]
@@ -145,8 +145,8 @@ def _reply(name: str, answer: dict[str, Any], mark: str, timeout: float) -> Repl
 
 
 def _interpreter(env: Mapping[str, str]) -> str:
-    """The path of a Python in which ray is installed: this one, the one in the environment in use, or one on
-    PATH. Raises UnableError."""
+    """Return the path of a Python interpreter in which ray is installed: this one, the one in the environment
+    in use, or one on PATH. Raises UnableError."""
     for candidate in _candidates(env):
         if run_program([candidate, "-c", _HAS_RAY], 30, env).status == 0:
             return candidate

@@ -24,7 +24,7 @@ _KEY = ("tensorflow", "driver", "gpus", "cuda", "cudnn", "python", "missing_libr
 
 
 def read(words: Sequence[str], *, keep: bool, tell: Callable[[int], None] | None = None) -> list[Answer]:
-    """The answer of every node in these files and folders, in the given order.
+    """Return the answer of every node in these files and folders, in the given order.
 
     keep: keep every report; otherwise only the first of each kind. tell: called with 1 for each file. A file
     without a report counts as a failed node. Raises InputError if one of `words` cannot be read, and if there
@@ -51,7 +51,7 @@ def read(words: Sequence[str], *, keep: bool, tell: Callable[[int], None] | None
 
 
 def _renamed(answer: Answer, taken: dict[str, int]) -> Answer:
-    """The answer, renamed if an earlier one has the same name, so that all names differ."""
+    """Return the answer, renamed if an earlier one has the same name, so that all names differ."""
     from doctor.values import replace
 
     number = taken[answer.name]
@@ -63,8 +63,8 @@ def _renamed(answer: Answer, taken: dict[str, int]) -> Answer:
 
 
 def _names(paths: Sequence[str]) -> list[str]:
-    """A node name for each file: the file name without its extension. If several of these are equal, the part
-    of the path that differs."""
+    """Return a node name for each file: the file name without its extension. If several of these are equal,
+    the part of the path that differs."""
     own = [_ENDING.sub("", PurePath(path).name) or path for path in paths]
     if len(set(own)) == len(own):
         return own
@@ -77,7 +77,7 @@ def _names(paths: Sequence[str]) -> list[str]:
 
 
 def _shared(one: Sequence[str], other: Sequence[str]) -> int:
-    """The number of leading parts that two paths have in common."""
+    """Return the number of leading parts that two paths have in common."""
     count = 0
     for left, right in zip(one, other):
         if left != right:
@@ -164,8 +164,8 @@ def _name(document: dict[str, Any]) -> str:
 
 
 def _answer(name: str, document: dict[str, Any], *, keep: bool, kinds: set[object]) -> Answer:
-    """The answer that a report contains. It keeps the whole report if `keep` is set, or if the report is the
-    first of its kind, because the steps are derived from that one."""
+    """Return the answer that a report contains. It keeps the whole report if `keep` is set, or if the report
+    is the first of its kind, because the steps are derived from that one."""
     answer = answered(name, document, keep=keep)
     if keep:
         return answer
@@ -178,7 +178,7 @@ def _answer(name: str, document: dict[str, Any], *, keep: bool, kinds: set[objec
 
 
 def earlier(path: str, tell: Callable[[int], None] | None = None) -> list[Answer]:
-    """The nodes of an earlier run, from its JSON. Raises InputError if the file is something else.
+    """Return the nodes of an earlier run, from its JSON. Raises InputError if the file is something else.
 
     The file is read line by line, because `fleet` writes one node per line. If a program has reformatted the
     file, it is read as a whole.

@@ -1,9 +1,9 @@
-"""Makes the program that is sent to a node: a shell line that finds a Python, and, for that Python's standard
-input, the tool itself, which runs from memory.
+"""Makes the program that is sent to a node: a shell line that finds a Python interpreter, and the tool
+itself, which the interpreter reads from standard input and runs from memory.
 
 A node needs a POSIX shell and Python 3.8 or later, or a later Python if the package `packaging` installed
-here requires it (`least`). The single-file tool contains a `packaging` for 3.8. Nothing is written on the
-node. ssh, Slurm, Ray and pods all use this program.
+here requires it (`least`). The single-file tool contains a version of `packaging` for 3.8. Nothing is written
+on the node. ssh, Slurm, Ray and pods all use this program.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from doctor.errors import DefectError, UsageError
 from doctor.shell import RefusedError, sh_argument
 
 NO_PYTHON = 97
-"""The exit status of the shell line if there is no suitable Python."""
+"""The exit status of the shell line if there is no suitable Python interpreter."""
 LEFT_OUT = (
     "doctor/simulate/",
     "doctor/reproduce/",
@@ -51,10 +51,11 @@ _OLD = (1980, 1, 1, 0, 0, 0)
 
 
 def script(python: str | None) -> str:
-    """A line for sh that finds the first suitable Python and runs the program from standard input in it.
+    """Return a line for sh that finds the first suitable Python interpreter and runs the program from
+    standard input with it.
 
     python: the value of --python, an interpreter or an environment's folder; it runs the tool only if no
-    other Python can. Raises UsageError if a shell line cannot contain the value.
+    other interpreter can. Raises UsageError if a shell line cannot contain the value.
     """
     try:
         own = [sh_argument(python), sh_argument(f"{python.rstrip('/')}/bin/python")] if python else []
@@ -71,8 +72,8 @@ def script(python: str | None) -> str:
 
 @lru_cache(maxsize=1)
 def least() -> int:
-    """The minor version of the lowest Python 3 that runs the program: the minimum of this project, or of the
-    `packaging` that is sent with it."""
+    """Return the minor version of the lowest Python 3 that runs the program: the minimum of this project, or
+    of the `packaging` that is sent with it."""
     from importlib import metadata
 
     try:
@@ -92,7 +93,7 @@ def payload(
     watch: bool = True,
     peers: dict[str, Any] | None = None,
 ) -> bytes:
-    """The bytes for the standard input of the shell line that `script` returns.
+    """Return the bytes for the standard input of the shell line that `script` returns.
 
     argv: the arguments of the command to run there. mark: a line that is printed before and after each
     answer. limit: seconds after which the program ends itself. watch: end it also when standard input
@@ -106,7 +107,8 @@ def payload(
 
 @lru_cache(maxsize=1)
 def archive() -> bytes:
-    """The modules and tables that `check` needs, as a zip archive. The same sources produce the same bytes.
+    """Return the modules and tables that `check` needs, as a zip archive. The same sources produce the same
+    bytes.
 
     Raises DefectError if a part is missing.
     """
@@ -122,7 +124,7 @@ def archive() -> bytes:
 
 
 def _members() -> Iterator[tuple[str, bytes]]:
-    """Every file of the packages, whether they are in folders or in the single-file tool."""
+    """Yield every file of the packages, whether they are in folders or in the single-file tool."""
     import importlib
 
     for package in _PACKAGES:

@@ -100,8 +100,8 @@ class Nodes(NamedTuple):
 
 
 def nodes(options: Options, python: str | None, timeout: float, env: Mapping[str, str]) -> Nodes:
-    """The requested nodes. Raises UnableError if Slurm is not installed or does not answer, UsageError if
-    Slurm does not know the nodes."""
+    """Return the requested nodes. Raises UnableError if Slurm is not installed or does not answer, UsageError
+    if Slurm does not know the nodes."""
     srun = shutil.which("srun")
     if srun is None or shutil.which("sinfo") is None:
         raise UnableError("Slurm's commands are not on PATH", "run this command on a login node, or in a job")
@@ -136,7 +136,7 @@ def nodes(options: Options, python: str | None, timeout: float, env: Mapping[str
 
 
 def _states(nodelist: str, partition: str | None) -> dict[str, tuple[str, str, str]]:
-    """The state, generic resources and reason of each node."""
+    """Return the state, generic resources and reason of each node."""
     words = ["sinfo", "-h", "-N", "-o", "%N|%T|%G|%E"]  # the reason comes last, because it is free text
     words += ["-n", nodelist] if nodelist else []
     words += ["-p", partition] if partition else []
@@ -157,7 +157,8 @@ def _states(nodelist: str, partition: str | None) -> dict[str, tuple[str, str, s
 def _step(
     srun: str, node: str, gres: str, options: Options, name: str, python: str | None, timeout: float
 ) -> tuple[str, ...]:
-    """The command that asks a node with a Slurm step. name: the name of the new job, "" inside a job."""
+    """Return the command that asks a node with a Slurm step. name: the name of the new job, "" inside a
+    job."""
     words = [
         srun,
         f"--nodelist={node}",
@@ -181,7 +182,7 @@ def _step(
 
 
 def why(ran: Ran) -> tuple[str, str] | None:
-    """The status and reason if Slurm failed; None if the program on the node failed."""
+    """Return the status and reason if Slurm failed, or None if the program on the node failed."""
     rows = [row.strip()[:300] for row in ran.err.splitlines() if row.startswith("srun:")]
     if not rows:
         return None

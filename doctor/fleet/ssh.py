@@ -62,8 +62,8 @@ _REASONS = (
 
 
 def hosts(text: str) -> list[str]:
-    """The hosts in the value of `--ssh`: HOST,HOST or @FILE with one host per line. Raises UsageError for an
-    entry that is not a host, InputError if the file cannot be read."""
+    """Parse the value of `--ssh`, and return its hosts: HOST,HOST or @FILE with one host per line. Raises
+    UsageError for an entry that is not a host, InputError if the file cannot be read."""
     if text.startswith("@"):
         with opened(Input(text[1:])) as stream:
             words = [
@@ -87,8 +87,8 @@ def hosts(text: str) -> list[str]:
 
 
 def nodes(names: list[str], python: str | None, timeout: float, config: str | None) -> list[Asked]:
-    """The nodes to ask, each with the ssh command that runs the check there. Raises UnableError if there is
-    no ssh client."""
+    """Return the nodes to ask, each with the ssh command that runs the check there. Raises UnableError if
+    there is no ssh client."""
     client = shutil.which("ssh")
     if client is None:
         raise UnableError("there is no ssh client on PATH", "install OpenSSH's client")
@@ -100,7 +100,7 @@ def nodes(names: list[str], python: str | None, timeout: float, config: str | No
 
 
 def why(ran: Ran) -> tuple[str, str] | None:
-    """The status and reason if ssh itself failed, which exit status 255 shows; otherwise None."""
+    """Return the status and reason if ssh itself failed, which exit status 255 shows; otherwise None."""
     if ran.status != 255:
         return None
     rows = [row.strip() for row in ran.err.splitlines() if row.strip()]

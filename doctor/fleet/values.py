@@ -36,7 +36,7 @@ class Values(NamedTuple):
 
 
 def values_of(document: dict[str, Any]) -> Values:
-    """The values of one report. Anything that does not match the schema is left out."""
+    """Return the values of one report. Anything that does not match the schema is left out."""
     found: dict[str, str] = {}
     for key, entry in _dict(document.get("facts")).items():
         value = _dict(entry).get("value")
@@ -101,8 +101,8 @@ def _of_record(facts: Any, found: dict[str, str]) -> None:
 
 
 def _library(kind: str, fact: dict[str, Any]) -> tuple[int, str]:
-    """How certain a fact about a library is (0 is most certain), and its value; "" if there is nothing to
-    compare."""
+    """Return how certain a fact about a library is (0 is most certain), and its value ("" if there is nothing
+    to compare)."""
     if kind == "LibraryLoaded":
         return 0, _text(fact.get("path"))
     if kind == "LibraryFile":
@@ -111,7 +111,7 @@ def _library(kind: str, fact: dict[str, Any]) -> tuple[int, str]:
 
 
 def _gpus(value: Any) -> str:
-    """The GPUs as text: "2 x NVIDIA A100-SXM4-40GB"."""
+    """Return the GPUs as text: "2 x NVIDIA A100-SXM4-40GB"."""
     names = Counter(_text(_dict(gpu).get("name")) or "unnamed" for gpu in _list(value)[:1024])
     return _text(", ".join(f"{count} x {name}" for name, count in sorted(names.items())))
 

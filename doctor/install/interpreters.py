@@ -1,4 +1,4 @@
-"""Finds a Python of a certain version on this machine, or uv, which can install one."""
+"""Finds a Python interpreter of a certain version on this machine, or uv, which can install one."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _PROBE = "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2], sys
 
 
 def find(version: str) -> str | None:
-    """The path of a 64-bit CPython `version` ("3.12") that can create virtual environments; None if there is
-    none."""
+    """Return the path of a 64-bit CPython `version` ("3.12") that can create virtual environments, or None if
+    there is none."""
     own = f"{sys.version_info.major}.{sys.version_info.minor}"
     names = [sys.executable] if version == own and sys.prefix == sys.base_prefix else []
     names += [f"python{version}", "python3", "python"]
@@ -49,5 +49,5 @@ def _is_version(command: list[str], version: str) -> bool:
 
 
 def uv() -> str | None:
-    """The path of uv; None if it is not on PATH."""
+    """Return the path of uv, or None if it is not on PATH."""
     return shutil.which("uv")

@@ -31,8 +31,8 @@ class Action:
         return self.words(os.name == "nt")
 
     def words(self, windows: bool) -> str:
-        """The command as a line for a Windows batch file, or for sh. Raises RefusedError if it cannot be
-        written safely."""
+        """Return the command as a line for a Windows batch file, or for sh. Raises RefusedError if it cannot
+        be written safely."""
         command = run(*self.command)
         return batch_file(command) if windows else sh(command)
 
@@ -65,7 +65,7 @@ class Job:
 def make_job(
     plan: Plan, context: PlanContext, env: Path, *, memory_growth: bool = False, installer: str = "auto"
 ) -> Job:
-    """The job for a plan. `installer`: auto (uv if it is on PATH, otherwise pip), pip or uv.
+    """Return the job for a plan. `installer`: auto (uv if it is on PATH, otherwise pip), pip or uv.
 
     Raises UnableError if the plan cannot be installed on this machine, or no Python of its version is
     available.

@@ -48,12 +48,13 @@ class Entry:
 
 
 def journal_path(env: Path) -> Path:
-    """The journal's path for an environment's folder; the same for every spelling of that folder."""
+    """Return the journal's path for an environment's folder. It is the same for every spelling of that
+    folder."""
     return Path(os.path.realpath(env.parent)) / f".{env.name}.tfgpu-doctor"
 
 
 def moved_aside(env: Path, entry: Entry) -> Path | None:
-    """The folder that was moved aside; None if its name is not one that an installation chooses."""
+    """Return the folder that was moved aside, or None if its name is not one that an installation chooses."""
     name = entry.before
     if name is None or not re.fullmatch(re.escape(env.name) + r"\.before-\d+", name):
         return None
@@ -99,7 +100,7 @@ _KINDS: dict[str, Any] = {
 
 
 def last_entry(words: bytes) -> Entry | None:
-    """The last complete line of a journal; a value of the wrong type is replaced by its default."""
+    """Return the last complete line of a journal. A value of the wrong type is replaced with its default."""
     for line in reversed(words[-65536:].split(b"\n")):
         try:
             said = json.loads(line)

@@ -100,7 +100,7 @@ def prove(env: Path, *, gpu: bool = True) -> Proof:
 
 
 def read(document: dict[str, Any], *, gpu: bool = True) -> Proof:
-    """The proof in a check's JSON document."""
+    """Return the proof that the JSON output of a check contains."""
     facts = document.get("facts", {})
     findings = tuple(document.get("findings", ()))
     errors = [f for f in findings if f.get("severity") == "error"]

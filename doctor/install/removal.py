@@ -31,11 +31,11 @@ _MADE = frozenset(
         "Include",
     )
 )
-"""Names of what venv, virtualenv, uv and pip create in an environment's folder."""
+"""Names of the files and folders that venv, virtualenv, uv and pip create in an environment's folder."""
 
 
 def foreign(env: Path, since: float | None = None) -> str | None:
-    """A path in an environment's folder that no installer created; None if there is none.
+    """Return a path in an environment's folder that no installer created, or None if there is none.
 
     since: a time in seconds since 1970; a file that was changed later is foreign, because the installer had
     already ended.
@@ -58,8 +58,8 @@ def foreign(env: Path, since: float | None = None) -> str | None:
 
 
 def _data_files(env: Path) -> set[str]:
-    """The names that packages added to the environment's folder, from the lists of files that pip and uv
-    write."""
+    """Return the names that packages added to the environment's folder, from the lists of files that pip and
+    uv write."""
     found = set()
     for listed in env.glob("[lL]ib/**/site-packages/*.dist-info/RECORD"):
         missing = contextlib.suppress(OSError, csv.Error)

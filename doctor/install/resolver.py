@@ -33,7 +33,7 @@ _CONFLICT = lazy.compile(
 
 
 def command(path: str, python: str | None, here: str | None) -> list[str]:
-    """The dry-run command for one file. uv can resolve for any Python, but pip only for an
+    """Return the dry-run command for one file. uv can resolve for any Python version, but pip only for an
     installed one.
 
     Raises UnableError if neither uv nor a suitable pip is available.
@@ -64,8 +64,8 @@ def command(path: str, python: str | None, here: str | None) -> list[str]:
 
 
 def resolved(outcome: Outcome, paths: Sequence[str], *, quiet: bool = False) -> Outcome:
-    """The outcome, with an added finding for each file that cannot be resolved or that no resolver could
-    check."""
+    """Return the outcome, with an added finding for each file that cannot be resolved or that no resolver
+    could check."""
     findings = list(outcome.findings)
     for path in paths:
         if not quiet and sys.stderr.isatty():
@@ -77,7 +77,8 @@ def resolved(outcome: Outcome, paths: Sequence[str], *, quiet: bool = False) -> 
 
 
 def _resolved(path: str, python: str | None) -> Finding | None:
-    """A finding if the file cannot be resolved or no resolver could check it; None if it resolves."""
+    """Return a finding if the file cannot be resolved or no resolver could check it, or None if it
+    resolves."""
     here = interpreters.find(python) if python else sys.executable
     try:
         done = subprocess.run(command(path, python, here), capture_output=True, text=True, errors="replace",
@@ -105,7 +106,7 @@ def _resolved(path: str, python: str | None) -> Finding | None:
 
 
 def _unresolved(path: str, why: str, hint: str = "", words: Sequence[str] = ()) -> Finding:
-    """The finding for a file that no resolver checked, so only the tables can judge it."""
+    """Return the finding for a file that no resolver checked, so only the tables can judge it."""
     seen = next((w for w in words if re.search(r"(?i)error|fail|no module", w)), words[-1] if words else why)
     return Finding(
         "undetermined",

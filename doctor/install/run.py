@@ -32,7 +32,7 @@ ctypes.CDLL(None).prctl(1, 9)
 os.getppid() == int(sys.argv[1]) and os.execvp(sys.argv[2], sys.argv[2:])
 """
 DIES_WITH_US = (sys.executable, "-I", "-S", "-c", _PDEATHSIG) if sys.platform == "linux" else ()
-"""A program that starts a command in such a way that the kernel kills it when this process dies
+"""A program that starts a command so that the kernel kills the command when this process dies
 (PR_SET_PDEATHSIG of linux/prctl.h, SIGKILL)."""
 
 
@@ -243,7 +243,7 @@ def _telling(line: str) -> bool:
 
 
 def _why(tail: list[str], action: Action, code: int) -> tuple[str, str]:
-    """A description of what failed, and a hint about what to do next.
+    """Return a description of what failed, and a hint about what to do next.
 
     tail: the last lines of the installer's output. code: its exit status.
     """

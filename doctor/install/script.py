@@ -11,7 +11,8 @@ from doctor.shell import Path, comment
 
 
 def script(job: Job, *, keep: bool = False, replace: bool = False) -> str:
-    """The job as a script for sh (Linux, macOS) or as a batch file (Windows). keep, replace: see `run`."""
+    """Return the job as a script for sh (Linux, macOS) or as a batch file (Windows). keep, replace: see
+    `run`."""
     return _batch(job, keep, replace) if job.windows else _posix(job, keep, replace)
 
 
@@ -65,8 +66,8 @@ def _posix(job: Job, keep: bool, replace: bool) -> str:
 
 
 def _batch(job: Job, keep: bool, replace: bool) -> str:
-    """The job as a batch file. Percent signs are doubled, because cmd treats a single one as the start of
-    a variable."""
+    """Return the job as a batch file. Percent signs are doubled, because cmd treats a single one as the start
+    of a variable."""
     env, aside = f'"{job.env}"', f'"{job.env}.before"'
     lines = [
         "@echo off",

@@ -20,7 +20,7 @@ NVIDIA_OPEN = (4600, 2900)
 
 
 def needed_mib(plan: Plan) -> tuple[int, int]:
-    """Cautious estimates in MiB: the space that the environment needs, and the space for the downloads
+    """Return cautious estimates in MiB: the space that the environment needs, and the space for the downloads
     in the cache."""
     build = plan.candidate.build
     wheel = float(build.data.get("size_mib") or 600)
@@ -37,7 +37,7 @@ def needed_mib(plan: Plan) -> tuple[int, int]:
 
 
 def nearest_folder(path: Path) -> Path:
-    """The path, or the first parent that exists."""
+    """Return the path if it exists, otherwise its nearest parent that exists."""
     path = path.absolute()
     while not path.exists():
         path = path.parent
@@ -45,7 +45,8 @@ def nearest_folder(path: Path) -> Path:
 
 
 def cache_folder() -> Path | None:
-    """The folder of pip's cache: PIP_CACHE_DIR, otherwise the one that pip reports; None if pip has none."""
+    """Return the folder of pip's cache: PIP_CACHE_DIR, or else the one that pip reports, or None if pip has
+    none."""
     named = os.environ.get("PIP_CACHE_DIR")
     if named:
         return Path(named)
@@ -65,8 +66,8 @@ def cache_folder() -> Path | None:
 
 
 def shortage(plan: Plan, env: Path, temporary: Path, cache: Path | None) -> str | None:
-    """A sentence if there is not enough space; None if there is. If folders are on the same disk, their needs
-    are added."""
+    """Return a sentence if there is not enough space, or None if there is. If folders are on the same disk,
+    their needs are added."""
     unpacked, wheels = needed_mib(plan)
     wants: dict[int, tuple[Path, int]] = {}
     parts = [(env, unpacked), (temporary, wheels)] + ([(cache, wheels)] if cache is not None else [])

@@ -42,7 +42,7 @@ class Target:
 
     @property
     def before(self) -> Path | None:
-        """The path of the old folder after it was moved aside; None if there was none."""
+        """The path of the old folder after it was moved aside, or None if there was none."""
         return moved_aside(self.env, self.entry)
 
 

@@ -27,32 +27,33 @@ NO_DEVICE_SEEN = (
 
 
 def minor_release(version: str) -> tuple[int, ...]:
-    """Major and minor version as numbers: (2, 15) for "2.15.1"."""
+    """Return the major and minor version as numbers: (2, 15) for "2.15.1"."""
     return tuple(int(number) for number in re.findall(r"\d+", version)[:2])
 
 
 def agreed(answers: Sequence[Answer]) -> Answer | None:
-    """The answer if all builds agree, else None."""
+    """Return the answer if all builds agree, otherwise None."""
     verdicts = {answer.verdict for answer in answers}
     return answers[-1] if len(verdicts) == 1 else None
 
 
 def is_fit(answer: Answer | None) -> bool | None:
-    """Whether the answer says that a part fits; None if that is unknown or there is no answer."""
+    """Whether the answer says that a part fits, or None if that is unknown or there is no answer."""
     return None if answer is None or answer.verdict == "unknown" else answer.verdict != "no"
 
 
 def span(versions: Sequence[str]) -> str:
-    """Sorted versions as a range ("3.8 to 3.11"), or the version if there is only one."""
+    """Return sorted versions as a range ("3.8 to 3.11"), or the version if there is only one."""
     return versions[0] if len(versions) == 1 else f"{versions[0]} to {versions[-1]}"
 
 
 def capability_number(capability: str) -> tuple[int, int]:
-    """A compute capability as numbers: (9, 0) for "9.0a"."""
+    """Return a compute capability as numbers: (9, 0) for "9.0a"."""
     first, _, second = capability.rstrip("af").partition(".")
     return int(first), int(second or 0)
 
 
 def release_rank(case: Case) -> int:
-    """How reliably the TensorFlow release is known: the rank of its fact, or PROSE if it is unknown."""
+    """Return how reliably the TensorFlow release is known: the rank of its fact, or PROSE if it is
+    unknown."""
     return case.tensorflow.rank if case.tensorflow is not None else PROSE

@@ -38,8 +38,8 @@ the newest."""
 
 
 def parts(case: Case) -> tuple[Part, ...]:
-    """The parts of a case, and whether each fits; empty if the TensorFlow release is unknown and nothing
-    limits which one it may be."""
+    """Return the parts of a case, and whether each fits; nothing if the TensorFlow release is unknown and
+    nothing limits which one it may be."""
     builds = _builds(case)
     known = case.tensorflow
     named = tuple(product_parts(case))
@@ -62,7 +62,7 @@ def parts(case: Case) -> tuple[Part, ...]:
 
 
 def _elsewhere_only(case: Case) -> Iterator[Part]:
-    """The platform part for a release that has wheels, but none for the platform of the case."""
+    """Yield the platform part for a release that has wheels, but none for the platform of the case."""
     known, here = case.tensorflow, case.table_platform
     if known is None or case.platform_fact is None or case.facts.kind != "report":
         return  # on a machine the release is installed, so its source had a wheel
@@ -147,7 +147,8 @@ def _python(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
 
 
 def _elsewhere(case: Case, build: TensorFlowRelease) -> list[TensorFlowRelease]:
-    """The builds of the same release for Linux and Windows, if a report states no platform; else empty."""
+    """Return the builds of the same release for Linux and Windows, if a report states no platform; otherwise
+    nothing."""
     if case.platform is not None or case.facts.kind != "report":
         return []
     rows = (
@@ -201,23 +202,23 @@ def _gpu(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
 
 
 def _and_later(capabilities: Sequence[str], compiled: Sequence[str]) -> str:
-    """The text " and later 8.x" if a build for 8.0 also runs on a GPU of 8.6, else "": machine code runs on a
-    GPU with the same major number and a higher minor number (CUDA C++ Programming Guide, "Binary
-    Compatibility")."""
+    """Return the text " and later 8.x" if a build for 8.0 also runs on a GPU with 8.6, otherwise "": machine
+    code runs on a GPU with the same major number and a higher minor number (CUDA C++ Programming Guide,
+    "Binary Compatibility")."""
     last = capability_number(compiled[-1])
     later = [number for number in map(capability_number, capabilities) if number > last]
     return f" and later {last[0]}.x" if later and all(number[0] == last[0] for number in later) else ""
 
 
 def _possible(gpu: Gpu, case: Case) -> tuple[str, ...]:
-    """The compute capabilities of all cards that have this GPU's name."""
+    """Return the compute capabilities of all cards that have this GPU's name."""
     found = {row.capability for row in case.tables.gpu(gpu.name or "") if row.capability}
     return tuple(sorted(found, key=capability_number))
 
 
 def _misfit(answer: Answer | None, capability: str, compiled: Sequence[str]) -> str:
-    """The finding code for a GPU that cannot run a build, or can run it only after a compilation; "" for any
-    other GPU. compiled: the compute capabilities for which the build has machine code."""
+    """Return the finding code for a GPU that cannot run a build, or can run it only after a compilation; ""
+    for any other GPU. compiled: the compute capabilities for which the build has machine code."""
     if answer is None or answer.verdict not in ("no", "slow"):
         return ""
     # a card is too new only if it is newer than the newest machine code of the build

@@ -76,19 +76,20 @@ def _registered(case: Case) -> Sequence[Fact]:
 
 
 def _runs_on_gpu(case: Case) -> Sequence[Fact]:
-    """Evidence of a registered GPU; none if one of TensorFlow's own checks ended the run: with a CUDA version
-    that does not fit, TensorFlow registers the GPU but fails at the first kernel."""
+    """Return evidence of a registered GPU; none if one of TensorFlow's own checks ended the run: with a CUDA
+    version that does not fit, TensorFlow registers the GPU but fails at the first kernel."""
     return [] if case.facts.has("fatal-check") else _registered(case)
 
 
 def _found(case: Case) -> Sequence[Fact]:
-    """Evidence that TensorFlow lists a GPU that the driver showed to it (gpu_device.cc, "Found device",
-    "Adding visible gpu devices")."""
+    """Return evidence that TensorFlow lists a GPU that the driver showed to it (gpu_device.cc, "Found
+    device", "Adding visible gpu devices")."""
     return [] if case.in_another_run or _none_shown(case) else case.facts.symptoms("gpu-shown")
 
 
 def _shows_the_first(case: Case) -> Sequence[Fact]:
-    """Evidence that CUDA_VISIBLE_DEVICES begins with number 0, the first GPU of any machine with a GPU."""
+    """Return evidence that CUDA_VISIBLE_DEVICES begins with number 0, the first GPU of any machine with a
+    GPU."""
     variable = case.env.get("CUDA_VISIBLE_DEVICES")
     first = variable.value.split(",")[0].strip() if variable is not None else ""
     return [variable] if variable is not None and first == "0" and not _none_shown(case) else []
@@ -112,7 +113,7 @@ def _nvidia_gpu(case: Case) -> Sequence[Fact]:
 
 
 def _before_windows_lost_cuda(case: Case) -> Sequence[Fact]:
-    """Evidence that the release is 2.10 or older; 2.10 was the last with CUDA for Windows (its wheels;
+    """Return evidence that the release is 2.10 or older; 2.10 was the last with CUDA for Windows (its wheels;
     release notes of 2.11). If the release is unknown, the programs or bindings that the report mentions may
     limit it."""
     known = case.tensorflow
@@ -129,8 +130,8 @@ def _before_windows_lost_cuda(case: Case) -> Sequence[Fact]:
 
 
 def _before_the_stub(case: Case) -> Sequence[Fact]:
-    """Evidence of a request for tensorflow-gpu 2.11 or earlier. These releases contain code (PyPI), so the
-    request does not fail because the package ended."""
+    """Return evidence of a request for tensorflow-gpu 2.11 or earlier. These releases contain code (PyPI), so
+    the request does not fail because the package ended."""
     known = case.tensorflow
     try:
         return (
@@ -157,7 +158,8 @@ def _on_a_mac(case: Case) -> Sequence[Fact]:
 
 
 def _imported(case: Case) -> Sequence[Fact]:
-    """Evidence that TensorFlow ran: it registered a device, loaded a library or failed in a CUDA call."""
+    """Return evidence that TensorFlow ran: it registered a device, loaded a library or failed in a CUDA
+    call."""
     from doctor.facts import CudaCallFailed, LibraryLoaded
 
     facts = case.facts
@@ -170,19 +172,20 @@ def _imported(case: Case) -> Sequence[Fact]:
 
 
 def _built_with_cuda(case: Case) -> Sequence[Fact]:
-    """TensorFlow's own statements that its build has CUDA; none if any statement says the contrary."""
+    """Return TensorFlow's own statements that its build has CUDA; none if any statement says the contrary."""
     builds = case.facts.of(TensorFlowBuild)
     return [] if any(build.gpu is False for build in builds) else [build for build in builds if build.gpu]
 
 
 def _own_build(case: Case) -> Sequence[Fact]:
-    """Evidence of a self-made build, which loads the CUDA with which it was compiled."""
+    """Return evidence that the user compiled TensorFlow: such a build loads the CUDA version with which it
+    was compiled."""
     return case.facts.symptoms("own-build")
 
 
 def _another_framework(case: Case) -> Sequence[Fact]:
-    """Evidence that the program in the report computes with PyTorch or another framework; none if anything
-    shows that TensorFlow should use the GPU."""
+    """Return evidence that the program in the report computes with PyTorch or another framework; none if
+    anything shows that TensorFlow should use the GPU."""
     facts = case.facts
     asked = facts.has("gpu-list-empty", "cpu-only-listed", "gpu-skipped") or any(
         d.count for d in case.registered
@@ -191,14 +194,15 @@ def _another_framework(case: Case) -> Sequence[Fact]:
 
 
 def _driver_inside(case: Case) -> Sequence[Fact]:
-    """Evidence that the container has the host's driver: libcuda answers in it."""
+    """Return evidence that the container has the host's driver: libcuda answers in it."""
     from doctor.rules.driver.signs import gives_driver
 
     return case.facts.symptoms("no-device-shown") if gives_driver(case) else []
 
 
 def _failed(case: Case) -> Sequence[Fact]:
-    """Messages in which a program reports a failure, if no GPU is registered or the failure ended the run."""
+    """Return messages in which a program reports a failure, if no GPU is registered or the failure ended the
+    run."""
     from doctor.facts import CudaCallFailed
 
     facts = case.facts
@@ -207,7 +211,7 @@ def _failed(case: Case) -> Sequence[Fact]:
 
 
 def _another_makers_gpu(case: Case) -> Sequence[Fact]:
-    """The only graphics device in a report, if NVIDIA did not make it; otherwise none."""
+    """Return the only graphics device in a report, if NVIDIA did not make it; otherwise none."""
     from doctor.rules.gpu.makers import only_another_makers
 
     return case.facts.of(OtherGpu) if only_another_makers(case) else []
@@ -218,7 +222,7 @@ FREE = 0.2
 
 
 def _memory_free(case: Case) -> Sequence[Fact]:
-    """Evidence from nvidia-smi that little of each GPU's memory is in use; none if more is in use."""
+    """Return evidence from nvidia-smi that little of each GPU's memory is in use; none if more is in use."""
     shown = [m for m in case.facts.of(GpuMemory) if m.used_mib is not None and m.total_mib]
     return shown if all((m.used_mib or 0) < FREE * (m.total_mib or 0) for m in shown) else []
 
@@ -297,7 +301,7 @@ PARTS = {
 
 
 def against(case: Case, parts: Sequence[Part]) -> Iterator[tuple[str, str, tuple[Source, ...]]]:
-    """(name of the sign, code, evidence against that code) for each sign in the case."""
+    """Yield (name of the sign, code, evidence against that code) for each sign in the case."""
     for name, sign, codes in SIGNS:
         facts = sign(case)
         if facts:

@@ -63,7 +63,7 @@ def in_prose(finding: Finding, case: Case) -> bool:
 
 
 def signs(case: Case, findings: Sequence[Finding], parts: Sequence[Part]) -> list[Sign]:
-    """All signs for or against a cause in a case."""
+    """Return all signs for or against a cause in a case."""
     found = [*_of_rules(case, findings), *_of_prose(case), *_of_parts(parts), *_of_observations(case, parts)]
     codes = {sign.code for sign in found}
     registered = bool(case.registered)
@@ -143,7 +143,7 @@ def _of_observations(case: Case, parts: Sequence[Part]) -> Iterator[Sign]:
 
 
 def hypotheses(case: Case, findings: Sequence[Finding], parts: Sequence[Part]) -> list[Hypothesis]:
-    """All causes for which there is a sign, the likeliest first."""
+    """Return all causes for which there is a sign, the likeliest first."""
     scores: dict[str, float] = {}
     pro: dict[str, dict[Source, None]] = {}
     contra: dict[str, dict[Source, None]] = {}
@@ -169,7 +169,7 @@ def alternatives(
     misfits: Collection[str] = (),
     found: Collection[str] = (),
 ) -> tuple[Alternative, ...]:
-    """The other possible causes, each with the command that distinguishes it from the verdict.
+    """Return the other possible causes, each with the command that distinguishes it from the verdict.
 
     misfits: codes of parts that do not fit by the tables; these are shown even if they are unlikely causes.
     found: codes that rules found.

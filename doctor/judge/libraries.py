@@ -30,7 +30,7 @@ _PLAIN = lazy.compile(r"pip3? install [^\n]{0,60}tensorflow")
 
 
 def brings_cuda(case: Case) -> list[Fact]:
-    """Evidence that pip or conda installed CUDA's libraries for this TensorFlow."""
+    """Return evidence that pip or conda installed CUDA's libraries for this TensorFlow build."""
     facts = case.facts
     packages = [
         p for p in facts.of(Package) if p.name.startswith("nvidia-cud") or p.name in ("cudatoolkit", "cudnn")
@@ -104,8 +104,8 @@ def cuda_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part
 
 
 def _traps_of_pip(case: Case, builds: Sequence[TensorFlowRelease]) -> list[Trap]:
-    """The traps that keep every build from finding the libraries that pip installed for it; empty if any
-    build finds them."""
+    """Return the traps that keep every build from finding the libraries that pip installed for it; empty if
+    any build finds them."""
     from doctor.compat import Situation, traps_of
 
     here = Situation(route="pip-and-cuda")
@@ -114,8 +114,8 @@ def _traps_of_pip(case: Case, builds: Sequence[TensorFlowRelease]) -> list[Trap]
 
 
 def _opened(case: Case, build: TensorFlowRelease, part: str, needs: str) -> Iterator[Part]:
-    """The part for CUDA or cuDNN (part: "cuda" or "cudnn") on a machine: it fits if the loader loads all of
-    the build's libraries of this part."""
+    """Yield the part for CUDA or cuDNN (part: "cuda" or "cudnn") on a machine: it fits if the loader loads
+    all of the build's libraries of this part."""
     opened = [lib for lib in case.facts.of(LibraryLoaded) if case.component(lib.name) == part]
     missing = case.missing(part)
     known = case.cuda if part == "cuda" else case.cudnn
@@ -142,8 +142,8 @@ def _opened(case: Case, build: TensorFlowRelease, part: str, needs: str) -> Iter
 
 
 def _without_cuda(case: Case, builds: Sequence[TensorFlowRelease]) -> Fact | None:
-    """In a report that does not mention CUDA: the evidence of a plain `pip install tensorflow`, which
-    installs no CUDA library; None if there is none."""
+    """If a report does not mention CUDA, return the evidence of a plain `pip install tensorflow`, which
+    installs no CUDA library. Returns None if there is no such evidence."""
     facts = case.facts
     if facts.kind != "report" or case.loaded or facts.of(CudaVersion):
         return None

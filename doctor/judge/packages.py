@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 def product_parts(case: Case) -> Iterator[Part]:
-    """One part for each binding, program or hosted notebook in a report: the TensorFlow that the product
-    contains, or the framework that it uses instead."""
+    """Yield one part for each binding, program or hosted notebook in a report: the TensorFlow that the
+    product contains, or the framework that it uses instead."""
     from doctor.tables.ordering import order
     from doctor.tables.ranges import within
 
@@ -43,7 +43,7 @@ _NAMES = ("tensorflow", "tensorflow-gpu", "tensorflow-cpu")
 
 
 def named_distributions(case: Case) -> dict[str, Fact]:
-    """The TensorFlow distributions that a report says are installed, with the evidence."""
+    """Return the TensorFlow distributions that a report says are installed, with the evidence."""
     facts = case.facts
     named: dict[str, Fact] = {}
     for package in facts.of(Package):
@@ -64,8 +64,8 @@ def named_distributions(case: Case) -> dict[str, Fact]:
 
 
 def package_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
-    """The part about TensorFlow's distribution, if it is at fault: it has no CUDA, is discontinued, is one of
-    two that conflict, or comes in an image without CUDA."""
+    """Yield the part about TensorFlow's distribution, if it is at fault: it has no CUDA, is discontinued, is
+    one of two that conflict, or comes in an image without CUDA."""
     known, facts = case.tensorflow, case.facts
     if facts.kind != "report" or known is None or case.bound or case.facts.has("own-build"):
         return
@@ -136,7 +136,7 @@ def package_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[P
 
 
 def companion_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
-    """One part for each other Python package in a report's package lists that the table of dependencies
+    """Yield one part for each other Python package in a report's package lists that the table of dependencies
     contains; the part states whether that package fits the TensorFlow release."""
     from doctor.tables.ordering import order
     from doctor.tables.ranges import within

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def pair_parts(case: Case) -> Iterator[Part]:
-    """Parts that do not fit one another, or do not fit any release for this platform."""
+    """Yield parts that do not fit one another, or do not fit any release for this platform."""
     if case.facts.kind != "report" or case.facts.has("own-build"):
         return
     builds = [build for build in case.tables.gpu_builds(case.table_platform) if build.compute_capabilities]
@@ -36,7 +36,7 @@ def pair_parts(case: Case) -> Iterator[Part]:
 
 
 def without_gpu(case: Case, build: TensorFlowRelease) -> Iterator[Part]:
-    """The misfit for a report that says that there is no NVIDIA GPU and mentions none."""
+    """Yield the misfit for a report that says that there is no NVIDIA GPU and mentions none."""
     others = [*case.stated_absent("gpu"), *case.facts.of(OtherGpu)]
     if case.facts.kind == "report" and others and not case.gpus and case.driver is None:
         yield Part("gpu", "no NVIDIA GPU", "an NVIDIA GPU", False, (others[0].source,), (build.ref,),
@@ -44,9 +44,9 @@ def without_gpu(case: Case, build: TensorFlowRelease) -> Iterator[Part]:
 
 
 def _oldest_release(case: Case) -> tuple[int, ...]:
-    """The oldest TensorFlow that a report of unknown date may be about: 1.5 (January 2018) if the driver,
-    Python or system in the report is as new as that release or newer (NVIDIA driver 390, Python 3.7, Ubuntu
-    18.04)."""
+    """Return the oldest TensorFlow release that a report of unknown date may be about: 1.5 (January 2018) if
+    the driver, Python or system in the report is as new as that release or newer (NVIDIA driver 390, Python
+    3.7, Ubuntu 18.04)."""
     facts = (case.driver, (390,)), (case.python, (3, 7))
     later = [known for known, first in facts if known is not None and dotted(known.version) >= first]
     system = re.search(r"Ubuntu (\d\d)", case.os.name) if case.os is not None else None
@@ -108,7 +108,7 @@ def _driver(case: Case) -> Iterator[Part]:
 
 
 def _cuda(case: Case, builds: list[TensorFlowRelease]) -> Iterator[Part]:
-    """The part for a CUDA version whose libraries no official release loads, such as 9.1."""
+    """Yield the part for a CUDA version whose libraries no official release loads, such as 9.1."""
     from doctor import compat
 
     cuda = case.cuda

@@ -58,7 +58,7 @@ OPENED = ("cuda-missing", "cuda-version-mismatch", "cudnn-missing", "cudnn-versi
 
 
 def observed(case: Case) -> list[str]:
-    """The observations in a case, as keys of OBSERVED."""
+    """Return the observations in a case, as keys of OBSERVED."""
     seen = [name for name, kinds in OBSERVED.items() if case.facts.has(*kinds)]
     if "no device" not in seen and any(device.count == 0 for device in case.registered):
         seen.append("no device")
@@ -86,7 +86,7 @@ HIDES = (
 
 
 def explaining(case: Case, parts: Sequence[Part]) -> list[str]:
-    """The codes of the misfits that explain an observation in a case, in the order of EXPLAINS."""
+    """Return the codes of the misfits that explain an observation in a case, in the order of EXPLAINS."""
     seen = observed(case)
     slow = {"slow", "crash", "wrong numbers"} & set(
         seen
@@ -105,8 +105,9 @@ def explaining(case: Case, parts: Sequence[Part]) -> list[str]:
 
 
 def decided(case: Case, parts: Sequence[Part], findings: Sequence[Finding] = ()) -> str | None:
-    """The code of the misfit that best explains the observation; None if no misfit does. findings: of the
-    rules. A code that a rule also found takes precedence, unless a code of HIDES explains the observation."""
+    """Return the code of the misfit that best explains the observation, or None if no misfit does. findings:
+    those of the rules. A code that a rule also found takes precedence, unless a code of HIDES explains the
+    observation."""
     seen, fitting = observed(case), explaining(case, parts)
     misfits = {part.code for part in parts if part.fits is False} | set(fitting)
     found = [f.code for f in findings if f.code in misfits and (f.confidence != "possible" or not seen)]
@@ -176,7 +177,7 @@ _TOKEN = lazy.compile(r"\S{1,80}")
 
 
 def uninstallable(case: Case, parts: Sequence[Part]) -> str | None:
-    """The code for a failed pip installation, if the tables explain the failure; otherwise None."""
+    """Return the code for a failed pip installation, if the tables explain the failure; otherwise None."""
     codes = {part.code for part in parts if part.fits is False}
     seen = "installation" in observed(case) and case.facts.kind == "report"
     return next((code for code in ("tf-gpu-package-removed", "tf-no-wheel") if seen and code in codes), None)
@@ -219,8 +220,8 @@ _NO = lazy.compile(
 
 
 def asked(case: Case) -> Sequence[SentenceKind]:
-    """The questions of a report that states no trouble. The model does not distinguish a success from its
-    negation ("finds a GPU", "finds no GPU"); the words of _NO do."""
+    """Return the questions in a report that states no trouble. The model does not distinguish a success from
+    its negation ("finds a GPU", "finds no GPU"); the words of _NO do."""
     kinds = case.facts.of(SentenceKind)
     said = (k for k in kinds if k.probability > OF_KIND)
     trouble = (
@@ -238,8 +239,8 @@ def asked(case: Case) -> Sequence[SentenceKind]:
 
 
 def all_fits(case: Case, parts: Sequence[Part]) -> Finding | None:
-    """The finding for a report that asks whether its versions fit one another, if they do: at least two of
-    GPU, driver, CUDA and cuDNN are known to fit, and no part misfits. None for any other report."""
+    """Return the finding for a report that asks whether its versions fit one another, if they do: at least
+    two of GPU, driver, CUDA and cuDNN are known to fit, and no part misfits. None for any other report."""
     from doctor.findings import Finding, shell
     from doctor.remedies import commands
 

@@ -24,7 +24,7 @@ SHORT = 1 << 16
 
 
 def facts_of(text: Text) -> Facts:
-    """All facts in a text."""
+    """Return all facts in a text."""
     from doctor.logs.collectors import read_collected
     from doctor.logs.parse import parse
     from doctor.logs.signatures import catalogue
@@ -59,7 +59,7 @@ def _written(text: Text, printed: Collection[int]) -> bool:
 
 
 def read(data: bytes, name: str = "-") -> Facts:
-    """All facts in the bytes of one report. Raises NotText for binary or empty input."""
+    """Return all facts in the bytes of one report. Raises NotText for binary or empty input."""
     text = read_text(data, name)
     if OURS in text.text:
         from doctor.logs.own_reports import read_own
@@ -80,8 +80,9 @@ def read(data: bytes, name: str = "-") -> Facts:
 def read_stream(
     stream: IO[bytes], name: str = "-", progress: Progress | None = None, *, processes: bool = False
 ) -> Facts:
-    """All facts in a report of any size, read in constant memory. progress: for a large report, called with
-    the number of bytes read since its last call. processes: whether several processes may read a large file.
+    """Return all facts in a report of any size, read in constant memory. progress: for a large report, called
+    with the number of bytes read since its last call. processes: whether several processes may read a large
+    file.
 
     Raises NotText for binary or empty input.
     """

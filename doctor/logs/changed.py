@@ -1,8 +1,8 @@
 """Decides which version in a sentence is the current one, if a person changed from one version to another.
 
-For the facts of a report and the numbers of the lines that people wrote, `after_changes` yields the same
+Given the facts from a report and the numbers of the lines that people wrote, `after_changes` yields the same
 facts, but with current versions. For "The driver went from 470.103 to 510.47", the current version is 510.47,
-and 470.103 is kept as the version of an earlier run. A version of another machine counts only if no other
+and 470.103 is kept as the version in an earlier run. A version on another machine counts only if no other
 version is stated.
 """
 

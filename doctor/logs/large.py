@@ -29,9 +29,9 @@ Progress: TypeAlias = "Callable[[int], None]"
 def read_large(
     head: bytes, stream: IO[bytes], name: str, progress: Progress | None = None, *, processes: bool = False
 ) -> Text:
-    """The lines that can matter in a stream. head: the beginning of the stream, already read. progress:
-    called with the number of bytes read since the last call. processes: whether several processes may read a
-    large file.
+    """Return the lines that can matter in a stream. head: the beginning of the stream, already read.
+    progress: called with the number of bytes read since the last call. processes: whether several processes
+    may read a large file.
 
     Raises NotText for binary data.
     """
@@ -83,8 +83,8 @@ def _lines(kept: Iterable[scan.Kept]) -> Iterator[tuple[int, str]]:
 
 
 def _size_on_disk(stream: IO[bytes]) -> int:
-    """The size, in bytes, of a regular file that other processes can open by its name; 0 for anything else (a
-    pipe, a decompressed archive)."""
+    """Return the size, in bytes, of a regular file that other processes can open by its name; 0 for anything
+    else (a pipe, a decompressed archive)."""
     import io
     import stat
 
@@ -106,8 +106,8 @@ def _may_fork() -> bool:
 
 
 def pooled() -> Any:
-    """The multiprocessing context for worker processes: fork if possible, so that they inherit all compiled
-    patterns."""
+    """Return the multiprocessing context for worker processes: fork if possible, so that they inherit all
+    compiled patterns."""
     import multiprocessing
 
     forks = sys.platform.startswith("linux")  # on other systems, system libraries do not survive a fork

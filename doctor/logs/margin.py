@@ -44,7 +44,7 @@ Line: TypeAlias = "tuple[int, str]"
 
 
 def rejoined(text: Text) -> Text:
-    """The text without the line ends that wrapping inserted; unchanged if no margin is found."""
+    """Return the text without the line ends that wrapping inserted, or unchanged if no margin is found."""
     lines = list(text.lines())
     if len(lines) < 2 or len(lines) > MOST_LINES:
         return text
@@ -72,7 +72,7 @@ def _full(line: str, following: str, margin: int) -> bool:
 
 
 def _rests(lines: Sequence[str], full: Sequence[int], cut: bool) -> list[int]:
-    """The full lines that the next line may continue. cut: the text was cut at a fixed column."""
+    """Return the full lines that the next line may continue. cut: the text was cut at a fixed column."""
     found: list[int] = []
     of_record = -1
     """The previous full line, if a record began in that line or before it."""
@@ -102,7 +102,7 @@ def _rests(lines: Sequence[str], full: Sequence[int], cut: bool) -> list[int]:
 
 
 def _shape(line: str) -> str:
-    """The start of a line without its numbers. Lines of one list or table have the same start."""
+    """Return the start of a line without its numbers. Lines of one list or table have the same start."""
     return _DIGITS.sub("0", line[:24])[:10]
 
 
@@ -137,7 +137,8 @@ def _within(line: str, following: str, cut: bool) -> tuple[bool, bool]:
 
 
 def _joined(text: Text, lines: Sequence[Line], joins: set[int], by: str) -> Text:
-    """The text with these lines joined to the lines after them. Each part keeps its own line number."""
+    """Return the text with these lines joined to the lines after them. Each part keeps its own line
+    number."""
     parts: list[str] = []
     starts: list[int] = []
     at = size = 0

@@ -110,7 +110,7 @@ _LINK = frozenset(
         ),
     )
 )
-"""Words that may stand between a product and its version."""
+"""Words that may come between a product and its version."""
 _BEFORE_BARE = frozenset(["in", "on", "with", "since", "using"])
 """Words after which a TensorFlow release may appear without the name TensorFlow."""
 _UNIT = lazy.compile(
@@ -119,7 +119,7 @@ _UNIT = lazy.compile(
     re.IGNORECASE,
 )
 _DRIVER = lazy.compile(r"[1-9]\d\d\.\d{2,3}(?:\.\d{2})?")
-"""Matches the form of a driver version, which no other version in such a report has."""
+"""Matches the form of a driver version, which no other version in a report has."""
 _THREE_PARTS = lazy.compile(r"\d+\.\d+\.\d+")
 _BOUND = lazy.compile(r"[<>≥≤~^]=?\s?$")
 _MUST = lazy.compile(
@@ -127,7 +127,7 @@ _MUST = lazy.compile(
 )
 """Matches words before a version that somebody needs or recommends."""
 BEFORE = 40
-"""Such a word counts if it stands at most this many characters before a product."""
+"""A word that _MUST matches counts if it is at most this many characters before a product."""
 _OFFERED = lazy.compile(r"nvidia-?smi\b|driver version|__cuda", re.IGNORECASE)
 """Matches words that show that a CUDA version near them is the one that the driver supports."""
 _SPAN = lazy.compile(r"(?s:.*)")
@@ -176,8 +176,8 @@ dlerror if you do not have a GPU"."""
 
 
 def read_mentioned(text: Text, printed: Collection[int], facts: Sequence[Fact]) -> list[Fact]:
-    """The facts that people mention, but only of the kinds that `facts` lacks. printed: the numbers of the
-    lines that a program printed."""
+    """Return the facts that people mention, but only of the kinds that `facts` lacks. printed: the numbers of
+    the lines that a program printed."""
     kinds = {CudnnVersion if type(fact) is CudnnMismatch else type(fact) for fact in facts}
     every = {TensorFlowVersion, CudaVersion, CudnnVersion, DriverVersion, Gpu, PythonVersion, Package}
     wanted = every - kinds
@@ -253,8 +253,8 @@ def _versions(line: str, source: Source) -> Iterator[Fact]:
 
 
 def _product(tokens: Sequence[re.Match[str]], place: int) -> tuple[str, int]:
-    """The product of a version ("" for none, "other" for a product without a fact type), and the offset of
-    its name."""
+    """Return the product of a version ("" for none, "other" for a product without a fact type), and the
+    offset of its name."""
     start = tokens[place].start()
     after = tokens[place + 1] if place + 1 < len(tokens) else None
     if after is not None and after.lastgroup == "word" and _OF_DRIVER.fullmatch(after[0].lower()):
@@ -280,7 +280,7 @@ def _product(tokens: Sequence[re.Match[str]], place: int) -> tuple[str, int]:
 
 
 def _fact(product: str, version: str, source: Source) -> Fact | None:
-    """The fact for a version of a product; None if the product has no such version."""
+    """Return the fact for a version of a product, or None if the product has no such version."""
     numbers = [int(part) for part in re.findall(r"\d{1,9}", version)]
     major, minor = numbers[0], numbers[1] if len(numbers) > 1 else 0
     if product in ("", "driver") and _DRIVER.fullmatch(version) and 170 <= major <= 999:

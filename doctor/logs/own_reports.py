@@ -96,7 +96,8 @@ _GPU = lazy.compile(
 
 
 def read_own(text: str, name: str) -> Facts | None:
-    """The facts of a report from this tool's `check`; None for any other text. name: the text's name."""
+    """Return the facts in a report from this tool's `check`, or None for any other text. name: the text's
+    name."""
     if TOOL not in text:
         return None
     text = text.replace("\r\n", "\n")
@@ -111,7 +112,7 @@ def read_own(text: str, name: str) -> Facts | None:
 
 
 def _own(facts: Facts, name: str, form: str) -> Facts:
-    """The facts of a record, marked as read from a report."""
+    """Return the facts in a record, marked as read from a report."""
     own = OwnReport(Source(name, None, f"{TOOL} {form}, machine {facts.name}"[:400]), form)
     return Facts((own, *(f for f in facts if not isinstance(f, OwnReport))), "machine", _called(name))
 
@@ -160,8 +161,8 @@ _BANNER = lazy.compile(
 
 
 def without_own_lines(text: Text) -> tuple[Text, list[Fact]]:
-    """The text without the lines of `simulate`, and a fact if the text comes from a simulation. The cards and
-    versions in these lines are the user's choice, not evidence."""
+    """Return the text without the lines of `simulate`, and a fact if the text comes from a simulation. The
+    cards and versions in these lines are the user's choice, not evidence."""
     lines, facts = [], []
     for number, line in text.lines():
         banner = _BANNER.search(line)

@@ -22,17 +22,18 @@ _WORD = lazy.compile(r"(?<![а-яё[\]-])[а-яё](?=[а-яё])")
 _REPEAT = lazy.compile(
     r"(\\[dws]| |\))?(?:([*+])|\{(\d+),\})|\\.|\[\^?\]?(?:\\.|[^\]\\]){0,400}\]", re.DOTALL
 )
-"""Matches a repeat without an upper limit, together with the repeated item if that is short; skips other
-escapes and classes."""
+"""Matches a quantifier without an upper limit (`*`, `+`, `{3,}`), together with the item before it if that
+item is short. Other escapes and character classes match as a whole, so that nothing inside them counts as a
+quantifier."""
 _SHORT = {"\\d": 24, "\\w": 60, "\\s": 80, " ": 80, ")": 16}
 MOST = 200
-"""The limits for repeats that have none: _SHORT by the item that is repeated, MOST for every other item. With
-them, the time of matching stays linear in the length of the text."""
+"""The upper limits for quantifiers that have none: _SHORT lists them by the repeated item, and MOST is the
+limit for every other item. They keep the matching time linear in the length of the text."""
 
 
 def bounded(pattern: str) -> str:
-    """The pattern with limits for `*` and `+`: 24 digits, 60 letters, 80 spaces, 16 groups, 200 of any other
-    item."""
+    """Return the pattern with an upper limit for every `*` and `+`: 24 digits, 60 letters, 80 spaces, 16
+    groups, or 200 of any other item."""
     return _REPEAT.sub(_limited, pattern)
 
 
@@ -53,10 +54,11 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 BEGINNING = 12
-"""The most characters before a message in its line, such as a mark, a number or the name of an error
-class."""
+"""The largest number of characters that may precede a message on its line, such as a bullet, a number or the
+name of an error class."""
 ENDING = 80
-"""The most characters after the message; if there are more, a person may have continued the line."""
+"""The largest number of characters that may follow the message; if there are more, a person may have
+continued the line."""
 
 
 class _Index:
@@ -69,14 +71,15 @@ class _Index:
         self.words = Words(Literals(index.words), logged)
         self.near = list(map(frozenset, index.near))
         self.serves: defaultdict[int, int] = defaultdict(int)
-        """For each word, the sets of near words that contain it, with one bit for each set."""
+        """For each word, the sets of near words that contain it, as a bit mask with one bit for each set."""
         for place, several in enumerate(index.near):
             for number in several:
                 self.serves[number] |= 1 << place
         self.needs = [sum(1 << place for place in needs) for needs in index.needs]
 
     def hits(self, text: str, lower: str) -> Iterator[tuple[Signature, list[Window]]]:
-        """Yield the signatures with a literal in the text, in order, each with the windows to search.
+        """Yield each signature that has a literal in the text, in catalogue order, with the windows to
+        search.
 
         lower: the same text in lower case.
         """
@@ -107,7 +110,7 @@ _index: _Index | None = None
 
 
 def _index_of(signatures: Sequence[Signature]) -> _Index:
-    """The index of these signatures; that of the catalogue is built only once."""
+    """Return the index for these signatures. The index for the catalogue is built only once."""
     global _index
     if _index is None or _index.signatures is not signatures:
         _index = _Index(signatures)
@@ -115,8 +118,8 @@ def _index_of(signatures: Sequence[Signature]) -> _Index:
 
 
 def quote(text: str, start: int, end: int) -> str:
-    """The line of a match, stripped, as evidence. A long line is cut around the match, and "…" marks the
-    cuts."""
+    """Return the line that contains a match, without surrounding white space, to quote as evidence. A long
+    line is shortened to the part around the match, and "…" marks the cuts."""
     first = text.rfind("\n", 0, start) + 1
     last = text.find("\n", start)
     last = len(text) if last < 0 else last
@@ -128,12 +131,13 @@ def quote(text: str, start: int, end: int) -> str:
 
 
 _QUOTES = str.maketrans("‘’“”´＇：（）\u00a0\u3000", "''\"\"'':()  ")
-"""Maps typographic characters of word processors and input methods, one to one, to the characters that
+"""Maps each typographic character that word processors and input methods insert to the plain character that
 programs print."""
 
 
 def _search(text: Text, signatures: Sequence[Signature], printed: set[int]) -> list[tuple[int, Fact]]:
-    """The facts of a text as (place, fact), ordered by place. For `printed`, see `parse`."""
+    """Return the facts found in a text as (offset, fact) pairs, ordered by offset. For `printed`, see
+    `parse`."""
     body = text.text if text.text.isascii() else text.text.translate(_QUOTES)
     lower = body.lower()
     if len(lower) != len(body):  # offsets must agree, but a few letters change their length in lower case
@@ -146,7 +150,7 @@ def _search(text: Text, signatures: Sequence[Signature], printed: set[int]) -> l
 
 
 CROWD = 40
-"""At most this many occurrences of one signature are read on one line. More of them add nothing."""
+"""At most this many occurrences of one signature are read on one line. Further ones add nothing."""
 
 
 def _take(
@@ -157,7 +161,7 @@ def _take(
     windows: Sequence[Window],
     printed: set[int],
 ) -> None:
-    """Add the facts of one signature. Each occurrence counts once, although windows may overlap."""
+    """Add the facts that one signature finds. Each occurrence counts once, even where windows overlap."""
     finditer = _compiled(signature.pattern).finditer
     at, once = signature.at, signature.once
     seen: set[int] = set()
@@ -192,7 +196,8 @@ def _take(
 
 
 def _printed(signature: Signature, body: str, match: re.Match[str], start: int) -> bool:
-    """Whether a program printed the line of a match: the message begins the line or is most of it."""
+    """Whether a program printed the line that contains a match: the message begins the line or is most of
+    it."""
     if signature.unlogged:
         return False
     end = body.find("\n", match.end())
@@ -204,13 +209,13 @@ def _printed(signature: Signature, body: str, match: re.Match[str], start: int) 
 
 
 def _key(fact: Fact) -> tuple[object, ...]:
-    """A key that is equal for facts that state the same, wherever they occur."""
+    """Return a key that is equal for two facts with the same content, wherever they occur."""
     return (type(fact), *(getattr(fact, name) for name in fact.__slots__ if name != "source"))
 
 
 def parse(text: Text, signatures: Sequence[Signature], printed: set[int] | None = None) -> list[Fact]:
-    """All facts in a text, in the order of their lines. The numbers of the lines that a program printed are
-    added to `printed`. A fact from the unwrapped text is added only if the original lines do not state it."""
+    """Return all facts in a text, in line order, and add the numbers of the lines that a program printed to
+    `printed`. A fact from the unwrapped text is added only if the original lines do not state it."""
     printed = set() if printed is None else printed
     facts = [fact for _, fact in _search(text, signatures, printed)]
     wrapped = unwrap(text)

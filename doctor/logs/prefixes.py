@@ -1,5 +1,5 @@
-"""Removes the prefixes that log collectors and quoting programs put before each line of a text. A prefix
-would break up messages of several lines, and make a person's text look like a program's output."""
+"""Removes the prefixes that log collectors, and programs that quote text, put before each line. A prefix
+would break up messages that span several lines, and make a person's text look like a program's output."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from itertools import islice
 from doctor import lazy
 
 HEAD = 2_000
-"""A prefix that marks every line must occur in the first characters of a text, at most this many."""
+"""Prefixes are removed only if the first one occurs within this many characters from the beginning of a
+text."""
 LAYERS = 3
-"""At most this many prefixes, each from another program, are removed from a line."""
+"""At most this many prefixes, each added by a different program, are removed from a line."""
 ALL = 0.9
-"""If at least this share of the lines has a prefix, it counts as a prefix of all lines, because some programs
+"""A prefix counts as a prefix of all lines if at least this share of the lines has it, because some programs
 split lines."""
 
 _COLOUR = r"(?:\x1b\[[\d;]{0,12}m)?"
@@ -28,11 +29,11 @@ _PASSED_ON = lazy.compile(
     r"(?:python[\d.]{0,5}|dockerd?|podman|conmon|[0-9a-f]{12}|bash|sh|env)\[\d{1,8}\]: )",
     re.MULTILINE,
 )
-"""Matches the prefixes of container runtimes (Kubernetes' CRI), GitHub's runners, mpirun, docker compose,
-kubectl --prefix, Ray, torchrun, and the system journal (for the output of a service)."""
+"""Matches the prefixes added by container runtimes (Kubernetes' CRI), GitHub's runners, mpirun, docker
+compose, kubectl --prefix, Ray, torchrun, and the system journal (for the output of a service)."""
 _BEFORE_EVERY = (lazy.compile(r"^\d{1,4}: ", re.MULTILINE), lazy.compile(r"^ {0,6}\d{1,6}\t", re.MULTILINE))
-"""Matches the prefixes of srun --label and cat -n. Such a prefix may be part of the text unless every line
-has it."""
+"""Matches the prefixes that srun --label and cat -n add. Unless every line has the prefix, it may be part of
+the text."""
 _QUOTED = lazy.compile(r">{1,2}(?!>) ?(?:>(?!>) ?)?")
 """Matches the quotation marks (>) of Markdown and mail, but not the prompt of Python (>>>)."""
 _WROTE = lazy.compile(
@@ -40,13 +41,14 @@ _WROTE = lazy.compile(
     r" scritto|schreef.{0,60}) ?:\s*$",
     re.IGNORECASE,
 )
-"""Matches the line with which mail programs introduce a quotation."""
+"""Matches the line with which mail programs introduce a quotation ("On 3 May, Jane wrote:")."""
 RUN = 3
-"""At least this many consecutive lines count as a quotation."""
+"""Lines that begin with a quotation mark count as a quotation only if at least this many follow one another,
+or if a line before them introduces a quotation."""
 
 
 def peeled(text: str) -> str:
-    """The text without the prefixes of its lines. The number of lines stays the same."""
+    """Return the text with the prefix removed from each line. The number of lines stays the same."""
     if text.startswith(">") or "\n>" in text:
         text = _unquoted(text)
     for _ in range(LAYERS):
@@ -65,7 +67,7 @@ def peeled(text: str) -> str:
 
 
 def _unquoted(text: str) -> str:
-    """The text without the quotation marks of lines that are quoted together."""
+    """Return the text with the quotation marks (>) removed from each run of quoted lines."""
     lines = text.split("\n")
     begin = 0
     while begin < len(lines):

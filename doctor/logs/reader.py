@@ -1,6 +1,6 @@
 """Turns the bytes of a report into a `Text`: detects the encoding, and extracts the texts of a notebook.
 
-A `Text` has the line numbers of the input. NotText is raised for input that contains no text.
+The lines of a `Text` have the line numbers of the input. NotText is raised for input that contains no text.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SAMPLE = 65_536
 
 
 class NotText(ValueError):  # noqa: N818 (it describes the input, not a failure of this tool)
-    """The input is binary, or empty."""
+    """Raised for input that is binary or empty."""
 
 
 _MAGIC = (
@@ -42,11 +42,12 @@ programs print them."""
 
 
 def encoding_of(data: bytes, *, whole: bool = True) -> str:
-    """The name of a text's encoding. `data` is the whole text (`whole`) or its beginning.
+    """Return the name of a text's encoding. `data` is the whole text if `whole` is true, otherwise its
+    beginning.
 
     A byte-order mark decides. Without one, the choice is between UTF-16, UTF-8, and the Windows code pages
     for Japanese, Korean, Chinese (both scripts) and western languages. PowerShell's `>` writes UTF-16 with a
-    mark. Raises NotText for binary data.
+    byte-order mark. Raises NotText for binary data.
     """
     if data.startswith((b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")):
         return "utf-32"
@@ -95,12 +96,13 @@ _FREQUENT = {
     "gbk": "的一是不了在有我这个到们没错误显卡内存驱动无法安装时中出用请为会可以",
     "cp950": "的一是不了在有我這個到們沒錯誤顯卡記憶體驅動無法安裝時中出用請為會可以",
 }
-"""The most frequent letters of Korean and Chinese. With the wrong code page, rare letters appear instead."""
+"""The most frequent letters in Korean and Chinese, by code page. If a text is decoded with the wrong code
+page, rare letters appear instead."""
 
 
 def _frequent(sample: bytes, encoding: str) -> float:
-    """Decode a sample with a code page. Return which share of its East Asian letters is frequent in the
-    language of the code page."""
+    """Decode a sample with a code page. Return the share of its East Asian letters that are frequent in the
+    code page's language."""
     high = [letter for letter in sample.decode(encoding, "ignore") if letter > "\u2fff"]
     return sum(letter in _FREQUENT[encoding] for letter in high) / len(high) if high else 0.0
 
@@ -110,13 +112,13 @@ def _letters(sample: bytes, encoding: str, first: str, last: str) -> int:
 
 
 def decode(data: bytes) -> str:
-    """Text from bytes. Raises NotText if the result is not readable."""
+    """Decode bytes to text. Raises NotText for binary data."""
     return data.decode(encoding_of(data), "replace")
 
 
 def _notebook(text: str) -> Iterator[tuple[int, str]] | None:
-    """The lines of the cells and outputs of a Jupyter notebook, with their line numbers in the JSON; None for
-    other text."""
+    """Return the lines of a Jupyter notebook's cells and outputs, with their line numbers in the JSON, or
+    None for other text."""
     head = text[:4000].lstrip()
     if not head.startswith("{") or '"cells"' not in text:
         return None
@@ -145,8 +147,8 @@ def _cells(text: str, cells: list[object]) -> Iterator[tuple[int, str]]:
 
 
 def _places(text: str) -> dict[str, list[int]]:
-    """For each line of the strings in a JSON document, the numbers of the document's lines that contain it,
-    ascending."""
+    """Map each line inside the strings of a JSON document to the numbers of the document's lines that contain
+    it, in ascending order."""
     decode = json.JSONDecoder().raw_decode
     found: dict[str, list[int]] = {}
     for number, line in enumerate(text.split("\n"), 1):
@@ -185,7 +187,8 @@ _NAMED = {"n": "\n", "r": "\r", "t": "\t", "b": " ", "f": " ", "0": ""}
 
 
 def _literal(text: str) -> str | None:
-    """The value of a Python string or bytes literal or of a JSON string; None for any other text."""
+    """Return the value of a Python string or bytes literal or of a JSON string, or None for any other
+    text."""
     if text[:1] not in ("'", '"', "b") or _LITERAL.fullmatch(text) is None:
         return None
     inside = _ESCAPED.sub(_character, text[1 + text.startswith("b") : -1])
@@ -202,12 +205,12 @@ def _character(escape: re.Match[str]) -> str:
 
 
 MOSTLY = 2 / 3
-"""If texts make up at least this share of a JSON document's values, they are its content."""
+"""A JSON document counts as a report if texts make up at least this share of its values."""
 
 
 def texts_of(text: str, name: str) -> Text | None:
-    """The texts in a JSON document, such as the title and body of an issue; None if the text is no JSON, or
-    if other values make up too much of it."""
+    """Return the texts in a JSON document, such as the title and body of an issue, or None if the text is not
+    JSON or consists mostly of other values."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):
@@ -234,8 +237,8 @@ def texts_of(text: str, name: str) -> Text | None:
 
 
 def _within(text: str, name: str) -> Text:
-    """A `Text` made from one string. It has its own line numbers, because all its lines may be in one line of
-    the input."""
+    """Make a `Text` from one string. It has its own line numbers, because all its lines may come from one
+    line of the input."""
     text = peeled(text.replace("\r\n", "\n"))
     inner = name if name == "-" else f"{name} (its text)"
     return rejoined(Text.of(inner, split(text), text.count("\n") + 1))
@@ -250,7 +253,7 @@ def _joined(value: object, by: str = "") -> str:
 
 
 def read(data: bytes, name: str) -> Text:
-    """The bytes of one report as a `Text`. Raises NotText for binary or empty input."""
+    """Read the bytes of one report as a `Text`. Raises NotText for binary or empty input."""
     if not data.strip():
         raise NotText("empty")
     text = decode(data).replace("\r\n", "\n")

@@ -1,4 +1,4 @@
-"""Reduces a text of any size to the lines that can matter, in constant memory and at the speed of a search.
+"""Reduces a text of any size to the lines that can matter, in constant memory and as fast as a plain search.
 
 Most lines of a log differ only in numbers. The shape of a line is its text in lower case without digits. Its
 outline also lacks the letters a to f, which occur in hexadecimal numbers. Lines whose outline is known to add
@@ -6,7 +6,8 @@ nothing are skipped. Every other shape in a block is searched once for the liter
 shape contains a literal, the first few lines of that shape are kept with their neighbours. The beginning and
 the end of the text are kept whole.
 
-`scan_stream` reads a stream of bytes, and returns (line number, line) pairs and the number of lines.
+`scan_stream` reads a stream of bytes, and returns the kept lines as (line number, line) pairs, and the total
+number of lines.
 """
 
 from __future__ import annotations
@@ -26,17 +27,17 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
 CHUNK = 1 << 17
-"""The size of a block in bytes. A block fits into the cache of a processor."""
+"""The size of a block in bytes. A block fits into a processor's cache."""
 KEPT_WHOLE = 1 << 16
 """The number of bytes at the beginning and at the end that are kept whole."""
 PER_SHAPE = 3
 """At most this many lines of one shape are kept."""
 PER_LITERAL = 60
 BEFORE, AFTER = 2, 6
-"""The number of neighbouring lines that are kept on each side of a line that matters. Messages of several
-lines need them."""
+"""The numbers of neighbouring lines that are kept before and after a line that matters, because some messages
+span several lines."""
 LONG = 4096
-"""A longer line is searched in overlapping pieces of this many bytes."""
+"""A line with more bytes than this is searched in overlapping pieces of this size."""
 OVERLAP = 300
 KNOWN_SHAPES = 100_000
 MOST_KEPT = 1 << 20
@@ -48,8 +49,8 @@ every log and count only in lines that are kept for another reason."""
 _DIGITS = b"0123456789"
 _HEXADECIMAL = b"abcdefABCDEF"
 _TO_LOWER = bytes(10 if b in (8, 13) else b + 32 if 65 <= b <= 90 else b for b in range(256))
-"""A translation table to lower case. Carriage returns and the backspaces of progress bars become line
-ends."""
+"""A translation table to lower case, in which carriage returns and the backspaces of progress bars become
+line ends."""
 _NEEDS_CLEANING = lazy.compile(rb"[\x00-\x07\x0b\x0c\x0e-\x1f&\x7f-\xff]")
 
 Kept: TypeAlias = "tuple[int, bytes]"
@@ -57,9 +58,9 @@ Kept: TypeAlias = "tuple[int, bytes]"
 
 class Scanned(NamedTuple):
     """The lines of a block that can matter, with their numbers (a number may occur more than once), and the
-    number of line ends.
+    number of line ends in the block.
 
-    open: whether a line without an end follows.
+    open: whether the last line has no line end.
     """
 
     kept: list[Kept]
@@ -76,7 +77,7 @@ class Scanned(NamedTuple):
 
 
 def triggers() -> list[bytes]:
-    """The literals of all signatures with their digits removed. Literals that would match every line are left
+    """Return the literals of all signatures, without digits. Literals that would match every line are left
     out."""
     from doctor.logs.signatures import catalogue
 
@@ -119,8 +120,8 @@ class _Triggers:
         }
 
     def leading(self, found: set[int]) -> set[int]:
-        """The triggers among the words found in one shape. A trigger counts only if the words that it needs
-        were found there too. Words and triggers are given by number."""
+        """Return those of the words found in one shape that are triggers. A trigger counts only if the words
+        that it needs were found there too. Words and triggers are given by number."""
         return {
             number
             for number in found
@@ -136,7 +137,7 @@ def _triggers() -> _Triggers:
 
 
 def _letters(data: bytes) -> str:
-    """The bytes as a text with one letter for each byte."""
+    """Return the bytes as a text with one letter for each byte."""
     return data.decode("latin-1")
 
 
@@ -157,7 +158,8 @@ class Shapes:
         self.literals: dict[int, int] = {}
 
     def telling(self, shapes: Iterable[bytes]) -> set[bytes]:
-        """The shapes whose lines to keep: they contain a literal, and few of their lines were kept so far."""
+        """Return the shapes whose lines are to be kept: shapes that contain a literal, as long as few of
+        their lines have been kept."""
         several = list(shapes)
         texts = [_cleaned(shape) if _NEEDS_CLEANING.search(shape) else shape for shape in several]
         ends = list(accumulate(len(text) + 1 for text in texts))
@@ -189,7 +191,7 @@ class Shapes:
 
 
 def _cleaned(shape: bytes) -> bytes:
-    """A shape without escapes, entities and hidden characters."""
+    """Return a shape without escapes, entities and hidden characters."""
     from doctor.logs.text import clean
 
     text = shape.decode("utf-8", "replace").replace("&#;", "'").replace("&#x;", "'")
@@ -250,14 +252,15 @@ def _numbered(data: bytes, number: int) -> Iterator[Kept]:
 
 
 class Piece(NamedTuple):
-    """A part of a long line, and the position of the line in its block."""
+    """A piece of a long line, and the position of that line in its block."""
 
     line: int
     raw: bytes
 
 
 def _look(data: bytes, number: int, shapes: Shapes) -> list[Kept]:
-    """The lines of a block to keep: those of a new shape that can matter, and their neighbours.
+    """Return the lines of a block that are to be kept: those with a new shape that can matter, and their
+    neighbours.
 
     number: the number of the block's first line. shapes: the shapes seen so far; those of this block are
     added.
@@ -277,7 +280,7 @@ def _look(data: bytes, number: int, shapes: Shapes) -> list[Kept]:
 
 
 def _pieces(data: bytes) -> dict[bytes, Piece]:
-    """The parts of a block's long lines, by shape. Parts overlap at their ends."""
+    """Return the pieces of a block's long lines, by shape. Neighbouring pieces overlap."""
     found: dict[bytes, Piece] = {}
     for i, line in enumerate(data.split(b"\n")):
         if len(line) > LONG:
@@ -289,8 +292,8 @@ def _pieces(data: bytes) -> dict[bytes, Piece]:
 
 
 def _kept(data: bytes, number: int, telling: set[bytes], pieces: dict[bytes, Piece]) -> list[Kept]:
-    """The lines with one of these shapes, and their neighbours. Of long lines, only the matching pieces are
-    kept."""
+    """Return the lines with one of these shapes, and their neighbours. Only the matching pieces of long lines
+    are kept."""
     raw = data.split(b"\n")
     left = dict.fromkeys(telling, PER_SHAPE)
     wanted: dict[int, list[bytes]] = {}
@@ -351,8 +354,8 @@ def scan_stream(source: Iterable[bytes]) -> Scanned:
 
 
 def joined(kept: list[Kept], tail: bytes, lines: int) -> list[Kept]:
-    """The kept lines, followed by the lines at the end of the text. The first of those is left out, because
-    it may be incomplete."""
+    """Return the kept lines, followed by the lines in `tail`, the end of the text. The first line of `tail`
+    is left out because it may be incomplete. lines: the number of lines in the text."""
     tail = tail[-KEPT_WHOLE:]
     at = tail.find(b"\n") + 1
     tail = tail[at:]

@@ -1,8 +1,9 @@
 """A report as searchable text: cleaned lines with their line numbers in the input.
 
-A `Text` is made from decoded text. It contains one string, joined from the cleaned lines, and the number of
-the input line for every offset. One input line may become several cleaned lines (JSON with escaped line ends,
-progress bars with carriage returns), and several input lines may become one (text wrapped by a terminal).
+A `Text` is made from decoded text. It contains one string, joined from the cleaned lines, and finds the
+number of the input line for every offset. One input line may become several cleaned lines (JSON with escaped
+line ends, progress bars with carriage returns), and several input lines may become one (text wrapped by a
+terminal).
 """
 
 from __future__ import annotations
@@ -20,20 +21,20 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
 LINE_LIMIT = 20_000
-"""The most characters of one cleaned line. Longer input lines are cut into pieces that overlap by OVERLAP
+"""The maximum length of a cleaned line. Longer input lines are cut into pieces that overlap by OVERLAP
 characters."""
 OVERLAP = 500
 STRING = 160
-"""A line of at most this many characters is never read as a whole text in one string."""
+"""A line with at most this many characters is never taken for a string that contains a whole text."""
 PIECES = 12
-"""The most lines over which one record may be wrapped."""
+"""The largest number of lines over which one record may be wrapped."""
 
 _ANSI = lazy.compile(r"\x1b(?:\[[0-?]{0,32}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,512}(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _SPACES = lazy.compile(r"[\n\r\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 _ELEMENT = lazy.compile(r'\s*"(.*)\\n",?\s*')
-"""Matches a line of text that is written as an element of a JSON list, as in a pasted part of a notebook."""
+"""Matches a line of text that is written as an element of a JSON list, as in part of a pasted notebook."""
 _DOCKER = '{"log":"', '\\n","stream":"'
-"""Matches the JSON around a line in Docker's own log files."""
+"""Matches the JSON that surrounds each line in Docker's own log files."""
 _ESCAPE = lazy.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
 _ENDS = ('\\n",', '\\n"')
 _ENTITY = lazy.compile(r"&(?:#\d{1,6}|#x[0-9a-fA-F]{1,5}|[a-zA-Z]{2,8});")
@@ -55,7 +56,8 @@ class Text:
 
     @classmethod
     def plain(cls, name: str, text: str, total: int) -> Text | None:
-        """A `Text` made without cleaning, if no line needs it, as in most texts; otherwise None."""
+        """Make a `Text` without cleaning, if no line needs cleaning, which is true of most texts. Otherwise
+        return None."""
         if "&" in text or "\\n" in text or not _shown(text.replace("\n", "")):
             return None
         sizes = list(map(len, text.split("\n")))
@@ -66,15 +68,15 @@ class Text:
 
     @classmethod
     def of(cls, name: str, lines: Iterable[tuple[int, str]], total: int) -> Text:
-        """A text made of (line number, cleaned line) pairs."""
+        """Make a `Text` from (line number, cleaned line) pairs. total: the number of input lines."""
         several = list(lines)
         parts = [line for _, line in several]
         starts = list(accumulate((len(part) + 1 for part in parts[:-1]), initial=0)) if parts else []
         return cls(name, "\n".join(parts), total, starts, [number for number, _ in several])
 
     def number(self, offset: int) -> int | None:
-        """The number, from 1, of the input line that contains this offset of `text`; None in an empty
-        text."""
+        """Return the number (from 1) of the input line that contains this offset of `text`, or None if the
+        text is empty."""
         return self._numbers[bisect_right(self._starts, offset) - 1] if self._starts else None
 
     def lines(self) -> Iterator[tuple[int, str]]:
@@ -96,8 +98,8 @@ def _unescaped(entity: re.Match[str]) -> str:
 
 
 def clean(line: str) -> str:
-    """The line without terminal escapes, control characters and direction characters. HTML entities are
-    decoded, and every kind of space becomes a plain space."""
+    """Return the line without terminal escapes, control characters and characters for the writing direction.
+    HTML entities are decoded, and every kind of space becomes a plain space."""
     if "\x1b" in line:
         line = _ANSI.sub("", line)
     if "&" in line:
@@ -138,7 +140,7 @@ def split(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _element(line: str) -> str:
-    """The text of a line that is an element of a JSON list; any other line unchanged."""
+    """Return the text inside a line that is an element of a JSON list. Return any other line unchanged."""
     before, after = _DOCKER
     if line.startswith(before) and after in line:
         inside = line[len(before) :].partition(after)[0]
@@ -156,8 +158,8 @@ def _character(escape: re.Match[str]) -> str:
 
 
 def _unescape(line: str) -> Iterator[str]:
-    """Yield the lines that one line contains. A JSON or repr string that contains a whole text is cut at each
-    "\\n", and a part longer than LINE_LIMIT is cut into overlapping pieces."""
+    """Yield the lines that one line contains: a JSON or repr string that contains a whole text is cut at each
+    "\\n", and any part longer than LINE_LIMIT is cut into overlapping pieces."""
     if len(line) > STRING and (line.count("\\n") > 2 or ("\\n" in line and '": "' in line)):
         cut = line.replace("\\\\n", "\n").replace("\\r\\n", "\n").replace("\\n", "\n")
         parts = cut.replace("\\t", " ").replace('\\"', '"').split("\n")
@@ -181,18 +183,18 @@ _BREAK = lazy.compile(r"^\s*(?:$|```|Traceback|File \"|>>>|[-*#|+=]{3}|\[\[|INFO
 
 _PREFIX = lazy.compile(r"\d\d:\d\d:\d\d(?:\.\d{1,9})?: [IWEF]\s*$")
 _FILE = lazy.compile(r"\s*(?:\./)?(?:tensorflow|external|xla)/\S+\.(?:cc|h|inc):\d+\]")
-"""These two match the time and severity of a record at the end of a line, and the file name at the beginning
-of the next line: the record was wrapped between words."""
+"""_PREFIX matches the time and severity of a record at the end of a line, and _FILE the file name at the
+beginning of the next line. If both match, the record was wrapped between words."""
 
 LEAST = 50
-"""A line with fewer characters is never full."""
+"""A line with fewer characters than this never counts as full."""
 FULL = 85
-"""A line is full if it fills at least this percentage of the terminal's width. It need not fill all of it,
-because some programs indent wrapped lines."""
+"""A line counts as full if it fills at least this percentage of the terminal's width. It need not fill all of
+it, because some programs indent wrapped lines."""
 NEIGHBOURS = 8
-"""The number of records before and after a record that show how wide the terminal was."""
+"""The number of records before and after a record from which the terminal's width is estimated."""
 WIDTHS = (72, 78, 79, 80, 100, 120, 132)
-"""The default widths of terminals and editors."""
+"""The usual default widths of terminals and editors."""
 ALIKE, SEVERAL = 12, 3
 """If SEVERAL lines end within ALIKE characters of each other, they show the margin at which all lines were
 wrapped."""
@@ -201,13 +203,13 @@ Lines: TypeAlias = "list[tuple[int, str]]"
 
 
 def unwrap(text: Text, limit: int = 400) -> Text | None:
-    """A text that consists of the wrapped log records, each joined into one line; None if nothing looks
-    wrapped.
+    """Return a text that consists of the wrapped log records, each joined into one line, or None if nothing
+    looks wrapped.
 
-    TensorFlow prints each record on one line. A line without a prefix after a record may be the wrapped rest
-    of the record. It counts as that if the first line was as full as the records around it, the next word did
-    not fit, and something shows that the line ended at a margin. The joined text is only used to find facts
-    that the single lines do not show. At most `limit` records are joined.
+    TensorFlow prints each record on one line. A line without a prefix after a record may continue the record.
+    It counts as a continuation if the record's first line is as full as the records around it, the next word
+    did not fit on it, and something shows that it ended at a margin. The joined text is used only to find
+    facts that the single lines do not show. At most `limit` records are joined.
     """
     lines = list(text.lines())
     records = [
@@ -238,8 +240,8 @@ def unwrap(text: Text, limit: int = 400) -> Text | None:
 
 
 def _wrapped(pieces: Lines, ends: list[int]) -> bool:
-    """Whether a record was wrapped at a margin: its first line ends within a sentence, at a usual terminal
-    width, or where other lines end too.
+    """Whether a record was wrapped at a margin: its first line ends in the middle of a sentence, at a usual
+    terminal width, or where other lines end too.
 
     ends: the lengths of all lines that may have been wrapped, ascending.
     """
@@ -256,7 +258,7 @@ def _wrapped(pieces: Lines, ends: list[int]) -> bool:
 
 
 def _joined(text: Text, broken: list[Lines]) -> Text | None:
-    """The records as one text. Each piece keeps its own line number."""
+    """Join the records into one text. Each piece keeps its own line number."""
     joined: list[str] = []
     starts: list[int] = []
     numbers: list[int] = []
@@ -276,7 +278,7 @@ def _joined(text: Text, broken: list[Lines]) -> Text | None:
 
 
 def _pieces(lines: Lines, width: int) -> Lines:
-    """The lines of one record: the first line, and each line after a full line."""
+    """Return the lines of one record: the first line, and each line that follows a full line."""
     pieces = lines[:1]
     for number, line in lines[1:]:
         place, before = pieces[-1]

@@ -1,6 +1,6 @@
 """Finds the parts of a text (windows) on which to try a pattern: the lines that contain the pattern's words,
-cut to a bounded length. A window is a pair of offsets. Windows are always few and short, so that no input can
-make a pattern slow."""
+cut to a bounded length. A window is a pair of offsets. There are only ever a few short windows, so no input
+can make a pattern slow."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 WINDOW = 1_500
 """A pattern is tried on at most this many characters around a literal."""
 HITS = 300
-"""At most this many occurrences of one literal are read. More of them add nothing."""
+"""At most this many occurrences of one literal are read. Further ones add nothing."""
 
 RECORD = 500
-"""The most characters of a line that counts as a record. A longer line may be a whole report that lost its
+"""A line with more characters than this does not count as a record: it may be a whole report that lost its
 line ends."""
 _RECORD = r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[^ \n]{0,12} \[?[IWEF]\]?[: ]"
 PRINTED = lazy.compile(
@@ -33,21 +33,20 @@ PRINTED = lazy.compile(
     r" line \d"
     r"|To enable the following instructions: )"
 )
-"""Matches the beginning of a record of a log (the prefixes of TensorFlow 0.12 to 2.21, with or without a
-time; the second line of the message that core/platform/cpu_feature_guard.cc prints at each start), and a
-frame of a traceback."""
+"""Matches the beginning of a log record (the prefixes in TensorFlow 0.12 to 2.21, with or without a time; the
+second line of the message that core/platform/cpu_feature_guard.cc prints at each start), and a traceback
+frame."""
 
 Window: TypeAlias = "tuple[int, int]"
-"""The two offsets between which a pattern is searched."""
+"""The two offsets between which a pattern is tried."""
 
 
 class Words(NamedTuple):
-    """Two sets of words to search for: one for most lines, one for the records of a log and the frames of a
-    traceback."""
+    """Two sets of words to search for: one for most lines, and one for log records and traceback frames."""
 
     everywhere: Literals
     logged: Literals
-    """The words that count in records and frames. They have the same numbers in both sets."""
+    """The words that count in records and frames. Each word has the same number in both sets."""
 
 
 class Lines:
@@ -63,10 +62,10 @@ class Lines:
         self.lines: defaultdict[int, list[int]] = defaultdict(list)
         """For each word, the lines of at most WINDOW characters that contain it."""
         self.places: defaultdict[int, list[int]] = defaultdict(list)
-        """For each word, its places in longer lines."""
+        """For each word, its offsets in longer lines."""
         self._present: dict[int, set[int]] = {}
         self._records: set[int] = set()
-        """The lines that are certainly a program's: records and frames."""
+        """The lines that a program certainly printed: records and frames."""
         self._sort(chain.from_iterable(self._hits(lower, words)))
 
     def _hits(self, lower: str, words: Words) -> Iterator[Iterable[Hit]]:
@@ -103,20 +102,19 @@ class Lines:
                 lines[number].append(line)
 
     def words(self) -> set[int]:
-        """The words in the text."""
+        """Return the words that occur in the text."""
         return set().union(*self._present.values())
 
     def unlogged(self) -> set[int]:
-        """The words that occur outside records and frames."""
+        """Return the words that occur outside records and frames."""
         return set().union(*(words for line, words in self._present.items() if line not in self._records))
 
     def windows(
         self, words: Sequence[int], near: Sequence[frozenset[int]], lines: int, unlogged: bool
     ) -> list[Window]:
-        """The windows around the places of these words, with `lines` lines before and after. A window must
-        contain a word of each set in `near`.
-
-        words: some of the words in the text. unlogged: skip records and frames.
+        """Return the windows around the occurrences of these words, with `lines` lines before and after. A
+        window must contain a word from each set in `near`. words: some of the words in the text. unlogged:
+        skip records and frames.
         """
         short = self._lines_of(words)
         if unlogged and self._records:
@@ -134,7 +132,7 @@ class Lines:
         return found
 
     def _lines_of(self, words: Sequence[int]) -> list[int]:
-        """The short lines that contain one of these words, at most HITS for each word."""
+        """Return the short lines that contain one of these words, at most HITS for each word."""
         if len(words) == 1:
             return self.lines.get(words[0], [])[:HITS]
         return sorted({line for number in words for line in self.lines.get(number, ())[:HITS]})
@@ -146,7 +144,7 @@ class Lines:
         return any(not several.isdisjoint(self._present[at]) for at in around if at in self._present)
 
     def _window(self, line: int, lines: int) -> Window:
-        """The window of a short line and its neighbours."""
+        """Return the window that covers a short line and its neighbours."""
         starts = self.starts
         first, after = max(0, line - lines + 1), min(len(starts) - 1, line + lines)
         fits = starts[after] - 1 - starts[first] <= WINDOW * lines
@@ -154,8 +152,8 @@ class Lines:
 
 
 def _windows(text: str, places: list[int], lines: int) -> list[Window]:
-    """At most HITS windows around the places of a word. A place inside the previous window needs no window of
-    its own."""
+    """Return at most HITS windows around the occurrences of a word. An occurrence inside the previous window
+    needs no window of its own."""
     found: list[Window] = []
     after = which = 0
     for _ in range(HITS):
@@ -174,8 +172,8 @@ def _windows(text: str, places: list[int], lines: int) -> list[Window]:
 
 
 def _window(text: str, at: int, lines: int) -> Window:
-    """The part of `text` around the offset `at`, with `lines` lines before and after, cut to WINDOW
-    characters per line."""
+    """Return the window around the offset `at`, with `lines` lines before and after, cut to WINDOW characters
+    per line."""
     if lines == 1:
         start = text.rfind("\n", max(0, at - WINDOW), at)
         end = text.find("\n", at + 1, at + WINDOW)

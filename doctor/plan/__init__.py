@@ -1,12 +1,12 @@
-"""Plans an installation: finds, from the tables alone, which TensorFlow, Python, CUDA, cuDNN and driver work
-together.
+"""Plans an installation: finds, from the tables alone, which versions of TensorFlow, Python, CUDA, cuDNN and
+the driver work together.
 
     facts, VersionRequest -> PlanContext -> weigh (doctor.compat judges every release for every route) ->
     plans, findings
 
-Pure and offline: facts come from doctor.probe or from a description (doctor.plan.described). The best plan is
-the newest TensorFlow that needs the fewest changes; doctor.plan.candidate.COSTS contains the cost of each
-change.
+Making a plan needs no network and changes nothing: the facts come from doctor.probe or from a description
+(doctor.plan.described). The best plan is the one for the newest TensorFlow release that needs the fewest
+changes; doctor.plan.candidate.COSTS contains the cost of each change.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ WHERE = {"sbsa": "Arm servers and workstations", "jetson": "Jetson boards"}
 
 
 def kind_of(context: PlanContext) -> str:
-    """The kind of NVIDIA build that the machine needs: "jetson", or "sbsa" for an Arm server."""
+    """Return the kind of NVIDIA build that the machine needs: "jetson", or "sbsa" for an Arm server."""
     rows = [
         only_with_arm(context.tables.store, gpu.name, gpu.compute_capability) for gpu in context.case.gpus
     ]
@@ -32,8 +32,7 @@ def kind_of(context: PlanContext) -> str:
 
 
 def arm_candidates(context: PlanContext) -> list[Candidate]:
-    """NVIDIA's builds for the machine, the newest first; empty if the tables contain none that the request
-    allows."""
+    """Return NVIDIA's builds for the machine that the request allows, the newest first."""
     kind = kind_of(context)
     found = []
     for row in nvidia_builds(context.tables.store, context.platform, kind, context.capabilities):
@@ -72,7 +71,7 @@ def arm_candidates(context: PlanContext) -> list[Candidate]:
 
 
 def _with_driver(candidate: Candidate, context: PlanContext) -> Candidate:
-    """The candidate, with a new driver as one of its changes if the installed driver is too old for the
+    """Return the candidate, with a new driver among its changes if the installed driver is too old for the
     candidate or no longer supports a GPU."""
     floor = arm_driver(candidate, context)
     if context.driver is None or floor is None:
@@ -96,8 +95,8 @@ def _driver_answers(context: PlanContext, floor: DriverFloor) -> list[Answer]:
 
 
 def arm_driver(candidate: Candidate, context: PlanContext) -> DriverFloor | None:
-    """The oldest driver that works for a candidate and the GPUs; None for a Jetson, whose JetPack contains
-    the driver."""
+    """Return the oldest driver that works for a candidate and the GPUs, or None for a Jetson, where JetPack
+    contains the driver."""
     row = candidate.nvidia
     if row is None or row["kind"] == "jetson":
         return None
@@ -107,7 +106,7 @@ def arm_driver(candidate: Candidate, context: PlanContext) -> DriverFloor | None
 
 
 def installing(candidate: Candidate, env: str) -> list[Step]:
-    """The steps that install a candidate."""
+    """Return the steps that install a candidate."""
     row = candidate.nvidia
     assert row is not None
     jetson = row["kind"] == "jetson"
@@ -138,7 +137,7 @@ def installing(candidate: Candidate, env: str) -> list[Step]:
 
 
 def interpreter(candidate: Candidate, env: str) -> tuple[Word, ...]:
-    """The command, as words, that starts the Python that the steps install."""
+    """Return the command, as words, that starts the Python interpreter that the steps install."""
     if candidate.image is None:
         return (Path(make.interpreter(env, "linux")),)
     gpus = (
@@ -152,7 +151,7 @@ def interpreter(candidate: Candidate, env: str) -> tuple[Word, ...]:
 def obstacles_on_arm(
     context: PlanContext, chosen: list[Candidate], steps: tuple[Step, ...]
 ) -> tuple[Finding, ...]:
-    """The finding that the package index has no CUDA build for Arm. It names NVIDIA's own builds."""
+    """Make the finding that the package index has no CUDA build for Arm. It names NVIDIA's own builds."""
     trap = next(t for t in context.tables.traps() if t.name == "aarch64-cpu")
     gpus = [
         row["name"]

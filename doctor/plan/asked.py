@@ -1,8 +1,9 @@
-"""Types that describe what a requirement file requests, line by line, and a reader for one requirement.
+"""Types that describe, line by line, what a requirement file requests, and a function that reads one
+requirement.
 
 This module reads nothing from disk, and runs and evaluates nothing. Every reader takes time proportional to
-the length of the text: patterns have at most one unbounded repeat before what they look for, and a line that
-is longer than LINE or has more than BOUNDS version bounds is not read.
+the length of the text: in each pattern, at most one unbounded quantifier comes before the text to find, and a
+line that is longer than LINE or has more than BOUNDS version bounds is not read.
 """
 
 from __future__ import annotations
@@ -15,18 +16,18 @@ from doctor.facts import normalised
 from doctor.values import dataclass
 
 LINES = 20_000
-"""The most lines of one file to read."""
+"""The maximum number of lines to read from one file."""
 LINE = 20_000
-"""The most characters of one line to read, including its continuation lines."""
+"""The maximum number of characters in a line, including its continuation lines; longer lines are not read."""
 BOUNDS = 200
-"""The most version bounds of one requirement to read."""
+"""The maximum number of version bounds in a requirement; a requirement with more is not read."""
 _NAME = lazy.compile(r"([A-Za-z0-9][\w.-]{0,200})\s{0,20}(?:\[([^\]]{0,1000})\])?(.*)", re.DOTALL)
 _BOUND = lazy.compile(r"\s*(===|==|!=|~=|>=|<=|>|<)\s*([\w.*+!-]+)\s*")
 CONCERNS = lazy.compile(
     r"(?i)tensorflow|(?<![a-z])(?:tf-nightly|torch|pytorch|jax|jaxlib|cupy|nvidia|cuda|cudnn"
     r"|cudatoolkit)(?![a-z])"
 )
-"""Matches words in lines that affect TensorFlow or the CUDA libraries in its environment."""
+"""Matches a word that shows that a line affects TensorFlow or the CUDA libraries in its environment."""
 
 PLATFORMS = {
     "linux-64": "sys_platform == 'linux' and platform_machine == 'x86_64'",
@@ -42,19 +43,19 @@ PLATFORMS = {
     "unix": "sys_platform != 'win32'",
     "noarch": "",
 }
-"""The environment marker for each of conda's names of platforms."""
+"""The environment marker for each of conda's platform names."""
 NEVER = "os_name == 'none'"
 """A marker that is never true."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """One requirement. name: normalised ("tensorflow-gpu"); extras; specifier as pip writes it
-    (">=2.15,<2.17"); marker: an environment marker, not evaluated; manager: pip, conda or docker; group: its
-    optional group (at most one group is installed); file: the file that contains it, if that is not the file
-    that was read first; address: the URL or path of the package, if it does not come from the package index;
-    word: the requirement as written in the line; build: the build string of a conda package; shell: whether a
-    shell reads the line; end: number and text of the last line of its instruction in a Dockerfile."""
+    """One requirement. name: normalised ("tensorflow-gpu"); specifier: as pip writes it (">=2.15,<2.17");
+    marker: an environment marker, not evaluated; manager: pip, conda or docker; group: its optional group (at
+    most one group is installed); file: the file that contains it, if another file includes that file;
+    address: the URL or path of the package, if it does not come from the package index; word: the requirement
+    as written in the line; build: the build string of a conda package; shell: whether a shell reads the line;
+    end: in a Dockerfile, the number and text of the instruction's last line."""
 
     name: str
     specifier: str
@@ -86,8 +87,8 @@ class Unread:
 @dataclass(frozen=True)
 class Service:
     """A service of a compose file. image: the image that it starts; dockerfile: the path of the file from
-    which its image is built, "" if none; gpu: whether it requests a GPU; file, line, text: where its entry
-    begins; variables: as in Wanted."""
+    which its image is built, "" if none; gpu: whether the service requests a GPU; file, line, text: where its
+    entry begins; variables: as in Wanted."""
 
     name: str
     line: int
@@ -101,14 +102,16 @@ class Service:
 
 @dataclass(frozen=True)
 class Wanted:
-    """The content of a file: its requirements, and the Python or image that it requires, each with its line.
+    """What a file requests: its requirements, and the Python version or image that it requires, each with its
+    line.
+
     brings_cuda: whether a command of a Dockerfile's last stage mentions CUDA, cuDNN or NVIDIA's packages;
-    brings_python: whether a command installs a Python other than that of the image's system. found: the
+    brings_python: whether a command installs a Python interpreter other than the image's own. found: the
     folders of pip's CUDA libraries that a command links to or puts on LD_LIBRARY_PATH ("cudnn"; "*" for all).
-    includes: the files after -r; constraints: the files after -c. indexes: other package indexes. unread:
-    lines that could not be judged. locked: whether an installer's resolver chose every version. services:
-    those of a compose file. variables: the lines that set CUDA_VISIBLE_DEVICES or NVIDIA_VISIBLE_DEVICES,
-    each with the value as specifier."""
+    includes: the files named after -r; constraints: the files named after -c. indexes: package indexes other
+    than the default. unread: lines that could not be judged. locked: whether an installer's resolver chose
+    every version. services: the services of a compose file. variables: the lines that set
+    CUDA_VISIBLE_DEVICES or NVIDIA_VISIBLE_DEVICES, each with its value as the specifier."""
 
     requirements: tuple[Asked, ...] = ()
     python: Asked | None = None
@@ -126,12 +129,13 @@ class Wanted:
 
 
 def normal(name: str) -> str:
-    """A distribution's normalised name (PEP 503)."""
+    """Return the normalised name of a distribution (PEP 503)."""
     return normalised(name)
 
 
 def bounds(text: str) -> str | None:
-    """A version specifier without spaces and with each bound once; None if the text is not a specifier."""
+    """Return a version specifier without spaces and without repeated bounds, or None if the text is not a
+    specifier."""
     text = text.strip()
     if text.startswith("(") and text.endswith(")"):
         text = text[1:-1]
@@ -148,7 +152,7 @@ def bounds(text: str) -> str | None:
 
 
 def requirement(text: str, line: int, shown: str = "", manager: str = "pip") -> Asked | None:
-    """The requirement that a text in pip's form states; None if the text is not a requirement."""
+    """Read a requirement in pip's form. Return None if the text is not a requirement."""
     body, _, marker = text.partition(";")
     address = ""
     if "@" in body:
@@ -178,8 +182,8 @@ def requirement(text: str, line: int, shown: str = "", manager: str = "pip") -> 
 
 
 def unread(line: int, text: str, why: str = "") -> Unread:
-    """The record of a line that could not be judged. why: the reason; if it is empty, the text itself shows
-    the reason."""
+    """Make the record of a line that could not be judged. why: the reason; if it is empty, the reason is
+    derived from the text."""
     if not why:
         parts = text.count(",") + 1
         why = (
@@ -202,7 +206,8 @@ def unread(line: int, text: str, why: str = "") -> Unread:
 
 
 def without_comment(line: str) -> str:
-    """A line up to a # that starts a comment: at its beginning, or after white space."""
+    """Return the part of a line before its comment. A # starts a comment at the beginning of the line or
+    after white space."""
     at = line.find("#")
     while at > 0 and not line[at - 1].isspace():
         at = line.find("#", at + 1)
@@ -210,8 +215,8 @@ def without_comment(line: str) -> str:
 
 
 def logical(lines: Sequence[str], comment: bool = True) -> Iterator[tuple[int, str]]:
-    """Yield the lines without comments and joined at trailing backslashes, each with its first line
-    number."""
+    """Yield the lines without comments, joined where a line ends with a backslash, each with the number of
+    its first line."""
     start, parts = 0, []
     for number, raw in enumerate(lines, 1):
         line = without_comment(raw) if comment else raw

@@ -1,8 +1,8 @@
-"""Finds where the CUDA libraries come from if a line requests TensorFlow without them.
+"""Finds out where the CUDA libraries come from if a line requests TensorFlow without them.
 
-A Dockerfile's base image shows which CUDA and cuDNN the image contains: the tags of nvidia/cuda are
-VERSION[-cudnn[MAJOR]]-FLAVOUR-SYSTEM (the page of that image; from CUDA 12.4 on,
-"cudnn" without a number means cuDNN 9).
+The tag of a Dockerfile's base image shows which CUDA and cuDNN versions it contains: the tags of nvidia/cuda
+are VERSION[-cudnn[MAJOR]]-FLAVOUR-SYSTEM (the page of that image; from CUDA 12.4 on, "cudnn" without a number
+means cuDNN 9).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def brings_cuda(asked: Sequence[Asked], wanted: Wanted) -> bool:
 def libraries_of(
     line: Asked, build: TensorFlowRelease, asked: list[Asked], wanted: Wanted, context: PlanContext, name: str
 ) -> list[Finding]:
-    """Findings about the source of the CUDA libraries for this line's build."""
+    """Return the findings about the source of the CUDA libraries for this line's build."""
     if (
         ("and-cuda" in line.extras and build.extras.get("and-cuda"))
         or not build.gpu
@@ -80,7 +80,8 @@ def _of_official(
     evidence: tuple[Source, ...],
     context: PlanContext,
 ) -> list[Finding]:
-    """Findings about a TensorFlow release that replaces the image's own but uses the image's libraries."""
+    """Return the findings about a TensorFlow release that replaces the image's own release but uses the
+    image's libraries."""
     found = []
     tables, capabilities = context.tables, context.capabilities
     cuda = runs_with_cuda(build, official.cuda, tables) if official.cuda else None
@@ -94,7 +95,7 @@ def _of_official(
                 Finding(
                     code,
                     "error",
-                    f"{build.requirement} cannot use the {what} of {image.name}",
+                    f"{build.requirement} cannot use the {what} in {image.name}",
                     f"{answer.reason}.",
                     evidence,
                     (official.ref, *answer.refs),
@@ -114,7 +115,7 @@ def _of_image(
             Finding(
                 "cuda-version-mismatch",
                 "error",
-                f"{build.requirement} does not load the CUDA {tag['cuda']} libraries of the image",
+                f"{build.requirement} does not load the CUDA {tag['cuda']} libraries in the image",
                 f"{cuda.reason}.",
                 evidence,
                 cuda.refs,
@@ -141,7 +142,7 @@ def _of_image(
             Finding(
                 "cudnn-version-mismatch",
                 "error",
-                f"{build.requirement} cannot use the cuDNN {major} of the image",
+                f"{build.requirement} cannot use cuDNN {major}, which the image contains",
                 f"{answer.reason}.",
                 evidence,
                 answer.refs,
@@ -188,7 +189,7 @@ def _cure(
         return ()
     wanted = (validated.specifiers(line.specifier) or "") if line is not None else f"=={build.version}"
     install = run("pip", "install", f"tensorflow[and-cuda]{wanted}")
-    step = shell(install, "TensorFlow with the CUDA and cuDNN that it loads, instead of that line").on(
+    step = shell(install, "TensorFlow with its CUDA and cuDNN libraries, instead of that line").on(
         context.kind
     )
     if line is None or line.manager != "pip" or not editable(line):

@@ -13,7 +13,7 @@ from doctor.tables import DriverFloor, TensorFlowRelease
 from doctor.values import cached_property, dataclass, field
 
 ROUTES = ("pip-and-cuda", "pip-system-cuda", "conda", "docker", "wsl2", "cpu")
-"""The routes in order of preference among equal plans."""
+"""The routes, in the order in which equally good plans are preferred."""
 
 # The cost of each change; the plan with the lowest sum comes first. A link inside the new environment costs
 # least, giving up a requested version costs more, and a new driver is the last resort that keeps the GPU.
@@ -34,17 +34,17 @@ COSTS = {
     "cpu": 100.0,
 }
 WSL_PYTHON = "3.12"
-"""The Python of Ubuntu 24.04, the system that the WSL2 plans install (systems.json)."""
+"""The Python version in Ubuntu 24.04, the system that the WSL2 plans install (systems.json)."""
 ANOTHER_MINOR = 1.0
-"""The distance from the requested release at which another minor version begins."""
+"""Releases with another minor version than the requested one have at least this distance from it."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One release, installed by one route. `given_up`: which requested versions or parts of the machine have
-    to change (python, driver, cuda, cudnn, tensorflow, system); empty if nothing has to. verified: whether
-    the image's registry or the conda channel was checked when the table was made. nvidia: the table row of
-    NVIDIA's own build, if this is one."""
+    """One release, installed by one route. given_up: the requested versions and the parts of the machine that
+    have to change (python, driver, cuda, cudnn, tensorflow, system, container); empty if nothing has to
+    change. verified: whether the image's registry or the conda channel was checked when the table was made.
+    nvidia: the table row of NVIDIA's own build, if this is one."""
 
     build: TensorFlowRelease
     route: str
@@ -64,7 +64,7 @@ class Candidate:
 
     @cached_property
     def installation(self) -> Installation:
-        """The requirements for pip, and the links to make afterwards."""
+        """The requirements that pip installs, and the links to make afterwards."""
         of_pip = self.situation.route == "pip-and-cuda" and self.route != "cpu"
         return Installation(
             self.build, of_pip and self.workarounds.packages is None, self.pins, self.workarounds.links
@@ -100,7 +100,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a release does not work on the unchanged machine: one answer for each aspect that does not fit."""
+    """Why a release does not work on the machine as it is: one answer for each aspect that does not fit."""
 
     build: TensorFlowRelease
     route: str

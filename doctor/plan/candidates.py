@@ -1,5 +1,5 @@
-"""Judges, from the tables, every way to run every release on a machine: what works, and what has to change
-first."""
+"""Judges, from the tables, every way to run each release on a machine: whether it works, and what has to
+change first."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from doctor.values import dataclass, field, replace
 
 @dataclass
 class Field:
-    """All candidates, the cheapest first, and the refusals of releases that the request allows."""
+    """All candidates, the cheapest first, and the reasons against releases that the request allows but that
+    do not work."""
 
     candidates: list[Candidate] = field(default_factory=list)
     refusals: list[Refusal] = field(default_factory=list)
@@ -27,8 +28,8 @@ class Field:
 def weigh(context: PlanContext, routes: Collection[str] = ROUTES) -> Field:
     """Judge the GPU releases for every route of the platform, or only for `routes`, from the tables alone.
 
-    Releases that the request allows are tried first; other releases only if none of them works without a
-    change.
+    Releases that the request allows are tried first; other releases are tried only if none of these works
+    without a change.
     """
     tables, version_request = context.tables, context.version_request
     newest = context.newest
@@ -65,24 +66,24 @@ def weigh(context: PlanContext, routes: Collection[str] = ROUTES) -> Field:
 
 
 def foremost(field: Field) -> Candidate | None:
-    """The candidate that becomes the first plan; None if no build with CUDA is a candidate."""
+    """Return the candidate that becomes the first plan, or None if there is no candidate."""
     return next(iter(sure(field)), None)
 
 
 def sure(field: Field) -> list[Candidate]:
-    """The candidates whose build has code for the GPU according to the tables, the cheapest first; all
-    candidates if there is no such build."""
+    """Return the candidates whose build, according to the tables, has code for the GPU, the cheapest first.
+    If there are none, return all candidates."""
     return [c for c in field.candidates if not _doubtful(c)] or field.candidates
 
 
 def _doubtful(candidate: Candidate) -> bool:
-    """Whether the tables do not show that the build has code for the GPU."""
+    """Whether the tables leave open whether the build has code for the GPU."""
     return any(name == "gpu" and answer.verdict == "unknown" for name, answer in candidate.judgement.answers)
 
 
 def _distances(builds: list[TensorFlowRelease], allowed: set[str]) -> dict[str, float]:
-    """The distance of each release from the nearest release that the request allows; 0 if both have the same
-    minor version, otherwise at least ANOTHER_MINOR."""
+    """Return, by version, how far each release is from the nearest release that the request allows: 0 if both
+    have the same minor version, otherwise at least ANOTHER_MINOR."""
     wished = [i for i, b in enumerate(builds) if b.version in allowed]
     minors = {minor(version) for version in allowed}
     found = {}
@@ -101,8 +102,8 @@ def _walk(
     away: dict[str, float],
     result: Field,
 ) -> None:
-    """Try builds in order of preference and add the outcomes to `result`; stop at the first build that no
-    later build can beat."""
+    """Try builds in order of preference and add the candidates and refusals to `result`. Stop at the first
+    build that no later build can beat."""
     platform, side, system, conforming = where
     settled = False  # the newest release for another driver is found: older releases are no better
     for build in builds:
@@ -127,8 +128,8 @@ def _walk(
 
 
 def _always_lost(context: PlanContext, route: str, system: bool, conforming: bool) -> set[str]:
-    """The names (keys of COSTS) of the changes that every release needs on this route, so that no candidate
-    costs less. system: the route leads to another system; conforming: the release fulfils the request."""
+    """Return the changes (keys of COSTS) that every release needs on this route: no candidate costs less than
+    these. system: the route leads to another system; conforming: the release fulfils the request."""
     lost = given_up(context, route)
     if system:
         lost.add("system")
@@ -143,8 +144,8 @@ def _age(candidate: Candidate) -> tuple[float, ...]:
 
 
 def _targets(context: PlanContext) -> list[tuple[str, str, bool]]:
-    """The platforms to try, each with the platform whose driver numbers apply, and whether it is a system
-    other than the machine's."""
+    """Return the platforms to try, each with the platform whose driver numbers apply, and whether it is
+    another system than the machine's own."""
     if context.kind == "macos" or context.windows_on_arm:
         return []  # macOS has no current NVIDIA driver, and Windows on Arm has none at all
     if context.kind == "windows":
@@ -153,7 +154,8 @@ def _targets(context: PlanContext) -> list[tuple[str, str, bool]]:
 
 
 def _builds(releases: Iterable[TensorFlowRelease], spec: str) -> list[TensorFlowRelease]:
-    """The GPU releases of the platform, one per version (tensorflow before tensorflow-gpu), oldest first."""
+    """Return the GPU releases among `releases`, oldest first, one per version (tensorflow rather than
+    tensorflow-gpu). spec: the requested version or range; a pre-release counts only if `spec` contains it."""
     found: dict[str, TensorFlowRelease] = {}
     for build in releases:
         if build.package not in ("tensorflow", "tensorflow-gpu") or not build.gpu or build.yanked:
@@ -180,7 +182,7 @@ def _routes_of(context: PlanContext, platform: str, system: bool) -> tuple[str, 
 
 
 def _offers(build: TensorFlowRelease, route: str, context: PlanContext, platform: str, side: str) -> bool:
-    """Whether the route offers the release at all."""
+    """Whether the release can be installed by the route at all."""
     extra = bool(build.extras.get("and-cuda")) and platform == "linux-x86_64"
     if route in ("pip-and-cuda", "wsl2"):
         return (

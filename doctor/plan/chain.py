@@ -1,4 +1,4 @@
-"""Finds the fewest constraints that explain many refusals."""
+"""Finds the smallest set of constraints that explains why releases do not work."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ _PRIORITY = ("gpu", "driver", "python", "install", "cuda", "cudnn", "libraries")
 
 
 def shortest_chain(refusals: list[Refusal]) -> list[tuple[str, list[tuple[Refusal, Answer]]]]:
-    """The fewest aspects that together rule out every release, each with the releases that it rules out.
+    """Return the fewest aspects that together rule out every release, each with the releases that it rules
+    out.
 
-    For each release, only one refusal counts: the one with the fewest answers, or with equally many the first
-    in ROUTES, and docker only if there is no other. A refusal on another route does not explain why this one
-    fails.
+    For each release, only one refusal counts: the one with the fewest answers, or among equals the one whose
+    route comes first in ROUTES, and docker only if there is no other. A refusal on another route does not
+    explain why this one fails.
     """
     by_build: dict[str, list[Refusal]] = defaultdict(list)
     for refusal in refusals:

@@ -66,8 +66,8 @@ def compose(lines: Sequence[str]) -> Wanted:
 
 
 def _variables(entry: Entry) -> Iterator[Asked]:
-    """The variable that an item of `environment` sets. Without a value, the variable comes from the shell
-    that starts Compose; its value here is then "$"."""
+    """Yield the variable that an item under `environment` sets. An item without a value takes the value from
+    the shell that starts Compose; it is represented by "$"."""
     key = entry.path[3] if len(entry.path) > 3 else ""
     name, given, value = (
         (key, not entry.text.endswith(":"), entry.value)
@@ -90,7 +90,7 @@ def _asks_for_gpu(path: tuple[str | int, ...], value: str) -> bool:
 
 
 def without_gpu(service: Service) -> Finding:
-    """The finding for a service that starts TensorFlow with CUDA but requests no GPU.
+    """Make the finding for a service that starts TensorFlow with CUDA but requests no GPU.
 
     It is a warning, because an image that sets NVIDIA_VISIBLE_DEVICES gets the GPUs without a request if
     Docker's default runtime is nvidia.

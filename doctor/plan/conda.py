@@ -31,7 +31,7 @@ _BRACKETS = lazy.compile(
 
 
 def conda(lines: Sequence[str]) -> Wanted:
-    """Read the list under `dependencies:`, including pip's nested list, in YAML's block style or in
+    """Read the list under `dependencies:`, including the nested list for pip, in YAML's block style or in
     brackets."""
     asked: list[Asked] = []
     unreadable: list[Unread] = []
@@ -68,7 +68,8 @@ NOT_READ = "this tool cannot read this form of conda's match specification"
 
 
 def _items(lines: Sequence[str]) -> Iterator[tuple[int, str, str, bool]]:
-    """For each item: the line's number, the line, the item, and whether the item is in pip's list."""
+    """Yield, for each item, the line's number, the line, the item, and whether the item is in the list for
+    pip."""
     inside, pip_indent = False, -1
     for number, raw in enumerate(lines, 1):
         line = without_comment(raw).rstrip()
@@ -94,8 +95,8 @@ def _items(lines: Sequence[str]) -> Iterator[tuple[int, str, str, bool]]:
 
 
 def match_spec(body: str, number: int, line: str) -> Asked | None:
-    """A match specification as a line in pip's form; None if the text is not one, or if pip's form cannot
-    express it (alternatives, patterns).
+    """Convert a match specification to pip's form. Return None if the text is not one, or if pip's form
+    cannot express it (alternatives, patterns).
 
     Examples: "cudatoolkit=11.2" (any 11.2), "cudnn==8.1.0", "conda-forge::cudnn=8.1=h123", "tensorflow 2.10.*
     cuda112*", "python >=3.8,<3.11", "tensorflow[version='>=2.10', build=cuda*]".
@@ -123,7 +124,7 @@ def match_spec(body: str, number: int, line: str) -> Asked | None:
 
 
 def _parts(rest: str) -> tuple[str, str]:
-    """The version and build in the text after a package's name."""
+    """Return the version and build from the text after a package's name."""
     exact = re.fullmatch(r"(==?\s*[^\s=<>!~,]+)\s*=\s*(\S+)", rest)
     if exact:
         return f"=={exact[1].lstrip('= ')}", exact[2]  # if a build is given, the version is exact
@@ -134,7 +135,7 @@ def _parts(rest: str) -> tuple[str, str]:
 
 
 def _specifier(version: str) -> str | None:
-    """conda's version specification in pip's form; None if pip's form cannot express it."""
+    """Convert conda's version specification to pip's form. Return None if pip's form cannot express it."""
     version = version.strip()
     if version in ("", "*"):
         return ""

@@ -1,4 +1,4 @@
-"""Judges the lines by which conda installs CUDA, cuDNN and TensorFlow itself, as far as the tables cover
+"""Judges the lines with which conda installs CUDA, cuDNN and TensorFlow itself, as far as the tables cover
 them."""
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from doctor.tables import TensorFlowRelease, dotted
 from doctor.tables.versions import driver_at_least, minor
 
 CUDA = ("cudatoolkit", "cuda-toolkit", "cuda", "cuda-version")
-"""Packages whose version is that of CUDA."""
+"""conda packages whose version is the CUDA version."""
 CPU_BUILDS = lazy.compile(r"(?i)\*?(?:cpu|mkl|eigen)")
 TENSORFLOW = lazy.compile(r"tensorflow(?:-gpu|-base)?")
 _OF_GPU = lazy.compile(
@@ -26,13 +26,14 @@ _OF_GPU = lazy.compile(
 
 
 def conda_builds(line: Asked) -> str:
-    """Why a line for conda cannot be judged; "" if it can be judged, or does not concern a GPU."""
+    """Return the reason why a line for conda cannot be judged, or "" if it can be judged or does not concern
+    a GPU."""
     if TENSORFLOW.fullmatch(line.name) and not CPU_BUILDS.match(line.build):
         made = re.match(r"\*?cuda(\d+?)(\d)(?!\d)", line.build)
         asked = f"; the line requests a build made with CUDA {made[1]}.{made[2]}" if made else ""
         return (
-            "conda's builds of TensorFlow are not in the tables, so it is not known which CUDA and cuDNN they"
-            f" use{asked}"
+            "conda's builds of TensorFlow are not in the tables, so it is not known which CUDA and cuDNN"
+            f" versions they use{asked}"
         )
     if _OF_GPU.fullmatch(line.name):
         return f"conda's builds of {line.name} are not in the tables"
@@ -43,8 +44,8 @@ def judged_pins(
     build: TensorFlowRelease, tensorflow: Asked, asked: Sequence[Asked], context: PlanContext, name: str
 ) -> tuple[list[Finding], list[Unread]]:
     """Judge the lines that pin CUDA and cuDNN in a file whose TensorFlow is installed with pip. Returns a
-    finding for each line that allows no fitting version, and the lines that could not be judged because they
-    allow both versions that fit and versions that do not."""
+    finding for each line that allows no version that fits, and the lines that could not be judged because
+    they allow both versions that fit and versions that do not."""
     found, unread = [], []
     here = _source(tensorflow, name)
     for line in asked:
@@ -88,8 +89,8 @@ def judged_pins(
 
 
 def judged_driver(asked: Sequence[Asked], context: PlanContext, name: str) -> Iterator[Finding]:
-    """Findings about lines whose CUDA is too new for the driver, if conda installs both CUDA and
-    TensorFlow."""
+    """Yield a finding for each line that requests a CUDA version too new for the driver, if conda installs
+    both CUDA and TensorFlow."""
     for line in asked:
         versions = (
             allowed(line, context) if line.manager == "conda" and line.name in CUDA and line.specifier else []
@@ -112,7 +113,7 @@ def judged_driver(asked: Sequence[Asked], context: PlanContext, name: str) -> It
 
 
 def allowed(line: Asked, context: PlanContext) -> list[str]:
-    """The versions of CUDA or cuDNN in the tables that a line allows, oldest first."""
+    """Return the CUDA or cuDNN versions in the tables that a line allows, oldest first."""
     tables = context.tables
     if line.name == "cudnn":
         known = [row.version for row in tables.cudnns()]

@@ -1,4 +1,4 @@
-"""The machine of a plan, reduced to what a plan depends on."""
+"""The machine for which to plan, reduced to what a plan depends on."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _REBUILDS = ("centos", "rocky", "alma", "red hat", "redhat", "rhel", "oracle")
 @dataclass(frozen=True)
 class PlanContext:
     """Everything that a plan depends on. `version_request` contains the user's request; everything else
-    describes the machine and is derived from the facts once."""
+    describes the machine and is derived from the facts only once."""
 
     facts: Facts
     tables: Tables
@@ -60,19 +60,19 @@ class PlanContext:
 
     @cached_property
     def system(self) -> dict[str, str] | None:
-        """The table row of the Linux distribution; None if there is none."""
+        """The table row for the Linux distribution, or None if there is none."""
         return system_row(self.tables, self.case.os.name) if self.case.os else None
 
     @property
     def seen_python(self) -> PythonVersion | None:
-        """The Python seen; None if none was, or if it is one for which no wheel is made (free-threaded,
-        PyPy)."""
+        """The Python that was found on the machine, or None if none was found or if no wheels are made for it
+        (free-threaded, PyPy)."""
         return None if self.facts.has("python-without-wheels") else self.case.python
 
     @cached_property
     def python(self) -> str | None:
-        """The Python ("3.12"): the requested one, else the one seen, else the distribution's own; None if
-        unknown."""
+        """The Python version ("3.12"): the requested one, else the one found, else the distribution's own;
+        None if unknown."""
         if self.version_request.python:
             return minor(self.version_request.python)
         if self.seen_python is not None:
@@ -81,15 +81,15 @@ class PlanContext:
 
     @cached_property
     def own_python(self) -> str | None:
-        """The existing Python for a new environment: the one seen, else the distribution's own, else the
-        requested one; None if unknown."""
+        """The version of the existing Python interpreter on which to base a new environment: the one found,
+        else the distribution's own, else the requested one; None if unknown."""
         if self.seen_python is not None:
             return minor(self.seen_python.version)
         return (self.system or {}).get("python") or self.python
 
     @cached_property
     def newest(self) -> str:
-        """The newest final release; a request for "latest" means this one."""
+        """The newest final release, which a request for "latest" means."""
         return newest_final(self.tables)
 
     @cached_property
@@ -98,7 +98,8 @@ class PlanContext:
         return self.tables.releases(self.platform)
 
     def judge(self, build: TensorFlowRelease, situation: Situation) -> Judgement:
-        """The judgement of doctor.compat, cached because several routes need the same judgement."""
+        """Return the judgement by doctor.compat. It is cached because several routes need the same
+        judgement."""
         key = (build.package, build.version, situation)
         if key not in self._judged:
             self._judged[key] = judge(build, situation, self.tables)
@@ -110,12 +111,12 @@ class PlanContext:
 
     @property
     def python_is_asked(self) -> bool:
-        """Whether the user requested this Python; otherwise it is the installed one."""
+        """Whether the user requested a Python version; if not, `python` is the installed one."""
         return self.version_request.python is not None
 
     @cached_property
     def glibc(self) -> str | None:
-        """The version of glibc: the one seen, else the distribution's own; None if unknown."""
+        """The glibc version: the one found, else the distribution's own; None if unknown."""
         fact = self.facts.first(Glibc)
         if fact is not None:
             return fact.version
@@ -133,13 +134,13 @@ class PlanContext:
 
     @property
     def for_cpu(self) -> bool:
-        """Whether the plan for the CPU comes first: it is requested, or the machine has no GPU and is not a
-        cluster's login node."""
+        """Whether the plan for the CPU comes first: because it was requested, or because the machine has no
+        GPU and is not a cluster's login node."""
         return self.version_request.cpu or no_gpu_meant(self.case)
 
     @property
     def driver(self) -> str | None:
-        """The driver's version; None if unknown."""
+        """The driver version, or None if unknown."""
         return self.case.driver.version if self.case.driver else None
 
     @property
@@ -154,27 +155,29 @@ class PlanContext:
 
     @cached_property
     def cuda(self) -> str | None:
-        """The CUDA toolkit outside all environments: requested, or found on the machine."""
+        """The version of the CUDA toolkit outside all environments: the requested one, else the one found on
+        the machine."""
         if self.version_request.cuda:
             return self.version_request.cuda
         return self.system_cuda.version if self.system_cuda else None
 
     @cached_property
     def cudnn(self) -> str | None:
-        """The cuDNN outside all environments: requested, or found on the machine."""
+        """The cuDNN version outside all environments: the requested one, else the one found on the
+        machine."""
         if self.version_request.cudnn:
             return self.version_request.cudnn
         return self.system_cudnn.version if self.system_cudnn else None
 
     @cached_property
     def system_cuda(self) -> CudaVersion | None:
-        """The CUDA that was found on the machine outside environments; a CUDA from pip or conda works only in
-        its own environment."""
+        """The CUDA version that was found on the machine outside environments. CUDA libraries from pip or
+        conda work only in their own environment."""
         return best([fact for fact in self.facts.of(CudaVersion) if not self._in_environment(fact)])
 
     @cached_property
     def system_cudnn(self) -> CudnnVersion | None:
-        """The cuDNN that was found on the machine outside environments."""
+        """The cuDNN version that was found on the machine outside environments."""
         return best([fact for fact in self.facts.of(CudnnVersion) if not self._in_environment(fact)])
 
     @property
@@ -197,13 +200,13 @@ class PlanContext:
 
     @cached_property
     def _conda_prefixes(self) -> frozenset[str]:
-        """The folders of conda environments in which a fact was seen."""
+        """The folders of the conda environments from which facts come."""
         found = (fact.source.where.replace("\\", "/").partition("/conda-meta") for fact in self.facts)
         return frozenset(prefix for prefix, meta, _ in found if meta and prefix)
 
     @property
     def musl(self) -> bool:
-        """Whether the C library is musl (Alpine Linux), on which no wheel of TensorFlow runs."""
+        """Whether the C library is musl (Alpine Linux), with which no TensorFlow wheel runs."""
         return any(symptom.kind == "musl-libc" for symptom in self.facts.of(Symptom))
 
     @property
@@ -215,7 +218,7 @@ class PlanContext:
 
     @property
     def container(self) -> bool:
-        """Whether the machine is a container, whose driver and kernel are the host's."""
+        """Whether the machine is a container, which uses the host's driver and kernel."""
         return self.case.container
 
     @property
@@ -225,7 +228,8 @@ class PlanContext:
 
     @property
     def decisive(self) -> tuple[Hashable, ...]:
-        """A key of everything on which the choice of a release depends; equal keys give equal choices."""
+        """A key made from everything on which the choice of a release depends: equal keys give equal
+        choices."""
         return (
             *(
                 self.version_request,
@@ -251,7 +255,8 @@ class PlanContext:
         )
 
     def evidence(self, aspect: str) -> Source:
-        """The evidence for the value of one aspect: python, driver, gpu, cuda, cudnn, system, tensorflow."""
+        """Return the evidence for the value of one aspect: python, driver, gpu, cuda, cudnn, system or
+        tensorflow."""
         version_request = self.version_request
         case = self.case
         if aspect == "tensorflow" and version_request.tensorflow:
@@ -286,8 +291,8 @@ class PlanContext:
 
 
 def system_row(tables: Tables, name: str) -> dict[str, str] | None:
-    """The table row of a Linux distribution by its name in os-release or in a report ("Ubuntu 24.04 LTS",
-    "Rocky Linux 9.3"); None if there is none."""
+    """Return the table row for a Linux distribution, given its name in os-release or in a report ("Ubuntu
+    24.04 LTS", "Rocky Linux 9.3"), or None if there is none."""
     low = name.lower()
     wanted = "red hat enterprise linux" if any(word in low for word in _REBUILDS) else low
     number = re.search(r"\d+(?:\.\d+)?", low)

@@ -1,4 +1,5 @@
-"""Plans for TensorFlow on the CPU: if there is no GPU, on request, or if no plan with a GPU works."""
+"""Plans for TensorFlow on the CPU: if there is no GPU, if the user requests it, or if no plan with a GPU
+works."""
 
 from __future__ import annotations
 
@@ -13,8 +14,8 @@ from doctor.tables.ordering import is_final, order
 
 
 def cpu_candidate(context: PlanContext) -> Candidate | None:
-    """The newest release that can be installed on this machine, or the one nearest to the requested releases;
-    None if no release can."""
+    """Return the newest requested release that can be installed on this machine, or the one nearest to the
+    requested releases, or None if no release can be installed."""
     if context.musl:
         return None
     newest = context.newest
@@ -66,8 +67,8 @@ def _try(build: TensorFlowRelease, context: PlanContext) -> Candidate | None:
 
 
 def cpu_obstacles(context: PlanContext, candidate: Candidate | None) -> tuple[Finding, ...]:
-    """The finding that no release fits the request on this machine, which prevents a plan for the CPU; empty
-    if one fits."""
+    """Return the finding that no release fits the request on this machine, so that there is no plan for the
+    CPU, or nothing if one fits."""
     if candidate is not None and not candidate.given_up:
         return ()
     wished = (

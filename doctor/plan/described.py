@@ -1,5 +1,5 @@
-"""Makes the facts of a machine that is not examined but described: by options, or by the JSON of an earlier
-check."""
+"""Makes the facts about a machine that is not examined but described: by options, or by the JSON from an
+earlier check."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _OTHERS = lazy.compile(
     r"(?i)\b(?:amd|ati|radeon|instinct|fire(?:pro|gl)|rx ?(?:vega|[4-9]\d{2,3})|mi\d{2,3}x?|intel|arc"
     r"|iris|uhd|gaudi|apple|mali|adreno)\b|\bm[1-9] (?:pro|max|ultra)\b"
 )
-"""Matches names of GPUs that are not NVIDIA's."""
+"""Matches names of GPUs from makers other than NVIDIA."""
 
 
 def described(
@@ -51,8 +51,8 @@ def described(
     cuda: str | None = None,
     cudnn: str | None = None,
 ) -> Facts:
-    """The facts of a machine described by options. Raises UsageError for an option whose value is unknown or
-    ambiguous."""
+    """Return the facts about a machine that is described by options. Raises UsageError for an option whose
+    value is unknown or ambiguous."""
     facts: list[Fact] = []
     gpus = [fact for name in gpu or () for fact in _gpu(name, tables)]
     arm = next(
@@ -85,8 +85,8 @@ def _number(text: str, option: str, example: str) -> str:
 
 
 def _system(text: str, arm: Mapping[str, Any] | None) -> list[Fact]:
-    """The facts in the value of --os. arm: the table row of a GPU of the request that exists only in machines
-    with an Arm CPU, or None. Raises UsageError for an unknown system."""
+    """Return the facts that the value of --os states. arm: the table row for a requested GPU that exists only
+    in machines with an Arm CPU, or None. Raises UsageError for an unknown system."""
     source = Source("--os", None, text)
     low = text.lower()
     machine = next((name for word, name in _MACHINES.items() if word in low), None)
@@ -165,8 +165,8 @@ def _gpu(text: str, tables: Tables) -> list[Gpu]:
 
 
 def machine_file(path: str, tables: Tables) -> Facts:
-    """The facts in a file that `check --format json` or `check --save` wrote on another machine. Raises
-    InputError."""
+    """Read the facts from a file that `check --format json` or `check --save` wrote on another machine.
+    Raises InputError."""
     import json
     from pathlib import Path
 
@@ -200,8 +200,8 @@ def machine_file(path: str, tables: Tables) -> Facts:
 
 
 def _place(entry: Mapping[str, Any]) -> str | None:
-    """The source of a fact in check's JSON, which shows whether a library belongs to the system or to an
-    environment; None if there is none."""
+    """Return the source of a fact in check's JSON, or None if it has none. The source shows whether a library
+    belongs to the system or to an environment."""
     evidence = entry.get("evidence")
     first = evidence[0] if isinstance(evidence, list) and evidence else None
     source = first.get("source") if isinstance(first, Mapping) else None
@@ -209,8 +209,8 @@ def _place(entry: Mapping[str, Any]) -> str | None:
 
 
 def from_check(facts: Mapping[str, Any], name: str) -> Facts:
-    """The facts in check's JSON that a plan needs, without those that have an unexpected form. name: the
-    file."""
+    """Return those facts in check's JSON that a plan needs. Facts with an unexpected form are left out. name:
+    the file."""
 
     def value(key: str) -> Any:
         entry = facts.get(key)

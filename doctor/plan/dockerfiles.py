@@ -1,7 +1,7 @@
 """Reads a Dockerfile's last stage: its base image, and what its RUN lines install with pip, uv and conda.
 
-Source: Docker's Dockerfile reference (ARG, ENV, FROM, RUN with its shell, exec and here-document forms).
-This module runs nothing; it fills in only the variables that the file itself sets.
+Source: Docker's Dockerfile reference (ARG, ENV, FROM, RUN with its shell, exec and here-document forms). This
+module runs nothing; it fills in only variables that the file itself sets.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from doctor.values import dataclass, field, replace
 
 _VARIABLE = lazy.compile(r"\$(?:(\w{1,80})|\{(\w{1,80})(?::?-([^}]{0,200}))?\})")
 _PYTHON = lazy.compile(r"python-?3?\.\d+|python=|\buv\b|conda|mamba|pyenv|deadsnakes|Python-3")
-"""Matches commands that may install a Python other than that of the image's system: python3.9, uv venv, conda
-create."""
+"""Matches commands that may install a Python interpreter other than the image's own: python3.9, uv venv,
+conda create."""
 _OF_PIP = lazy.compile(r"nvidia-[\w-]{1,60}-cu\d+|and-cuda")
 _FOLDERS = lazy.compile(r"nvidia/(\w{1,40})/lib")
 _SOME = lazy.compile(r"(?:site|dist)-packages|nvidia/\S{1,40}/lib")
@@ -29,8 +29,8 @@ _FINDS = lazy.compile(r"symlink|\bln\s|ld\.so\.conf|ldconfig|LD_LIBRARY_PATH")
 _HEREDOC = lazy.compile(r"<<-?[\"']?(\w+)[\"']?")
 _PIP = lazy.compile(r"(?:.*/)?pip[\d.]*")
 VALUE = 200
-"""A variable's value is filled in only if it has at most this many characters, because values may refer to
-each other and double in length each time."""
+"""A variable's value is filled in only if it has at most this many characters, because values that refer to
+one another can double in length each time."""
 _CONDA = ("conda", "mamba", "micromamba")
 _INDEX = ("-i", "--index-url", "--extra-index-url", "-f", "--find-links", "--index", "--default-index")
 _WITH_VALUE = (
@@ -71,7 +71,7 @@ _WITH_VALUE = (
 
 @dataclass
 class _Stage:
-    """What has been read so far of one build stage of the Dockerfile."""
+    """What has been read so far from one build stage of the Dockerfile."""
 
     image: Asked | None = None
     python: Asked | None = None
@@ -87,7 +87,7 @@ class _Stage:
     variables: dict[str, Asked] = field(default_factory=dict)
 
     def heir(self) -> _Stage:
-        """A new stage that starts from this stage, for a FROM with this stage's name."""
+        """Return a new stage that starts from this stage, for a FROM with this stage's name."""
         return replace(
             self,
             asked=[*self.asked],
@@ -149,12 +149,13 @@ def dockerfile(lines: Sequence[str]) -> Wanted:
 
 
 def _folders(text: str) -> list[str]:
-    """The folders of pip's CUDA libraries in a text; "*" if a pattern or variable stands for them."""
+    """Return the folders of pip's CUDA libraries that a text names, or "*" if it covers them with a pattern
+    or variable."""
     return _FOLDERS.findall(text) or (["*"] if _SOME.search(text) else [])
 
 
 def _instructions(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
-    """The numbers of the first and last line and the text of each instruction, without comment lines."""
+    """Yield each instruction: the numbers of its first and last line, and its text without comment lines."""
     at = 0
     while at < len(lines):
         first = at
@@ -181,14 +182,14 @@ def _instructions(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
 
 
 def _blank(lines: Sequence[str]) -> int:
-    """The number of comment lines and empty lines at the beginning."""
+    """Return the number of comment lines and empty lines at the beginning."""
     return next(
         (at for at, line in enumerate(lines) if line.strip() and not line.lstrip().startswith("#")), 0
     )
 
 
 def _settings(rest: str) -> list[tuple[str, str]]:
-    """The names and values in an ARG or ENV instruction."""
+    """Return the names and values that an ARG or ENV instruction sets."""
     if "=" not in rest:
         key, _, value = rest.partition(" ")
         return [(key, value.strip())]
@@ -200,7 +201,7 @@ def _settings(rest: str) -> list[tuple[str, str]]:
 
 
 def _filled(text: str, values: dict[str, str]) -> str:
-    """The text with the values of known variables filled in; unknown variables are unchanged."""
+    """Return the text with the values of known variables filled in. Unknown variables stay unchanged."""
 
     def value(match: re.Match[str]) -> str:
         known = values.get(match[1] or match[2]) or match[3]
@@ -230,7 +231,7 @@ def _from(rest: str, number: int, line: str, stages: dict[str, _Stage]) -> _Stag
 
 
 class _Command:
-    """A RUN instruction with its lines."""
+    """A RUN instruction: its text with the variables filled in, and its original lines."""
 
     def __init__(self, text: str, lines: Sequence[str], first: int) -> None:
         self.text, self.lines, self.first = text, lines, first
@@ -238,7 +239,8 @@ class _Command:
         self.shell = not re.match(r"(?:--\S+\s+)*\[", text)
 
     def place(self, word: str) -> tuple[int, str]:
-        """The number and text of the line that contains a word. The search starts at the line found last."""
+        """Return the number and text of the line that contains a word. The search starts at the line that was
+        found last."""
         for part in (word, re.split(r"[=<>!~\[ ]", word)[0]):  # the version may come from a variable
             for at in (*range(self._at, len(self.lines)), *range(self._at)):
                 if part and part in self.lines[at]:
@@ -247,7 +249,7 @@ class _Command:
         return self.first, self.lines[0].strip()
 
     def commands(self) -> list[list[str]]:
-        """The words of each command in a RUN instruction."""
+        """Return the words of each command in a RUN instruction."""
         text = re.sub(r"^(?:--\S+\s+)+", "", self.text)
         if text.startswith("["):
             try:
@@ -262,7 +264,8 @@ class _Command:
 
 
 def _split(text: str) -> list[list[str]]:
-    """The words of each command in a shell line. Raises ValueError if a quotation mark is not closed."""
+    """Return the words of each command in a shell line. Raises ValueError if a quotation mark is not
+    closed."""
     reader = shlex.shlex(text.replace("\n", " ; "), posix=True, punctuation_chars=";&|()")
     reader.whitespace_split = True
     reader.commenters = ""
@@ -307,7 +310,7 @@ def _run(command: _Command, stage: _Stage) -> None:
 
 
 def _arguments(words: list[str], manager: str, command: _Command, stage: _Stage) -> None:
-    """Read the requirements of one `pip install` or `conda install` into the stage."""
+    """Add the requirements in one `pip install` or `conda install` command to the stage."""
     taken = ""
     for word in words:
         option, equals, value = word.partition("=")

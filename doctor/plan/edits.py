@@ -1,4 +1,4 @@
-"""Turns fixes into edits of a requirement file or Dockerfile: which text replaces which line."""
+"""Turns fixes into edits to a requirement file or Dockerfile: which text replaces which line."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _ENTRY = lazy.compile(
     r"""["']?[\w.-]{1,200}["']?\s*=\s*(?:"[^"]*"|'[^']*'|\{\s*(?:(?:version|extras)\s*=\s*"""
     r"""(?:"[^"]*"|'[^']*'|\[[^]]*\])\s*(?:,\s*)?)*\})(?P<comment>\s*#.*)?"""
 )
-"""Matches an entry of a TOML table whose keys are packages: with the version alone, or with extras."""
+"""Matches an entry in a TOML table whose keys are packages: with the version alone, or with extras."""
 
 
 def replaced(line: Asked, wanted: str | Sequence[str], name: str, why: str = "") -> Step:
-    """The step that replaces the requirement in a line. It contains no edit, only text, if the line is not
-    `editable`. name: the file, unless the line has its own file."""
+    """Return the step that replaces the requirement in a line. If the line is not `editable`, the step
+    contains only text and no edit. name: the file, unless the line has its own file."""
     requirements = [wanted] if isinstance(wanted, str) else wanted
     text = with_requirements(line, [one for one in requirements if one])
     shown = f"these {text.count(chr(10)) + 1} lines\n{text}" if "\n" in text else text
@@ -35,13 +35,14 @@ def replaced(line: Asked, wanted: str | Sequence[str], name: str, why: str = "")
 
 
 def edited(line: Asked, text: str, name: str) -> Edit:
-    """The edit that replaces the text of a line. name: the file, unless the line has its own file."""
+    """Return the edit that replaces the text of a line. name: the file, unless the line has its own file."""
     return Edit(line.file or name, line.line, line.text, text)
 
 
 def left_out(line: Asked, name: str, why: str) -> Step:
-    """The step that removes a requirement from a line of a Dockerfile. The rest must still be a command: if
-    the requirement was the only one of an `install` among other commands, the step has no edit, only text."""
+    """Return the step that removes a requirement from a line of a Dockerfile. What remains must still be a
+    command: if an `install` among other commands has no further requirement, the step contains only text and
+    no edit."""
     step = manual(f"{line.file or name}, line {line.line}: remove {line.word}", why)
     rest = with_requirements(line, [])
     installs = re.search(r"\binstall\b(?P<after>[^;&|]{0,2000})", rest)
@@ -53,9 +54,9 @@ def left_out(line: Asked, name: str, why: str) -> Step:
 
 
 def editable(line: Asked) -> bool:
-    """Whether an edit can put another requirement into a line. The line must have no hash, because a hash
-    belongs to one release. If the package is a key of a TOML table (Poetry, Pipfile, pixi), its value must be
-    only a version and extras."""
+    """Whether an edit can put another requirement into a line. The line must not contain a hash, because a
+    hash is valid for one release only. If the package is a key of a TOML table (Poetry, Pipfile, pixi), its
+    value must be only a version and extras."""
     if " --hash" in line.text:
         return False
     named = line.manager != "pip" or normalised(line.word).startswith(line.name)
@@ -63,7 +64,7 @@ def editable(line: Asked) -> bool:
 
 
 def _entry(wanted: str) -> str:
-    """A requirement as an entry of a TOML table whose keys are packages."""
+    """Return a requirement as an entry in a TOML table whose keys are packages."""
     line = requirement(wanted, 0)
     if line is None or not line.extras:
         return f'{line.name} = "{line.specifier}"' if line else wanted
@@ -72,8 +73,8 @@ def _entry(wanted: str) -> str:
 
 
 def with_requirements(line: Asked, requirements: Sequence[str]) -> str:
-    """The text of a line with other requirements: each is in quotes if a shell reads the line; each is on its
-    own line in requirements.txt and in a YAML list."""
+    """Return the text of a line with these requirements in place of its own. If a shell reads the line, each
+    requirement is in quotes; in requirements.txt and in a YAML list, each is on its own line."""
     text, word = line.text, line.word
     entry = None if line.shell or normalised(word).startswith(line.name) else _ENTRY.fullmatch(text)
     if entry:
@@ -92,8 +93,8 @@ def with_requirements(line: Asked, requirements: Sequence[str]) -> str:
 
 
 def locked_again(finding: Finding) -> Finding:
-    """The finding about a lock file, with steps that change the project's requirements instead of the lock,
-    because nobody edits a lock by hand."""
+    """Return a finding about a lock file with steps that change the project's requirements instead of the
+    lock file, because nobody edits a lock file by hand."""
     steps = tuple(
         manual(
             f"Require {step.edit.new} where the project states its requirements, and update the lock file",
@@ -107,7 +108,7 @@ def locked_again(finding: Finding) -> Finding:
 
 
 def image_replaced(image: Asked, other: str, name: str, why: str) -> Step:
-    """The step that replaces the image in a Dockerfile's FROM."""
+    """Return the step that replaces the image in a Dockerfile's FROM."""
     text = image.text.replace(image.word, other, 1)
     return replace(
         manual(f"{image.file or name}, line {image.line}: {text}", why), edit=edited(image, text, name)
@@ -117,8 +118,8 @@ def image_replaced(image: Asked, other: str, name: str, why: str) -> Step:
 def in_dockerfile(
     findings: Sequence[Finding], judged: Outcome, line: Asked, wanted: Wanted, name: str
 ) -> list[Finding]:
-    """The findings with fixes that are lines of the Dockerfile, not commands for this machine. A warning
-    without steps, such as that this machine has no GPU, gets no steps."""
+    """Return the findings with fixes that change lines of the Dockerfile instead of running commands on this
+    machine. A warning without steps, such as that this machine has no GPU, stays without steps."""
     steps = tuple(_lines(judged, line, wanted, name))
     return [
         f
@@ -137,7 +138,7 @@ def in_dockerfile(
 
 
 def _host(finding: Finding) -> tuple[Step, ...]:
-    """The steps about the driver that need an administrator: the driver belongs to the host, not to the
+    """Return the driver steps that need an administrator: the driver belongs to the host, not to the
     image."""
     return tuple(
         step for step in finding.prescription if step.needs_root and finding.code.startswith("driver")
@@ -145,7 +146,7 @@ def _host(finding: Finding) -> tuple[Step, ...]:
 
 
 def _lines(judged: Outcome, line: Asked, wanted: Wanted, name: str) -> Iterator[Step]:
-    """Yield the steps that change the lines to what the first plan needs."""
+    """Yield the steps that change the Dockerfile's lines to what the first plan needs."""
     python, image = wanted.python, wanted.image
     fixed = (
         python is not None and not python.word
@@ -185,20 +186,20 @@ def _lines(judged: Outcome, line: Asked, wanted: Wanted, name: str) -> Iterator[
 
 
 def requests_of(plan: Plan) -> list[str]:
-    """The pip requirements in a plan."""
+    """Return the pip requirements in a plan."""
     return plan.candidate.installation.requirements
 
 
 def same_with_cuda(line: Asked, context: PlanContext, name: str) -> tuple[Step, ...]:
-    """The step that changes a line to the newest release of `tensorflow` that the line allows and that works
-    on this machine, together with its CUDA; empty if there is no such release."""
+    """Return the step that changes a line to the newest release of `tensorflow` that the line allows and that
+    works on this machine, together with its CUDA libraries, or nothing if no release does."""
     plan = plan_with_cuda(line, context)
     return (replaced(line, requests_of(plan), name),) if plan else ()
 
 
 def plan_with_cuda(line: Asked, context: PlanContext) -> Plan | None:
-    """The plan for the newest release that a line allows and that works on this machine with pip's CUDA; None
-    if there is none."""
+    """Return the plan for the newest release that a line allows and that works on this machine with CUDA
+    libraries from pip, or None if no release does."""
     try:
         VersionRequest(line.specifier).allows("2.15.0", context.newest)
     except UsageError:  # the line's version cannot be read

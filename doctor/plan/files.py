@@ -36,8 +36,8 @@ TENSORFLOW = ("tensorflow", "tensorflow-gpu")
 OF_CPU = ("tensorflow-cpu", "tensorflow-intel", "tensorflow-macos", "tensorflow-cpu-aws", "intel-tensorflow",
           "tensorflow-mkl", "tensorflow-eigen")  # fmt: skip
 STUB = "2.12.0"
-"""The last tensorflow-gpu on the package index, a source archive that always fails to install; pip chooses it
-whenever a line allows it."""
+"""The last release of tensorflow-gpu on the package index: a source archive that always fails to install, but
+that pip chooses whenever a line allows it."""
 _PINNED = lazy.compile(r"==?\s*(\d+\.\d+)(?:\.[\d*]+)*")
 
 
@@ -46,12 +46,13 @@ def judged_files(
     texts: Mapping[str, str],
     included: Mapping[str, Sequence[tuple[str, str | None, bool]]] | None = None,
 ) -> Outcome:
-    """Judge the TensorFlow that the files request, for the machine of a context; options take precedence.
+    """Judge whether the TensorFlow releases that the files request work on the context's machine. Versions in
+    the context's request take precedence over the files.
 
     texts: the text of each file by name. included: by name, the files that it includes with -r or -c, each as
-    name, text (None if the file is missing) and whether it only constrains. Each file's own Python
-    (environment.yml, requires-python, FROM python:3.12) applies to it. Raises UsageError if an option cannot
-    be read.
+    name, text (None if the file is missing) and whether it only constrains. The Python version that a file
+    states (environment.yml, requires-python, FROM python:3.12) applies to that file. Raises UsageError if an
+    option cannot be read.
     """
     findings: list[Finding] = []
     outcome: Outcome | None = None
@@ -89,7 +90,7 @@ def judged_files(
                     "tf-not-installed",
                     "warning",
                     "no line requests TensorFlow",
-                    "The plans are for the newest TensorFlow that needs the fewest changes.",
+                    "The plans are for the newest TensorFlow release that needs the fewest changes.",
                     tuple(Source(name, None, "no requirement named tensorflow") for name in texts)
                     or (Source("-"),),
                 )
@@ -100,19 +101,22 @@ def judged_files(
 
 
 def _unheeded(finding: Finding) -> Finding:
-    """The finding about a line that was not judged, if no other line requests TensorFlow: it adds that the
-    plans do not consider the line. Other findings are unchanged."""
+    """Add to a finding about a line that was not judged that the plans do not consider that line. This
+    applies if no other line requests TensorFlow. Other findings are returned unchanged."""
     if finding.code != "undetermined":
         return finding
-    more = "The plans do not consider this line: they are for the newest TensorFlow with the fewest changes."
+    more = (
+        "The plans do not consider this line: they are for the newest TensorFlow release that needs the"
+        " fewest changes."
+    )
     return replace(finding, explanation=f"{finding.explanation} {more}")
 
 
 def _parts(
     texts: Mapping[str, str], included: Mapping[str, Sequence[tuple[str, str | None, bool]]]
 ) -> Iterator[tuple[str, Wanted]]:
-    """The requirements of each file, with those of the files that it includes; each service of a compose file
-    separately."""
+    """Yield the requirements of each file together with those of the files that it includes. Each service of
+    a compose file is separate."""
     for name, text in texts.items():
         wanted, more = read(text, name), included.get(name, ())
         if not wanted.services:
@@ -135,21 +139,21 @@ def _parts(
 
 
 def beside(name: str, path: str) -> str:
-    """A path that a file contains, resolved relative to that file's folder."""
+    """Return a path that a file contains, resolved relative to that file's folder."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(name.replace("\\", "/")), path))
 
 
 def _taken_in(
     built: Wanted, path: str, files: Sequence[tuple[str, str | None, bool]]
 ) -> list[tuple[str, str | None, bool]]:
-    """The files, from `files`, that a Dockerfile includes."""
+    """Return the entries in `files` that a Dockerfile includes."""
     wanted = {beside(path, more.rpartition("/")[2]) for more in (*built.includes, *built.constraints)}
     return [one for one in files if posixpath.normpath(one[0]) in wanted]
 
 
 def _whole(wanted: Wanted, included: Sequence[tuple[str, str | None, bool]]) -> Wanted:
-    """A file's requirements together with those of the files that it includes. A constraint alone requests
-    nothing."""
+    """Return a file's requirements together with those of the files that it includes. A constraint alone
+    requests nothing."""
     lines, unread_lines, indexes = list(wanted.requirements), list(wanted.unread), list(wanted.indexes)
     asked = {line.name for line in lines}
     for name, text, constrains in included:
@@ -158,7 +162,7 @@ def _whole(wanted: Wanted, included: Sequence[tuple[str, str | None, bool]]) -> 
                 Unread(
                     1,
                     "",
-                    "the image installs from this file, but no such file is beside the Dockerfile",
+                    "the image installs from this file, but it is not in the Dockerfile's folder",
                     name,
                 )
             )
@@ -235,8 +239,8 @@ def _file(context: PlanContext, name: str, wanted: Wanted) -> tuple[list[Finding
 def _line(
     line: Asked, asked: list[Asked], wanted: Wanted, context: PlanContext, name: str
 ) -> tuple[list[Finding], Outcome | None, list[Unread]]:
-    """The findings about a line that requests TensorFlow, the plans for that line, and other lines that could
-    not be judged."""
+    """Return the findings about a line that requests TensorFlow, the plans for that line, and the lines that
+    could not be judged with it."""
     releases = _releases(context, line)
     if not releases or (
         line.name == "tensorflow-gpu" and VersionRequest(line.specifier).allows(STUB, context.newest)
@@ -304,8 +308,8 @@ def _line(
 def _extra(
     line: Asked, releases: Sequence[TensorFlowRelease], context: PlanContext, name: str
 ) -> list[Finding]:
-    """The finding that pip cannot install any release with the extra that a line requests. It is made only if
-    the plans are for the CPU, because plans for a GPU report this themselves."""
+    """Return the finding that pip cannot install any of the releases with the extra that a line requests. It
+    is made only if the plans are for the CPU, because plans for a GPU report this themselves."""
     if "and-cuda" not in line.extras or not context.for_cpu:
         return []
     situation = Situation(platform=context.platform, python=context.python, route="pip-and-cuda")
@@ -330,7 +334,8 @@ def _extra(
 
 
 def _one(lines: Sequence[Asked]) -> Asked:
-    """One requirement from several lines for a package, as pip combines them: all bounds and all extras."""
+    """Combine several lines for one package into one requirement, as pip does: with all bounds and all
+    extras."""
     return replace(
         lines[0],
         specifier=",".join(dict.fromkeys(a.specifier for a in lines if a.specifier)),
@@ -339,7 +344,7 @@ def _one(lines: Sequence[Asked]) -> Asked:
 
 
 def replace_request(context: PlanContext, version_request: VersionRequest) -> PlanContext:
-    """The context with the same machine and tables, and another request."""
+    """Return a context with the same machine and tables, but another request."""
     return PlanContext(context.facts, context.tables, version_request)
 
 
@@ -348,9 +353,9 @@ def _conda_only(asked: list[Asked]) -> bool:
 
 
 def _python(wanted: Wanted, context: PlanContext, releases: Sequence[TensorFlowRelease]) -> str | None:
-    """The Python that a file requests: "3.10" for ==3.10.*; for a range that excludes the installed Python,
-    the newest Python that the releases support. None if the file requests none or the installed Python fits;
-    "" if no Python fits."""
+    """Return the Python version that a file requests: "3.10" for ==3.10.*; for a range that excludes the
+    installed Python, the newest version in the range that the releases support. None if the file requests no
+    version or the installed one fits; "" if no version fits."""
     if wanted.python is None or context.version_request.python:
         return None
     exact = _PINNED.fullmatch(wanted.python.specifier)
@@ -364,15 +369,15 @@ def _python(wanted: Wanted, context: PlanContext, releases: Sequence[TensorFlowR
 
 
 def _pythons(wanted: Wanted, context: PlanContext) -> str:
-    """The range of Pythons that a file requests; "" if it requests none, or a single one, which a plan may
-    change."""
+    """Return the range of Python versions that a file requests, or "" if it requests no version, or only a
+    single one, which a plan may change."""
     if wanted.python is None or context.version_request.python:
         return ""
     return "" if _PINNED.fullmatch(wanted.python.specifier) else wanted.python.specifier
 
 
 def _releases(context: PlanContext, line: Asked) -> list[TensorFlowRelease]:
-    """The releases of the line's package that the line allows, on this platform, oldest first."""
+    """Return the releases of the line's package for this platform that the line allows, oldest first."""
     version_request, newest = VersionRequest(line.specifier), context.newest
     found = [
         r
@@ -386,6 +391,6 @@ def _releases(context: PlanContext, line: Asked) -> list[TensorFlowRelease]:
 
 
 def _taken(judged: Outcome, releases: list[TensorFlowRelease]) -> TensorFlowRelease:
-    """The release in the first plan."""
+    """Return the release in the first plan."""
     version = judged.plans[0].tensorflow if judged.plans else releases[-1].version
     return next((r for r in releases if r.version == version), releases[-1])

@@ -1,4 +1,5 @@
-"""Judges whether pip can install TensorFlow together with the torch, JAX, CuPy and ONNX Runtime of a file.
+"""Judges whether pip can install TensorFlow together with the torch, JAX, CuPy and ONNX Runtime that a file
+requests.
 
 Each of these frameworks requires its own versions of NVIDIA's packages, often exactly one version.
 """
@@ -18,13 +19,13 @@ from doctor.tables import TensorFlowRelease
 from doctor.values import dataclass, replace
 
 LISTED = 4
-"""The most conflicting requirements that an explanation shows."""
+"""The maximum number of conflicting requirements that an explanation shows."""
 
 
 @dataclass(frozen=True)
 class Together:
-    """The judgement of all lines together. excluded: releases of TensorFlow that its own line allows but the
-    other lines rule out; unread: lines about which the tables contain too little."""
+    """The judgement on all lines together. excluded: TensorFlow releases that TensorFlow's own line allows
+    but the other lines rule out; unread: lines about which the tables contain too little."""
 
     findings: tuple[Finding, ...] = ()
     excluded: tuple[str, ...] = ()
@@ -32,8 +33,8 @@ class Together:
 
 
 def judged_together(tensorflow: Asked, asked: Sequence[Asked], solver: Solver, name: str) -> Together:
-    """The judgement of the line that requests TensorFlow together with the other lines, as pip would install
-    them in one environment. name: the file, unless a line has its own file."""
+    """Judge the line that requests TensorFlow together with the other lines, as pip would install them in one
+    environment. name: the file, unless a line has its own file."""
     others = [a for a in asked if a.manager != "conda" and not a.address and a.name != tensorflow.name]
     mates = [a for a in others if a.name in solver.frameworks]
     plain = [a for a in others if a.name not in solver.frameworks and a.specifier]
@@ -62,7 +63,8 @@ def judged_together(tensorflow: Asked, asked: Sequence[Asked], solver: Solver, n
 
 
 def _unknown(mates: Sequence[Asked], solver: Solver, name: str) -> tuple[Unread, ...]:
-    """The lines of frameworks that cannot be judged, because the tables do not contain a required release."""
+    """Return the frameworks' lines that cannot be judged because the tables do not contain a release that
+    they require."""
     found = []
     for line in mates:
         alone = solver.solve([line])
@@ -106,7 +108,7 @@ def _clashes(
         yield Finding(
             "python-dependency-conflict",
             "error",
-            f"no releases of {_listed([tensorflow, *mates])} fit one another",
+            f"no releases of {_listed([tensorflow, *mates])} work together",
             "pip can install any two of these packages together, but not all of them: no set of releases fits"
             " every line. Keep the packages in separate environments.",
             tuple(_source(a, name) for a in lines),
@@ -134,7 +136,7 @@ def _excluding(
 
 
 def _pairs(first: Solution, second: Solution) -> Iterator[tuple[Need, Need]]:
-    """The pairs of requirements for the same package that no version fulfils."""
+    """Yield pairs of requirements for the same package that no version fulfils together."""
     for package, needs in first.needs.items():
         for a in needs:
             clash = next(
@@ -151,7 +153,7 @@ def _says(need: Need, line: Asked) -> str:
 
 
 def _cures(one: Asked, other: Asked, solver: Solver, name: str) -> Iterator[Step]:
-    """The fixes: the newest releases that work together, with one or both lines changed, and separate
+    """Yield the fixes: the newest releases that work together, with one or both lines changed, and separate
     environments, which always work."""
     alone = False
     for changed, kept in ((other, one), (one, other)):
@@ -230,8 +232,8 @@ def _no_release(line: Asked, solver: Solver, name: str) -> Finding:
 def _overwritten(
     tensorflow: Asked, mates: Sequence[Asked], plain: Sequence[Asked], solver: Solver, name: str
 ) -> Iterator[Finding]:
-    """The finding that NVIDIA's packages for two major versions of CUDA install libraries of the same name
-    into the same folder."""
+    """Yield the finding that NVIDIA's packages for two major versions of CUDA install libraries with the same
+    name into the same folder."""
     found = solver.solve([tensorflow, *mates, *plain])
     if found is None:
         return
@@ -267,8 +269,8 @@ def _overwritten(
 
 
 def _excluded(tensorflow: Asked, others: Sequence[Asked], solver: Solver) -> tuple[str, ...]:
-    """The releases of TensorFlow that its line allows but the other lines rule out; empty if they do not rule
-    out the newest, or rule out all."""
+    """Return the TensorFlow releases that TensorFlow's own line allows but the other lines rule out; empty if
+    the other lines do not rule out the newest release, or rule out all of them."""
     best = solver.solve([tensorflow, *others])
     free = solver.solve([tensorflow])
     if best is None or free is None or tensorflow.name not in best.releases:

@@ -1,4 +1,4 @@
-"""Judges requirement files for a machine one by one, for CI and code review: the outcome of each file, and
+"""Judges requirement files for a machine one by one, for CI and code review: the outcome for each file, and
 the changed lines that fix it."""
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from doctor.plan.request import Request, included, read_text, requested_context
 from doctor.values import dataclass, replace
 
 ROUNDS = 6
-"""How many times the files are fixed and judged again, because a fix may reveal the next fault."""
+"""The files are fixed and judged again at most this many times, because a fix may reveal the next fault."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class Judged:
 
     @property
     def result(self) -> str:
-        """The result in a word: "error", "unexamined" (a line could not be judged), "no-tensorflow" (no line
-        requests TensorFlow) or "ok"."""
+        """The result in one word: "error", "unexamined" (a line could not be judged), "no-tensorflow" (no
+        line requests TensorFlow) or "ok"."""
         if not self.outcome.works:
             return "error"
         if not self.asks:
@@ -78,7 +78,7 @@ class Gate:
 
 
 def gate(request: Request, *, passes_over: bool = False) -> Gate:
-    """The files of a request, judged one by one. Raises UsageError and InputError."""
+    """Judge the files in a request one by one. Raises UsageError and InputError."""
     context = requested_context(request)
     if not request.requirements:
         return Gate(context, (Judged("", make_plans(context)),))
@@ -106,7 +106,7 @@ class Change:
     reasons: tuple[str, ...] = ()
 
     def diff(self) -> str:
-        """The unified diff, for `patch -p1` or `git apply`."""
+        """Return the unified diff, for `patch -p1` or `git apply`."""
         old, new = (text.splitlines(keepends=True) for text in (self.before, self.after))
         rows = difflib.unified_diff(old, new, f"a/{self.name}", f"b/{self.name}")
         return "".join(
@@ -115,8 +115,8 @@ class Change:
 
 
 def cured(request: Request, before: Gate) -> list[Change]:
-    """The files with fixed lines. Changes that do not reduce the faults, and changes of files that are not
-    UTF-8, are dropped. Raises InputError."""
+    """Fix the files and return the changes. Changes that do not reduce the number of faults, and changes to
+    files that are not UTF-8, are dropped. Raises InputError."""
     kept: dict[str, str] = {}
     changed: dict[str, str] = {}
     done: list[tuple[Edit, str]] = []
@@ -141,27 +141,27 @@ def cured(request: Request, before: Gate) -> list[Change]:
 
 
 def _reason(edit: Edit, why: str) -> str:
-    """A fix as a line of text: the place, the new text and the reason."""
+    """Return a fix as a line of text: the place, the new text and the reason."""
     first, *more = edit.new.split("\n")
     added = f" and {len(more)} more line{'s' if more[1:] else ''}" if more else ""
     return f"{edit.file}, line {edit.line}: {first or 'removed'}{added}{f' ({why})' if why else ''}"
 
 
 def left_over(request: Request, before: Gate, changes: Sequence[Change]) -> Gate:
-    """The results for the files after the changes. Raises InputError."""
+    """Judge the files again after the changes. Raises InputError."""
     texts = {change.name: change.after for change in changes}
     return replace(before, files=tuple(_judged(before.context, request.requirements, texts)))
 
 
 def _faults(files: Sequence[Judged]) -> tuple[int, int]:
-    """The number of errors and the number of warnings."""
+    """Return the number of errors and the number of warnings."""
     found = [finding.severity for judged in files for finding in judged.outcome.findings]
     return found.count("error"), found.count("warning")
 
 
 def _edits(files: Sequence[Judged]) -> list[tuple[Edit, str]]:
-    """The first fix of each line and its reason, from the last line to the first, because a removed line
-    moves the lines after it. Only for files that were read."""
+    """Return the first fix for each line, with its reason. The last line of a file comes first, because a
+    removed line moves the lines after it. Only files that were read count."""
     chosen: dict[tuple[str, int], tuple[Edit, str]] = {}
     for judged in files:
         for finding in judged.outcome.findings:
@@ -172,15 +172,15 @@ def _edits(files: Sequence[Judged]) -> list[tuple[Edit, str]]:
 
 
 def edits_of(finding: Finding) -> list[Edit]:
-    """The edits that fix a finding."""
+    """Return the edits that fix the fault in a finding."""
     if finding.severity == "info":
         return []
     return [step.edit for step in finding.prescription if step.edit is not None]
 
 
 def _with(text: str, edit: Edit) -> str:
-    """The text with one line replaced by the line or lines of a fix; unchanged if the line is not the one
-    for which the fix was made, for example because it continues on the next line."""
+    """Return the text with one line replaced by the line or lines of a fix. It stays unchanged if the line is
+    not the one for which the fix was made, for example because it continues on the next line."""
     lines = text.splitlines(keepends=True)
     if edit.line > len(lines):
         return text

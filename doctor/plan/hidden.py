@@ -1,7 +1,7 @@
 """Finds the environment variables in Dockerfiles and compose files that hide every GPU.
 
 Sources: CUDA C++ Programming Guide, section CUDA Environment Variables; NVIDIA Container Toolkit, section
-NVIDIA_VISIBLE_DEVICES; Docker Engine, daemon/nvidia_linux.go: a request for GPUs sets that variable anew.
+NVIDIA_VISIBLE_DEVICES; Docker Engine, daemon/nvidia_linux.go: a request for GPUs overwrites that variable.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ CUDA, CONTAINER = VARIABLES = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES")
 
 
 def variable(name: str, value: str, line: int, text: str, alone: bool = False) -> Asked:
-    """A line that sets a variable. alone: whether the line does nothing else."""
+    """Return the record of a line that sets a variable. alone: whether the line does nothing else."""
     return Asked(name, value, line, text, manager="docker", word=text if alone else "")
 
 
 def hidden(wanted: Wanted, name: str) -> Iterator[Finding]:
-    """A finding for each variable that hides every GPU from the container. The value that a service sets
-    takes precedence over the value in the image."""
+    """Yield a finding for each variable that hides every GPU from the container. The value that a service
+    sets takes precedence over the value in the image."""
     service = wanted.services[0] if wanted.services else None
     set_ = {line.name: line for line in wanted.variables}
     if service is not None:
@@ -47,7 +47,7 @@ def hidden(wanted: Wanted, name: str) -> Iterator[Finding]:
             + (": NVIDIA's runtime adds no GPU" if requested else ", which hides every GPU"),
             (
                 "The container gets a GPU only if Docker itself is asked for one (`--gpus all`, or a request"
-                " of the service); such a request replaces the value of the variable."
+                " in the service); such a request replaces the value of the variable."
                 if requested
                 else "TensorFlow computes on the CPU in this container, unless the code or the command that"
                 " starts the container sets another value."

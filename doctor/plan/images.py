@@ -1,4 +1,5 @@
-"""Judges a Dockerfile's base image: the system that the image's tag describes, and the image's TensorFlow."""
+"""Judges a Dockerfile's base image: the system that its tag describes, and the TensorFlow release that it
+contains."""
 
 from __future__ import annotations
 
@@ -54,7 +55,7 @@ _OF_THE_HOST = (Gpu, GpuMemory, DriverVersion, DriverCuda, Absent)
 
 
 def context_in(image: Asked, context: PlanContext, name: str) -> PlanContext:
-    """The context inside the image: the GPU and the driver of the machine, and the system of the image."""
+    """Return the context inside the image: the machine's GPU and driver, and the image's system."""
     source = Source(image.file or name, image.line, image.text)
     host = context.facts.first(Platform)
     system = (
@@ -85,8 +86,8 @@ def context_in(image: Asked, context: PlanContext, name: str) -> PlanContext:
 
 
 def release_in(image: Asked, context: PlanContext) -> TensorFlowRelease | None:
-    """The TensorFlow release in an official image, with CUDA unless a plan for the CPU was requested; None
-    for other images, and for tags that contain no release."""
+    """Return the TensorFlow release in an official image, or None for other images and for tags that contain
+    no release. The release must be built with CUDA unless a plan for the CPU was requested."""
     match = OFFICIAL.search(image.name)
     version = _VERSION.match(match["tag"] or "") if match else None
     if match is None or version is None or not (context.version_request.cpu or "-gpu" in match["tag"]):
@@ -100,7 +101,8 @@ def release_in(image: Asked, context: PlanContext) -> TensorFlowRelease | None:
 
 
 def request_of(image: Asked, context: PlanContext, name: str) -> VersionRequest | None:
-    """A request for the TensorFlow of an official image; None if the tables do not contain its release."""
+    """Make a request for the TensorFlow release in an official image. Return None if the tables do not
+    contain that release."""
     build = release_in(image, context)
     if build is None:
         return None
@@ -110,8 +112,8 @@ def request_of(image: Asked, context: PlanContext, name: str) -> VersionRequest 
 
 
 def judged_image(image: Asked, context: PlanContext, name: str) -> tuple[list[Finding], list[Unread]]:
-    """The findings about the image's own TensorFlow, and what could not be judged; for a Dockerfile in which
-    no RUN installs TensorFlow."""
+    """Return the findings about the TensorFlow release that the image itself contains, and the lines that
+    could not be judged. This is for Dockerfiles in which no RUN installs TensorFlow."""
     match = OFFICIAL.search(image.name)
     here = Source(image.file or name, image.line, image.text)
     if match is None:

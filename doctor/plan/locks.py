@@ -19,14 +19,16 @@ from doctor.plan.yaml_lines import entries
 from doctor.values import dataclass, field
 
 LINES = 200_000
-"""The most lines of a lock file to read; the entry of one package may list hundreds of files."""
+"""The maximum number of lines to read from a lock file; the entry for one package may list hundreds of
+files."""
 WAYS = 6
-"""The most paths to one package that are distinguished; a package with more paths always counts."""
+"""The maximum number of paths to one package that are distinguished; a package with more paths always
+counts."""
 LONGEST_WAY = 30
-"""The most markers on one path; a package with more markers on its path always counts."""
+"""The maximum number of markers on one path; a package with more markers on its path always counts."""
 NAMESAKES = 30
-"""The most releases of one package that are distinguished by the paths to them; further releases always
-count."""
+"""The maximum number of releases of one package that are distinguished by the paths to them; further releases
+always count."""
 _STRING = r"\"((?:[^\"\\]|\\.){0,4000})\""
 _FIELD = lazy.compile(rf"([\w-]{{1,80}})\s{{0,9}}=\s{{0,9}}(?:{_STRING}|\[([^\[\]]{{0,2000}})\])")
 _KEY = lazy.compile(r"([\w.\"-]{1,200})\s{0,9}=\s{0,9}(.*)")
@@ -37,7 +39,7 @@ _HERE = ("virtual", "editable", "directory")
 
 @dataclass(frozen=True)
 class _Edge:
-    """A requirement of a locked package, as an edge of the graph of requirements."""
+    """A requirement that a locked package states: an edge in the graph of requirements."""
 
     name: str
     extras: tuple[str, ...] = ()
@@ -48,7 +50,7 @@ class _Edge:
 @dataclass
 class _Package:
     """A [[package]] table. source: the address of the package, or one of _HERE; registry: the index from
-    which the package comes; ways: the paths to the package, each as the markers on it."""
+    which the package comes; ways: the paths to the package, each given by the markers on it."""
 
     line: int
     name: str = ""
@@ -107,7 +109,7 @@ def toml_lock(lines: Sequence[str]) -> Wanted:
 
 
 def _read(lines: Sequence[str]) -> tuple[list[_Package], Asked | None]:
-    """The packages of a lock file, and the line that states its Python."""
+    """Return the packages in a lock file, and the line that states its Python version."""
     packages: list[_Package] = []
     python: Asked | None = None
     table, opened = "", ""
@@ -146,7 +148,7 @@ def _spec(text: str) -> str:
 
 
 def _set(package: _Package, table: str, name: str, value: str, number: int) -> None:
-    """Set one key of a package from a line of the lock file."""
+    """Set one key of a package from a line in the lock file."""
     string = re.match(_STRING, value)
     if table == "package" and name == "name" and string:
         package.name = normalised(string[1])
@@ -198,8 +200,8 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def _reach(packages: Sequence[_Package], roots: Sequence[_Package]) -> None:
-    """Fill in `ways` of each package: the paths to it, each as markers that must all hold. roots: the
-    packages where the paths begin; if empty, every package that no other package requires."""
+    """Fill in `ways` for each package: the paths to it, each given by markers that must all hold. roots: the
+    packages where the paths begin; if empty, they begin at every package that no other package requires."""
     by_name: dict[str, list[_Package]] = {}
     for package in packages:
         by_name.setdefault(package.name, []).append(package)
@@ -250,15 +252,15 @@ def _reach(packages: Sequence[_Package], roots: Sequence[_Package]) -> None:
 
 
 def _either(ways: Sequence[frozenset[str]]) -> str:
-    """The marker that holds if all markers of one path hold; "" for always. A package without a path always
-    counts."""
+    """Return the marker that holds if all markers on at least one path hold, or "" if it always holds. A
+    package without a path always counts."""
     if not ways or frozenset() in ways:
         return ""
     return " or ".join("(" + " and ".join(f"({marker})" for marker in sorted(way)) + ")" for way in ways)
 
 
 def conda_lock(lines: Sequence[str]) -> Wanted:
-    """Read conda-lock.yml: the packages of conda and pip for each platform."""
+    """Read conda-lock.yml: the conda and pip packages for each platform."""
     found: dict[int, dict[str, tuple[str, int, str]]] = {}
     for entry in entries(lines):
         if len(entry.path) == 3 and entry.path[0] == "package" and isinstance(entry.path[1], int):
@@ -285,7 +287,7 @@ def conda_lock(lines: Sequence[str]) -> Wanted:
 
 
 def pixi_lock(lines: Sequence[str]) -> Wanted:
-    """Read pixi.lock: each environment as a group of its own, because any of them may be in use."""
+    """Read pixi.lock. Each environment is a group of its own, because any of them may be in use."""
     asked = []
     for entry in entries(lines):
         path = entry.path
@@ -305,7 +307,7 @@ def pixi_lock(lines: Sequence[str]) -> Wanted:
 
 
 def explicit(lines: Sequence[str]) -> Wanted:
-    """Read conda's explicit list: the addresses of packages after the line @EXPLICIT."""
+    """Read conda's explicit list: the package addresses after the line @EXPLICIT."""
     asked = []
     for number, line in enumerate(lines, 1):
         address = line.strip().partition("#")[0]
@@ -317,8 +319,8 @@ def explicit(lines: Sequence[str]) -> Wanted:
 
 
 def _conda_file(address: str) -> tuple[str, str, str] | None:
-    """The name, version and build of a conda package, from its file name (conda's documentation, "Package
-    naming conventions"); None for another file."""
+    """Return the name, version and build of a conda package, from its file name (conda's documentation,
+    "Package naming conventions"), or None for another file."""
     file = address.rpartition("/")[2]
     stem = removesuffix(removesuffix(file, ".conda"), ".tar.bz2")
     parts = stem.rsplit("-", 2)
@@ -326,7 +328,8 @@ def _conda_file(address: str) -> tuple[str, str, str] | None:
 
 
 def _python_file(address: str) -> tuple[str, str, str] | None:
-    """The name and version of a wheel or source archive, and ""; None for another file."""
+    """Return the name and version of a wheel or source archive, with "" for the build, or None for another
+    file."""
     file = re.split(r"[#?]", address, maxsplit=1)[0].rpartition("/")[2]
     stem = removesuffix(removesuffix(file, ".whl"), ".tar.gz")
     parts = stem.split("-") if file.endswith(".whl") else stem.rsplit("-", 1)
@@ -353,8 +356,8 @@ def _locked(
 
 
 def _with_python(asked: Sequence[Asked]) -> Wanted:
-    """The result with these lines. A line for Python is not a requirement but states the environment's
-    Python."""
+    """Return the result for these lines. A line for Python is not a requirement; it states the environment's
+    Python version."""
     pythons = [line for line in asked if line.name == "python" and line.manager == "conda"]
     minors = {".".join(line.specifier[2:].split(".")[:2]) for line in pythons}
     python = None

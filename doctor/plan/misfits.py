@@ -14,7 +14,7 @@ from doctor.values import replace
 
 
 def at(finding: Finding, name: str, line: Asked) -> Finding:
-    """The finding with the line of the file as its first evidence."""
+    """Return the finding with the file's line as its first evidence."""
     here = Source(name, line.line, line.text)
     others = tuple(s for s in finding.evidence if s != here)
     return replace(finding, evidence=(here, *others))
@@ -38,7 +38,7 @@ def nothing(line: Asked, name: str, context: PlanContext) -> Finding:
         "tf-no-wheel",
         "error",
         f"no {_named(line)} for {context.platform}",
-        "The package index has no file of such a release for this platform.",
+        "The package index has no file for this platform from any release that the line allows.",
         (here,),
     )
 
@@ -82,7 +82,7 @@ def exclude(lines: Sequence[Asked], name: str) -> Finding:
         "error",
         f"the lines for {lines[0].name} exclude each other",
         f"No release fits {' and '.join(a.specifier for a in lines)}, so pip cannot install these lines"
-        " together. The rest of this report is for the first of them.",
+        " together. The other findings and the plans consider only the first of these lines.",
         tuple(Source(a.file or name, a.line, a.text) for a in lines),
     )
 

@@ -1,5 +1,5 @@
 """Finds other lines of a requirement file that conflict with TensorFlow: lines that contradict TensorFlow's
-own requirements, and packages whose newest releases break TensorFlow but that no line bounds."""
+own requirements, and packages whose newest releases break TensorFlow but for which no line sets a bound."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from doctor.tables.versions import dotted
 def neighbours(
     build: TensorFlowRelease, line: Asked, asked: Sequence[Asked], context: PlanContext, name: str
 ) -> list[Finding]:
-    """A finding for each other line that does not fit the TensorFlow build. line: the line that requests
-    it."""
+    """Return a finding for each other line that does not fit the TensorFlow build. line: the line that
+    requests the build."""
     found: list[Finding] = []
     own = stated(build, line)
     here = Source(line.file or name, line.line, line.text)
@@ -40,8 +40,8 @@ def neighbours(
 
 
 def examined_names(outcome: Outcome, asked: Sequence[Asked], solver: Solver) -> set[str]:
-    """The names of the packages whose lines were checked against the requirements of TensorFlow and the other
-    frameworks."""
+    """Return the names of the packages whose lines were checked against the requirements of TensorFlow and
+    the other frameworks."""
     names = {"python", "pip", "cudnn", "tensorflow", "tensorflow-gpu", *CUDA, *solver.frameworks}
     for plan in outcome.plans[:1]:
         names |= set(stated(plan.candidate.build, Asked("", "", 0, "", ("and-cuda",))))
@@ -53,8 +53,8 @@ def examined_names(outcome: Outcome, asked: Sequence[Asked], solver: Solver) -> 
 
 
 def stated(build: TensorFlowRelease, line: Asked) -> dict[str, str]:
-    """The requirements in the build's METADATA by package, with those of the extra and-cuda if the line
-    requests it."""
+    """Return the requirements in the build's METADATA, by package, with those for the extra and-cuda if the
+    line requests it."""
     own: dict[str, str] = {}
     for text in build.requires:
         one = requirement(text, 0)
@@ -87,15 +87,15 @@ def _excluded(
         f" {other.name}{stated}. pip does not install both together.",
         evidence,
         (build.ref,),
-        (replaced(other, f"{other.name}{stated}", name, "a version that this TensorFlow accepts"),),
+        (replaced(other, f"{other.name}{stated}", name, "a version that this release accepts"),),
     )
 
 
 def _unbounded(
     build: TensorFlowRelease, asked: Sequence[Asked], here: Source, name: str, context: PlanContext
 ) -> list[Finding]:
-    """Findings for packages whose newest releases break the build. The build's METADATA has no bound for
-    them, so pip installs the newest."""
+    """Return findings for packages whose newest releases break the build. The build's METADATA sets no bound
+    for them, so pip installs the newest."""
     found = []
     for bound in companions(build, context.tables):
         package = re.split(r"[<>=!~]", bound.requirement)[0]
@@ -132,5 +132,5 @@ def _unbounded(
 
 
 NUMPY_2_PYTHON = (3, 9)
-"""The oldest Python that NumPy 2 supports (Requires-Python of 2.0.0); on an older Python, pip installs
-NumPy 1 anyway."""
+"""The oldest Python version that NumPy 2 supports (Requires-Python in 2.0.0); with an older version, pip
+installs NumPy 1 anyway."""

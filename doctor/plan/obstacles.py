@@ -1,5 +1,5 @@
-"""Finds what prevents a plan: the fewest constraints that explain why no release works, and the single
-changes that would be enough."""
+"""Finds out what prevents a plan: the fewest constraints that explain why no release works, and the single
+changes that are enough to make one work."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from doctor.tables.ordering import order
 
 CHANGES = {
     "tensorflow": "another TensorFlow release",
-    "python": "another Python",
-    "driver": "another NVIDIA driver",
-    "cuda": "a separate CUDA inside the environment",
-    "cudnn": "a separate cuDNN inside the environment",
+    "python": "another Python version",
+    "driver": "another NVIDIA driver version",
+    "cuda": "separate CUDA libraries inside the environment",
+    "cudnn": "a separate cuDNN library inside the environment",
     "system": "WSL2",
     "container": "the official image",
 }
 
 
 def obstacles(context: PlanContext, field: Field, chosen: list[Candidate]) -> list[Finding]:
-    """The findings, the most urgent first. An error means that the request cannot work on this machine as it
-    is."""
+    """Return the findings, the most urgent first. An error means that the request cannot work on this machine
+    as it is."""
     free = [c for c in field.candidates if not c.given_up]
     found: list[Finding] = []
     if not free:
@@ -43,7 +43,8 @@ def obstacles(context: PlanContext, field: Field, chosen: list[Candidate]) -> li
 
 
 def gpu_absent(context: PlanContext) -> Finding:
-    """The finding that the machine was examined and has no GPU; it says what the plans are for."""
+    """Make the finding that the machine was examined and has no GPU. It says for which machine the plans
+    are."""
     first = "The first plan computes on the CPU; the others" if context.for_cpu else "The plans"
     return Finding(
         "gpu-absent",
@@ -118,8 +119,8 @@ def _refused(
 
 
 def driver_unfit(context: PlanContext, candidate: Candidate, commands: tuple[Step, ...]) -> Finding:
-    """The finding that the installed driver does not fit the candidate that is otherwise the best. commands:
-    the steps of the candidate's plan."""
+    """Make the finding that the installed driver does not fit the candidate that is otherwise the best.
+    commands: the steps in the candidate's plan."""
     answer = dict(candidate.judgement.answers)["driver"]
     code, title = named("driver", candidate.build, answer, context)
     text = f"{answer.reason[0].upper()}{answer.reason[1:]}."
@@ -136,14 +137,14 @@ def driver_unfit(context: PlanContext, candidate: Candidate, commands: tuple[Ste
 
 
 def named(aspect: str, build: TensorFlowRelease, answer: Answer, context: PlanContext) -> tuple[str, str]:
-    """The finding code and title for the aspect in which a build does not fit. answer: the reason."""
+    """Return the finding code and title for an aspect in which a build does not fit. answer: the reason."""
     gpu = ", ".join(
         dict.fromkeys(g.name or f"compute capability {g.compute_capability}" for g in context.case.gpus)
     )
     name = (
         f"TensorFlow {context.version_request.tensorflow.lstrip('=')}"
         if context.version_request.tensorflow
-        else f"any TensorFlow with CUDA{' for Windows' if context.kind == 'windows' else ''}"
+        else f"any TensorFlow release with CUDA{' for Windows' if context.kind == 'windows' else ''}"
     )
     if aspect in ("python", "install"):
         if "glibc" in answer.reason:
@@ -177,13 +178,13 @@ def named(aspect: str, build: TensorFlowRelease, answer: Answer, context: PlanCo
 
 
 def _no(name: str) -> str:
-    """A name after "no": "no TensorFlow 2.15 release" for "TensorFlow 2.15", "no TensorFlow release" for "any
-    TensorFlow"."""
-    return f"no {removeprefix(name, 'any ')} release"
+    """Return "no" and a name: "no TensorFlow 2.15 release" for "TensorFlow 2.15", "no TensorFlow release with
+    CUDA" for "any TensorFlow release with CUDA"."""
+    return f"no {removeprefix(name, 'any ')}" + ("" if name.startswith("any ") else " release")
 
 
 def _openings(chosen: list[Candidate], context: PlanContext) -> list[str]:
-    """The change of each plan that needs only one change, in a few words."""
+    """Return, in a few words, the change that each plan needs. Only plans that need a single change count."""
     words: dict[str, str] = {}
     last = last_branch(context)
     bound = f", but at most branch R{last}" if last else ""
@@ -247,7 +248,8 @@ def _windows(context: PlanContext, severity: str, chosen: list[Candidate]) -> Fi
 
 
 def _no_gpu_build(context: PlanContext, chosen: list[Candidate]) -> Finding | None:
-    """The finding that the platform has no build with CUDA for the request; None if no rule explains that."""
+    """Return the finding that the platform has no build with CUDA for the request, or None if no rule
+    explains why."""
     if context.windows_on_arm:
         return Finding(
             "tf-cpu-only",
@@ -288,7 +290,7 @@ def _musl(context: PlanContext, chosen: list[Candidate]) -> Finding:
         + (
             "Use an image that is based on Debian or Ubuntu instead (FROM python:3.12-slim)."
             if context.container
-            else "Use a container of the official image instead, which contains glibc."
+            else "Use a container from the official image instead: the image contains glibc."
         ),
         (next(s.source for s in context.facts.of(Symptom) if s.kind == "musl-libc"),),
         (),

@@ -1,4 +1,5 @@
-"""The plans to show: the best candidates of each kind, with their changes, reasons and commands."""
+"""The plans to show: the best candidates of each kind, with the changes that they need, their reasons and
+their commands."""
 
 from __future__ import annotations
 
@@ -18,14 +19,14 @@ from doctor.tables.ordering import order
 from doctor.values import dataclass, replace
 
 LIMIT = 8
-"""The most plans to show, besides the plan for the CPU."""
+"""The maximum number of plans to show, besides the plan for the CPU."""
 
 
 @dataclass(frozen=True)
 class Plan:
     """One way to run TensorFlow. Values that are unknown are "" or None. changes: what must change on the
     machine, the smallest change first. driver_last: the last driver branch that supports every GPU ("470"),
-    "" if the newest branch does. candidate: the candidate from which the plan was made."""
+    or "" if the newest branch does. candidate: the candidate from which the plan was made."""
 
     candidate: Candidate
     tensorflow: str
@@ -42,13 +43,13 @@ class Plan:
 
     @property
     def why(self) -> tuple[str, ...]:
-        """The reasons as text, each with the rows of the tables that support it in parentheses."""
+        """The reasons as text, each followed by the table rows that support it, in parentheses."""
         return tuple(f"{reason} ({'; '.join(rows)})" if rows else reason for reason, rows in self.reasons)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The answer of `plan`: the obstacles, and the plans, the recommended one first."""
+    """The answer from `plan`: the findings about obstacles, and the plans, the recommended one first."""
 
     context: PlanContext
     findings: tuple[Finding, ...]
@@ -56,19 +57,19 @@ class Outcome:
 
     @property
     def works(self) -> bool:
-        """Whether the request can work on this machine without changes to the machine."""
+        """Whether the request can work on the machine as it is."""
         return not any(finding.severity == "error" for finding in self.findings)
 
     @property
     def unexamined(self) -> tuple[Finding, ...]:
-        """Open points: lines of a file that could not be judged, or a file that does not request
-        TensorFlow."""
+        """The warnings that leave something open: lines of a file that could not be judged, or a file that
+        does not request TensorFlow."""
         open_ = ("undetermined", "tf-not-installed")
         return tuple(f for f in self.findings if f.code in open_ and f.severity == "warning")
 
 
 def make_plans(context: PlanContext, env: str = ENV) -> Outcome:
-    """The obstacles and plans for a context."""
+    """Find the obstacles and make the plans for a context."""
     last = cpu_candidate(context)
     if context.version_request.cpu:
         return Outcome(context, cpu_obstacles(context, last), (_plan(last, context, env),) if last else ())
@@ -87,8 +88,8 @@ def make_plans(context: PlanContext, env: str = ENV) -> Outcome:
 
 
 def _for_arm(context: PlanContext, last: Candidate | None, env: str) -> Outcome:
-    """The plans for Arm: NVIDIA's own builds, because the package index has no wheel with CUDA for Arm; then
-    the CPU."""
+    """Make the plans for Arm: first NVIDIA's own builds, because the package index has no wheel with CUDA for
+    Arm, and then the plan for the CPU."""
     chosen = [] if context.for_cpu else arm_candidates(context)
     plans = [_plan(candidate, context, env) for candidate in chosen]
     if last is not None:
@@ -101,7 +102,8 @@ def _for_arm(context: PlanContext, last: Candidate | None, env: str) -> Outcome:
 
 
 def _chosen(field: Field, version_request: str) -> list[Candidate]:
-    """The best candidate for each route and set of changes; a costlier one only if it is a newer release."""
+    """Return the best candidates for each route and set of changes. A costlier candidate counts only if its
+    release is newer."""
     kept: list[Candidate] = []
     for candidate in sure(field):
         lost = _lost(candidate)
@@ -122,8 +124,8 @@ def _chosen(field: Field, version_request: str) -> list[Candidate]:
 
 
 def _lost(candidate: Candidate) -> frozenset[str]:
-    """What has to change for a candidate, without "container": an image is another way to run TensorFlow, not
-    a change to the machine."""
+    """Return what has to change for a candidate, without "container": an image is another way to run
+    TensorFlow, not a change to the machine."""
     return candidate.given_up - {"container"}
 
 
@@ -166,13 +168,13 @@ def _plan(candidate: Candidate, context: PlanContext, env: str) -> Plan:
 
 
 def _changes(candidate: Candidate, context: PlanContext, env: str) -> list[str]:
-    """The changes for a candidate as text, the smallest first."""
+    """Return the changes for a candidate as text, the smallest first."""
     build = candidate.build
     changes = []
     if candidate.image is not None:
         changes.append(
-            f"a container of the image {candidate.image}; the machine itself needs only Docker with NVIDIA's"
-            " runtime"
+            f"a container from the image {candidate.image}; the machine itself needs only Docker with"
+            " NVIDIA's runtime"
         )
     else:
         where = (
@@ -191,7 +193,7 @@ def _changes(candidate: Candidate, context: PlanContext, env: str) -> list[str]:
         changes.append(
             f"Python {candidate.python} (through {how}) instead of {context.python}"
             if context.python_is_asked
-            else f"another Python: {candidate.python} (through {how}), beside the installed {context.python}"
+            else f"Python {candidate.python} (through {how}), beside the installed {context.python}"
         )
     elif candidate.route == "wsl2" and candidate.python != WSL_PYTHON:
         changes.append(f"Python {candidate.python} inside Ubuntu (through uv)")

@@ -1,6 +1,6 @@
 """Reads pyproject.toml, pixi.toml and Pipfile line by line.
 
-A TOML parser would lose the line numbers, and every finding needs its line number.
+It does not use a TOML parser, because a parser loses the line numbers, which every finding needs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ _PIXI = lazy.compile(
     r"(?:tool\.pixi\.)?(?:feature\.(?P<feature>[\w-]+)\.)?(?:target\.(?P<target>[\w-]+)\.)?(?P<of>pypi-|host-"
     r"|build-)?dependencies"
 )
-"""Matches the names of dependency tables in pixi.toml, and under [tool.pixi] in pyproject.toml."""
+"""Matches the names of the dependency tables in pixi.toml, and of those under [tool.pixi] in
+pyproject.toml."""
 _ELSEWHERE = lazy.compile(r"\b(?:git|url|path|file|source|index)\s*=")
 _KEY = lazy.compile(r"([\w.\"-]+)\s*=(.*)")
 _QUOTED = lazy.compile(r"\"([^\"]*)\"|'([^']*)'")
@@ -52,7 +53,7 @@ def pipfile(lines: Sequence[str]) -> Wanted:
 
 
 class _Reader:
-    """Collects what a pyproject.toml requests, from one line after the other."""
+    """Collects what a pyproject.toml requests, line by line."""
 
     def __init__(self) -> None:
         self.asked: list[Asked] = []
@@ -64,7 +65,7 @@ class _Reader:
         self._table, self._group, self._depth, self._listed = "", "", 0, False
 
     def take(self, number: int, line: str) -> None:
-        """Read one line, which has no white space around it."""
+        """Read one line, from which surrounding white space has been removed."""
         if self._depth == 0 and line.startswith("["):
             end = line.rfind("]")
             self._table = line[:end].strip("[] \t").replace('"', "").replace(" ", "")
@@ -183,7 +184,7 @@ class _Reader:
             self.asked.append(replace(found, address=value if elsewhere else "", word=version))
 
     def whole(self) -> list[Asked]:
-        """The packages that have their own table, such as [tool.poetry.dependencies.tensorflow]."""
+        """Return the packages that have their own table, such as [tool.poetry.dependencies.tensorflow]."""
         before = len(self.asked)
         for name, keys in self._tables.items():
             at = next((key for key in keys if key[1].startswith("version")), keys[0])
@@ -193,7 +194,7 @@ class _Reader:
 
 
 def poetry_spec(spec: str) -> str:
-    """A version in Poetry's form (^2.18, ~2.18, 2.18, *), converted into pip's form."""
+    """Convert a version from Poetry's form (^2.18, ~2.18, 2.18, *) to pip's form."""
     if "," in spec:
         return ",".join(poetry_spec(part.strip()) for part in spec.split(","))
     caret = re.fullmatch(r"\^\s*(\d+(?:\.\d+)*)", spec)

@@ -20,16 +20,18 @@ if TYPE_CHECKING:
     from doctor.compat import Answer
 
 Reason: TypeAlias = "tuple[str, tuple[str, ...]]"
-"""A sentence, and the rows of the tables that support it."""
+"""A sentence, and references to the table rows that support it."""
 NEWER_LIMIT = 2
-"""How many of the aspects that rule out newer releases to show: a few cover nearly all releases."""
+"""The maximum number of aspects to show that rule out newer releases. A few aspects cover nearly all
+releases."""
 GROUP_LIMIT = 3
-"""How many groups of releases to show for one aspect; the newest groups come first."""
+"""The maximum number of groups of releases to show for one aspect. The newest groups come first."""
 _VERSION = lazy.compile(r"(?<![\d.])\d{1,9}(?:\.\d{1,9}){1,9}")
 
 
 def reasons(candidate: Candidate, context: PlanContext, floor: object) -> list[Reason]:
-    """The reasons for the candidate. floor: the table row of the oldest driver that the candidate can use."""
+    """Return the reasons for a candidate. floor: the table row for the oldest driver that the candidate can
+    use."""
     found: list[Reason] = []
     build = candidate.build
     if candidate.route == "cpu":
@@ -66,8 +68,8 @@ def reasons(candidate: Candidate, context: PlanContext, floor: object) -> list[R
 
 
 def _older_python(candidate: Candidate, context: PlanContext) -> list[Reason]:
-    """The reason against a newer Python for which the release has a wheel, but for which pip cannot install
-    the release's extra and-cuda."""
+    """Return the reason against a newer Python version for which the release has a wheel, but for which pip
+    cannot install the release's extra and-cuda."""
     build, chosen = candidate.build, candidate.python
     if candidate.situation.route != "pip-and-cuda" or chosen is None or not candidate.extra:
         return []
@@ -81,7 +83,8 @@ def _older_python(candidate: Candidate, context: PlanContext) -> list[Reason]:
 
 
 def _c_library(candidate: Candidate, context: PlanContext) -> list[Reason]:
-    """The reason that states the required glibc, if the tables do not contain the distribution."""
+    """Return the reason that states the required glibc version, if the tables do not contain the
+    distribution."""
     os, build = context.case.os, candidate.build
     floor = build.glibc_by_python.get(candidate.python or "", build.glibc)
     if (
@@ -102,8 +105,9 @@ def _c_library(candidate: Candidate, context: PlanContext) -> list[Reason]:
 
 
 def _driver(context: PlanContext, floor: object, given: list[str], open_question: bool) -> list[Reason]:
-    """The reasons that state the required driver, unless a reason in `given` states it already.
-    open_question: the installed driver is unknown or too old, so state the newest branch for the GPU, too."""
+    """Return the reasons that state the required driver, unless a reason in `given` states it already.
+    open_question: the installed driver is unknown or too old, so also state the last driver branch for the
+    GPU."""
     found: list[Reason] = []
     if isinstance(floor, DriverFloor) and not any(f"{floor.driver} or newer" in reason for reason in given):
         found.append((f"driver {floor.driver} or newer is needed", (floor.ref,)))
@@ -123,14 +127,15 @@ def _driver(context: PlanContext, floor: object, given: list[str], open_question
 
 
 def _kind(refused: tuple[Refusal, Answer]) -> str:
-    """The text of a refusal's reason without the release and without versions, to compare reasons."""
+    """Return the text of a refusal's reason without the release and without versions, to compare it with
+    other reasons."""
     refusal, answer = refused
     return _VERSION.sub("", answer.reason.replace(refusal.build.requirement, ""))
 
 
 def against_newer(candidate: Candidate, refusals: list[Refusal]) -> list[Reason]:
-    """The reasons against newer releases on the same route, the most frequent aspect first. Neighbouring
-    releases whose reasons differ only in versions share one reason."""
+    """Return the reasons against newer releases on the same route, the aspect that rules out the most
+    releases first. Neighbouring releases whose reasons differ only in versions share one reason."""
     mine = order(candidate.build.version)
     newer = [r for r in refusals if r.route == candidate.route and order(r.build.version) > mine]
     if candidate.another_python:  # the plan uses another Python, so the installed one does not matter

@@ -1,4 +1,4 @@
-"""Finds the candidate of the first plan for a case. Remedies use it, so that `check` and `plan` recommend the
+"""Finds the candidate for the first plan in a case. Remedies use it, so that `check` and `plan` recommend the
 same release. This takes less time than making all plans."""
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ routes are not tried."""
 
 
 def context_of(case: Case) -> PlanContext:
-    """The machine of a case as a plan sees it, with an empty request."""
+    """Make the context for a plan from a case, with an empty request."""
     return PlanContext(case.facts, case.tables, VersionRequest())
 
 
 def recommended(case: Case) -> Candidate | None:
-    """The candidate that `plan` recommends for an empty request; None if no CUDA release is available."""
+    """Return the candidate that `plan` recommends for an empty request, or None if no release is
+    available."""
     context = context_of(case)
     answers, key = case.tables.answers, (recommended, context.decisive)
     if key not in answers:

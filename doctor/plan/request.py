@@ -1,5 +1,4 @@
-"""Makes the plans for a request. A request consists of options and file names; all callers use this
-module."""
+"""Makes the plans for a request, which consists of options and file names. Every caller uses this module."""
 
 from __future__ import annotations
 
@@ -14,14 +13,14 @@ from doctor.plan import Outcome, PlanContext, VersionRequest, make_plans
 from doctor.tables import Tables
 
 NO_GPU = "none"
-"""The value of --gpu for a machine without a GPU."""
+"""The value for --gpu that means that the machine has no GPU."""
 
 
 class Request(NamedTuple):
     """The options of `plan`; "" and None mean "not given".
 
-    gpu: names, PCI ids or compute capabilities, separated by commas. machine: a file with the JSON
-    output of `check`. requirements: files.
+    gpu: names, PCI ids or compute capabilities; each entry may contain several, separated by commas. machine:
+    a file with the JSON output of `check`. requirements: files.
     """
 
     tensorflow: str = ""
@@ -37,7 +36,7 @@ class Request(NamedTuple):
 
     @property
     def gpus(self) -> list[str]:
-        """The GPUs of the request as separate items."""
+        """The requested GPUs as separate items."""
         names = [name.strip() for given in self.gpu for name in given.split(",") if name.strip()]
         return [NO_GPU if name.lower() == NO_GPU else name for name in names]
 
@@ -48,7 +47,8 @@ class Request(NamedTuple):
 
 
 def answered(request: Request, texts: Mapping[str, str] | None = None) -> Outcome:
-    """The plans for a request. texts: further files, as text by name; files that these include are not read.
+    """Make the plans for a request. texts: further files, as text by name; files that these include are not
+    read.
 
     Raises UsageError and InputError.
     """
@@ -64,14 +64,15 @@ def answered(request: Request, texts: Mapping[str, str] | None = None) -> Outcom
 
 
 def requested_context(request: Request) -> PlanContext:
-    """The context of a request: its machine and its versions. Raises UsageError and InputError."""
+    """Make the context for a request: the machine and the requested versions. Raises UsageError and
+    InputError."""
     tables = Tables.bundled()
     version_request = wished(request, tables)
     return PlanContext(machine_facts(request, tables), tables, version_request)
 
 
 def wished(request: Request, tables: Tables) -> VersionRequest:
-    """The requested versions, checked. Raises UsageError."""
+    """Check the requested versions and return them. Raises UsageError."""
     from doctor.plan.described import described
     from doctor.plan.version_request import check
 
@@ -96,7 +97,7 @@ def _check_cuda(cuda: str | None, cudnn: str | None, tables: Tables) -> None:
     toolkits = [toolkit.cuda for toolkit in tables.toolkits()]
     if cuda and tables.toolkit(cuda) is None:
         raise UsageError(
-            f"the tables of {tables.date} contain no CUDA {cuda}; the newest is {toolkits[-1]}",
+            f"the tables from {tables.date} do not contain CUDA {cuda}; the newest release is {toolkits[-1]}",
             f"the nearest releases are {', '.join(nearest(cuda, toolkits))}",
         )
     majors = sorted(
@@ -111,14 +112,14 @@ def _check_cuda(cuda: str | None, cudnn: str | None, tables: Tables) -> None:
     )
     if cudnn and cudnn.lstrip("v").split(".")[0] not in majors:
         raise UsageError(
-            f"the tables of {tables.date} contain no cuDNN {cudnn}",
+            f"the tables from {tables.date} do not contain cuDNN {cudnn}",
             f"they contain cuDNN {', '.join(majors)}",
         )
 
 
 def machine_facts(request: Request, tables: Tables) -> Facts:
-    """The facts of the machine that the options describe, of the machine in a file, or of this machine.
-    Raises UsageError and InputError."""
+    """Return the facts about the machine: the one that the options describe, the one that a file describes,
+    or this machine. Raises UsageError and InputError."""
     from doctor.plan.described import described, machine_file
     from doctor.probe import Machine, examine
 
@@ -136,20 +137,20 @@ def machine_facts(request: Request, tables: Tables) -> Facts:
 
 
 INCLUDED_LIMIT = 50
-"""The most files that a requirement file may include, directly or indirectly."""
+"""The maximum number of files that a requirement file may include, directly or indirectly."""
 SIZE_LIMIT = 4 << 20
-"""The most bytes of a requirement file with all files that it includes."""
+"""The maximum size, in bytes, of a requirement file together with all files that it includes."""
 
 
 def included(
     name: str, text: str, changed: Mapping[str, str] | None = None
 ) -> list[tuple[str, str | None, bool]]:
-    """The files that a file includes with -r and -c, directly or indirectly: path, text, and whether it only
-    constrains. As in pip, paths are relative to the file that contains them.
+    """Return the files that a file includes with -r and -c, directly or indirectly: for each, its path, its
+    text, and whether it only constrains. As in pip, paths are relative to the file that contains them.
 
-    URLs are not followed. A path in a Dockerfile is inside its image; the file with that name beside the
-    Dockerfile is used for it, with None as the text if there is no such file. changed: the new texts of files
-    that differ from those on disk. Raises InputError.
+    URLs are not followed. A path in a Dockerfile is a path inside the image; the file with the same name in
+    the Dockerfile's folder is read in its place, and the text is None if that file does not exist. changed:
+    the new texts of files that differ from those on disk. Raises InputError.
     """
     from doctor.plan.requirements import read
 
@@ -191,7 +192,7 @@ def included(
 
 
 def read_text(name: str, limit: int = SIZE_LIMIT) -> str:
-    """The text of a requirement file. limit: the most bytes to read. Raises InputError."""
+    """Read a requirement file. limit: its maximum size in bytes. Raises InputError."""
     try:
         with open(name, "rb") as stream:
             data = stream.read(limit + 1)

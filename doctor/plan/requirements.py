@@ -1,4 +1,4 @@
-"""Reads requirement files line by line. This module reads requirements.txt; other modules read
+"""Reads requirement files line by line. This module itself reads requirements.txt; other modules read
 pyproject.toml, environment.yml, Dockerfiles, compose files and lock files."""
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ _READERS: tuple[tuple[str, Callable[[list[str]], Wanted] | None, int], ...] = (
     (r"setup\.(?:py|cfg)|.*\.(?:lock|json|py|ipynb|cfg|ini|sh)", None, LINES),
     (r".*", requirements, LINES),
 )
-"""The readers by patterns of file names (the first pattern that fits counts), and how many lines each reader
-reads. None: the kind of file is not supported."""
+"""For each pattern for file names (the first that fits counts), the reader and the number of lines that it
+reads. None: this kind of file is not supported."""
 
 __all__ = ["Asked", "Unread", "Wanted", "read", "requirement"]

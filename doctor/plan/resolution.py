@@ -1,10 +1,10 @@
-"""Judges whether pip can install the lines of a file together, as far as the tables contain the requirements
-of their packages.
+"""Judges whether pip can install the packages that a file requests together, as far as the tables contain
+their requirements.
 
-The search tries the releases of TensorFlow and of the frameworks in the tables, the newest first, with the
-requirements in their METADATA; for every other package it compares only the bounds. It needs no network. If
-the search finds no solution, pip finds none either. If the search finds one, pip may still fail because of
-packages that are not in the tables.
+The search tries the releases of TensorFlow and the frameworks in the tables, the newest first, with the
+requirements in their METADATA. For every other package it compares only the version bounds. It needs no
+network. If the search finds no solution, pip finds none either. If the search finds a solution, pip may still
+fail because of packages that are not in the tables.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from doctor.tables.versions import minor
 from doctor.values import cached_property, dataclass, field, replace
 
 TRIES = 3000
-"""The most releases that one search tries."""
+"""The maximum number of releases that one search tries."""
 EXTRA = "and-cuda"
 
 
 class TooManyTriesError(Exception):
-    """The search tried TRIES releases without an answer."""
+    """Raised if the search has tried TRIES releases without finding an answer."""
 
 
 @dataclass(frozen=True)
 class Need:
-    """A requirement. row: the release that states it, or None if a line of the file does."""
+    """A requirement. row: the release that states it, or None if a line of the file states it."""
 
     name: str
     specifier: str
@@ -42,9 +42,9 @@ class Need:
 
 @dataclass
 class Solution:
-    """A way to install the lines together. releases: the chosen release of each package in the tables; needs:
-    by package, all requirements for it; extras: by package, the requested extras; unknown: requirements for
-    packages in the tables that no release in the tables fulfils."""
+    """A way to install the packages that the lines request together. releases: the chosen release of each
+    package in the tables; needs: by package, all requirements for it; extras: by package, the requested
+    extras; unknown: requirements for packages in the tables that no release in the tables fulfils."""
 
     releases: dict[str, TensorFlowRelease | Framework] = field(default_factory=dict)
     needs: dict[str, tuple[Need, ...]] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class Solution:
     unknown: tuple[Need, ...] = ()
 
     def copy(self) -> Solution:
-        """A copy with its own dictionaries."""
+        """Return a copy with its own dictionaries."""
         return Solution(dict(self.releases), dict(self.needs), dict(self.extras), self.unknown)
 
 
@@ -70,7 +70,7 @@ class Solver:
 
     @cached_property
     def frameworks(self) -> Mapping[str, tuple[Framework, ...]]:
-        """By package, the frameworks' releases that support the context's Python, newest first."""
+        """The frameworks' releases that support the context's Python version, by package, newest first."""
         found: dict[str, list[Framework]] = {}
         for row in self.context.tables.frameworks():
             found.setdefault(row.package, [])
@@ -82,8 +82,8 @@ class Solver:
         }
 
     def releases(self, name: str) -> Sequence[TensorFlowRelease | Framework] | None:
-        """Every final release of a package that supports the context's Python, newest first; None if the
-        tables lack the package."""
+        """Return every final release of a package that supports the context's Python version, newest first,
+        or None if the tables lack the package."""
         if name in self._tensorflow:
             rows = [
                 r for r in self.context.releases if r.package == name and not r.yanked and is_final(r.version)
@@ -106,7 +106,7 @@ class Solver:
             return True
 
     def solve(self, lines: Iterable[Asked], *, apart: bool = False) -> Solution | None:
-        """A way to install the lines together, or None if there is none.
+        """Find a way to install the packages that the lines request together. Return None if there is none.
 
         apart: accept only a solution in which no two of NVIDIA's packages install the same library into the
         same folder. Raises TooManyTriesError.
@@ -158,7 +158,7 @@ class Solver:
         yield found
 
     def _all(self, name: str) -> Sequence[TensorFlowRelease | Framework]:
-        """The releases of a package in the tables, for any Python."""
+        """Return the releases of a package in the tables, for any Python version."""
         if name in self._tensorflow:
             return [row for row in self.context.releases if row.package == name]
         return self.context.tables.frameworks(name)
@@ -167,7 +167,7 @@ class Solver:
         return isinstance(row, Framework) or bool(row.extras.get(EXTRA))
 
     def _of(self, row: TensorFlowRelease | Framework, extras: frozenset[str]) -> tuple[Need, ...]:
-        """The requirements of a release with these extras."""
+        """Return the requirements that a release states, with those for these extras."""
         key = (row.package, row.version, extras)
         if key not in self._stated:
             lines = list(row.requires)
@@ -190,8 +190,8 @@ class Solver:
         return any(self.shared(name, other, found) for other in found.needs if other.startswith("nvidia-"))
 
     def shared(self, one: str, other: str, found: Solution) -> tuple[str, ...]:
-        """The libraries that two of NVIDIA's packages both install into the same folder, so that the package
-        installed last overwrites those of the other."""
+        """Return the libraries that two of NVIDIA's packages both install into the same folder, so that the
+        package that is installed last overwrites the other's files."""
         first, second = self._wheel(one, found), self._wheel(other, found)
         if (
             one == other
@@ -204,8 +204,8 @@ class Solver:
         return tuple(sorted(set(first.libraries) & set(second.libraries)))
 
     def _wheel(self, name: str, found: Solution) -> NvidiaWheel | None:
-        """The newest wheel of a package that the requirements allow; the newest of all its wheels if the
-        tables contain no allowed one."""
+        """Return the newest wheel of a package that the requirements allow. If the tables contain none that
+        they allow, return the newest of all its wheels."""
         bound = ",".join(
             dict.fromkeys(need.specifier for need in found.needs.get(name, ()) if need.specifier)
         )
@@ -224,8 +224,8 @@ class Solver:
 
 
 def counts(marker: str, context: PlanContext, unknown: bool = True) -> bool:
-    """Whether a marker holds on the machine. unknown: the answer for a marker about the Python if no Python
-    is known."""
+    """Whether a marker holds on the machine. unknown: the answer for a marker about Python if the Python
+    version is not known."""
     if not marker:
         return True
     from packaging.markers import InvalidMarker, Marker, UndefinedEnvironmentName
@@ -269,5 +269,5 @@ _HELD: dict[tuple[str, str], bool] = {}
 
 
 def pinned(line: Asked, version: str) -> Asked:
-    """The line with exactly this version in place of its specifier."""
+    """Return the line with a pin to this version in place of its specifier."""
     return replace(line, specifier=f"=={version}")

@@ -1,4 +1,4 @@
-"""The commands of a plan: the steps for a candidate, in order, for its platform and shell."""
+"""The commands in a plan: the steps for a candidate, in order, for its platform and shell."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from doctor.values import replace
 
 
 def steps(candidate: Candidate, context: PlanContext, env: str = ENV) -> list[Step]:
-    """All steps and the final check. The driver comes last if possible: TensorFlow needs it to run, but not
-    to be installed."""
+    """Return all steps, with the final check. The driver comes last if possible: TensorFlow needs it to run,
+    but not to be installed."""
     kind = _kind(candidate, context)
     if candidate.image is not None:
         return installing(candidate, context, env)
@@ -35,7 +35,8 @@ def steps(candidate: Candidate, context: PlanContext, env: str = ENV) -> list[St
 
 
 def installing(candidate: Candidate, context: PlanContext, env: str = ENV) -> list[Step]:
-    """All steps except the final check; `check` prescribes these if a new environment is the fix."""
+    """Return all steps except the final check. `check` prescribes these steps if a new environment is the
+    fix."""
     if candidate.nvidia is not None:
         from doctor.plan import arm
 
@@ -61,7 +62,7 @@ def installing(candidate: Candidate, context: PlanContext, env: str = ENV) -> li
 
 
 def interpreter(candidate: Candidate, context: PlanContext, env: str = ENV) -> tuple[Word, ...]:
-    """The command, as words, that starts the Python that the steps install."""
+    """Return the command, as words, that starts the Python interpreter that the steps install."""
     if candidate.nvidia is not None:
         from doctor.plan import arm
 
@@ -77,13 +78,14 @@ def _kind(candidate: Candidate, context: PlanContext) -> str:
 
 
 def _settings(candidate: Candidate) -> list[Step]:
-    """Steps for the settings that the program needs on the GPUs of the plan."""
+    """Return the steps for the settings that a program needs on the GPUs in the plan."""
     gpu = dict(candidate.judgement.answers).get("gpu")
     return setting_steps(gpu) if gpu is not None and candidate.route != "cpu" else []
 
 
 def environment_steps(candidate: Candidate, context: PlanContext, env: str = ENV) -> list[Step]:
-    """The steps that create the environment with pip or uv; they need no administrator and no restart."""
+    """Return the steps that create the environment with pip or uv. They need no administrator and no
+    restart."""
     kind = _kind(candidate, context)
     python = candidate.python or WSL_PYTHON
     family = driver.family(context.case.os.name) if context.case.os else ""
@@ -101,8 +103,8 @@ def environment_steps(candidate: Candidate, context: PlanContext, env: str = ENV
 
 
 def _found_by_the_loader(candidate: Candidate, context: PlanContext) -> list[Step]:
-    """Steps for a CUDA that is already installed: it works only if the loader searches its folder, and an
-    installation by hand does not ensure that."""
+    """Return the steps for a CUDA toolkit that is already installed. It works only if the loader searches its
+    folder, and an installation by hand does not ensure that."""
     if candidate.route != "pip-system-cuda":
         return []
     which = f"CUDA {context.cuda} and cuDNN {context.cudnn or candidate.build.cudnn or ''}".rstrip()
@@ -125,7 +127,7 @@ def _found_by_the_loader(candidate: Candidate, context: PlanContext) -> list[Ste
 
 
 def on_machine(candidate: Candidate, context: PlanContext) -> bool:
-    """Whether the Python of a candidate is the installed one, so that plain venv and pip are enough."""
+    """Whether a candidate uses the installed Python interpreter, so that plain venv and pip are enough."""
     if candidate.route == "wsl2":
         return candidate.python == WSL_PYTHON
     if candidate.python is None:
@@ -137,20 +139,21 @@ def on_machine(candidate: Candidate, context: PlanContext) -> bool:
 
 
 WHEELS_OF_TODAY = (2, 28)
-"""The glibc that the newest wheels of NumPy, h5py and others need (their files' tags: manylinux_2_27 and
-2_28). With an older glibc, pip downloads the newest release as a source archive, and building that fails
-without a compiler."""
+"""The glibc version that the newest wheels of NumPy, h5py and others need (the tags in their file names:
+manylinux_2_27 and 2_28). With an older glibc, pip downloads the newest release as a source archive, and
+building that fails without a compiler."""
 ALL_WHEELS = "2.10.0"
-"""From this TensorFlow release on, every required package has a wheel, except those in SOURCE_ONLY."""
+"""From this TensorFlow release on, every package that TensorFlow requires has a wheel, except those in
+SOURCE_ONLY."""
 SOURCE_ONLY = {("2.12", "3.8"): "jax"}
-"""By minor release and Python version, the required package that has only a source archive for that Python.
-jax is plain Python; its first release with wheels is 0.4.16, which needs Python 3.9 (its files on the package
-index)."""
+"""The required package that has only a source archive, by TensorFlow's minor release and Python version. jax
+contains only Python code; its first release with wheels is 0.4.16, which needs Python 3.9 (its files on the
+package index)."""
 
 
 def install_options(candidate: Candidate, context: PlanContext, *, uv: bool) -> tuple[str, ...]:
-    """Further options of the installer. On an old C library, they make the installer prefer an older release
-    with a wheel to the newest release as a source archive."""
+    """Return further options for the installer. With an old C library, they make the installer prefer an
+    older release with a wheel to the newest release as a source archive."""
     if (
         context.glibc is None
         or candidate.route in ("wsl2", "docker")
@@ -166,7 +169,8 @@ def install_options(candidate: Candidate, context: PlanContext, *, uv: bool) -> 
 
 
 def driver_steps(candidate: Candidate, context: PlanContext) -> list[Step]:
-    """The steps that install the driver that the candidate needs; none if the installed driver is enough."""
+    """Return the steps that install the driver that the candidate needs. There are none if the installed
+    driver is enough."""
     if "driver" not in candidate.given_up:
         return []
     kind = "windows" if context.kind == "windows" else context.kind
@@ -186,8 +190,8 @@ def driver_steps(candidate: Candidate, context: PlanContext) -> list[Step]:
 
 
 def last_branch(context: PlanContext) -> str:
-    """The last driver branch that supports every GPU of the machine ("470"), or "" if the newest branch
-    does."""
+    """Return the last driver branch that supports every GPU in the machine ("470"), or "" if the newest
+    branch does."""
     branches = [
         row.last_driver
         for capability in context.capabilities
@@ -242,7 +246,7 @@ def _what(candidate: Candidate) -> str:
 
 
 def _notes(candidate: Candidate) -> str:
-    """The reason for each pin, except the pins of CUDA itself."""
+    """Return the reason for each pin as text, except for pins of CUDA itself."""
     named = candidate.workarounds.packages.requirements if candidate.workarounds.packages else ()
     return "".join(
         f"; {pin.requirement}: {pin.why}" for pin in candidate.pins if pin.requirement not in named

@@ -1,5 +1,5 @@
-"""Treats version specifiers as ranges: do two specifiers share a version, and does one lie within another?
-An excluded version (!=) counts only against a pin of that version."""
+"""Treats version specifiers as ranges, to find out whether two specifiers have a version in common, and
+whether one lies within another. An excluded version (!=) counts only against a pin of that version."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Range:
         return self.low if self.low is not None and self.low == self.high and not self.empty else None
 
     def within(self, other: Range) -> Range:
-        """The intersection of this range and another."""
+        """Return the intersection of this range and another."""
         low, low_closed = max(((r.low, r.low_closed) for r in (self, other) if r.low is not None),
                               key=lambda end: (end[0], not end[1]), default=(None, True))  # fmt: skip
         high, high_closed = min(((r.high, r.high_closed) for r in (self, other) if r.high is not None),
@@ -47,7 +47,8 @@ class Range:
 
 
 def range_of(specifier: str) -> Range | None:
-    """The range of a specifier (">=1.23,<2"), without its exclusions (!=); None if it cannot be read."""
+    """Return the range that a specifier (">=1.23,<2") allows, without its exclusions (!=), or None if it
+    cannot be read."""
     found = Range()
     for operator, bound in _PART.findall(specifier.replace(" ", "")):
         part = _range(operator, bound)

@@ -1,4 +1,4 @@
-"""Tries one release on one route: finds what has to change for it, or why it does not work."""
+"""Tries one release on one route: finds out what has to change for it, or why it does not work."""
 
 from __future__ import annotations
 
@@ -21,20 +21,21 @@ Requirements: Pascal and later)."""
 
 
 def recipe_of(build: TensorFlowRelease, tables: Tables) -> dict[str, Any] | None:
-    """The table row of conda's packages with the CUDA for which a build was made; None if there is none."""
+    """Return the table row for the conda packages with the CUDA version for which a build was made, or None
+    if there is none."""
     if build.cuda is None or not tables.store.has("conda"):
         return None
     return next((row for row in tables.store.all("conda") if row["cuda"] == minor(build.cuda)), None)
 
 
 def image_of(build: TensorFlowRelease, tables: Tables) -> dict[str, Any] | None:
-    """The table row of the official image of a release; None if there is none."""
+    """Return the table row for a release's official image, or None if there is none."""
     rows = tables.store.all("images") if tables.store.has("images") else ()
     return next((row for row in rows if row["version"] == build.version), None)
 
 
 def given_up(context: PlanContext, route: str) -> set[str]:
-    """What has to change on a route for every release, in the words of `Candidate.given_up`."""
+    """Return what has to change on a route whatever the release is, in the terms of `Candidate.given_up`."""
     lost = {"driver"} if context.driver_absent else set()
     if route != "pip-system-cuda" and (context.version_request.cuda or context.version_request.cudnn):
         lost.add("cuda" if context.version_request.cuda else "cudnn")
@@ -51,8 +52,8 @@ def try_route(
     side: str,
     settled: bool = False,
 ) -> tuple[Candidate | None, Refusal | None]:
-    """The candidate with what has to change for it, or None if the release does not work; and the refusal, if
-    any aspect does not fit.
+    """Return the candidate with what has to change for it, or None if the release does not work; and the
+    refusal, or None if every aspect fits.
 
     settled: do not accept a candidate that needs another driver.
     """
@@ -126,8 +127,9 @@ def try_route(
 def _by_driver(
     build: TensorFlowRelease, situation: Situation, judged: Judgement, context: PlanContext
 ) -> str:
-    """Whether the build cannot use the GPU only because the driver cannot compile the build's PTX: "" for no;
-    "with-driver" if the build cannot use the driver anyway; "alone" if this is the only reason."""
+    """Determine whether the build cannot use the GPU only because the driver cannot compile the build's PTX.
+    Return "" for no, "with-driver" if the build cannot use the driver anyway, and "alone" if this is the only
+    reason."""
     if situation.driver is None or "gpu" not in judged or judged["gpu"].verdict != "no":
         return ""
     if context.judge(build, replace(situation, driver=None, route=None))["gpu"].verdict == "no":
@@ -138,7 +140,8 @@ def _by_driver(
 def _situation(
     build: TensorFlowRelease, route: str, context: PlanContext, platform: str, side: str
 ) -> tuple[Situation, dict[str, Any] | None]:
-    """The situation of a route, without its Python; and conda's packages if the route uses them."""
+    """Return the situation on a route, without the Python version, and the row for conda's packages if the
+    route uses them."""
     recipe = (
         recipe_of(build, context.tables) if route == "conda" and not build.extras.get("and-cuda") else None
     )
@@ -162,8 +165,8 @@ def _situation(
 def _python_refusals(
     build: TensorFlowRelease, here: Situation, chosen: str | None, context: PlanContext
 ) -> list[tuple[str, Answer]]:
-    """Why the installed Python does not fit, if the plan uses another Python or no Python fits. chosen: the
-    Python of the plan."""
+    """Return why the installed Python version does not fit, if the plan uses another version or no version
+    fits. chosen: the Python version in the plan."""
     if chosen is None:
         why = f"{build.requirement} has wheels only for Python {', '.join(build.pythons)}"
         return [("python", Answer("no", why, (build,)))]
@@ -179,12 +182,12 @@ def _python_refusals(
 
 
 def _of_names(build: TensorFlowRelease, situation: Situation, answer: Answer, tables: Tables) -> Answer:
-    """The answer about a build's CUDA. If the tables do not contain the names of the libraries that the build
-    loads, the answer is based on the CUDA for which the build was made."""
+    """Return the answer about a build's CUDA version. If the tables do not contain the names of the libraries
+    that the build loads, base the answer on the CUDA version for which the build was made."""
     if answer.verdict != "unknown" or situation.cuda is None:
         return answer
     if build.cuda is None:
-        return Answer("no", f"it is not known which CUDA {build.requirement} loads", (build,))
+        return Answer("no", f"it is not known which CUDA version {build.requirement} loads", (build,))
     for trap in traps_of(build, situation, tables, "cuda"):
         if trap.verdict == "no":
             return Answer("no", trap.reason, (trap, build))
@@ -211,8 +214,8 @@ def _judged(
 def _python(
     build: TensorFlowRelease, here: str | None, base: Situation, context: PlanContext, route: str
 ) -> str | None:
-    """The Python for the plan: the installed one if it fits, otherwise the newest available one that fits;
-    None if there is none."""
+    """Return the Python version for the plan: the installed one if it fits, otherwise the newest available
+    one that fits. If none fits, return the first one that was tried, or None if there was none to try."""
     pythons = [p for p in build.pythons if context.version_request.takes(p)]
     last_resort = sorted(pythons, key=dotted, reverse=True)
     if route == "wsl2":  # prefer the Python of the distribution that wsl --install installs
@@ -236,7 +239,7 @@ def _python(
 
 
 def _driver_for(build: TensorFlowRelease, situation: Situation, tables: Tables) -> DriverFloor | None:
-    """The oldest driver that works for this build and these GPUs; None if no driver does."""
+    """Return the oldest driver that works for this build and these GPUs, or None if no driver does."""
     without = judge(build, replace(situation, driver=None), tables)
     if "driver" in without and without["driver"].verdict == "no":
         return None

@@ -1,4 +1,4 @@
-"""Reports the lines of a file that this tool cannot judge, because an "ok" without them would be wrong."""
+"""Reports the lines of a file that this tool cannot judge. If it left them out, its "ok" could be wrong."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ _OWN_INDEX = (
     ("nightly", CONCERNS),
 )
 MOST = 20
-"""The most findings for lines that were not judged."""
+"""The maximum number of findings for lines that were not judged."""
 SHOWN = 120
-"""The most characters to show of a line that was not judged."""
+"""The maximum number of characters to show from a line that was not judged."""
 NAMED = 8
-"""The most other lines that a message lists."""
+"""The maximum number of other lines that a message lists."""
 
 
 def unexamined(asked: Sequence[Asked], wanted: Wanted, solver: Solver) -> list[Unread]:
-    """The lines that affect TensorFlow or its CUDA libraries and that cannot be judged."""
+    """Return the lines that affect TensorFlow or its CUDA libraries but cannot be judged."""
     found = list(wanted.unread)
     known_in_tables = {"tensorflow", "tensorflow-gpu", *solver.frameworks}
     for line in asked:
@@ -72,8 +72,8 @@ def unexamined(asked: Sequence[Asked], wanted: Wanted, solver: Solver) -> list[U
 
 
 def not_examined(lines: Sequence[Unread], name: str) -> list[Finding]:
-    """A finding for each line that was not judged, at most MOST. If there are more lines, one further finding
-    says how many."""
+    """Return a finding for each line that was not judged, at most MOST. If there are more lines, one further
+    finding says how many."""
     found = [_finding(line, name) for line in lines[:MOST]]
     if len(lines) > MOST:
         rest = lines[MOST]
@@ -101,8 +101,8 @@ def _finding(line: Unread, name: str) -> Finding:
 def others(
     asked: Sequence[Asked], wanted: Wanted, examined: Collection[str], context: PlanContext, name: str
 ) -> list[Finding]:
-    """The finding that lists the remaining lines, because this tool does not examine conflicts among plain
-    Python packages; empty if there are none."""
+    """Return the finding that lists the remaining lines, because this tool does not examine conflicts among
+    plain Python packages. It is empty if no lines remain."""
     lines = [a for a in asked if a.name not in examined]
     indexes = [a for a in wanted.indexes if not any(host in a.address for host, _ in _OWN_INDEX)]
     if not lines and not indexes:
@@ -110,7 +110,7 @@ def others(
     names = list(dict.fromkeys(a.name for a in lines))
     shown = ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
     words = [f"the requirements of {shown}"] if names else []
-    words += [f"the builds that {indexes[0].address} may offer in place of those of PyPI"] if indexes else []
+    words += [f"the builds that {indexes[0].address} may offer instead of PyPI's"] if indexes else []
     first = (*lines, *indexes)[0]
     return [
         Finding(

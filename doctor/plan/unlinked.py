@@ -1,4 +1,4 @@
-"""Finds builds whose CUDA libraries pip installs into folders that the build does not search."""
+"""Finds builds that do not search the folders into which pip installs their CUDA libraries."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ def unlinked(
     context: PlanContext,
     name: str,
 ) -> list[Finding]:
-    """The finding that the release that pip installs for a line does not find pip's libraries; empty if the
-    file makes links or sets LD_LIBRARY_PATH for them, or if the image or the machine has its own libraries.
+    """Return the finding that the release that pip installs for a line does not find the libraries from pip.
+    It is empty if the file makes links or sets LD_LIBRARY_PATH for them, or if the image or the machine has
+    its own libraries.
 
     releases: the releases that all lines allow, oldest first.
     """
@@ -54,7 +55,8 @@ def unlinked(
             f"pip installs {build.requirement} for this line and puts {names} into {folders} (under"
             " site-packages). The RUNPATH of the build does not contain"
             f" {'these folders' if ',' in folders else 'this folder'}: TensorFlow registers no GPU unless"
-            f" LD_LIBRARY_PATH contains {'them' if ',' in folders else 'it'} or links lead there.",
+            f" LD_LIBRARY_PATH contains {'them' if ',' in folders else 'it'} or the environment has links to"
+            " the libraries.",
             (Source(line.file or name, line.line, line.text),),
             (*(trap.ref for trap in traps if trap.verdict == "no"), build.ref),
             (
@@ -78,8 +80,8 @@ def _situation(context: PlanContext) -> Situation:
 def _links(
     line: Asked, build: TensorFlowRelease, asked: Sequence[Asked], context: PlanContext
 ) -> tuple[Link, ...]:
-    """The links that a build needs to pip's libraries: those of its extra and-cuda, or those of NVIDIA's
-    packages that other lines request."""
+    """Return the links that a build needs to libraries from pip: those that its extra and-cuda installs, or
+    those in NVIDIA's packages that other lines request."""
     links = for_pip_libraries(build, _situation(context), context.tables).links if build.gpu else ()
     if "and-cuda" in line.extras and build.extras.get("and-cuda"):
         return links
@@ -108,8 +110,8 @@ def _edits(
     context: PlanContext,
     name: str,
 ) -> Iterator[Step]:
-    """The change to the file: a RUN that makes the links; without a Dockerfile, a release that needs no
-    links, if TensorFlow's extra and-cuda installs the libraries."""
+    """Yield the change to the file: in a Dockerfile, a RUN that makes the links; in other files, a release
+    that needs no links, if TensorFlow's extra and-cuda installs the libraries."""
     if wanted.image is not None and line.end[0]:
         number, text = line.end
         new = "\n".join((text, *(f"RUN {step.text}" for step in ways)))

@@ -20,9 +20,10 @@ class VersionRequest:
     """The requested versions. None and empty mean "any".
 
     tensorflow: "2.15", "==2.15.1", ">=2.16,<2.19", "~=2.15", "latest". python: "3.12". cuda, cudnn: installed
-    versions that the plan must use. cpu: whether a plan for the CPU was requested. source: what requests the
-    TensorFlow ("--tensorflow", "requirements.txt"), with line and text if it is a file; python_source: what
-    requests the Python, if it is not an option; pythons: the range of Pythons that a file allows.
+    versions that the plan must use. cpu: whether a plan for the CPU was requested. source: where the
+    TensorFlow version is requested ("--tensorflow", "requirements.txt"), with line and text if it is a file;
+    python_source: where the Python version is requested, if not by an option; pythons: the range of Python
+    versions that a file allows.
     """
 
     tensorflow: str = ""
@@ -37,7 +38,7 @@ class VersionRequest:
     pythons: str = ""
 
     def takes(self, python: str) -> bool:
-        """Whether a Python ("3.12") is within the range that a file allows."""
+        """Whether a Python version ("3.12") is within the range that a file allows."""
         if not self.pythons:
             return True
         from doctor.plan.specifiers import together
@@ -70,7 +71,7 @@ class VersionRequest:
 
 
 def _prefix(version: str, asked: str) -> bool:
-    """Whether a version is the requested one or a release of the requested series, as 2.15.1 is of 2.15. A
+    """Whether a version is the requested one or belongs to the requested series, as 2.15.1 belongs to 2.15. A
     pre-release must be requested in full."""
     if version == asked:
         return True
@@ -97,7 +98,7 @@ def _holds(version: str, operator: str, bound: str, wild: bool) -> bool:
 
 
 def newest_final(tables: Tables) -> str:
-    """The newest final release on any platform."""
+    """Return the newest final release on any platform."""
     return max(filter(is_final, tables.versions("tensorflow")), key=order)
 
 
@@ -114,7 +115,7 @@ def check(version_request: VersionRequest, tables: Tables) -> None:
     asked = re.search(r"\d+(?:\.\d+)*", version_request.tensorflow)
     near = nearest(asked[0], [v for v in versions if is_final(v)]) if asked else []
     raise UsageError(
-        f"the tables of {tables.date} contain no TensorFlow release `{version_request.tensorflow}`; the"
+        f"the tables from {tables.date} contain no TensorFlow release `{version_request.tensorflow}`; the"
         f" newest is {newest}",
         f"the nearest releases are {', '.join(near)}" if near else "",
     )

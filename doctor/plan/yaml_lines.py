@@ -31,7 +31,7 @@ class Entry(NamedTuple):
 
 
 def entries(lines: Sequence[str]) -> Iterator[Entry]:
-    """The values in the order of the file."""
+    """The values in the lines of a YAML file, in the order of the file."""
     stack: list[tuple[int, str | int]] = []  # a key in column n is level 2n, a dash 2n + 1
     scalar = -1
     for number, raw in enumerate(lines, 1):

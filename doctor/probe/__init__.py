@@ -12,7 +12,7 @@ nodes", "cuda", "cudnn", "tensorflow", "python".
 The kinds of Symptom that the probes create, with their detail keys in brackets. A kind has the same name as
 in doctor.logs.signatures if a log can show the same problem:
 
-    simulated-gpu                  a simulated GPU of this tool is in use [simulation]
+    simulated-gpu                  a GPU that this tool simulates is in use [simulation]
     simulated-libraries            the simulation replaced the environment's own CUDA libraries [missing,
                                    asked]
     secure-boot-enabled            Secure Boot is on: an unsigned kernel module is refused
@@ -24,21 +24,21 @@ in doctor.logs.signatures if a log can show the same problem:
     cuda-compat-on-path            libcuda.so.1 would come from a forward-compatibility folder [path, version]
     cuda-stub-on-path              libcuda.so.1 would be the toolkit's stub for linking [path]
     variable-misspelt              a variable's name is close to CUDA_VISIBLE_DEVICES [name]
-    nix                            Nix or Guix built the Python in use [maker]
+    nix                            Nix or Guix built the Python interpreter in use [maker]
     wsl1                           WSL 1, which has no GPU
     wsl-no-windows-driver          WSL 2 without the Windows driver's libraries
-    wsl-linux-driver               a Linux driver's libcuda is found before that of Windows [path]
+    wsl-linux-driver               a Linux driver's libcuda is found before the Windows driver's [path]
     wsl-library-not-searched       /usr/lib/wsl/lib exists, but the loader does not search it
     gpu-switched-off               a program keeps the GPU off to save power [by, path]
-    device-node-missing            the GPU's device node exists, but another that CUDA needs does not [path]
+    device-node-missing            the GPU's device node exists, but another node that CUDA needs does not
+                                   [path]
     fabric-manager-missing         NVSwitches without a matching fabric manager [state: missing, stopped,
                                    other; version]
     start-would-serve              the program would find the libraries if it were started in another way
-                                   [missing, kind, name, file,
-                                   modules, value: its LD_LIBRARY_PATH; of, of_kind, of_file: the way to
-                                   start it that fails]
-    start-needed                   the program finds the libraries only if it is started in one way [missing,
-                                   kind, name, file, value]
+                                   [missing, kind, name, file, modules, value: the LD_LIBRARY_PATH of that
+                                   way; of, of_kind, of_file: the way that fails]
+    start-needed                   the program finds the libraries only if it is started in one particular
+                                   way [missing, kind, name, file, value]
     hung-driver                    a call to NVML, libcuda or nvidia-smi did not return [call, seconds]
     driver-call-crashed            the process that called NVML or libcuda was killed [call, signal]
     cuda-devices                   how many devices libcuda lists [count; buses: their bus addresses, if all
@@ -53,7 +53,7 @@ in doctor.logs.signatures if a log can show the same problem:
     ecc-errors                     uncorrected memory errors since the driver was loaded [gpu, count]
     xid                            the kernel log contains an Xid error [xid, bus]
     gpu-lost                       the kernel log says that a GPU has fallen off the bus
-    nvrm-api-mismatch              the kernel log says that the module's and libraries' versions differ
+    nvrm-api-mismatch              the kernel log says that module and libraries differ in version
     open-modules-required          the kernel log says that this GPU needs NVIDIA's open kernel modules
     kernel-module-rejected         the kernel refused a module not signed with a key that it trusts [key]
     module-build-failed            DKMS or akmods could not build the module [version, running, headers, tool]
@@ -63,11 +63,11 @@ in doctor.logs.signatures if a log can show the same problem:
     glibc-too-old                  a library requires a newer glibc [library, needs, by]
     jetson                         an NVIDIA Jetson board [model]
     login-node                     Slurm is installed, but this process is not in a job
-    python-without-wheels          a Python that no TensorFlow wheel fits: free-threaded, or PyPy [build]
+    python-without-wheels          no TensorFlow wheel fits this Python: it is free-threaded, or PyPy [build]
     tensorflow-library-fails       TensorFlow's own library would not load [file, error, culprit; elsewhere:
                                    the culprit's place in the Nix or Guix store]
-    tensorflow-leftover            remains of a half-removed TensorFlow [path; kind=hollow: a module folder
-                                   without __init__.py]
+    tensorflow-leftover            remains of a half-removed TensorFlow installation [path; kind=hollow: a
+                                   module folder without __init__.py]
     tensorflow-files-missing       a distribution is listed, but its module does not exist [packages]
     tensorflow-without-metadata    the module exists, but no distribution lists it
     tensorflow-several             several distributions contain the module [packages, owner]
@@ -75,7 +75,7 @@ in doctor.logs.signatures if a log can show the same problem:
     plugin-device                  another vendor's plugin or build is installed, and so is its device [name]
     addon-mismatch                 an add-on was compiled for another TensorFlow release [addon, version,
                                    wants, there]
-    pip-over-conda                 pip installed TensorFlow over conda's [name, pip, conda]
+    pip-over-conda                 pip installed TensorFlow over conda's package [name, pip, conda]
     xla-tools-missing              XLA would not find its compiler tools [lacks, elsewhere: a folder that
                                    contains them, sure: "yes" if the files there are complete]
     cudnn-part-broken              a sub-library of cuDNN is missing or unloadable [path, library, problem]
@@ -86,7 +86,7 @@ in doctor.logs.signatures if a log can show the same problem:
 The deep check (doctor.probe.deep) adds the symptoms in TensorFlow's log, under their names in doctor.logs,
 and:
 
-    deep-import-failed             `import tensorflow` raised [error]
+    deep-import-failed             `import tensorflow` raised an exception [error]
     deep-crashed                   TensorFlow's process was killed [stage, signal]
     illegal-instruction            TensorFlow's process was killed by SIGILL
     deep-hung                      the process did not end in time [stage, seconds]

@@ -13,7 +13,7 @@ SIZE = 64 << 10
 
 def home_of(machine: Machine, prefix: str | None) -> str:
     """The home folder of an environment's user: on a live machine, the home folder of this process's user;
-    otherwise the one that contains the environment; otherwise the only one in /home, or /root."""
+    otherwise the home folder that contains the environment; otherwise the only folder in /home, or /root."""
     if machine.live and machine.env.get("HOME", "").startswith("/"):
         return machine.env["HOME"].rstrip("/") or "/"
     match = re.match(r"/home/[^/]+", prefix or "")

@@ -1,5 +1,5 @@
-"""Reads, as text, what an installed TensorFlow states about itself in build_info.py and its version
-header."""
+"""Reads, as text, what an installed TensorFlow build records in build_info.py and in its version header: its
+version, and the CUDA and cuDNN versions for which it was built."""
 
 from __future__ import annotations
 

@@ -178,8 +178,8 @@ def _nvml_device(device: Mapping[str, Any], where: str) -> Iterator[Fact]:
 
 
 def _modes(device: Mapping[str, Any], index: int, where: str) -> Iterator[Fact]:
-    """The symptoms for a compute mode, MIG, ECC errors or a persistence mode that a training job does not
-    expect."""
+    """Symptoms for settings and errors that a training job does not expect: the compute mode, MIG, ECC
+    errors, the persistence mode."""
     gpu = ("gpu", str(index))
     mode = COMPUTE_MODES.get(_number(device.get("compute_mode")) or 0)
     if mode:

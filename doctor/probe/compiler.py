@@ -97,7 +97,7 @@ def missing_tools(
 
 
 def _sure(machine: Machine, installed: Installed, folder: str, other: str) -> bool:
-    """Whether the files are complete where the tools would be, so that their absence is certain.
+    """Whether it is certain that the tools are absent, because the files in their usual place are complete.
 
     This is true if the package manager that installed the CUDA libraries in this folder lists its packages
     and none of them contains the compiler, or if the toolkit's folder of programs does not contain it.

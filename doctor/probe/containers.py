@@ -1,5 +1,5 @@
-"""Finds out whether a machine's files are those of a container, and which runtime started it. Parts of the
-host that are visible inside a container do not count as its own.
+"""Finds out whether a machine's files belong to a container, and which runtime started that container. Parts
+of the host that are visible inside a container do not count as its own.
 
 In a container, /proc/modules, /sys/bus and the kernel log are the host's. The container itself has only what
 its runtime passed in: device nodes and the driver's libraries. Sources: systemd, "The Container Interface"
@@ -88,7 +88,7 @@ def _marked(machine: Machine) -> Iterator[tuple[str, Source]]:
 
 
 def inside(machine: Machine) -> bool:
-    """Whether the machine's files are those of a container."""
+    """Whether the machine's files belong to a container."""
     named = any(
         machine.env.get(name)
         for name in ("KUBERNETES_SERVICE_HOST", "APPTAINER_CONTAINER", "SINGULARITY_CONTAINER")

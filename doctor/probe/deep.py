@@ -92,8 +92,7 @@ def _ended(ran: Ran, stages: list[dict[str, Any]], limit: float) -> Iterator[Fac
 
 
 def logged(text: str, name: str = LOG) -> Iterator[Fact]:
-    """The facts that doctor.logs finds in what TensorFlow printed. name: the name of this text in
-    evidence."""
+    """The facts that doctor.logs finds in TensorFlow's output. name: the name of the output in evidence."""
     if not text.strip():
         return
     from doctor import logs
@@ -109,7 +108,7 @@ def logged(text: str, name: str = LOG) -> Iterator[Fact]:
 
 
 def _said(machine: Machine, entry: Mapping[str, Any], *, simulated: bool) -> Iterator[Fact]:
-    """The facts that TensorFlow's process reported in one stage."""
+    """The facts in the JSON answer that TensorFlow's process printed for one stage."""
     stage = entry.get("stage")
     error = entry.get("error")
     if stage == "import" and error:

@@ -48,7 +48,7 @@ RUNTIME = ("msvcp140.dll", "vcruntime140.dll")
 RUNTIME_SINCE_2_1 = ("msvcp140_1.dll", "vcruntime140_1.dll")
 TOOLKITS = "C:\\Program Files\\NVIDIA GPU Computing Toolkit\\CUDA"
 CUDNNS = "C:\\Program Files\\NVIDIA\\CUDNN"
-BY_INSTALLER = "PATH is not known, but CUDA's installer adds this folder to it"
+BY_INSTALLER = "the value of PATH is not known, but CUDA's installer adds this folder to it"
 CONDA = ("", "Library\\mingw-w64\\bin", "Library\\usr\\bin", "Library\\bin", "Scripts", "bin")
 """The folders of an environment that conda's activation puts first on PATH (conda/activate.py,
 _get_path_dirs)."""
@@ -104,8 +104,8 @@ class Search:
         ]
 
     def on_disk(self, name: str) -> str | None:
-        """Find a folder that contains a DLL, except Windows' own folders and those of packages. Returns "" if
-        there is none, None if there are too many folders to search."""
+        """Find a folder that contains a DLL; Windows' own folders and package folders are not searched.
+        Returns "" if there is none, None if there are too many folders to search."""
         if self._disk is None:
             every = [(folder, {name.lower() for name in names}) for folder, names in walked(self.machine)]
             self._disk = [(folder, {n for n in names if n.endswith(".dll")}) for folder, names in every]
@@ -177,7 +177,7 @@ def examine(
 
 
 def _called(search: Search, name: str, places: list[str]) -> Fact:
-    """The fact about what LoadLibrary(name) would do."""
+    """Return a fact that says which file LoadLibrary(name) would load, or why it would fail."""
     found = search.find(name)
     if not found:
         if search.unseen:
@@ -189,11 +189,14 @@ def _called(search: Search, name: str, places: list[str]) -> Fact:
             reason = f"{name} is in {there[0]}; it is not known whether PATH contains that folder"
             return Unreadable(Source("PATH", None, reason), "libraries", reason)
         text = (
-            f"{name} is in none of {len(search.folders)} folders: the program's, those of Windows and those"
-            " on PATH"
+            f"{name} is in none of the {len(search.folders)} searched folders: the program's, Windows' own"
+            " and those on PATH"
         )
         if not search.path_known:
-            text = f"{name} is in no folder of Windows, the program or a CUDA toolkit; PATH is not known"
+            text = (
+                f"{name} is in no folder of Windows, the program or a CUDA toolkit; the value of PATH is not"
+                " known"
+            )
         return LibraryNotLoaded(Source("the DLL search", None, text), name, f"{name} not found", "absent")
     fault, culprit = search.fault(found[0])
     if fault:
@@ -247,9 +250,10 @@ def _files(machine: Machine, search: Search, homes: list[str], more: list[str]) 
     versions = [fact for home in sorted(homes) for fact in _toolkit(machine, home)]
     yield from sorted(versions, key=lambda fact: f"{fact.location}\\bin".lower() not in searched)
     if not any(isinstance(fact, CudaVersion) for fact in versions) and "cudart" not in anything:
-        yield missing(Source(TOOLKITS, None, "no toolkit there and no cudart64 DLL on PATH"), "cuda", unseen)
+        text = "no toolkit in this folder and no cudart64 DLL on PATH"
+        yield missing(Source(TOOLKITS, None, text), "cuda", unseen)
     if "cudnn" not in anything:
-        yield missing(Source("PATH", None, "no cudnn64 DLL in its folders or in a toolkit"), "cudnn", unseen)
+        yield missing(Source("PATH", None, "no cudnn64 DLL on PATH or in a toolkit"), "cudnn", unseen)
 
 
 def _homes(machine: Machine, search: Search) -> list[str]:

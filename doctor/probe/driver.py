@@ -59,8 +59,8 @@ class Driver:
 
 
 def kernel_side(machine: Machine) -> Iterator[Fact]:
-    """Facts about the kernel's side: modules, driver version, device nodes, Secure Boot, modules built only
-    for other kernels."""
+    """Facts about the part of the driver that runs in the kernel: loaded modules, driver version, device
+    nodes, Secure Boot, modules built only for other kernels."""
     if machine.system != "linux":
         return
     with machine.noting() as unseen:
@@ -247,7 +247,7 @@ def user_side(
                         result,
                         path=None,
                         cause="absent",
-                        error="only the toolkit's stub is there",
+                        error="the search finds only the toolkit's stub",
                         unseen=unseen,
                     )
                     facts.append(
@@ -292,8 +292,8 @@ def user_side(
 def _of_the_module(
     machine: Machine, real: str, name: str, kernel: DriverVersion | None, version: str
 ) -> list[Fact]:
-    """A fact if the library of the kernel module's version exists, but the link beside it leads to another
-    version; otherwise none."""
+    """Return a fact if the folder contains a library with the kernel module's version, but the link `name`
+    leads to another version; otherwise return []."""
     if kernel is None or version == kernel.version:
         return []
     beside = f"{posixpath.dirname(real)}/{name.partition('.so')[0]}.so.{kernel.version}"
@@ -302,8 +302,8 @@ def _of_the_module(
 
 
 def _wsl(machine: Machine, libcuda: Resolution) -> list[Fact]:
-    """The faults in WSL2: no Windows driver, or a Linux driver's libcuda that is found before that of
-    Windows.
+    """Faults in WSL2: no Windows driver, or a Linux driver's libcuda that is found before the Windows
+    driver's.
 
     A container on WSL2 has no /usr/lib/wsl/lib: the container runtime puts Windows' libcuda (libcuda.so.1.1)
     among the container's own libraries.

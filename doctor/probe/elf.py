@@ -100,7 +100,7 @@ class Elf:
 
 
 def of(machine: Machine, path: str) -> Elf:
-    """Read an ELF file of a machine. Raises NotElf, and OSError if it cannot be opened."""
+    """Read an ELF file on a machine. Raises NotElf, and OSError if it cannot be opened."""
     with machine.open(path) as file:
         return parse(file)
 

@@ -163,11 +163,12 @@ def _module_without_gpus(machine: Machine) -> bool:
 
 
 def _of_a_mac(machine: Machine) -> Fact:
-    """A fact that says whether this Mac can have an NVIDIA GPU, judging by its processor or macOS release.
+    """Return a fact that says whether this Mac can have an NVIDIA GPU, judging by its processor or macOS
+    release.
 
     No file lists its devices.
 
-    Sources: Apple's pages about the Macs that each macOS supports. The last Macs with such a GPU are from
+    Sources: Apple's pages about the Macs that each macOS supports. The last Macs with an NVIDIA GPU are from
     2014 and run at most macOS 11.
     """
     release = macos_release(machine)
@@ -182,7 +183,8 @@ def _of_a_mac(machine: Machine) -> Fact:
 
 
 def _on_no_bus(machine: Machine) -> Iterator[Gpu]:
-    """Windows' GPU under WSL2 (only the driver knows its model), and the GPU of a Tegra chip."""
+    """The GPUs that are not on a PCI bus: Windows' GPU under WSL2 (only the driver reports its model), and
+    the GPU in a Tegra chip."""
     if behind_dxg(machine):
         yield Gpu(Source(DXG, None, "the GPU of the Windows host, passed through to Linux"))
     board = tegra(machine)

@@ -117,7 +117,7 @@ def link_inside(root: str, path: str) -> str:
 
 
 def real_inside(root: str, path: str) -> str:
-    """The path with its links followed as far as possible; the rest after a missing name is unchanged.
+    """The path with its links followed as far as possible; everything after a missing name is unchanged.
 
     Only the name is computed; nothing is opened. A path with too many links is returned unchanged; opening it
     will fail.
@@ -132,7 +132,7 @@ def real_inside(root: str, path: str) -> str:
 
 
 def may_inside(path: str, mode: int) -> bool:
-    """Whether this user may access a file of this machine with this mode (os.access)."""
+    """Whether this user may access a file on this machine with this mode (os.access)."""
     return bool(_named(os.access, path, path, mode))
 
 
@@ -189,7 +189,7 @@ class _Kernel(NamedTuple):
 
 @functools.lru_cache(maxsize=None)
 def _kernel() -> _Kernel | None:
-    """The kernel's interface; None if this is not Linux, or Python has no ctypes."""
+    """The functions that call the kernel directly; None if this is not Linux, or if Python has no ctypes."""
     if not sys.platform.startswith("linux"):
         return None
     try:
@@ -263,7 +263,7 @@ def _lstat(folder: int | str | None, name: str, path: str) -> os.stat_result:
 
 
 def _is_link(status: os.stat_result) -> bool:
-    """Whether the status is that of a symbolic link or a Windows junction."""
+    """Whether the status belongs to a symbolic link or a Windows junction."""
     return stat.S_ISLNK(status.st_mode) or getattr(status, "st_reparse_tag", 0) == _JUNCTION
 
 
@@ -272,7 +272,8 @@ def _walked(root: str, path: str, *, follow: bool = True, lenient: bool = False)
     """Walk a path from the root and follow every link; if the last name is a link, follow it only with
     `follow`.
 
-    lenient: only the names are needed: folders are not held open, and the rest after a missing name is kept.
+    lenient: only the names are needed: folders are not held open, and everything after a missing name is
+    kept.
     """
     by_handle = _BY_HANDLE and not lenient
     folders: list[int | str | None] = [os.open(root, _STEP) if by_handle else root]

@@ -1,8 +1,8 @@
 """Finds the Python environment in use: which interpreter, and where it looks for packages.
 
-The search order is VIRTUAL_ENV, CONDA_PREFIX, python3 and python on PATH, the Python that runs tfgpu-doctor.
-The interpreter runs a script that reports its folders (_ask_python.py). If nothing may be run (another root)
-or it does not answer, its files are read instead.
+The search order is VIRTUAL_ENV, CONDA_PREFIX, python3 and python on PATH, and the interpreter that runs
+tfgpu-doctor. The interpreter runs a script that reports its folders (_ask_python.py). If no program may be
+run (in another root), or if the interpreter does not answer, its files are read instead.
 """
 
 from __future__ import annotations
@@ -165,8 +165,8 @@ def _doubted(environment: Environment, problem: Unreadable) -> Environment:
 
 
 def _passed_over(machine: Machine, folder: str | None, unseen: Mapping[str, str]) -> Unreadable | None:
-    """The fact about an environment that a variable marks as active but that could not be examined, so that
-    another one was used; None if there is none."""
+    """Return a fact if a variable marks an environment as active but that environment could not be examined,
+    so that another one was used; otherwise None."""
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         named = machine.env.get(variable)
         if named and named == folder:
@@ -266,8 +266,9 @@ PyPy. Other folders of a path may have any name."""
 
 
 def _build(pypy: bool, free_threaded: bool) -> str:
-    """The name of a Python that no TensorFlow wheel fits; "" for CPython's default build. All wheels in the
-    tables are tagged cpXY-cpXY; the free-threaded build accepts only cpXY-cpXYt, and PyPy only ppXY."""
+    """The name of a Python build for which TensorFlow has no wheels; "" for CPython's default build. All
+    wheels in the tables are tagged cpXY-cpXY; the free-threaded build accepts only cpXY-cpXYt, and PyPy only
+    ppXY."""
     return "PyPy" if pypy else "the free-threaded build of CPython" if free_threaded else ""
 
 
@@ -286,8 +287,8 @@ def _environment(
     build: str,
     said: str,
 ) -> Environment:
-    """Build an Environment and the facts about it. build: what makes this Python another one than those for
-    which TensorFlow has wheels; "" for CPython's default build."""
+    """Build an Environment and the facts about it. build: the name of a Python build for which TensorFlow has
+    no wheels; "" for CPython's default build."""
     facts: list[Fact] = []
     conda = bool(prefix) and machine.is_dir(f"{prefix}/conda-meta")
     where = executable or prefix or "python"
@@ -311,8 +312,8 @@ def _environment(
 
 
 def _pythons(machine: Machine, folder: str) -> list[str | None]:
-    """The interpreters in an environment's folder: first the one that `python3` starts (None if there is
-    none), then those with a version in their names."""
+    """The interpreters in an environment's folder: first the interpreter that `python3` starts (None if there
+    is none), then those with a version in their names."""
     own = _inside(machine, folder)
     names = machine.names_seen(f"{folder}/bin") if machine.system != "windows" else []
     others = [f"{folder}/bin/{name}" for name in names if _MINOR.fullmatch(name)]

@@ -1,4 +1,4 @@
-"""Finds the kernels that are installed on a system's disk, and for which of them the NVIDIA module is built.
+"""Finds the kernels that are installed on a system's disk, and which of them have a built NVIDIA module.
 
 Sources: GRUB manual, "Simple configuration" (GRUB_DEFAULT) and grub-mkconfig, which lists the newest kernel
 first; grubby(8) and the Boot Loader Specification, whose entries are named MACHINE-RELEASE; depmod(8),

@@ -13,13 +13,14 @@ from doctor.probe.machine import Machine
 
 
 def leftovers(machine: Machine, environment: Environment, location: str | None) -> Iterator[Fact]:
-    """Remains of an incompletely removed TensorFlow: a module folder without __init__.py, pip's ~ensorflow
-    folders."""
+    """Remains of an incompletely removed TensorFlow installation: a module folder without __init__.py, pip's
+    ~ensorflow folders."""
     for folder in environment.path:
         for name in machine.names_seen(folder):
             path = f"{folder}/{name}"
             if re.match(r"~+(ensorflow|f.nightly)", name):
-                source = Source(path, None, "pip leaves such a folder behind if it cannot finish")
+                text = "pip leaves a folder with a name like this behind if it cannot finish a removal"
+                source = Source(path, None, text)
                 yield Symptom(source, "tensorflow-leftover", (("path", path),))
         path = f"{folder}/tensorflow"
         if location is not None:
@@ -34,7 +35,7 @@ def leftovers(machine: Machine, environment: Environment, location: str | None) 
 
 
 def strays(machine: Machine, environment: Environment, location: str | None) -> Iterator[Fact]:
-    """A tensorflow.py or tensorflow/ that an import would find before the real one."""
+    """Files or folders named tensorflow that an import would find before the real TensorFlow."""
     first = [machine.cwd] if machine.cwd else []
     behind = posixpath.dirname(location) if location else None
     for folder in dict.fromkeys((*first, *environment.before, *environment.path)):

@@ -54,7 +54,8 @@ class Outcome:
 def examine(
     machine: Machine, environment: Environment, installed: Installed, facts: list[Fact], tables: Tables
 ) -> tuple[list[Fact], Loader]:
-    """The facts about the libraries, and the simulated loader in its state after TensorFlow's import."""
+    """Return the facts about the libraries, and the simulated loader with everything loaded that `import
+    tensorflow` loads."""
     loader = Loader(machine, machine.env, environment.program)
     result: list[Fact] = []
     if loader.cache_problem:
@@ -174,7 +175,7 @@ def _import(
 
 def _import_standard_library(machine: Machine, loader: Loader, environment: Environment) -> None:
     """Load the extension modules that `import tensorflow` loads before its own libraries, through shutil
-    (CPython, Lib/shutil.py). A library that they load, such as libz.so.1, is then there for cuDNN, too."""
+    (CPython, Lib/shutil.py). A library that they load, such as libz.so.1, is then also available to cuDNN."""
     minor = ".".join((environment.version or "").split(".")[:2])
     prefix = posixpath.dirname(posixpath.dirname(environment.program or ""))
     if minor and prefix:
@@ -210,7 +211,7 @@ def _linked(path: str, outcome: Resolution) -> Iterator[Fact]:
 
 
 def _said(machine: Machine, outcome: Outcome, needs: Wanted, caller: Loaded | None) -> Iterator[Fact]:
-    """The facts about one of TensorFlow's dlopen calls."""
+    """Return the facts about one dlopen call: which file it would load, or why it would fail."""
     name, result = outcome.name, outcome.resolution
     yield LibraryWanted(Source(f"TensorFlow loads {name}", None, needs.known_by), name, outcome.needed)
     if result.unseen:
@@ -236,8 +237,8 @@ def _driver(machine: Machine, loader: Loader, caller: Loaded, *, alone: bool) ->
     """The driver's libraries that TensorFlow finds in a folder that other programs might not search: one in
     TensorFlow's RUNPATH, as in Nix's builds, or in nix-ld's path.
 
-    alone: whether TensorFlow's loader differs from the system's, so that it does not find what the system's
-    loader finds.
+    alone: whether TensorFlow's loader differs from the system's, so that it may not find the libraries that
+    the system's loader finds.
     """
     for name in OF_DRIVER:
         found = loader.open(name, caller)

@@ -1,7 +1,7 @@
 """Simulates glibc's dynamic loader on files: which file would be loaded for a library name, and why.
 
 Input: a machine, and a process's environment variables and program. Output: `Resolution`s. Nothing is loaded.
-The order is that of glibc (elf/dl-load.c, _dl_map_object): what is already loaded under that name; DT_RPATH
+The search order is glibc's (elf/dl-load.c, _dl_map_object): what is already loaded under that name; DT_RPATH
 of the caller, of the objects that loaded it and of the program (only if the caller has no DT_RUNPATH);
 LD_LIBRARY_PATH; DT_RUNPATH of the caller; /etc/ld.so.cache; the loader's built-in folders. A file for another
 processor or ELF class is skipped silently (open_verify); any other unusable file ends the search with an
@@ -34,8 +34,8 @@ DEFAULT_STEP = "default folder"
 ALWAYS_THERE = lazy.compile(
     r"(lib(c|m|dl|rt|pthread|util|gcc_s|stdc\+\+|resolv)\.so\.\d+|ld-linux.*\.so\.\d|linux-vdso.*)$"
 )
-"""Libraries of the C and C++ runtimes. Every running Python finds them, even if a record leaves them out; but
-a Python that Nix or Guix built does not find the C++ ones (Loader.kept_in_store)."""
+"""Libraries of the C and C++ runtimes. Every running Python interpreter finds them, even if a record leaves
+them out; but an interpreter that Nix or Guix built does not find the C++ libraries (Loader.kept_in_store)."""
 TOKEN = lazy.compile(r"\$(?:(ORIGIN|LIB|PLATFORM)|\{(ORIGIN|LIB|PLATFORM)\})")
 OF_CPP = ("libstdc++.so.6", "libgcc_s.so.1")
 
@@ -117,8 +117,8 @@ class Loader:
         return next((entry for entry in self.objects if posixpath.basename(entry.path) == name), None)
 
     def folders(self, caller: Loaded | None = None) -> list[tuple[str, str]]:
-        """The folders that are searched for a call from `caller`, each with the name of the search step;
-        without the cache."""
+        """The folders that are searched for a dlopen call from `caller`, each with the name of the search
+        step. The loader's cache is not included."""
         return list(self._folders(caller or self.program))
 
     def header(self, path: str) -> elf.Elf | None:

@@ -88,7 +88,7 @@ def _by_name(data: bytes) -> Mapping[str, list[ldcache.Entry]]:
 
 
 def _configured(machine: Machine, processor: str) -> dict[str, list[ldcache.Entry]]:
-    """The libraries in the folders that ld.so.conf lists; of several with one name, the first."""
+    """The libraries in the folders that ld.so.conf lists; if several have the same name, only the first."""
     by_name: dict[str, list[ldcache.Entry]] = {}
     for folder in dict.fromkeys(_conf_folders(machine, "/etc/ld.so.conf", [CONF_LIMIT])):
         for name in machine.names_seen(folder):
@@ -137,7 +137,7 @@ def default_folders(machine: Machine, interpreter: str, processor: str) -> list[
 
 @functools.lru_cache(maxsize=2)
 def _built_in(data: bytes) -> tuple[str, ...]:
-    """The folders in the bytes of ld.so; () if it names none."""
+    """The loader's built-in folders, read from the bytes of ld.so; () if they contain none."""
     match, end = None, data.find(NEXT_FOLDER)
     while match is None and end >= 0:  # match only where one folder name follows another
         match = DEFAULT_FOLDERS.search(data, data.rfind(b"\0", 0, end) + 1, end + 4096)

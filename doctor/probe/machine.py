@@ -43,9 +43,10 @@ class Machine:
     """One machine: `root` is the host's folder that stands for its "/", `env` its environment variables.
 
     `system`: linux, windows or macos. `processor`: as in `uname -m`. `cwd`: the folder in which a program
-    would start, None if unknown. `recorded`: the recorded answers, by the name of the question. `denied`: the
-    devices that a recorded machine's user could not open. `origins`: the files that set the variables, where
-    known. `account`: the user of another machine's environment, if its files show who that is.
+    would start, None if unknown. `recorded`: the recorded answers, by question name (the argument `question`
+    of `run`). `denied`: the devices that a recorded machine's user could not open. `origins`: the files that
+    set the variables, where known. `account`: the user of another machine's environment, if its files show
+    who that is.
     """
 
     root: str
@@ -171,7 +172,8 @@ class Machine:
             return path
 
     def status(self, path: str, *, follow: bool = True) -> os.stat_result | None:
-        """The result of stat(2) on a path; None if nothing is there, or if access is denied (noted)."""
+        """The result of stat(2) on a path; None if the path does not exist, or if access is denied
+        (noted)."""
         try:
             return self._look(inside.status_inside, path, follow=follow)
         except OSError:

@@ -1,4 +1,4 @@
-"""Merges what several probes say about one GPU, and makes the facts safe to print and to save."""
+"""Merges the facts from several probes about one GPU, and makes the facts safe to print and to save."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ KEPT = (
 """Files into which people and tools save the output of nvidia-smi."""
 KEPT_SIZE = 1 << 18
 ROW_OF_GPU = lazy.compile(r"\|\s{1,6}(\d{1,3})\s{1,6}[A-Z].{1,80}\|")
-"""The first line of a GPU in nvidia-smi's table; its MIG mode is one or two lines below."""
+"""The first line for a GPU in nvidia-smi's table; its MIG mode is one or two lines below."""
 MIG_QUERIED = lazy.compile(r"MIG Mode\s{1,20}Current\s{1,60}: \S+")
 MIG_MANAGER = "/etc/systemd/system/nvidia-mig-manager.service.d/*.conf"
 """Files that name the configuration that nvidia-mig-manager applies at boot (mig-parted, systemd/README)."""
@@ -81,5 +81,6 @@ def _mig_mode(machine: Machine, number: str) -> Source | None:
         if chosen and chosen[1] not in ("all-disabled", "all-enabled"):
             return Source(path, None, f"{chosen[0]}, and GPU {number} has no instance")
         if chosen and chosen[1] == "all-enabled":
-            return Source(path, None, f"{chosen[0]}: MIG mode without an instance")
+            text = f"{chosen[0]}: this configuration turns MIG mode on, but creates no instance"
+            return Source(path, None, text)
     return None

@@ -91,7 +91,7 @@ class Module:
 
 
 def modules(machine: Machine, more: Iterable[str] = ()) -> list[Module]:
-    """The modulefiles of CUDA, TensorFlow and Python; in each folder the newest is last. more: further
+    """The modulefiles for CUDA, TensorFlow and Python; in each folder the newest is last. more: further
     roots."""
     roots: dict[str, None] = {}
     listed = [line.strip() for path in LISTS for line in (_text(machine, path)).splitlines()]

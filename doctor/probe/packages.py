@@ -102,8 +102,8 @@ class Installed:
 
 
 def distributions(machine: Machine, folders: tuple[str, ...]) -> tuple[tuple[Distribution, ...], list[Fact]]:
-    """Every distribution in the folders (of several with one name only the first, as in an import), and facts
-    about what could not be read."""
+    """Return every distribution in the folders, and facts about folders that could not be read. If several
+    distributions have the same name, only the first is returned, because an import uses that one."""
     found: dict[str, Distribution] = {}
     facts: list[Fact] = []
     for folder in folders:
@@ -127,7 +127,8 @@ def distributions(machine: Machine, folders: tuple[str, ...]) -> tuple[tuple[Dis
 
 
 def examine(machine: Machine, environment: Environment) -> tuple[Installed, list[Fact]]:
-    """Examine TensorFlow and the packages around it: the data for the library probe, and the facts."""
+    """Examine TensorFlow and the packages around it. Returns the data for the library probe, and the
+    facts."""
     folders = tuple(dict.fromkeys((*environment.before, *environment.path)))
     with machine.noting() as unseen:
         installed, facts = distributions(machine, folders)
@@ -154,7 +155,7 @@ def examine(machine: Machine, environment: Environment) -> tuple[Installed, list
         here = [entry for entry in here if entry is owner or not _empty(machine, entry, here)]
     if len(here) > 1 and owner is not None:
         names = ", ".join(f"{entry.name} {entry.version}" for entry in here)
-        source = Source(owner.info, None, f"{names} share one folder; the files are those of {owner.name}")
+        source = Source(owner.info, None, f"{names} share one folder; its files belong to {owner.name}")
         facts.append(Symptom(source, "tensorflow-several", (("packages", names), ("owner", owner.name))))
     if location is not None and core is not None:
         build = build_of(machine, core)
@@ -184,7 +185,7 @@ def examine(machine: Machine, environment: Environment) -> tuple[Installed, list
     if not mine and location is None:
         where = environment.executable or environment.prefix or "python"
         if folders or unseen or machine.live:  # a Python that runs reports its folders, or why it cannot
-            text = f"no TensorFlow in {len(folders)} folders of its sys.path"
+            text = f"no TensorFlow in the {len(folders)} folders on its sys.path"
             facts.append(missing(Source(where, None, text), "tensorflow", unseen))
         else:  # the Windows Store's Python, for example, keeps its packages elsewhere
             facts.append(
@@ -294,8 +295,8 @@ def _packages(
     conda: tuple[tuple[str, str, str], ...],
     environment: Environment,
 ) -> Iterator[Fact]:
-    """Facts about relevant packages, pip's and conda's, and a symptom if pip installed TensorFlow over
-    conda's."""
+    """Facts about the relevant packages from pip and conda, and a symptom if pip installed TensorFlow over
+    conda's package."""
     by_conda = {normalised(name): version for name, version, _ in conda}
     for entry in installed:
         if not TELLING.fullmatch(entry.name) and entry.name not in TENSORFLOW:

@@ -71,7 +71,7 @@ HOMES = (
 @dataclass(frozen=True, slots=True)
 class Found:
     """A library file: the name by which the loader would find it, its path, the real file, its version, and
-    its fault."""
+    the reason why the loader could not use it ("" if it could)."""
 
     name: str
     path: str
@@ -139,7 +139,7 @@ def on_disk(machine: Machine, environment: Environment, loader: Loader) -> list[
 
 
 def _soname(machine: Machine, path: str, loader: Loader) -> tuple[str | None, str]:
-    """A file's DT_SONAME, and its fault."""
+    """Return a file's DT_SONAME, and the reason why the loader could not use the file ("" if it could)."""
     try:
         header = elf.of(machine, path)
     except elf.NotElf as problem:

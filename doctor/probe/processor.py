@@ -32,7 +32,7 @@ WINDOWS_PROGRAMS = tuple(
 )
 """Programs for the system's own processor; every Windows system has them."""
 MAC_PROGRAMS = ("/bin/*sh", "/usr/lib/dyld", "/usr/local/bin/python3*", "/opt/homebrew/bin/python3*")
-"""Programs built for one processor: those of macOS up to 10.15, and the Pythons of Homebrew and
+"""Programs built for one processor: those of macOS up to 10.15, and the Python programs from Homebrew and
 python.org."""
 MAC_PROCESSORS = {0x01000007: "x86_64", 0x0100000C: "arm64"}
 """cputype in a Mach-O header (mach/machine.h). A universal binary has another header and shows nothing."""

@@ -1,5 +1,5 @@
-"""Reads the files in a project's folder that set environment variables for work in it: those of direnv, Nix
-shells and pixi.
+"""Reads the files in a project's folder that set environment variables for work in that folder: the files of
+direnv, Nix shells and pixi.
 
 Only literal values are read; values that Nix would compute stay unknown. Sources: direnv(1); nixpkgs manual,
 pkgs.mkShell and addDriverRunpath; pixi's manifest, table `activation`.

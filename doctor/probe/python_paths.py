@@ -1,5 +1,5 @@
-"""Finds the folders in which a Python looks for packages, from its files, as Python itself does when it
-starts.
+"""Finds the folders in which a Python interpreter looks for packages. It reads the interpreter's files, as
+Python itself does when it starts.
 
 Input: a machine, the environment's folder and the interpreter. Output: Python's version and the package
 folders in its sys.path. It follows CPython's getpath and site (pyvenv.cfg with include-system-site-packages,
@@ -30,7 +30,7 @@ LIMIT = 200
 """The largest number of folders in a path, and of .pth files in a folder, to examine."""
 SHIMS = "/.pyenv/shims/"
 STORE = lazy.compile(r"PythonSoftwareFoundation\.Python\.(\d\.\d+)_")
-"""The name of a Microsoft Store Python, in its program folder and in its user's folder."""
+"""The package name of Python from the Microsoft Store, in the program folder and in the user's folder."""
 ALIASES = "WindowsApps"
 """The folder in a user's AppData with the python.exe that starts the Microsoft Store's Python."""
 OF_STORES = ("GUIX_PYTHONPATH", "NIX_PYTHONPATH")
@@ -139,8 +139,8 @@ def prefix_of(executable: str) -> str | None:
 
 
 def environment_of(machine: Machine, executable: str) -> str | None:
-    """The folder of an interpreter's environment: the venv's if there is a pyvenv.cfg, otherwise that of the
-    real program behind the links (getpath.py)."""
+    """The folder of an interpreter's environment: the venv's folder if there is a pyvenv.cfg, otherwise the
+    folder of the real program behind the links (getpath.py)."""
     folder = prefix_of(executable)
     if folder is not None and machine.exists(f"{folder}/pyvenv.cfg"):
         return folder
@@ -151,8 +151,8 @@ def environment_of(machine: Machine, executable: str) -> str | None:
 
 
 def environments(machine: Machine) -> Iterator[str]:
-    """The folders in a root that contain a Python. Those nearer to the top come first, the system's own
-    last."""
+    """The folders in a root that contain a Python interpreter. Those nearer to the top come first, the
+    system's own last."""
     for folder, names in walked(machine):
         if {"pyvenv.cfg", "conda-meta", "python.exe"} & set(names) or (
             "bin" in names and any(machine.exists(f"{folder}/bin/{name}") for name in ("python", "python3"))
@@ -225,8 +225,8 @@ def behind_shim(machine: Machine, executable: str) -> str:
 
 
 def site_folders(machine: Machine, prefix: str, version: str | None) -> list[str]:
-    """The site-packages folders (Debian: dist-packages) of a prefix; for its newest Python if no version is
-    given."""
+    """The site-packages folders (Debian: dist-packages) below a prefix; those of the newest Python version if
+    no version is given."""
     minor = ".".join((version or "").split(".")[:2])
     names = _libraries(machine, prefix)
     if not minor:
@@ -256,8 +256,8 @@ def site_folders(machine: Machine, prefix: str, version: str | None) -> list[str
 
 
 def _libraries(machine: Machine, prefix: str) -> list[str]:
-    """The names of the library folders of Pythons below a prefix, such as python3.11. Only if there are none,
-    those of free-threaded Pythons and of PyPy, such as python3.13t and pypy3.10."""
+    """The names of Python's library folders below a prefix, such as python3.11. Only if there are none, those
+    of free-threaded builds and of PyPy, such as python3.13t and pypy3.10."""
     names = [name for lib in ("lib", "lib64") for name in machine.names_seen(f"{prefix}/{lib}")]
     usual = [name for name in names if re.fullmatch(r"python\d\.\d+", name)]
     return usual or [name for name in names if re.fullmatch(r"python\d\.\d+t|pypy\d\.\d+", name)]
@@ -303,9 +303,9 @@ def _version_of(machine: Machine, prefix: str, executable: str | None) -> str | 
 
 
 def _user_site(machine: Machine, prefix: str, version: str | None, sites: Sequence[str]) -> list[str]:
-    """The user's own site-packages, if this Python searches it (site.ENABLE_USER_SITE).
+    """The user's own site-packages, if this interpreter searches it (site.ENABLE_USER_SITE).
 
-    sites: the package folders of the Python itself.
+    sites: the interpreter's own package folders.
     """
     if version is None or machine.env.get("PYTHONNOUSERSITE"):
         return []
@@ -342,7 +342,8 @@ def _user_site_of_windows(machine: Machine, prefix: str, version: Sequence[str])
 
 
 def _from_pth(machine: Machine, folder: str) -> Iterator[str]:
-    """The folders that .pth files in a package folder add, and those of editable installations."""
+    """The folders that the .pth files in a package folder add to sys.path, and the folders of editable
+    installations."""
     for name in [name for name in machine.names_seen(folder) if name.endswith(".pth")][:LIMIT]:
         try:
             text = machine.text(f"{folder}/{name}", 1 << 16) or ""

@@ -49,7 +49,7 @@ class StartFiles:
     environment, `origins` the place where each value was set.
 
     modules: the names after `module load`, in order; module_paths: those after `module use`. site: the
-    package folders of the Python in question.
+    package folders of the examined Python environment.
     """
 
     def __init__(self, machine: Machine, env: Mapping[str, str], site: Sequence[str] = ()) -> None:
@@ -95,7 +95,7 @@ class StartFiles:
         return self._filled(text)
 
     def set(self, name: str, value: str, where: str, line: int | None = None) -> None:
-        """Set a variable, as the file `where` does at a line; unknown parts of a list of folders are left
+        """Set a variable that the file `where` sets at a line; unknown parts of a list of folders are left
         out.
 
         The line itself is not kept, because other variables in it may be secrets.

@@ -1,4 +1,5 @@
-"""Finds the ways to start a program of a Python environment, and the environment variables of each.
+"""Finds the ways to start a program in a Python environment, and the environment variables that each way
+sets.
 
 Environment variables belong to a process, not to a machine. A login shell gets them from /etc/environment and
 the profile, an activated environment from activate.d and its project, a service from its unit, a notebook
@@ -113,7 +114,7 @@ def is_python(program: str, prefix: str) -> bool:
 
 def base(machine: Machine, prefix: str | None = None, site: tuple[str, ...] = ()) -> Start:
     """The way to start a program without any activation: with the container's own variables, or on a host
-    with those of the login shell."""
+    with the login shell's variables."""
     own = first_process(machine)
     if own and (own.get("container") or containers.inside(machine)):
         source = Source("/proc/1/environ")

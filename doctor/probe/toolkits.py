@@ -25,7 +25,7 @@ RUNTIME = lazy.compile(r"nvidia-cuda-runtime(?:-cu\d+)?")
 CUDNN = lazy.compile(r"nvidia-cudnn(?:-cu\d+)?")
 HEADER_LIMIT = 2 << 20
 CUDNN_HEADERS = ("cudnn_version.h", "cudnn.h")
-"""The headers that define cuDNN's version; up to cuDNN 7 it is the second one."""
+"""The headers that define cuDNN's version; up to cuDNN 7, the second header defines it."""
 PLACES = "wheels, conda, /usr/local/cuda*, system folders"
 
 
@@ -81,7 +81,8 @@ def _wheels(
     folder: str,
     kind: type[CudaVersion] | type[CudnnVersion],
 ) -> Iterator[CudaVersion | CudnnVersion]:
-    """The CUDA or cuDNN versions of NVIDIA's installed wheels: a wheel has the version of its library."""
+    """The CUDA or cuDNN versions of NVIDIA's installed wheels: a wheel has the same version as the library in
+    it."""
     for entry in distributions:
         if wanted.fullmatch(entry.name) and entry.version:
             text = f"{entry.name} {entry.version}"

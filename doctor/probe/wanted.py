@@ -1,9 +1,9 @@
 """Determines the libraries that the installed TensorFlow build loads.
 
-The build itself counts first: what its files are linked to, then what its build_info.py states. The
-TensorFlow table's row for its release counts if the build is the wheel from which that row was read. A
-release that is not in the table (a nightly) is assumed to load the same libraries as the newest known release
-that is not newer. The facts say which of these sources was used.
+The first sources are the build's own files: the libraries to which they are linked, then the versions in its
+build_info.py. The TensorFlow table's row for the release is used if the build is the wheel from which that
+row was read. A release that is not in the table (a nightly) is assumed to load the same libraries as the
+newest known release that is not newer. The facts say which of these sources was used.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ DRIVER = ("libcuda.so.1", "nvcuda.dll")
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The libraries that a build loads, each as (name, whether the GPU needs it), and a clause that says how
-    this is known."""
+    """The libraries that a build loads, each as (name, whether TensorFlow needs it to use a GPU), and a
+    clause that states the source of this list."""
 
     names: tuple[tuple[str, bool], ...] = ()
     known_by: str = ""
@@ -100,7 +100,7 @@ def _of(row: TensorFlowRelease, known_by: str) -> Wanted:
 
 
 def _nearest(tables: Tables, version: str, platform: str) -> TensorFlowRelease | None:
-    """The newest GPU release that is not newer than this version; of several packages, the one named
+    """The newest GPU release that is not newer than this version; if several packages have it, the one named
     tensorflow."""
     plain = re.match(r"\d+(\.\d+)*", version)
     if plain is None:

@@ -1,8 +1,8 @@
 """Chooses which way of starting the program is examined, and finds out what the other ways would change.
 
 On a live machine, the examined way is this process. In another root it is the first of these that exists: a
-service, notebook, editor or job that refers to the Python; the container's first process; the activated
-environment of its user.
+service, notebook, editor or job that refers to the environment's Python; the container's first process; the
+activated environment of its user.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Ways:
 
     candidates: the ways that people may use to start the program, the one in `machine` first; () if the
     process and its variables are known.
-    plain: the way without any activation; None if it is the same as that of `machine`, or not known.
+    plain: the way without any activation; None if it is the same as the way in `machine`, or not known.
     unseen: the files that set variables but could not be read, each with the reason.
     python: the result of interpreter.find; None if it has not been called.
     """
@@ -187,8 +187,8 @@ class Ways:
     def _only_so(
         self, chosen: Start, facts: Sequence[Fact], environment: Environment, installed: Installed
     ) -> Iterator[Fact]:
-        """The symptom that the libraries are found only because of variables that an activation, a notebook,
-        a service or a job sets."""
+        """Yield a symptom if the libraries are found only because an activation, a notebook, a service or a
+        job sets variables."""
         if chosen.kind == "modules":  # without them there is no TensorFlow
             yield _symptom("start-needed", chosen, ("tensorflow",))
             return
@@ -214,13 +214,13 @@ class Ways:
 
 
 def _version(machine: Machine, where: tuple[str | None, str, str | None]) -> str | None:
-    """The version of a Python. where: the result of interpreter.find."""
+    """The version of a Python interpreter. where: the result of interpreter.find."""
     executable, _, prefix = where
     return python_paths.paths(machine, prefix, executable).version if prefix is not None else None
 
 
 def _brings(machine: Machine, where: tuple[str | None, str, str | None], start: Start) -> bool:
-    """Whether the Python finds a module named tensorflow if it is started in this way."""
+    """Whether the Python interpreter finds a module named tensorflow if it is started in this way."""
     executable, _, prefix = where
     if prefix is None:
         return False
@@ -230,8 +230,8 @@ def _brings(machine: Machine, where: tuple[str | None, str, str | None], start: 
 
 
 def _in_doubt(fact: Fact, unseen: Mapping[str, str]) -> Fact:
-    """The fact, but with an unknown cause if it reports a missing library and a file that may list its folder
-    could not be read."""
+    """Return the fact. If it reports a missing library, and a file that may list the library's folder could
+    not be read, return it with an unknown cause instead."""
     what = fact.what if isinstance(fact, Absent) and fact.what in ("cuda", "cudnn") else ""
     if isinstance(fact, LibraryNotLoaded) and fact.cause == "absent":
         what = "libraries"
@@ -239,8 +239,8 @@ def _in_doubt(fact: Fact, unseen: Mapping[str, str]) -> Fact:
 
 
 def _wrapped(start: Start, values: Mapping[str, str], program: str) -> Start:
-    """The Start with the variables that the program itself sets; in a path variable, its folders come before
-    those that it receives."""
+    """Return `start` with the variables that the program itself sets. In a path variable, the program's own
+    folders come before the inherited ones."""
     env = {name: f"{value}:{start.env[name]}" if start.env.get(name) and name.endswith("PATH") else value
            for name, value in values.items()}  # fmt: skip
     if not env:
@@ -255,8 +255,8 @@ def _under(machine: Machine, start: Start) -> Machine:
 
 
 def _for_search(start: Start) -> Mapping[str, str]:
-    """The variables to use in the search for Python: those of the start, but PATH only for a container,
-    because a login shell's PATH does not show which Python is used."""
+    """The variables to use in the search for Python: the variables of `start`, but PATH only for a container,
+    because a login shell's PATH does not show which Python interpreter is used."""
     return start.env if start.kind == "container" else {k: v for k, v in start.env.items() if k != "PATH"}
 
 

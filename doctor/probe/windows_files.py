@@ -40,7 +40,7 @@ def number(version: str) -> str | None:
 
 
 def driver(machine: Machine) -> Iterator[DriverVersion]:
-    """The version of the driver whose DLLs are in use; otherwise that of the only driver in the driver
+    """The version of the driver whose DLLs are in use; otherwise the version of the only driver in the driver
     store."""
     for name in DLLS:
         path = f"{SYSTEM32}\\{name}"

@@ -1,5 +1,5 @@
-"""Makes a text safe to share: a Redactor replaces the user and host names, home folders and addresses of a
-machine or a report."""
+"""Makes a text safe to share: a Redactor replaces the user and host names, home folders and addresses that
+belong to a machine or occur in a report."""
 
 from __future__ import annotations
 
@@ -208,7 +208,8 @@ class Redactor:
 
     @classmethod
     def of(cls, env: Mapping[str, str]) -> Redactor:
-        """The redactor for this machine."""
+        """The Redactor for this machine. `env` contains its user and home folder; its host name comes from
+        the system."""
         user = env.get("USER") or env.get("LOGNAME") or env.get("USERNAME") or ""
         return cls(user, _node(), env.get("HOME") or env.get("USERPROFILE") or "")
 
@@ -292,7 +293,8 @@ class Redactor:
 
 @lru_cache(maxsize=4096)
 def _impersonal(text: str) -> str:
-    """The redaction that does not depend on the machine, cached because many reports get the same advice."""
+    """The text after the part of the redaction that does not depend on the machine. Cached, because many
+    reports get the same advice."""
     text = without_addresses(without_secrets(without_config(text)))
     return HOME.sub(_home, text) if _may_hold_a_home(text) else text
 

@@ -241,8 +241,8 @@ def _phrase(match: re.Match[str]) -> str:
 
 
 def _assigned(text: str) -> str:
-    """The text without the values whose names mark them as secrets. The value of any other name may itself
-    contain such a name, so it is searched too."""
+    """The text, with REDACTED in place of the values that are secrets according to their names. The value of
+    any other name may itself contain such a name, so it is searched too."""
     parts, at = [], 0
     for match in _ASSIGNED.finditer(text):
         if match.start() < at or text[match.start() - 1 : match.start()] == "$":

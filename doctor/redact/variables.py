@@ -1,5 +1,5 @@
-"""The environment variables that affect the GPU or the choice of TensorFlow, and the parts of their values
-that may be shown.
+"""Lists the environment variables that affect the GPU or decide which TensorFlow is imported, and the parts
+of their values that may be shown.
 
 Only variables listed here are read from an environment. Sources: CUDA C++ Programming Guide, "CUDA
 Environment Variables"; NVIDIA Container Toolkit, "Specialized Configurations"; NCCL, "Environment Variables";

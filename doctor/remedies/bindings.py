@@ -1,7 +1,7 @@
 """Steps for programs in languages other than Python. They bring their own TensorFlow library and cannot use
 what is installed for Python.
 
-R is the exception: its packages run the TensorFlow of a Python environment (through reticulate).
+R is the exception: its packages run the TensorFlow package in a Python environment (through reticulate).
 """
 
 from __future__ import annotations
@@ -68,14 +68,14 @@ _LIBRARIES = (
 )
 _BUILDS = ("tf-cpu-only", "tf-windows-native", "tf-not-installed")
 _OF_PYTHON = lazy.compile(r"\b(?:python[\d.]*|pip3?|conda) |^Start Ubuntu from")
-"""Matches words in an instruction that concerns or creates a Python environment."""
+"""Matches words in an instruction that uses or creates a Python environment."""
 _PYTHONS = lazy.compile(r"(?:.*[\\/])?(?:python[\d.]*|py|pip3?|uv|conda)(?:\.exe)?")
 """Programs that use or create a Python environment."""
 
 
 def reworded(finding: Finding, case: Case) -> Finding:
-    """The finding with steps for the binding of the case; unchanged for Python, or if the binding is
-    unknown."""
+    """Return the finding with steps for the case's language binding; unchanged for Python, or if the binding
+    is unknown."""
     language = _language(case)
     if language is None:
         return finding
@@ -108,7 +108,8 @@ def _runs_python(command: Command) -> bool:
 
 
 def _in_r(finding: Finding) -> Finding:
-    """The finding with steps that connect its commands to R's Python."""
+    """Return the finding with a step that makes R and the finding's commands use the same Python
+    interpreter."""
     commands = [s for s in finding.prescription if s.command is not None and _of_python(s)]
     if not commands:
         return finding
@@ -153,13 +154,13 @@ def _language(case: Case) -> str | None:
 
 
 def _instead(code: str, language: str, case: Case) -> list[Step]:
-    """The steps that replace those for Python."""
+    """The steps for a language binding that replace the steps for Python."""
     if code in _BUILDS:
         return [_GPU_BUILD[language]]
     if code == "undetermined":
         return [
             manual(
-                "Start the program once with TF_CPP_VMODULE=dso_loader=1 in its environment: TensorFlow then"
+                "Set the variable TF_CPP_VMODULE=dso_loader=1 and start the program once: TensorFlow then"
                 " prints every library that it loads or does not find"
             )
         ]
@@ -172,7 +173,7 @@ def _instead(code: str, language: str, case: Case) -> list[Step]:
     ]
     cuda = cuda or {name[1] for name in names if name}
     wanted = f"CUDA {cuda.pop()}" if len(cuda) == 1 else "the CUDA release whose libraries the message names"
-    wanted += f" and cuDNN {cudnn.pop()}" if len(cudnn) == 1 else " and its cuDNN"
+    wanted += f" and cuDNN {cudnn.pop()}" if len(cudnn) == 1 else " and the matching cuDNN"
     where = (
         "with their bin folders on PATH"
         if case.platform == "windows"

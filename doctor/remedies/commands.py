@@ -1,7 +1,7 @@
-"""Commands for the user to paste, correct for the platform of a case and for what pip can install there.
+"""Commands for the user to paste, correct for the case's platform and for what pip can install there.
 
-In: a `Case` (what is known of the case) and the tables. Out: steps. Pins come from the tables; a command
-that needs an administrator is marked, and the tool never runs it.
+In: a `Case` (everything known about the machine or the report) and the tables. Out: steps. Pins come from the
+tables; a command that needs an administrator is marked, and the tool never runs it.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 
 
 ELSEWHERE = lazy.compile(r"; found by (?!PATH$|\$)|--python$")
-"""Matches the source of a Python that doctor.probe.interpreter found but that no shell starts by its name."""
+"""Matches the source text of a Python interpreter that doctor.probe.interpreter found but that no shell
+starts by its name."""
 
 
 def python_command(case: Case) -> tuple[Word, ...]:
-    """The command, as words, that starts Python on the platform of the case; the interpreter's path if
-    neither PATH nor an activated environment leads to it."""
+    """The command, as words, that starts Python on the case's platform; the interpreter's path if neither
+    PATH nor an activated environment leads to it."""
     python = case.python
     if python is not None and python.executable and ELSEWHERE.search(python.source.text):
         return (Path(python.executable),)
@@ -35,13 +36,13 @@ def python_command(case: Case) -> tuple[Word, ...]:
 
 
 def run_python(case: Case, line: str, python: Sequence[Word] = ()) -> Command:
-    """A command that runs one line of Python. python: the words that start a Python other than the Python of
-    the case."""
+    """A command that runs one line of Python. python: the words that start the Python interpreter; by
+    default, the one of the case."""
     return run(*(python or python_command(case)), "-c", line)
 
 
 def pip(case: Case, *arguments: Word) -> Command:
-    """A command that runs pip in the Python of the case."""
+    """A command that runs pip with the case's Python."""
     return run(*python_command(case), "-m", "pip", *arguments)
 
 
@@ -64,7 +65,7 @@ def convolution(case: Case) -> Command:
 
 
 def linux_family(case: Case) -> str:
-    """apt, dnf, zypper or pacman for the distribution of the case; empty if it is not known."""
+    """The package manager of the case's distribution: apt, dnf, zypper or pacman; "" if it is not known."""
     return driver.family(case.os.name) if case.os else ""
 
 
@@ -73,9 +74,9 @@ def driver_install(
 ) -> list[Step]:
     """Steps that install or upgrade the NVIDIA driver; they need an administrator and a restart.
 
-    release: the TensorFlow that must run on the driver, by default the build in use; if neither is known, the
-    steps install the newest driver that supports the GPUs. minimum: the oldest driver that cures the fault,
-    by default the oldest driver on which the release runs; "" if that driver is unknown.
+    release: the TensorFlow release that must run on the driver, by default the build in use; if neither is
+    known, the steps install the newest driver that supports the GPUs. minimum: the oldest driver that cures
+    the fault, by default the oldest driver on which the release runs; "" if that driver is unknown.
     """
     from doctor import compat
     from doctor.tables import DriverFloor
@@ -100,13 +101,13 @@ def driver_install(
 
 
 def present(case: Case) -> str:
-    """The TensorFlow in use as a requirement for pip, with its version if known."""
+    """The pip requirement for the TensorFlow package in use, with its version if known."""
     return case.build.requirement if case.build is not None else "tensorflow"
 
 
 def growth_variable(case: Case, version: str | None, why: str) -> list[Step]:
-    """The step that sets memory growth by an environment variable; no step for a release that does not read
-    that variable."""
+    """The step that sets memory growth with an environment variable; [] for a release that does not read that
+    variable."""
     if not code.has_growth_variable(version):
         return []
     return [shell(Export("TF_FORCE_GPU_ALLOW_GROWTH", "true"), why)]
@@ -163,7 +164,8 @@ def off_the_path(case: Case, word: str, why: str = "", *, whole: bool = True) ->
 
 
 def tell_more(case: Case) -> list[Step]:
-    """Steps that show what the report leaves open: the driver, the GPUs, TensorFlow and its libraries."""
+    """Steps that print the information that the report lacks about the driver, the GPUs, TensorFlow and its
+    libraries."""
     from doctor.facts import Fact, GpuRegistered, LibraryLoaded, LibraryNotLoaded, TensorFlowBuild
 
     facts = case.facts
@@ -181,7 +183,7 @@ def tell_more(case: Case) -> list[Step]:
         why = [
             w
             for w, known in (
-                ("shows which TensorFlow this is", tensorflow),
+                ("shows which TensorFlow version is installed", tensorflow),
                 ("shows whether TensorFlow is built for CUDA", built),
             )
             if not known

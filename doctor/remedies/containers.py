@@ -35,7 +35,7 @@ NODES = ("/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia-uvm")
 
 
 def runtime(case: Case) -> str:
-    """The container runtime of a case: singularity, kubernetes, podman, snap, lxc, nspawn or docker."""
+    """The container runtime in a case: singularity, kubernetes, podman, snap, lxc, nspawn or docker."""
     return next((kind for kind in _ORDER if kind in case.environments), "docker")
 
 
@@ -104,7 +104,8 @@ def give_gpu(case: Case, *, no_toolkit: bool = False) -> tuple[list[Step], Comma
         step = manual(
             "Start the container with --nv, and check whether it finds the GPU: singularity exec --nv"
             " IMAGE.sif nvidia-smi",
-            "--nv mounts the host's driver into the container; without it, only the device nodes are there",
+            "--nv mounts the host's driver into the container; without it, the container has only the device"
+            " nodes",
             platform="linux",
         )
         return [step], run("nvidia-smi")
@@ -211,7 +212,7 @@ def give_gpu(case: Case, *, no_toolkit: bool = False) -> tuple[list[Step], Comma
             steps = [*installed, *steps]
         else:
             first, last = installed
-            steps += [replace(first, why=f"only if docker does not know --gpus; {first.why}"), last]
+            steps += [replace(first, why=f"only if docker does not support --gpus; {first.why}"), last]
     return steps, look
 
 

@@ -1,4 +1,4 @@
-"""A cure: steps, and the TensorFlow that runs after them."""
+"""A cure: steps, and the TensorFlow release that runs after them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Cure:
-    """Steps, and the TensorFlow on which the program runs after them.
+    """Steps, and the TensorFlow release that the program uses after them.
 
     version: the TensorFlow release; None if unknown. python: the command, as words, that starts its Python;
-    () for the Python of the case.
+    () for the case's Python.
     """
 
     steps: tuple[Step, ...]

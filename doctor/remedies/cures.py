@@ -1,8 +1,8 @@
-"""A TensorFlow build that works in this case: the build in use with the libraries that it loads, or another
-build.
+"""Finds a TensorFlow build that works in this case: the build in use with the libraries that it loads, or
+another build.
 
-In: a `Case`. Out: a `Cure`. Its steps lead only to a build that has code for the GPUs of the case, has a
-wheel for its Python and runs on its driver, as far as each of these is known.
+In: a `Case`. Out: a `Cure`. Its steps lead only to a build that has code for the case's GPUs, has a wheel for
+its Python version and runs on its driver, as far as each of these is known.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 @remembered
 def libraries_for_build(case: Case) -> Cure:
-    """The cure that installs CUDA and cuDNN for the TensorFlow in use, or that installs another release if
-    the one in use cannot use the GPUs of the case."""
+    """The cure that installs CUDA and cuDNN for the TensorFlow release in use, or that installs another
+    release if the one in use cannot use the case's GPUs."""
     newest = _newest_usable(case)
     if newest is None:
         return another_build(case)
@@ -59,8 +59,8 @@ def _version(case: Case, newest: TensorFlowRelease) -> str | None:
 
 @remembered
 def cudnn_for_build(case: Case) -> Cure:
-    """The cure that installs the cuDNN for which the TensorFlow in use was made, or that installs another
-    TensorFlow if the one in use cannot use the GPUs of the case."""
+    """The cure that installs the cuDNN version for which the TensorFlow release in use was built, or that
+    installs another release if the one in use cannot use the case's GPUs."""
     newest = _newest_usable(case)
     if newest is None:
         return another_build(case)
@@ -69,8 +69,8 @@ def cudnn_for_build(case: Case) -> Cure:
 
 
 def _move(case: Case, build: TensorFlowRelease) -> list[Step]:
-    """Steps that install, instead of an old CUDA, a TensorFlow release with pip's libraries; only for a
-    program that already uses TensorFlow 2."""
+    """Steps that avoid the installation of an old CUDA version: they install a TensorFlow release whose
+    libraries come from pip. Only for a program that already uses TensorFlow 2."""
     best = recommendation(case)
     release = best.build if best is not None else None
     if (
@@ -147,11 +147,11 @@ def build_for_mac(case: Case) -> Cure:
 
 @remembered
 def another_build(case: Case, *, own: bool = False, words: str = "") -> Cure:
-    """The cure that installs the TensorFlow that the plan for the case recommends, with its libraries. On
-    Windows, it also contains the steps for the last release with CUDA for Windows itself.
+    """The cure that installs the TensorFlow release that the plan for the case recommends, with its
+    libraries. On Windows, it also contains the steps for the last release with CUDA for Windows itself.
 
-    own: whether to use a separate environment even if the Python of the case would do. words: text to put
-    before the explanation.
+    own: whether to use a separate environment even if the case's Python version would work. words: text to
+    put before the explanation.
     """
     if case.platform == "macos":
         return Cure(
@@ -319,7 +319,7 @@ def of_conda(case: Case, release: TensorFlowRelease) -> Cure | None:
 
 
 def _why(case: Case, release: TensorFlowRelease) -> str:
-    """The reason for a release: how it was chosen, and the code that it has for the GPUs of the case."""
+    """The reason for choosing a release: how it was chosen, and what code it has for the case's GPUs."""
     from doctor import compat
 
     known = case.capabilities or case.driver is not None or case.python is not None
@@ -352,7 +352,7 @@ def recommendation(case: Case) -> Candidate | None:
 
 @remembered
 def fitting(case: Case, *, python: bool = True, driver: bool = True) -> TensorFlowRelease | None:
-    """The newest GPU release for the platform and GPUs of the case, and for its Python and its driver if they
+    """The newest GPU release for the case's platform and GPUs, and for its Python version and driver if they
     are known."""
     from doctor import compat
 
@@ -369,7 +369,8 @@ def fitting(case: Case, *, python: bool = True, driver: bool = True) -> TensorFl
 
 
 def driver_for(case: Case, release: TensorFlowRelease) -> list[Step]:
-    """Steps that install a newer driver, if the driver of the case is known to be too old for the release."""
+    """Steps that install a newer driver; [] unless the case's driver is known to be too old for the
+    release."""
     if case.driver is None or on_driver(case, release):
         return []
     first, *others = commands.driver_install(case, release)

@@ -109,7 +109,7 @@ def _command(name: str, manager: str, minimum: str, last: str, own: str) -> tupl
 
 
 def _release(name: str) -> int | None:
-    """The major version in a distribution's name; None without one."""
+    """The major version in a distribution's name; None if the name contains no number."""
     number = re.search(r"\d+", name)
     return int(number[0]) if number else None
 
@@ -136,7 +136,7 @@ def _red_hat(release: int | None) -> tuple[Line, str]:
 
 def _of_branch(name: str, manager: str, last: str, debian: bool) -> tuple[Line | str, str] | None:
     """The command for the last driver branch that supports a GPU, and the reason for it; None if the
-    distribution's own package is of that branch or older."""
+    distribution's own package belongs to that branch or an older one."""
     why = f"the last branch for this GPU is R{last}"
     if manager == "pacman":
         return f"Build and install nvidia-{last}xx-dkms from the AUR, and the running kernel's headers", why

@@ -13,7 +13,8 @@ from doctor.shell import Command, Literal, Path, Word, run
 from doctor.tables import dotted
 
 UV_PYTHONS = "3.8"
-"""The oldest Python that uv installs (docs.astral.sh/uv, "Python versions"). conda installs older ones."""
+"""The oldest Python version that uv installs (docs.astral.sh/uv, "Python versions"). conda installs older
+versions."""
 ENV = "tf-gpu"
 """The folder of the new virtual environment, or the name of the new conda environment."""
 UV_INSTALL = Literal(
@@ -27,12 +28,13 @@ UV_INSTALL_WINDOWS = Literal(
 
 
 def interpreter(env: str, kind: str) -> str:
-    """The path of a virtual environment's Python. env: the environment's folder; kind: the platform."""
+    """The path of a virtual environment's Python program. env: the environment's folder; kind: the
+    platform."""
     return f"{env}\\Scripts\\python.exe" if kind == "windows" else f"{env}/bin/python"
 
 
 def venv(env: str, python: str, kind: str, *, family: str = "", here: bool = True) -> list[Step]:
-    """Steps that create a virtual environment with an installed Python. family: the system's package manager.
+    """Steps that create a virtual environment from an installed Python. family: the system's package manager.
     here: whether to start that Python as pythonX.Y, not as python3."""
     start = ("py", f"-{python}") if kind == "windows" else (f"python{python}" if here else "python3",)
     why = "a separate environment: nothing that is already installed changes"
@@ -46,8 +48,8 @@ def venv(env: str, python: str, kind: str, *, family: str = "", here: bool = Tru
 
 
 def uv_venv(env: str, python: str, kind: str) -> list[Step]:
-    """Steps that create a virtual environment with another Python, which uv downloads; the system's Python is
-    unchanged."""
+    """Steps that create a virtual environment with another Python version, which uv downloads; the system's
+    Python is unchanged."""
     get = UV_INSTALL_WINDOWS if kind == "windows" else UV_INSTALL
     found = (
         "; then continue in a new terminal, which finds uv"
@@ -80,12 +82,11 @@ def pip_install(
 
 
 def link_command(python: Sequence[Word], libraries: Sequence[tuple[str, str]], into: str) -> Command:
-    """The command that makes relative symbolic links in the folder `into` of a Python's site-packages, so
-    that the loader finds pip's libraries.
-
-    python: the words that start that Python. libraries: the file name of each library, and its folder under
-    site-packages. That Python itself finds the site-packages with TensorFlow (Debian's pip does not install
-    into purelib), so that the command works in every environment and shell.
+    """The command that makes relative symbolic links in the folder `into` of an environment's site-packages,
+    so that the loader finds pip's libraries. python: the words that start the environment's Python.
+    libraries: the file name of each library, and its folder under site-packages. That Python program itself
+    finds the site-packages with TensorFlow (Debian's pip does not install into purelib), so that the command
+    works in every environment and shell.
     """
     up = "/".join([".."] * (into.count("/") + 1))
     named = " ".join(f"{folder}/{library}" for library, folder in libraries)

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 @remembered
 def situation(case: Case, /, **change: object) -> compat.Situation:
-    """The situation of the case, with which the tables are queried; `change` replaces fields of it."""
+    """Return the case as a Situation, with which the tables are queried. `change` replaces some of its
+    fields."""
     from doctor import compat
 
     base = compat.Situation(
@@ -32,7 +33,7 @@ def situation(case: Case, /, **change: object) -> compat.Situation:
 
 
 def usable(case: Case, build: TensorFlowRelease) -> bool:
-    """Whether this build can run on the GPUs of the case with their newest driver, as far as is known."""
+    """Whether this build can run on the case's GPUs with their newest driver, as far as is known."""
     if not build.gpu:
         return False
     here = situation(case, python=None, driver=None)
@@ -61,7 +62,7 @@ def no_gpu_meant(case: Case) -> bool:
 
 
 def on_driver(case: Case, build: TensorFlowRelease) -> bool:
-    """Whether the driver of the case runs this build; True if the driver is unknown."""
+    """Whether this build runs on the case's driver; True if the driver is unknown."""
     from doctor import compat
 
     here = situation(case)
@@ -77,7 +78,7 @@ def installation(
     """How to install a build in the case: with CUDA and cuDNN if pip can install them, otherwise TensorFlow
     alone.
 
-    python: the Python of a new environment ("3.11"). bare: never with CUDA and cuDNN.
+    python: the Python version of a new environment ("3.11"). bare: install TensorFlow alone in any case.
     """
     from doctor.remedies.installation import without_libraries
 
@@ -88,8 +89,8 @@ def installation(
 def brought(case: Case, build: TensorFlowRelease, python: str = "") -> Installation | None:
     """How to install a build with CUDA and cuDNN from pip; None if pip cannot install them.
 
-    python: the Python ("3.11"). By default, the Python of the case; if the build has no wheel for it, the
-    newest Python for which the build has a wheel.
+    python: the Python version ("3.11"). By default, the version of the case; if the build has no wheel for
+    it, the newest version for which the build has a wheel.
     """
     from doctor.remedies.installation import with_libraries
 

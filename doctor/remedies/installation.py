@@ -33,11 +33,6 @@ class Installation:
         """The requirements for pip: TensorFlow first, then the pins."""
         return [requirement(self.build, extra=self.extra), *(pin.requirement for pin in self.pins)]
 
-    @property
-    def brings_libraries(self) -> bool:
-        """Whether the installation includes CUDA and cuDNN."""
-        return self.extra or any(pin.requirement.startswith("nvidia-") for pin in self.pins)
-
 
 def without_libraries(build: TensorFlowRelease, tables: Tables) -> Installation:
     """The installation of TensorFlow alone: for a CPU, or for CUDA libraries that pip did not install."""

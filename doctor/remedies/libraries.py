@@ -1,5 +1,5 @@
-"""Steps that install the CUDA and cuDNN that a TensorFlow build loads: with pip or conda, from an image or an
-environment module, or by hand."""
+"""Steps that install the CUDA and cuDNN versions that a TensorFlow build loads: with pip or conda, from an
+image or an environment module, or by hand."""
 
 from __future__ import annotations
 
@@ -21,12 +21,14 @@ ARCHIVES = "developer.nvidia.com/cuda-toolkit-archive, developer.nvidia.com/rdp/
 
 
 def steps(case: Case, build: TensorFlowRelease) -> list[Step]:
-    """Steps that install the libraries for an installed build, in the way that fits the environment of the
-    case."""
+    """Steps that install the libraries for an installed build, in the way that fits the case's
+    environment."""
     if build.extras.get("and-cuda"):
         return with_pip(case, build)
     if not build.cuda:
-        return [manual("Run tfgpu-doctor plan: it lists the CUDA and cuDNN for each TensorFlow release")]
+        return [
+            manual("Run tfgpu-doctor plan: it lists the CUDA and cuDNN versions for each TensorFlow release")
+        ]
     if case.environments & {"colab", "kaggle"}:
         return [
             manual(
@@ -64,7 +66,7 @@ def cudnn(case: Case, build: TensorFlowRelease) -> list[Step]:
         return [
             shell(
                 commands.pip(case, "install", wanted),
-                f"installs the cuDNN that TensorFlow {build.version} requires",
+                f"installs the cuDNN version that TensorFlow {build.version} requires",
             )
         ]
     if case.environments & {"colab", "kaggle"}:
@@ -125,7 +127,7 @@ def _install(case: Case, requirements: list[str], why: str) -> Step:
 
 
 def with_build(case: Case, build: TensorFlowRelease, why: str) -> list[Step]:
-    """Steps that install the build into the Python of the case, with its libraries."""
+    """Steps that install the build into the case's Python environment, with its libraries."""
     if build.extras.get("and-cuda") or brought(case, build) is not None:
         return with_pip(case, build, why)
     if case.container and (found := image(case, build)):
@@ -139,7 +141,7 @@ def with_build(case: Case, build: TensorFlowRelease, why: str) -> list[Step]:
 
 
 def on_cpu(case: Case, build: TensorFlowRelease, why: str) -> list[Step]:
-    """Steps that install the build into the Python of the case, to compute on the CPU."""
+    """Steps that install the build into the case's Python environment, to compute on the CPU."""
     return [_install(case, installation(case, build, bare=True).requirements, why)]
 
 
@@ -154,7 +156,8 @@ def with_pip(case: Case, build: TensorFlowRelease, why: str = "") -> list[Step]:
             wanted = installation(case, build, bare=True).requirements
             install = _install(case, wanted, f"{why}; without the extra: {lost}" if why else lost)
             return [install, *toolkit(case, build, known=True)]
-        why, found, build = f"{lost}, but can install that of {other.build.version}", other, other.build
+        why = f"{lost}, but it can install the extra of {other.build.version}"
+        found, build = other, other.build
     brings = (
         f"installs TensorFlow {build.version} with its CUDA {build.cuda or ''} and cuDNN {build.cudnn or ''}"
         " libraries".replace("  ", " ")
@@ -195,8 +198,8 @@ def pip_package(case: Case, soname: str) -> str | None:
 
 
 def conda_row(case: Case, build: TensorFlowRelease) -> dict[str, str] | None:
-    """The row for the CUDA release and the cuDNN major version of a build in the table `conda`; None if there
-    is none."""
+    """The row in the table `conda` for a build's CUDA release and cuDNN major version; None if there is
+    none."""
     if not build.cuda or not build.cudnn:
         return None
     cuda, cudnn = ".".join(build.cuda.split(".")[:2]), build.cudnn.split(".")[0]
@@ -264,8 +267,8 @@ def image(case: Case, build: TensorFlowRelease) -> list[Step]:
 
 
 def toolkit(case: Case, build: TensorFlowRelease, *, other: bool = False, known: bool = False) -> list[Step]:
-    """The step that installs the CUDA Toolkit and cuDNN from NVIDIA. other: whether the steps of another way
-    come first. known: whether the cure itself chose the build."""
+    """The step that installs the CUDA Toolkit and cuDNN from NVIDIA. other: whether steps for another way of
+    installing come first. known: whether the cure itself chose the build."""
     if not build.cuda:
         return []
     folder = (
@@ -287,8 +290,8 @@ def _module(build: TensorFlowRelease) -> Step:
 
 
 def _wants(case: Case, build: TensorFlowRelease, known: bool = False) -> str:
-    """A clause that says for which CUDA and cuDNN the build was made. It names the build's version if that
-    version is known, otherwise the possible releases."""
+    """A clause that says for which CUDA and cuDNN versions the build was made. It names the build's version
+    if that version is known, otherwise the possible releases."""
     made_for = f"made for CUDA {build.cuda}" + (f" and cuDNN {build.cudnn}" if build.cudnn else "")
     from doctor.tables import dotted
 

@@ -44,7 +44,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """Code for one setting. environment: variables that make the same setting without a change to the
+    """Code for one setting. environment: variables that have the same effect without a change to the
     program."""
 
     name: str

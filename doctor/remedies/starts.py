@@ -28,7 +28,7 @@ def enter(start: Symptom) -> list[Step]:
         conda = "/conda-meta/" in file or "/etc/conda/" in file
         if conda and start.get("of_kind") == "container":  # no shell runs before a container's first process
             again = run("conda", "run", "--no-capture-output", "-p", Path(prefix), "python", "PROGRAM.py")
-            why = "as CMD or ENTRYPOINT of the image; it activates the environment first"
+            why = "make this the CMD or ENTRYPOINT of the image; it activates the environment first"
             return [manual(f"Start the container's program with {rendered(again, '')}", why)]
         command = (
             run("conda", "activate", Path(prefix)) if conda else run("source", Path(f"{prefix}/bin/activate"))
@@ -105,8 +105,8 @@ def _give_to(start: Symptom, value: str) -> list[Step]:
 
 
 def note(start: Symptom) -> str:
-    """A sentence for a machine on which the program works only if it is started in a certain way."""
+    """A sentence to add to the verdict if the program works only when it is started in one particular way."""
     return (
-        f" This holds for {start.get('name')}, where {start.get('file')} sets LD_LIBRARY_PATH: a program"
+        f" This applies to {start.get('name')}, where {start.get('file')} sets LD_LIBRARY_PATH: a program"
         f" that is started in another way does not find {start.get('missing')}."
     )

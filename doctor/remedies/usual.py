@@ -1,7 +1,8 @@
 """The usual cure of each cause, and a command whose output confirms or excludes the cause.
 
-In: a `Case` and a finding code. Out: steps and that command. A rule that knows more about a case returns more
-exact steps; a cause for which only sentences or versions are evidence gets its steps from here.
+In: a `Case` and a finding code. Out: steps and that command. A rule that has more facts about a case returns
+more exact steps. A cause gets its steps from this module if the only evidence for it is sentences or version
+numbers.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from doctor.remedies.usual_steps import (
 )
 
 SMI = "nvidia-smi"
-SMI_LIST = "nvidia-smi -L"
 LIST = "python3 -m pip list"
 LDCONFIG = "ldconfig -p"
 KERNEL_LOG = "sudo dmesg"
@@ -132,7 +132,7 @@ USUAL: dict[str, Usual] = {
             "-gpu"
         ),
         "nvidia-smi -L",
-        "in the container, the command or the GPU is missing; on the host, both are there",
+        "in the container, the command or the GPU is missing; on the host, both exist",
     ),
     "wsl-driver": Usual(
         text(
@@ -180,11 +180,14 @@ USUAL: dict[str, Usual] = {
             " cuda-nvcc), and set the path to them: XLA_FLAGS=--xla_gpu_cuda_data_dir=FOLDER"
         ),
         "ptxas --version",
-        "the command is not found, or is from an older CUDA",
+        "the command is not found, or is from an older CUDA release",
     ),
     "tf-not-installed": Usual(
         lambda case: [
-            shell(commands.pip(case, "install", "tensorflow"), "for the Python that runs the program")
+            shell(
+                commands.pip(case, "install", "tensorflow"),
+                "installs TensorFlow for the Python that runs the program",
+            )
         ],
         "python3 -m pip show tensorflow",
         "the package is not found",
@@ -192,7 +195,7 @@ USUAL: dict[str, Usual] = {
     "tf-no-wheel": Usual(
         then(lambda case: cures.another_build(case)),
         'python3 -c "import sys, platform; print(sys.version, platform.machine())"',
-        "a Python or processor for which the release has no wheel",
+        "a Python version or processor for which the release has no wheel",
     ),
     "tf-cpu-only": Usual(
         then(lambda case: cures.another_build(case)),
@@ -220,16 +223,16 @@ USUAL: dict[str, Usual] = {
     ),
     "tf-import-failed": Usual(
         text(
-            "Create a new environment with a Python and a TensorFlow release that work together (tfgpu-doctor"
-            " plan lists them). Look for a file of yours that is called tensorflow.py"
+            "Create a new environment with a Python version and a TensorFlow release that work together"
+            " (tfgpu-doctor plan lists them). Look for a file named tensorflow.py among your own files"
         ),
         'python3 -c "import tensorflow"',
         "the import ends with an error that mentions no CUDA library",
     ),
     "cpu-no-avx": Usual(
         text(
-            "Use a TensorFlow build for processors without AVX (1.5, your own build or a distribution's), a "
-            "processor that has AVX, or a virtual machine that exposes the processor's AVX"
+            "Use a TensorFlow build for processors without AVX (release 1.5, your own build or a"
+            " distribution's), a processor with AVX, or a virtual machine that exposes the processor's AVX"
         ),
         "grep -c avx /proc/cpuinfo",
         "0",
@@ -237,25 +240,25 @@ USUAL: dict[str, Usual] = {
     "python-dependency-conflict": Usual(
         lambda case: [
             shell(commands.pip(case, "check"), "lists the packages whose versions conflict"),
-            manual("Install the versions that this TensorFlow requires, in a separate environment"),
+            manual("Install the versions that this TensorFlow release requires, in a separate environment"),
         ],
         "python3 -m pip check",
-        "a package whose version TensorFlow cannot use",
+        "a package in a version that TensorFlow cannot use",
     ),
     "tf-addon-mismatch": Usual(
         text(
-            "Install the add-on's release for this TensorFlow, or rebuild the add-on against this "
-            "TensorFlow: tensorflow-text and tensorflow-io have the same minor number as their TensorFlow; "
-            "Horovod and "
-            "your own ops are compiled for one TensorFlow"
+            "Install the add-on release that fits this TensorFlow release, or rebuild the add-on against it:"
+            " tensorflow-text has the same minor number as its TensorFlow release; the project page of"
+            " tensorflow-io lists the TensorFlow release for each tensorflow-io release;"
+            " Horovod and your own ops are compiled for one TensorFlow release"
         ),
         LIST,
         "an add-on whose release does not match TensorFlow's",
     ),
     "tf-api-version": Usual(
         text(
-            "Run the code with the TensorFlow that it was written for, or port it: tf.compat.v1 has the old"
-            " names, and tf_upgrade_v2 rewrites the code in a folder"
+            "Run the code with the TensorFlow release for which it was written, or port it: tf.compat.v1 has"
+            " the old names, and tf_upgrade_v2 rewrites the code in a folder"
         ),
         'python3 -c "import tensorflow as tf; print(tf.__version__)"',
         "a major release other than the one for which the code was written",
@@ -322,7 +325,9 @@ USUAL: dict[str, Usual] = {
         "the device is not in the list",
     ),
     "gpu-renumbered": Usual(
-        text("There is nothing to do: CUDA_VISIBLE_DEVICES renumbers the GPUs; the first visible is GPU:0"),
+        text(
+            "There is nothing to do: CUDA_VISIBLE_DEVICES renumbers the GPUs; the first visible GPU is GPU:0"
+        ),
         "tfgpu-doctor devices",
         "the order in which TensorFlow numbers the visible GPUs",
     ),

@@ -43,8 +43,8 @@ def for_the_gpu(case: Case) -> Sequence[Step]:
         return cures.another_build(case).steps
     return [
         manual(
-            "Run `tfgpu-doctor plan --gpu NAME` with the GPU's name: it shows which TensorFlow has code for"
-            " that GPU, and how to install that TensorFlow"
+            "Run `tfgpu-doctor plan --gpu NAME` with the GPU's name: it shows which TensorFlow release has"
+            " code for that GPU, and how to install that release"
         )
     ]
 

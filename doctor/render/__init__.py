@@ -82,7 +82,7 @@ LEGEND = (
 
 
 def _traced(diagnosis: Diagnosis, tables: Tables) -> str:
-    """The trace of the verdict, with one step per line. Rules without any fact to read share the last
+    """The trace of the verdict, with one step per line. All rules that had no fact to read share the last
     line."""
     from doctor.printable import line
     from doctor.trace import NOT_CONSIDERED, trace

@@ -48,9 +48,9 @@ class KnownFact(NamedTuple):
 
 
 class Harmless(NamedTuple):
-    """Harmless lines that alarm people: their meaning and their places. The places are line numbers of the
+    """Harmless lines that alarm people: their meaning and their places. The places are line numbers in the
     text that was read. If the reader does not have that text, because it is a program's output, the first
-    line itself stands in for them."""
+    line is quoted instead."""
 
     meaning: str
     sources: tuple[Source, ...]
@@ -58,7 +58,7 @@ class Harmless(NamedTuple):
 
 
 def known_facts(diagnosis: Diagnosis, tables: Tables) -> list[KnownFact]:
-    """The facts of the JSON document in words, in the same order."""
+    """The facts in the JSON document, in words and in the same order."""
     from doctor.case import Case
     from doctor.render.document import facts_document
 
@@ -119,7 +119,7 @@ def goes_together(diagnosis: Diagnosis) -> list[tuple[str, str, str, str]]:
 
 
 def _where(part: Part) -> str:
-    """The line of the report from which a part is known, as text to append; "" if it is of no line."""
+    """Text to append to a part: the line in the report that states it; "" if no line does."""
     number = next((source.line for source in part.evidence if source.line is not None), None)
     return "" if number is None else f" (line {number})"
 
@@ -134,7 +134,7 @@ def remains(diagnosis: Diagnosis) -> list[str]:
 
 
 def harmless(diagnosis: Diagnosis) -> list[Harmless]:
-    """The harmless lines, grouped by meaning, in the order of the report. Lines that prove a finding are left
+    """The harmless lines, grouped by meaning, in the report's order. Lines that prove a finding are left
     out."""
     telling = {s for f in diagnosis.findings if f.code != "benign-messages" for s in f.evidence}
     groups: dict[str, list[Source]] = {}
@@ -191,7 +191,7 @@ def message(text: str) -> str:
 
 
 def line_list(sources: Iterable[Source], limit: int = 8) -> str:
-    """The lines of one report in words: "lines 3, 5 and 9". Lines beyond the first `limit` are only
+    """Line numbers in one report, in words: "lines 3, 5 and 9". Lines beyond the first `limit` are only
     counted."""
     numbers = sorted({source.line for source in sources if source.line is not None})
     if not numbers:

@@ -17,7 +17,7 @@ from doctor.tables import Tables
 
 
 def evidence(sources: Iterable[Source]) -> list[dict[str, Any]]:
-    """Sources as the schema defines them."""
+    """The sources as plain data, in the form that the schema defines."""
     return [{"source": s.where, "line": s.line, "text": s.text} for s in sources]
 
 
@@ -26,7 +26,7 @@ def _entry(value: Any, *facts: Fact | None) -> dict[str, Any]:
 
 
 def facts_document(case: Case) -> dict[str, Any]:
-    """The facts of a case under the keys of the schema; a key is absent if nothing is known."""
+    """The facts in a case under the schema's keys; a key is absent if nothing is known about it."""
     result: dict[str, Any] = {}
     tensorflow = case.tensorflow
     if tensorflow is not None:

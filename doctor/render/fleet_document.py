@@ -32,7 +32,7 @@ class Result(NamedTuple):
 
     @property
     def exit_code(self) -> int:
-        """The exit code: that of the comparison, or 1 if a distributed job cannot work."""
+        """The exit code of the comparison; 1 if a distributed job cannot work."""
         if any(one.agrees is False for one in self.agreement or ()):
             return 1
         return self.comparison.exit_code

@@ -76,8 +76,8 @@ def _places(finding: Finding, judged: Judged) -> list[Source]:
 
 
 def _marked(finding: Finding, gate: Gate) -> bool:
-    """Whether a code review marks a finding. Only the finding that a file does not request TensorFlow gets no
-    mark."""
+    """Whether to mark a finding in a code review. Every finding is marked, except the one that says that a
+    file does not request TensorFlow."""
     return finding.code != "tf-not-installed" or not (gate.passes_over or len(gate.files) > 1)
 
 

@@ -97,7 +97,7 @@ class _Page:
         return rows + (details("What was read from the report", fence(facts)) if facts else [])
 
     def machine(self) -> list[str]:
-        """The page for a new issue: the verdict, and below it, unfolded, what was seen on the machine."""
+        """The page for a new issue: the verdict, and below it, unfolded, the facts about the machine."""
         verdict, *others = self.diagnosis.findings
         rows = [self._headline(verdict), "", escaped(verdict.explanation), ""]
         if self.diagnosis.facts.of(OwnReport):

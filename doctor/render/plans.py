@@ -18,8 +18,8 @@ from doctor.render.document import facts_document, finding_document, step_docume
 from doctor.shell import comment, one_line
 
 ROUTE_NAMES = {
-    "pip-and-cuda": "by pip, with CUDA and cuDNN from pip",
-    "pip-system-cuda": "by pip, with the CUDA that is installed",
+    "pip-and-cuda": "with pip, including CUDA and cuDNN",
+    "pip-system-cuda": "with pip, using the installed CUDA",
     "conda": "in a conda environment",
     "docker": "in the official image",
     "wsl2": "under WSL2",
@@ -110,7 +110,7 @@ def gate_line(outcome: Outcome) -> str:
             f", Python {best.python}" if best.python else ""
         )
         if outcome.context.for_cpu and not outcome.context.version_request.cpu:
-            words += " (no NVIDIA GPU was found here; --gpu NAME judges for that GPU)"
+            words += " (no NVIDIA GPU was found here; --gpu NAME plans for that GPU)"
         return line("; ".join((words, *([f"warning: {_first(doubt)}"] if doubt else []), *left[:1])))
     why = _first(errors) if errors else "no plan lets TensorFlow use a GPU"
     why += f"; {outcome.unexamined[0].title}" if outcome.unexamined else ""
@@ -120,9 +120,8 @@ def gate_line(outcome: Outcome) -> str:
 
 
 def cures(finding: Finding, outcome: Outcome, *, shown: bool = True) -> list[str]:
-    """What a person has to do about a finding, without commands: the manual steps. If some steps are
-    commands, a reference to the plan that contains all of them. shown: whether the answer also shows the
-    plans."""
+    """Return the manual steps for a finding. If some steps are commands, return a reference to the plan that
+    contains all of them instead. shown: whether the answer also shows the plans."""
     by_hand = [step for step in finding.prescription if step.kind == "manual"]
     if len(by_hand) < len(finding.prescription):
         for number, plan in enumerate(outcome.plans, 1):
@@ -133,7 +132,7 @@ def cures(finding: Finding, outcome: Outcome, *, shown: bool = True) -> list[str
 
 
 def _first(findings: Sequence[Finding]) -> str:
-    """The first finding with its line, and the number of the others."""
+    """Text for the first finding, with its line, and the number of further findings."""
     first = findings[0]
     where = f" ({first.evidence[0]})" if first.evidence[0].line else ""
     return f"{first.code}: {first.title}{where}" + (

@@ -44,7 +44,7 @@ def shared(diagnosis: Diagnosis, *, names: bool = True) -> Diagnosis:
 
 
 def shared_facts(facts: Facts) -> Facts:
-    """The facts of a machine, redacted for a file that may be shared."""
+    """The facts about a machine, redacted for a file that may be shared."""
     return _facts(facts, _hider(facts), variables=True)
 
 

@@ -214,7 +214,7 @@ class Page:
         facts = content.known_facts(diagnosis, tables)
         unread = content.not_examined(diagnosis.facts)
         if self.verbose:
-            self._heading("Every fact, and where it was seen")
+            self._heading("Every fact, and its source")
             places: dict[str, list[Source]] = {}
             for fact in diagnosis.facts:
                 places.setdefault(line(fact_in_words(fact)), []).append(fact.source)
@@ -230,7 +230,7 @@ class Page:
             for skipped in diagnosis.skipped:
                 reasons.setdefault(skipped.reason, []).append(skipped.code)
             if reasons:
-                self._heading("Codes that were not judged")
+                self._heading("Finding codes that were not checked")
             for reason, codes in reasons.items():
                 self._prose(f"  {self.symbols['dot']} ", f"{', '.join(codes)}: {line(reason)}", style="dim")
             return

@@ -19,7 +19,8 @@ def wrap(text: str, width: int, rows: int = 0, cut: str = "...") -> list[str]:
 
 
 def _one_column(text: str) -> bool:
-    """Whether no character takes two or zero columns: all come before Unicode's combining characters."""
+    """Whether every character takes exactly one column, because all of them come before Unicode's combining
+    characters."""
     return max(text, default="") < "\u0300"
 
 

@@ -47,7 +47,8 @@ class Result:
 
     @property
     def reproduced(self) -> bool:
-        """Whether the intended failure occurred; a handle that never works is a different failure."""
+        """Whether the intended failure occurred. If cuDNN never creates its handle, that is a different
+        failure."""
         if self.backend == "native" and (not self.rows or self.rows[0].outcome != "passed"):
             return False
         return any(row.outcome == "failed" and row.code == "cudnn-init-oom" for row in self.rows)

@@ -15,8 +15,8 @@ from doctor.reproduce.results import Result, Row
 
 @contextmanager
 def surroundings(python: str | None, gpu: str | None, *, simulate: bool) -> Iterator[Mapping[str, str]]:
-    """The environment variables for the processes: this process's own, or those of a simulated machine with
-    the GPU named `gpu`."""
+    """The environment variables for the processes: this process's own variables, or the variables of a
+    simulated machine with the GPU named `gpu`."""
     base = {name: value for name, value in os.environ.items() if name not in ("CUDA_VISIBLE_DEVICES",)}
     if not simulate:
         yield base
@@ -40,7 +40,8 @@ def reproduce(
     limit: float,
     tell: Callable[[str], None],
 ) -> Result:
-    """Make the failure happen on GPU `number` (nvidia-smi's number) and try the settings that fix it.
+    """Make the failure happen on GPU `number` (its number in nvidia-smi), and try the settings that may fix
+    it.
 
     interpreter, version: the environment's Python and its TensorFlow. limit: seconds for each attempt. tell:
     called with each attempt's name. Raises UnableError if this is not possible.

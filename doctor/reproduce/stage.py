@@ -45,7 +45,7 @@ class Stage:
 
 
 def find(environment: Mapping[str, str], number: int, *, force: bool, simulated: bool, python: str) -> Stage:
-    """The GPU that nvidia-smi calls `number`.
+    """Return the GPU whose number in nvidia-smi is `number`.
 
     Raises UnableError if there is no such GPU, or if other processes (which the message lists) use it and
     `force` is not given.

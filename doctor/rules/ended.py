@@ -15,7 +15,7 @@ DIED = ("segfault", "fatal-check")
 
 
 def busy(case: Case) -> list[Step]:
-    """The steps that show whether a registered GPU is busy, and those that give it more work."""
+    """Return the steps that show whether a registered GPU is busy, and the steps that give it more work."""
     watch = run("nvidia-smi", "--query-gpu=utilization.gpu,memory.used", "--format=csv", "-l", "1")
     steps = [
         shell(watch, "while the program runs: if the utilisation goes up and down, the GPU waits for input"),

@@ -121,8 +121,8 @@ def _logged(noise: Noise, levels: str = "IWE") -> bool:
 
 
 def _cudnn_at_work(case: Case) -> list[CudnnVersion]:
-    """The facts that show that a process loaded cuDNN. A header or a package on the disk does not show that
-    a GPU is in use.
+    """Return the facts that show that a process loaded cuDNN. A header or a package on the disk does not show
+    that a GPU is in use.
 
     TensorFlow prints `Loaded cuDNN version` when it has created cuDNN's handle on a GPU
     (stream_executor/cuda/cuda_dnn.cc, CudnnSupport::Init, 2.4 to 2.20).
@@ -152,8 +152,8 @@ def _stops_in_nccl(case: Case) -> bool:
 
 
 def _in_simulation(facts: Facts) -> str:
-    """Sentences that say what a simulation does not show: there is no GPU, and the simulation's libraries
-    replace the environment's own."""
+    """Return sentences that say what a simulation does not show: there is no GPU, and the simulation's
+    libraries replace the environment's own."""
     words = "This is a simulation without a real GPU. "
     own = next(iter(facts.symptoms("simulated-libraries")), None)
     if own is None:
@@ -187,8 +187,8 @@ def _title_in_simulation(facts: Facts) -> str:
 
 
 def _without_compiler(lack: Symptom) -> str:
-    """Sentences about XLA's compiler, if it is not among files that may be incomplete. lack: the symptom that
-    lists the missing parts."""
+    """Return sentences about XLA's compiler, which is not among the files that were read (the files may be
+    incomplete). lack: the symptom that lists the missing parts."""
     lacks = lack.get("lacks").replace(" ", ", ")
     return (
         f" XLA's compiler ({lacks}) is not among the files that were read. If it is not on the machine "

@@ -1,4 +1,4 @@
-"""The definition of a rule, and the register of all rules.
+"""Defines what a rule is, and keeps the register of all rules.
 
 A rule is one function, decorated with its code; its docstring is the code's page. It accepts a `Case` and
 yields findings. A rule is skipped if the case has none of the facts that it needs; the trace then says so.
@@ -69,17 +69,18 @@ class RuleSet:
         return cls({code: rule.reads for code, rule in by_code.items()}, by_code)
 
     def read(self, code: str, seen: frozenset[type[Fact] | str]) -> list[str]:
-        """The names of the facts that a rule needs and that were seen, sorted."""
+        """Return the names of the facts that a rule needs and that are among `seen`, sorted."""
         return sorted({named(kind) for kind in seen}.intersection(self._needs[code]))
 
     def ready(self, seen: frozenset[type[Fact] | str]) -> set[str]:
-        """The codes of the rules that can run: they need no fact, or at least one that they need was seen."""
+        """Return the codes of the rules that can run: they need no facts, or `seen` contains at least one
+        that they need."""
         names = {named(kind) for kind in seen}
         return {code for code, needs in self._needs.items() if not needs or not names.isdisjoint(needs)}
 
 
 def named(need: type[Fact] | str) -> str:
-    """The name of a fact that a rule needs: the name of a fact type, or the kind of a symptom."""
+    """Return the name of a fact that a rule needs: the name of its type, or the kind of symptom."""
     return need if isinstance(need, str) else need.__name__
 
 
@@ -120,7 +121,7 @@ def found(
     steps: Iterable[Step] = (),
     verify: Line | Callable[[], Line] | None = None,
 ) -> Finding:
-    """Make a finding of a registered rule from facts and table rows. The facts' sources become its evidence.
+    """Make a finding for a registered rule from facts and table rows. The facts' sources become its evidence.
 
     evidence: what shows the fault, the most telling first; None entries are left out. severity: error,
     warning or info, if it differs from the rule's. confidence: certain (a program's message proves it),

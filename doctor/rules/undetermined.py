@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _examined_next(unexamined: Sequence[Unreadable]) -> list[Step]:
-    """The steps after which the next check can examine what this check could not."""
+    """Return the steps that let the next check examine the parts of the machine that this check could not."""
     places = {fact.source.where for fact in unexamined}
     if HOSTS_DRIVER in places:
         return [
@@ -30,8 +30,8 @@ def _examined_next(unexamined: Sequence[Unreadable]) -> list[Step]:
         return [manual("Start the system that these files belong to, and run tfgpu-doctor check there")]
     return [
         manual(
-            "Give this user access to what could not be examined, or repair it if it does not answer, and"
-            " run tfgpu-doctor check again"
+            "Give this user access to the parts that could not be examined, or repair the parts that do not"
+            " answer, and run tfgpu-doctor check again"
         ),
         manual("If another Python runs the program, check that Python: tfgpu-doctor check --python PATH"),
     ]

@@ -108,7 +108,7 @@ def build(file_names: Collection[str]) -> Path:
     missing = [name for name in file_names if not (folder / name).exists()]
     if missing:
         if sys.stderr.isatty():
-            say("tfgpu-doctor: compiling the simulated libraries (once only; this takes some seconds)")
+            say("tfgpu-doctor: compiling the simulated libraries (only once; this takes a few seconds)")
         with _locked(folder):
             _make(folder, [name for name in missing if not (folder / name).exists()], sources, compiler)
         _forget(folder)
@@ -179,8 +179,8 @@ def _compiler() -> str:
 
 
 def how_to_get_a_compiler() -> str:
-    """How to install a compiler: the command of this system's package manager, or those of all known ones if
-    none is found."""
+    """Return a sentence on how to install a compiler: with the command for this system's package manager, or
+    with the commands for all known package managers if none is found."""
     here = [name for name in _PACKAGES if shutil.which(name)]
     for name in here[:1]:
         then = {

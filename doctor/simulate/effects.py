@@ -91,8 +91,8 @@ def short_of_memory(handle: str) -> Callable[[Scenario], Scenario]:
 
 
 def old_driver(scenario: Scenario) -> Scenario:
-    """The scenario with a driver of the last branch that is too old for the major release of the CUDA
-    runtime."""
+    """Return the scenario with a driver from the last branch that is too old for the CUDA runtime's major
+    release."""
     if scenario.machine.libraries.cuda_number >= 12000:
         return scenario.with_driver("470.82.01", 11040)
     return scenario.with_driver("440.33.01", 10020)

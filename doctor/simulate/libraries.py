@@ -46,8 +46,8 @@ class TensorFlowBuild:
 
 
 def find_interpreter(named: str | None, command: Iterable[str]) -> Path | None:
-    """The Python whose TensorFlow will run: the requested one, otherwise the command's own, otherwise the one
-    in use.
+    """Return the Python interpreter whose TensorFlow will run: the requested interpreter, otherwise the
+    command's own, otherwise the one in use.
 
     named: an interpreter or an environment's folder. Raises CallError if it is neither, or if this user may
     not read or run it.
@@ -82,8 +82,8 @@ def find_interpreter(named: str | None, command: Iterable[str]) -> Path | None:
 
 
 def _interpreter_beside(program: Path) -> Path | None:
-    """The command itself if it is a Python, otherwise the Python of the environment whose bin folder contains
-    it."""
+    """Return the command itself if it is a Python interpreter, otherwise the interpreter in the environment
+    whose bin folder contains the command."""
     if re.fullmatch(r"python(\d(\.\d+)?)?", program.name):
         return program.absolute()
     python = program.parent / "python"
@@ -95,7 +95,8 @@ def _interpreter_beside(program: Path) -> Path | None:
 
 
 def find_tensorflow(python: Path) -> TensorFlowBuild | None:
-    """The TensorFlow that this interpreter would import, from its metadata; nothing is imported or run."""
+    """Return the TensorFlow build that this interpreter would import, as its metadata shows; nothing is
+    imported or run."""
     prefix = python.parent.parent
     for site in sorted(prefix.glob("lib*/python3*/*-packages")):
         for info in sorted(site.glob("t*[ef][nf]*.dist-info")):
@@ -156,8 +157,8 @@ def _ptxas_of(row: TensorFlowRelease | None, tables: Tables) -> str:
 
 
 def sonames_for(cuda: str, cudnn: str) -> tuple[str, ...]:
-    """The file names of the libraries of a CUDA and a cuDNN release: libcudart.so.12, …, libcudnn.so.9 for
-    ("12.5.1", "9")."""
+    """Return the file names of the libraries in a CUDA release and a cuDNN release: libcudart.so.12, …,
+    libcudnn.so.9 for ("12.5.1", "9")."""
     major = cuda.split(".")[0]
     numbers = _NUMBERS.get(major, {})
     cuda_stems = sorted(SIMULATED - _DRIVER - {"libcudnn", "libnccl"})

@@ -97,9 +97,10 @@ def cudnn_number(version: str) -> int:
 class SimulatedMachine:
     """A machine to simulate.
 
-    driver: its version, "550.54.14". driver_cuda: the highest CUDA that it offers, 12040 for 12.4. settings:
-    further keys for the machine's description file, which override those from the other fields. calls: which
-    calls fail, and how: "fail cuInit 100", "hang cuInit", "crash cudnnCreate", "fail X 700 from 3".
+    driver: its version, "550.54.14". driver_cuda: the highest CUDA version that it supports, 12040 for 12.4.
+    settings: further keys for the machine's description file, which override those from the other fields.
+    calls: which calls fail, and how: "fail cuInit 100", "hang cuInit", "crash cudnnCreate", "fail X 700 from
+    3".
     """
 
     gpus: tuple[SimulatedGpu, ...]

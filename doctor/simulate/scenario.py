@@ -61,7 +61,7 @@ class Scenario:
         return self.on(replace(self.machine, gpus=gpus))
 
     def with_driver(self, version: str, cuda: int) -> Scenario:
-        """The scenario with another driver, which offers CUDA up to `cuda` (12040 for 12.4)."""
+        """The scenario with another driver, which supports CUDA up to `cuda` (12040 for 12.4)."""
         return self.on(replace(self.machine, driver=version, driver_cuda=cuda))
 
     def damaging(self, kind: str, *stems: str) -> Scenario:
@@ -84,8 +84,8 @@ class Scenario:
 
 
 def driver_cuda_number(version: str, tables: Tables) -> int | None:
-    """The highest CUDA version of a driver, as the number that the driver reports: 12040 for 550.54.14; None
-    for an unknown branch."""
+    """Return the highest CUDA version that a driver supports, as the number that the driver reports: 12040
+    for 550.54.14; None for an unknown branch."""
     cuda = tables.driver_cuda(version)
     if cuda is None:
         return None

@@ -312,7 +312,7 @@ def _index(tables: Tables, links: str) -> str:
 
 
 def _capabilities(tables: Tables) -> list[tuple[str, str]]:
-    """Every compute capability that some card has, with the name of its architecture."""
+    """Return every compute capability that at least one card has, with the name of its architecture."""
     cards = {row["capability"] for row in tables.store.all("gpus")}
     every = [
         (c, a.name)

@@ -97,7 +97,7 @@ class Index:
         return build_row(group, texts, binary, glibc)
 
     def _glibc(self, group: Any, texts: Any, seen: Any) -> dict[str, str]:
-        """The glibc that the wheel for each Python needs, by Python version."""
+        """Return the glibc version that the wheel for each Python version needs, by Python version."""
         from doctor.tables.reading.binaries import glibc_of_other_python
         from doctor.tables.reading.wheeltexts import read_texts
 

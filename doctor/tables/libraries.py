@@ -51,7 +51,7 @@ def _compiled_cudnn(raw: Mapping[str, Any]) -> Row:
 
 
 def wheels(store: Store, package: str | None = None) -> tuple[NvidiaWheel, ...]:
-    """The nvidia-* wheels that were read, in the order of the file."""
+    """Return the nvidia-* wheels that were read, in the order of the file."""
     rows = store.made("nvidia_wheels", _wheel)
     return rows if package is None else tuple(row for row in rows if row.package == package)
 

@@ -14,8 +14,8 @@ from doctor.tables.versions import dotted, minor
 
 
 def driver(tables: Tables, version: str, platform: str) -> Found:
-    """The page of a driver: its branch, and the CUDA versions and GPUs that it supports. Without a version,
-    the list of branches.
+    """Return the page for a driver: its branch, and the CUDA versions and GPUs that it supports. Without a
+    version, the list of branches.
 
     Raises NoSuchRowError.
     """
@@ -59,8 +59,8 @@ def driver(tables: Tables, version: str, platform: str) -> Found:
 
 
 def cuda(tables: Tables, version: str) -> Found:
-    """The page of a CUDA toolkit: its drivers, GPUs and libraries, and the TensorFlow builds for it. Without
-    a version, or with only a major version, the list of toolkits.
+    """Return the page for a CUDA toolkit: its drivers, GPUs and libraries, and the TensorFlow builds for it.
+    Without a version, or with only a major version, the list of toolkits.
 
     Raises NoSuchRowError.
     """
@@ -115,7 +115,8 @@ def cuda(tables: Tables, version: str) -> Found:
 
 
 def _builds(tables: Tables, key: str, number: str) -> list[Mapping[str, Any]]:
-    """The raw rows of the GPU builds for this CUDA (first two numbers) or cuDNN (first number)."""
+    """Return the raw rows of the GPU builds for this CUDA version (first two numbers) or cuDNN version (first
+    number)."""
     of = minor if key == "cuda" else (lambda version: version.split(".")[0])
     return [
         raw
@@ -140,8 +141,8 @@ def _grouped(rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def cudnn(tables: Tables, version: str) -> Found:
-    """The page of a cuDNN release. Without a version, or if several releases begin with the version, the list
-    of releases.
+    """Return the page for a cuDNN release. Without a version, or if several releases begin with the version,
+    the list of releases.
 
     Raises NoSuchRowError.
     """
@@ -179,7 +180,7 @@ def cudnn(tables: Tables, version: str) -> Found:
 
 
 def _cudnns(rows: Iterable[Cudnn], *, merged: bool) -> Found:
-    """The list of cuDNN releases. merged: join rows that differ only in their CUDA major."""
+    """Return the list of cuDNN releases. merged: join rows that differ only in their CUDA major version."""
     if not merged:
         return listing(rows, ("version", "cuda", "lowest", "capabilities", "source"))
     table: dict[tuple[Any, ...], dict[str, Any]] = {}
@@ -198,8 +199,8 @@ def _cudnns(rows: Iterable[Cudnn], *, merged: bool) -> Found:
 
 
 def _no_cudnn(tables: Tables, version: str) -> str:
-    """The message for a cuDNN release without a row: its nearest releases, and the TensorFlow compiled with
-    it."""
+    """Return the message for a cuDNN release without a row: the nearest releases, and the TensorFlow releases
+    compiled with it."""
     rows = tables.cudnns()
     near = [
         f"{name} (CUDA {', '.join(dict.fromkeys(c for r in rows if r.version == name for c in r.cuda))};"
@@ -212,7 +213,8 @@ def _no_cudnn(tables: Tables, version: str) -> str:
 
 
 def gpu(tables: Tables, name: str) -> Found:
-    """The page of a GPU, found by name, PCI id or compute capability. Without a name, the list of GPUs.
+    """Return the page for a GPU, found by name, PCI id or compute capability. Without a name, the list of
+    GPUs.
 
     Raises NoSuchRowError.
     """
@@ -261,7 +263,7 @@ def gpu(tables: Tables, name: str) -> Found:
 
 
 def library(tables: Tables, name: str, platform: str | None) -> Found:
-    """The page of a library, found by SONAME or DLL name. Without a name, the list of libraries.
+    """Return the page for a library, found by SONAME or DLL name. Without a name, the list of libraries.
 
     Raises NoSuchRowError.
     """
@@ -297,7 +299,7 @@ def _span(first: str | None, last: str | None) -> str:
 
 
 def trap(tables: Tables, name: str) -> Found:
-    """The page of a known trap. Without a name, the list of traps.
+    """Return the page for a known trap. Without a name, the list of traps.
 
     Raises NoSuchRowError.
     """

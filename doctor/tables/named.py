@@ -27,7 +27,7 @@ class Named(Row):
     table: the file. versions: a range of the product's releases. since, until: days ("2023-02-08"), or "" for
     any; on the day `until`, the product changed. tensorflow: the range of TensorFlow releases that the
     product contains or accepts ("=={version}": the product has the version number of its TensorFlow).
-    package: the distribution of these releases. computes: the framework that computes, if it is not
+    package: the distribution of these releases. computes: the framework that does the computing, if it is not
     TensorFlow. own_build: a build that a distribution compiled. complete: the rows of this name cover all
     releases of the product. cuda, cudnn, python: the versions in a hosted runtime.
     """
@@ -48,8 +48,8 @@ class Named(Row):
     python: str = ""
 
     def of(self, version: str) -> Named:
-        """The row for one release. If the product has the version number of its TensorFlow, the row contains
-        that number."""
+        """Return the row for one release. If the product has the same version number as its TensorFlow
+        release, the row contains that number."""
         return replace(self, tensorflow=self.tensorflow.replace("{version}", version) if version else "")
 
     def applies(self, version: str, day: str) -> bool:
@@ -81,8 +81,8 @@ def rows(store: Store, name: str) -> tuple[Named, ...]:
 
 @remembered
 def written(store: Store) -> dict[str, str]:
-    """A mapping from spellings, in lower case, to the product names that they mean. A name whose rows list no
-    spellings is its own only spelling."""
+    """Return a mapping from spellings, in lower case, to the product names that they mean. A name whose rows
+    list no spellings is its own only spelling."""
     found: dict[str, list[str]] = {}
     for table in TABLES:
         for raw in store.all(table) if store.has(table) else ():
@@ -92,7 +92,7 @@ def written(store: Store) -> dict[str, str]:
 
 @remembered
 def about(store: Store, name: str) -> Named | None:
-    """The first row of a name. It has the fields that apply to all releases: complete, language,
+    """Return the first row for a name. It has the fields that apply to all releases: complete, language,
     own_build."""
     return next((row for table in TABLES for row in _rows(store, table) if row.name == name), None)
 
@@ -112,5 +112,6 @@ def _named(table: str, raw: Mapping[str, Any]) -> Named:
     since, until = raw.get("from", ""), raw.get("to", "")
     days = f"from {since}" + (f" to {until}" if until else "") if since else ""
     about = " ".join(part for part in (raw["name"], raw.get("versions", ""), days) if part)
-    holds = raw.get("computes") or f"TensorFlow {raw.get('tensorflow', 'of its own build')}"
+    build = f"TensorFlow {raw['tensorflow']}" if "tensorflow" in raw else "its own TensorFlow build"
+    holds = raw.get("computes") or build
     return made(Named, raw, f"{about}: {holds}", table=table, since=since, until=until)

@@ -1,4 +1,5 @@
-"""Sorts versions of Python packages (PEP 440), and finds the releases nearest to one that does not exist."""
+"""Sorts versions of Python packages (PEP 440), and finds the existing releases nearest to a version that does
+not exist."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ _STAGES = {"a": -2000, "b": -1500, "rc": -1000, ".post": 1}
 
 @functools.lru_cache(maxsize=4096)
 def order(version: str) -> tuple[Any, ...]:
-    """The sort key of a version as PEP 440 defines it. Texts that are not versions sort first."""
+    """Return a key that sorts versions in PEP 440 order. Texts that are not versions sort first."""
     plain = re.fullmatch(r"(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?(?:(a|b|rc|\.post)(\d{1,3}))?", version)
     if plain:  # most versions are plain numbers, and need no import of packaging
         *numbers, kind, number = plain.groups()
@@ -39,7 +40,7 @@ def is_final(version: str) -> bool:
 
 
 def nearest(version: str, known: Sequence[str], count: int = 2) -> list[str]:
-    """The releases just below and just above a version, oldest first."""
+    """Return the releases just below and just above a version, oldest first."""
     wanted = order(version)
     ranked = sorted(set(known), key=order)
     if wanted[0] == 0:

@@ -1,8 +1,8 @@
-"""Makes rows for TensorFlow builds that are not from PyPI: those in NVIDIA's containers and wheels, in conda
-or a distribution, and those that users compiled.
+"""Makes rows for TensorFlow builds that are not from PyPI: builds in NVIDIA's containers and wheels, from
+conda or a Linux distribution, and builds that users compiled.
 
-Such a build has the version number of a release but may load other libraries. So its own build_info.py
-outranks the row of the wheel with the same number.
+Such a build has the version number of a PyPI release but may load other libraries. Therefore, its own
+build_info.py takes precedence over the table row for that release.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 COMPONENTS = ("CUDA runtime", "cuBLAS", "cuBLASLt", "cuFFT", "cuSOLVER", "cuSPARSE", "cuDNN")
 """The libraries that every build since 2.4 needs before it registers a GPU (TryDlopenCUDALibraries)."""
 WITHOUT_CURAND = "2.14"
-"""The first release that registers a GPU without cuRAND (libraries_required of the wheels)."""
+"""The first release that registers a GPU without cuRAND (according to libraries_required in the wheels'
+rows)."""
 
 
 def of_wheel(
@@ -31,9 +32,10 @@ def of_wheel(
     cudnn: str | None,
     capabilities: Sequence[str] = (),
 ) -> bool:
-    """Whether an installed build is the wheel from which a row was read, according to its build_info.py.
+    """Whether an installed build is the wheel that a table row describes, judging by the build's
+    build_info.py.
 
-    version: the version in the build's metadata; NVIDIA's builds have a local part (2.17.0+nv25.2).
+    version: the version in the build's metadata. NVIDIA's builds have a local version part (2.17.0+nv25.2).
     """
     if "+" in version or (gpu is not None and row.gpu is not None and gpu != row.gpu):
         return False
@@ -61,10 +63,11 @@ def build(
     cudnn: str | None,
     capabilities: Sequence[str] = (),
 ) -> TensorFlowRelease:
-    """A row for a build that is not a wheel in the table. Values that its build_info.py lacks stay unknown.
+    """Return a row for a build that is not a wheel in the table. Values that its build_info.py lacks stay
+    unknown.
 
-    capabilities: in the spelling of build_info.py: "sm_80", "compute_90" (which stands for machine code and
-    PTX) or "8.0".
+    capabilities: compute capabilities as build_info.py spells them: "sm_80", "compute_90" (which means
+    machine code and PTX) or "8.0".
     """
     names = (
         tuple(row.soname for row in libraries(tables, version, cuda, cudnn, platform))
@@ -92,8 +95,9 @@ def build(
 def libraries(
     tables: Tables, version: str, cuda: str | None, cudnn: str | None, platform: str
 ) -> tuple[Library, ...]:
-    """The libraries that a build of this release for this CUDA and cuDNN loads before it registers a GPU,
-    from the catalogue of library names, which agrees with the wheels of every release since 2.1."""
+    """Return the libraries that a build of this release, made for these CUDA and cuDNN versions, loads before
+    it registers a GPU. They come from the catalogue of library names, which agrees with the wheels of every
+    release since 2.1."""
     components = COMPONENTS if at_least(version, WITHOUT_CURAND) else (*COMPONENTS, "cuRAND")
     fitting: dict[str, Library] = {}
     several: set[str] = set()
@@ -112,7 +116,7 @@ def libraries(
 
 
 def number(value: object) -> str | None:
-    """A version in build_info.py as a dotted number ("11.8"); None for anything else. On Windows,
+    """Return a version in build_info.py as a dotted number ("11.8"), or None for anything else. On Windows,
     build_info.py spells 11.2 as 64_112 and cuDNN 8 as 64_8."""
     if not isinstance(value, str) or not value:
         return None
@@ -123,7 +127,7 @@ def number(value: object) -> str | None:
 
 
 def _same(one: str, other: str, parts: int) -> bool:
-    """Whether two versions agree in all parts that both have, up to `parts` parts."""
+    """Whether the first `parts` parts of two versions agree. Parts that only one version has do not count."""
     return all(a == b for a, b in zip(one.split(".")[:parts], other.split(".")[:parts]))
 
 
@@ -142,7 +146,7 @@ def _kernels(stated: Sequence[str]) -> ComputeCapabilities | None:
 
 
 def _fits(row: Library, cuda: str | None, cudnn: str | None, platform: str) -> bool:
-    """Whether a row of the catalogue is a library of this CUDA (or cuDNN) version that TensorFlow loads."""
+    """Whether a row in the catalogue is a library that TensorFlow loads from this CUDA (or cuDNN) version."""
     family = "windows" if platform.startswith("windows") else "linux"
     if row.platform != family or row.first is None:
         return False

@@ -1,5 +1,5 @@
-"""Evaluates version ranges in the notation of the tables (">=9.11,<10", "==2.0.0|==2.0.1"), and the
-conditions of traps on a build."""
+"""Evaluates version ranges as the tables write them (">=9.11,<10", "==2.0.0|==2.0.1"), and checks whether a
+build meets the conditions of a trap."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _all_hold(version: str, range_: str, key: Callable[[str], Any]) -> bool:
 _CLAUSE = lazy.compile(
     r"\s*(?:(~=|[<>]=?)\s*(\d[\d.]*)|([=!]=)\s*(\d[\d.]*?)(\.\*)?|(<)\s*(\d[\d.]*?)\.?dev\d*)\s*"
 )
-"""Matches a clause without a pre-release. It also accepts <6.0.0dev, a usual bound for protobuf, which
+"""Matches a clause without a pre-release. It also accepts <6.0.0dev, a common bound for protobuf, which
 excludes the same final releases as <6.0.0."""
 _FINAL = lazy.compile(r"\d+(?:\.\d+)*")
 
@@ -85,7 +85,7 @@ def _holds(version: str, sign: str, wanted: str, prefix: bool) -> bool:
 
 
 def of_build(when: Mapping[str, Any], package: str, version: str, platform: str) -> bool:
-    """Whether a build meets the conditions of a trap on packages, versions and platforms."""
+    """Whether a build meets a trap's conditions on the package, the version and the platform."""
     return (
         package in when.get("packages", (package,))
         and platform in when.get("platforms", (platform,))

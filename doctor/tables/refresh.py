@@ -26,13 +26,13 @@ from doctor.tables.tables import Tables
 from doctor.tables.tensorflow import TABLE
 
 OF_INDEX = ("pythons", "wheels", "yanked")
-"""The keys of a row whose values come only from the index."""
+"""The keys of a row whose values come from the index alone."""
 
 
 def refresh(form: str, full: bool) -> int:
-    """Add what is in the index but not in the tables: TensorFlow releases, NVIDIA's wheels, the GPUs of cuDNN
-    releases. Also note releases whose files changed. Prints the changes. Returns 1 if rows break a rule,
-    otherwise 0."""
+    """Add to the tables what only the index has: TensorFlow releases, NVIDIA's wheels, and the GPUs that
+    cuDNN releases support. Also update releases whose files changed. Print the changes. Return 1 if rows
+    break a rule, otherwise 0."""
     tables = Tables.bundled()
     index = Index()
     found: list[dict[str, Any]] = []
@@ -59,7 +59,8 @@ def refresh(form: str, full: bool) -> int:
 def _tensorflow(
     tables: Tables, index: Index, found: list[dict[str, Any]], full: bool
 ) -> list[dict[str, Any]]:
-    """The rows of the TensorFlow table according to the current index. Adds the changes to `found`."""
+    """Return the rows for the TensorFlow table according to the current index. Adds the changes to
+    `found`."""
     from doctor.tables.reading.rows import build_row
 
     known = {key_of(row): row for row in tables.store.all(TABLE)}
@@ -83,8 +84,8 @@ def _tensorflow(
 
 
 def _nvidia(tables: Tables, index: Index, found: list[dict[str, Any]], table: str) -> list[dict[str, Any]]:
-    """The rows of a table of NVIDIA's wheels, including those that are new in the index. Adds the new ones to
-    `found`."""
+    """Return the rows for a table of NVIDIA's wheels, including wheels that are new in the index. Adds the
+    new rows to `found`."""
     from doctor.tables.reading import nvidia
     from doctor.tables.reading.cache import Cache
 
@@ -106,7 +107,7 @@ def _nvidia(tables: Tables, index: Index, found: list[dict[str, Any]], table: st
 
 
 def wheel_problems(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """The faults in rows about NVIDIA's wheels, as one line for each."""
+    """Return the faults in rows about NVIDIA's wheels, one line for each fault."""
     return [
         f"{row.get('source')}: no version, or no sha256 for its file"
         for row in rows
@@ -116,13 +117,14 @@ def wheel_problems(rows: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def write(table: str, rows: list[dict[str, Any]]) -> Path:
-    """Write a table and its hash into the user's data folder. The previous files are kept for `--undo`."""
+    """Write a table and its hash to the user's data folder. Return the path of the table. The previous files
+    are kept for `--undo`."""
     from doctor.tables.reading.table import dump_table
 
     folder = user_folder()
     if folder is None:
         raise UnableError(
-            f"there is no place for refreshed tables: {NO_HOME}", "set TFGPU_DOCTOR_TABLES to a folder"
+            f"there is no folder for refreshed tables: {NO_HOME}", "set TFGPU_DOCTOR_TABLES to a folder"
         )
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{table}.json"
@@ -144,7 +146,7 @@ def undo() -> int:
     folder = user_folder()
     paths = sorted(folder.glob("*.json")) if folder is not None else []
     if not paths:
-        say("There is no refreshed table: the tables that ship with the tool are in use.", sys.stdout)
+        say("There are no refreshed tables: the tool already uses the tables that ship with it.", sys.stdout)
         return 0
     for path in paths:
         for file in (path, _hash_of(path)):

@@ -1,7 +1,6 @@
-"""The types of table rows. Rows are immutable and typed, and state where their values were read.
-
-`ref` is the citation of a row; `source` is the document and section, or the wheel. `data` is the row in its
-file. Fields with an unknown value are None, never a guess.
+"""The types of table rows. Rows are immutable and typed, and state where their values were read. `ref` cites
+the row; `source` names the document and section, or the wheel. `data` is the row as it is in its file. Fields
+with an unknown value are None, never a guess.
 """
 
 from __future__ import annotations
@@ -28,10 +27,10 @@ R = TypeVar("R", bound=Row)
 
 
 def made(kind: type[R], raw: Mapping[str, Any], about: str, **columns: Any) -> R:
-    """A row of type `kind`, made from a row of its file. Its citation is "`about`, from SOURCE".
+    """Return a row of type `kind`, made from a row in the table file. Its citation is "`about`, from SOURCE".
 
     Each field gets the value with the same name in the file (a list becomes a tuple). `columns` has the
-    values of fields that have another name in the file.
+    values for fields that have another name in the file.
     """
     own = [name for name in kind.__slots__ if name not in Row.__slots__]
     values = {name: raw[name] for name in own if raw.get(name) is not None}
@@ -42,10 +41,9 @@ def made(kind: type[R], raw: Mapping[str, Any], about: str, **columns: Any) -> R
 
 @dataclass(frozen=True, slots=True)
 class ComputeCapabilities:
-    """The kernels in a build.
-
-    compiled: compute capabilities with machine code ("8.0"). ptx: the targets of PTX ("9.0", "9.0a"; a target
-    with a suffix runs on no later GPU). ptx_isa: for each target the PTX ISA versions found, ascending.
+    """The GPU code in a build. compiled: compute capabilities with machine code ("8.0"). ptx: the targets of
+    PTX ("9.0", "9.0a"; code for a target with a suffix does not run on later GPUs). ptx_isa: for each target,
+    the PTX ISA versions that were found, in ascending order.
     """
 
     compiled: tuple[str, ...] = ()
@@ -63,11 +61,12 @@ class ComputeCapabilities:
 class TensorFlowRelease(Row):
     """One release of one package on one platform, as read from its wheels.
 
-    gpu: built with CUDA. cuda, cudnn: the versions that it was built for (if build_info is wrong, those of
-    the SONAMEs). libraries: every SONAME or DLL that it loads. libraries_required: those without which no GPU
-    is registered. pip_libraries_missed: the required libraries whose pip folder is not in the RUNPATH of the
-    build. extras: extra name to {requirement name: version specifier}. of_wheel: whether the row was read
-    from a wheel; False if another build states the values about itself (doctor.tables.own_builds).
+    gpu: whether it was built with CUDA. cuda, cudnn: the versions that it was built for (from the SONAMEs if
+    build_info is wrong). libraries: every SONAME or DLL that it loads. libraries_required: the libraries
+    without which it registers no GPU. pip_libraries_missed: the required libraries whose pip folder is not in
+    the build's RUNPATH. extras: maps the name of an extra to {requirement name: version specifier}. of_wheel:
+    whether the row was read from a wheel; False if the values come from the build_info.py of another build
+    (doctor.tables.own_builds).
     """
 
     package: str
@@ -99,7 +98,8 @@ class TensorFlowRelease(Row):
 
 @dataclass(frozen=True, slots=True)
 class Toolkit(Row):
-    """A CUDA toolkit release, and the driver that was made with it (None if NVIDIA states none)."""
+    """A CUDA toolkit release, and the driver version that was released with it (None if NVIDIA states
+    none)."""
 
     cuda: str
     update: int = 0
@@ -109,8 +109,8 @@ class Toolkit(Row):
 
 @dataclass(frozen=True, slots=True)
 class DriverFloor(Row):
-    """The lowest driver on which a CUDA runtime starts. `rule`: minor-version (applies to a whole CUDA major)
-    or toolkit."""
+    """The lowest driver version with which a CUDA runtime starts. `rule`: minor-version (applies to a whole
+    CUDA major version) or toolkit."""
 
     cuda: str
     platform: str
@@ -120,7 +120,7 @@ class DriverFloor(Row):
 
 @dataclass(frozen=True, slots=True)
 class DriverBranch(Row):
-    """A driver branch ("535"): the highest CUDA and the compute capabilities that it supports."""
+    """A driver branch ("535"): the highest CUDA version and the compute capabilities that it supports."""
 
     branch: str
     cuda: str
@@ -138,8 +138,8 @@ class PtxIsa(Row):
 
 @dataclass(frozen=True, slots=True)
 class Architecture(Row):
-    """A GPU architecture: its compute capabilities, the first and the last CUDA toolkit, and the last driver
-    branch (None: still supported)."""
+    """A GPU architecture: its compute capabilities, the first and last CUDA toolkits that support it, and the
+    last driver branch that does (None: still supported)."""
 
     name: str
     capabilities: tuple[str, ...]
@@ -160,8 +160,9 @@ class ForwardCompatibility(Row):
 class GpuRow(Row):
     """A GPU, with its PCI id if it has one. `capability` is None if the name alone does not determine it.
 
-    memory_mib: all memory sizes with which a card of this name was sold; empty if no source states them.
-    multiprocessors: how many it has; None if no source says so, or if cards with this name differ.
+    memory_mib: all memory sizes with which cards of this name were sold; empty if no source states them.
+    multiprocessors: the number of multiprocessors; None if no source states it, or if cards with this name
+    differ.
     """
 
     name: str
@@ -175,7 +176,7 @@ class GpuRow(Row):
 
 @dataclass(frozen=True, slots=True)
 class Cudnn(Row):
-    """A cuDNN release: the CUDA major versions that it is made for, and the compute capabilities of its
+    """A cuDNN release: the CUDA major versions that it supports, and the compute capabilities of its
     kernels."""
 
     version: str
@@ -200,9 +201,9 @@ class Framework(Row):
     """A release of another GPU framework, or of a package that installs CUDA for such a framework, with its
     requirements on Linux.
 
-    requires, extras: the requirements in METADATA, with the conditions on the Python version in their
-    markers. pythons: the Python versions with wheels; empty if one wheel supports all that requires_python
-    allows.
+    requires, extras: the requirements in METADATA; their markers keep only the conditions on the Python
+    version. pythons: the Python versions with wheels; empty if one wheel supports every Python version that
+    requires_python allows.
     """
 
     package: str

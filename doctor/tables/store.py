@@ -1,7 +1,7 @@
 """Reads tables: finds the file of a table, reads its text once, and parses only the requested lines.
 
-A table is a JSON document with one row per line. So a diff shows rows, and a look-up need not parse the whole
-file:
+A table is a JSON document with one row per line. So a diff shows rows, and a look-up does not have to parse
+the whole file:
 
     {"table": "cuda", "schema": 1, "date": "2026-11-21",
     "rows": [
@@ -34,11 +34,11 @@ else:
 R = TypeVar("R")
 
 BUNDLED = "compat_tables"
-"""The package of the tables that ship with the tool; it may not be a folder of the file system."""
+"""The package that contains the tables that ship with the tool. It may not be a folder in the file system."""
 
 _HEAD = 4096
 _MOST_REMEMBERED = 20_000
-"""At most this many answers are kept, because reports may lead to any number of look-ups."""
+"""The largest number of answers to keep. Without it, a report could fill the memory with answers."""
 
 
 class TableError(ValueError):
@@ -56,8 +56,8 @@ M = TypeVar("M", bound=Remembering)
 
 
 def remembered(look_up: Callable[Concatenate[M, P], R]) -> Callable[Concatenate[M, P], R]:
-    """A decorator that caches the answers of a look-up in the tables object, because many reports need the
-    same look-up.
+    """Decorate a look-up so that the tables object caches its answers, because many reports need the same
+    look-up.
 
     The other arguments must be hashable, and the caller must not change an answer.
     """
@@ -79,10 +79,8 @@ def remembered(look_up: Callable[Concatenate[M, P], R]) -> Callable[Concatenate[
 
 
 def user_folder() -> Path | None:
-    """The folder for refreshed tables: the platform's folder for an application's data, below the user's
-    home.
-
-    None if this user has no home folder.
+    """Return the folder for refreshed tables (the platform's folder for application data, below the user's
+    home), or None if the user has no home folder.
 
     TFGPU_DOCTOR_TABLES overrides it (an empty value means: no refreshed tables at all, see `Store`).
     """
@@ -101,13 +99,13 @@ def _user_folder() -> str | None:
 
 
 def refreshed_folder() -> Path | None:
-    """The folder for refreshed tables, if it exists."""
+    """Return the folder for refreshed tables, or None if it does not exist."""
     place = _user_folder()
     return user_folder() if place is not None and os.path.isdir(place) else None  # noqa: PTH112
 
 
 def head_date(text: str) -> str | None:
-    """The date in a table's first line, or None."""
+    """Return the date in a table's first line, or None if there is none."""
     head = text[:_HEAD]
     end = head.find('"rows"')
     match = re.search(
@@ -130,9 +128,9 @@ class Store:
         self.answers: dict[Any, Any] = {}
 
     def text(self, table: str) -> str:
-        """The text of a table's file. A file that is missing in a folder other than the bundled one counts as
-        a table without rows, and is noted. Raises TableError if the file is not UTF-8, or if a bundled file
-        is missing."""
+        """Return the text of a table's file. A file that is missing in a folder other than the bundled one
+        counts as a table without rows, and is noted. Raises TableError if the file is not UTF-8, or if a
+        bundled file is missing."""
         if table not in self._texts:
             self._texts[table] = self._read(table)
         return self._texts[table]
@@ -142,11 +140,11 @@ class Store:
         return self.folder is None or (self.folder / f"{table}.json").is_file()
 
     def date(self, table: str) -> str | None:
-        """The day on which the table was generated ("2026-11-21")."""
+        """Return the day on which the table was generated ("2026-11-21")."""
         return head_date(self.text(table))
 
     def all(self, table: str) -> tuple[dict[str, Any], ...]:
-        """Every row, parsed once."""
+        """Return every row. The table is parsed only once."""
         if table not in self._parsed:
             try:
                 document = json.loads(self.text(table))
@@ -157,18 +155,19 @@ class Store:
         return self._parsed[table]
 
     def made(self, table: str, make: Callable[[dict[str, Any]], R]) -> tuple[R, ...]:
-        """Every row as a value, converted once. Each table has one function `make`."""
+        """Return every row, converted by `make`. Rows are converted only once, so each table must always get
+        the same `make`."""
         if table not in self._made:
             self._made[table] = tuple(make(raw) for raw in self.all(table))
         return self._made[table]
 
     def parsed(self, table: str) -> bool:
-        """Whether the whole table was parsed already."""
+        """Whether the whole table has been parsed already."""
         return table in self._parsed
 
     def matching(self, table: str, *needles: str) -> Iterable[dict[str, Any]]:
-        """The rows whose line contains any of the needles, parsed one by one. The caller must check the
-        fields."""
+        """Yield the rows whose lines contain any of the needles, parsed one by one. Other rows may be among
+        them, so the caller must check the fields."""
         if table in self._parsed:
             yield from self._parsed[table]
             return
@@ -203,7 +202,7 @@ class Store:
         return bundled if newer is None else newer
 
     def _shipped(self, table: str) -> bytes:
-        """The content of the file in the folder, not of the refreshed one. Raises OSError."""
+        """Return the content of the table file in `folder`, not of the refreshed file. Raises OSError."""
         if self.folder is None:
             return resources.read(BUNDLED, f"{table}.json")
         return (self.folder / f"{table}.json").read_bytes()
@@ -212,8 +211,8 @@ class Store:
         return f"{BUNDLED if self.folder is None else self.folder}{os.sep}{table}.json"
 
     def _read_refreshed(self, table: str, bundled_date: str | None) -> str | None:
-        """The text of the refreshed table, if there is one that is not older than the bundled table and
-        matches its recorded hash."""
+        """Return the text of the refreshed table, or None if there is none, if it is older than the bundled
+        table, or if it does not match its recorded hash."""
         if self.refreshed is None:
             return None
         path = self.refreshed / f"{table}.json"
@@ -234,7 +233,8 @@ class Store:
 
 
 def _mismatch(raw: bytes, path: Path) -> str | None:
-    """Why a refreshed file is not trusted; None if it is. The file beside it contains its SHA-256."""
+    """Return why a refreshed file is not trusted, or None if it is. The file beside it contains its
+    SHA-256."""
     import hashlib
 
     try:

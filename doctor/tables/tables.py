@@ -53,10 +53,10 @@ class Tables:
     @staticmethod
     @functools.lru_cache(maxsize=None)
     def bundled() -> Tables:
-        """The bundled tables, overridden by the user's refreshed tables if these are newer.
+        """Return the bundled tables, overridden by the user's refreshed tables if these are newer.
 
-        TFGPU_DOCTOR_TABLES may contain the folder for refreshed tables. If it is set but empty, none are
-        used.
+        TFGPU_DOCTOR_TABLES may name the folder for refreshed tables. If it is set but empty, no refreshed
+        tables are used.
         """
         refreshed = None if os.environ.get("TFGPU_DOCTOR_TABLES") == "" else refreshed_folder()
         return Tables(None, refreshed)
@@ -76,143 +76,147 @@ class Tables:
     def tensorflow(
         self, version: str, package: str | None = None, platform: str = "linux-x86_64"
     ) -> TensorFlowRelease | None:
-        """One release; None if there is no such release.
-
-        Without a package: the build with CUDA of that version if there is one (tensorflow is preferred to
-        tensorflow-gpu), otherwise the CPU build. "2.3" means the newest patch release of 2.3.
+        """Return one release, or None if there is no such release. If no package is given, return the CUDA
+        build with that version if there is one (tensorflow is preferred to tensorflow-gpu), otherwise the CPU
+        build. "2.3" means the newest patch release of 2.3.
         """
         return tensorflow.pick(self.store, version, package, platform)
 
     def releases(
         self, platform: str | None = "linux-x86_64", package: str | None = None
     ) -> tuple[TensorFlowRelease, ...]:
-        """All releases of a platform (None: every platform), oldest first."""
+        """Return all releases for a platform (None: every platform), oldest first."""
         return tensorflow.everything(self.store, platform, package)
 
     def versions(self, package: str, platform: str | None = None) -> tuple[str, ...]:
-        """The versions of a package for a platform (None: any), oldest first."""
+        """Return the versions of a package for a platform (None: any), oldest first."""
         return tensorflow.versions(self.store, platform, package)
 
     def gpu_builds(
         self, platform: str = "linux-x86_64", packages: Sequence[str] = ("tensorflow", "tensorflow-gpu")
     ) -> Iterator[TensorFlowRelease]:
-        """The GPU builds of a platform, newest first, one per version. If several packages have a version,
-        the first of `packages` counts. Yanked releases are left out."""
+        """Return the GPU builds for a platform, newest first, one per version. If several packages have a
+        version, the one that is first in `packages` counts. Yanked releases are left out."""
         return tensorflow.newest_first(self.store, platform, packages)
 
     def build_opening(self, soname: str, platform: str | None = None) -> tuple[TensorFlowRelease, ...]:
-        """The builds that load this SONAME or DLL, oldest first."""
+        """Return the builds that load this SONAME or DLL, oldest first."""
         return tensorflow.opening(self.store, soname, platform)
 
     # --- driver and CUDA -------------------------------------------------------------------------
 
     def driver_floor(self, cuda: str, platform: str = "linux") -> DriverFloor | None:
-        """The oldest driver for a CUDA runtime. From CUDA 11 on, minor-version compatibility decides it for
-        the whole major version; before that, it is the driver of the toolkit itself. `platform`: linux,
-        windows or wsl (a Windows driver)."""
+        """Return the oldest driver that works with a CUDA runtime. From CUDA 11 on, minor-version
+        compatibility gives one oldest driver for the whole major version; before that, it is the driver that
+        was released with the toolkit. `platform`: linux, windows or wsl (a Windows driver)."""
         return drivers.driver_floor(self.store, cuda, platform)
 
     def driver_cuda(self, driver: str, platform: str = "linux") -> str | None:
-        """The highest CUDA that a driver supports; None for a branch older or newer than the table."""
+        """Return the highest CUDA version that a driver supports, or None if its branch is older or newer
+        than the branches in the table."""
         row = drivers.branch(self.store, driver, platform)
         return None if row is None else row.cuda
 
     def driver_branch(self, driver: str, platform: str = "linux") -> DriverBranch | None:
-        """The branch of a driver ("535.183.01", "R535"); None if it is older or newer than the table."""
+        """Return the branch of a driver ("535.183.01", "R535"), or None if it is older or newer than the
+        branches in the table."""
         return drivers.branch(self.store, driver, platform)
 
     def driver_branches(self) -> tuple[DriverBranch, ...]:
-        """Every driver branch, oldest first."""
+        """Return every driver branch, oldest first."""
         return drivers.branches(self.store)
 
     def toolkit(self, cuda: str) -> Toolkit | None:
-        """The row of a CUDA toolkit release: "12.5", "12.5.1", "12.5 Update 1"."""
+        """Return the row for a CUDA toolkit release: "12.5", "12.5.1", "12.5 Update 1"."""
         return drivers.toolkit(self.store, cuda)
 
     def toolkits(self) -> tuple[Toolkit, ...]:
-        """Every CUDA toolkit release, oldest first."""
+        """Return every CUDA toolkit release, oldest first."""
         return drivers.toolkits(self.store)
 
     @remembered
     def ptx(self, isa: str) -> PtxIsa | None:
-        """The row of a PTX ISA version ("8.5")."""
+        """Return the row for a PTX ISA version ("8.5")."""
         return next((row for row in drivers.ptx_isas(self.store) if dotted(row.isa) == dotted(isa)), None)
 
     def forward_compatibility(self) -> tuple[ForwardCompatibility, ...]:
-        """The cuda-compat packages."""
+        """Return the cuda-compat packages."""
         return drivers.forward(self.store)
 
     # --- libraries -------------------------------------------------------------------------------
 
     def cudnn(self, version: str, cuda_major: str | None = None) -> Cudnn | None:
-        """A cuDNN release; for "9" or "8.9" the newest one. `cuda_major` ("12") chooses among its builds."""
+        """Return a cuDNN release; "9" or "8.9" means the newest release with that number. `cuda_major` ("12")
+        chooses among its builds."""
         return libraries.cudnn(self.store, version, cuda_major)
 
     def cudnns(self) -> tuple[Cudnn, ...]:
-        """Every cuDNN release, oldest first."""
+        """Return every cuDNN release, oldest first."""
         return libraries.cudnns(self.store)
 
     def compiled_cudnn(self) -> tuple[Row, ...]:
-        """The minor releases of cuDNN with which TensorFlow releases were compiled, as far as documents state
-        them."""
+        """Return the minor versions of cuDNN with which TensorFlow releases were compiled, as far as
+        documents state them."""
         return libraries.compiled_cudnn(self.store)
 
     def pip_library(self, soname: str, cuda_major: str | None = None) -> PipLibrary | None:
-        """The nvidia-* package that contains this SONAME, and its folder in site-packages; None if no package
-        does.
+        """Return the nvidia-* package that contains this SONAME, and its folder in site-packages, or None if
+        no package does.
 
-        libcusolver.so.11 is in the packages of CUDA 11 and of CUDA 12. `cuda_major` ("11") decides; the
-        default is 12.
+        libcusolver.so.11 is in the packages of CUDA 11 and of CUDA 12. `cuda_major` ("11") decides between
+        them; the default is 12.
         """
         return libraries.pip_library(self.store, soname, cuda_major)
 
     def pip_libraries(self, soname: str) -> tuple[PipLibrary, ...]:
-        """Every nvidia-* package that contains this SONAME, sorted by name."""
+        """Return every nvidia-* package that contains this SONAME, sorted by name."""
         return libraries.pip_libraries(self.store, soname)
 
     def nvidia_wheels(self, package: str | None = None) -> tuple[NvidiaWheel, ...]:
-        """The nvidia-* wheels in the tables, of all packages or of one."""
+        """Return the nvidia-* wheels in the tables, for all packages or for one."""
         return libraries.wheels(self.store, package)
 
     def frameworks(self, package: str | None = None) -> tuple[Framework, ...]:
-        """Releases of torch, JAX, CuPy and ONNX Runtime, and of the packages with which they install CUDA,
-        oldest first."""
+        """Return releases of torch, JAX, CuPy and ONNX Runtime, and of the packages with which they install
+        CUDA, oldest first."""
         return libraries.frameworks(self.store, package)
 
     @remembered
     def library(self, soname: str) -> Library | None:
-        """The catalogue's row for a SONAME or DLL name. The case of DLL names does not matter."""
+        """Return the row for a SONAME or DLL name in the catalogue of libraries. Upper and lower case do not
+        matter."""
         folded = soname.lower()
         return next((row for row in libraries.libraries(self.store) if row.soname.lower() == folded), None)
 
     def libraries(self) -> tuple[Library, ...]:
-        """The catalogue of library names."""
+        """Return the catalogue of library names."""
         return libraries.libraries(self.store)
 
     # --- GPUs ------------------------------------------------------------------------------------
 
     def gpu(self, name_or_pci_or_capability: str) -> tuple[GpuRow, ...]:
-        """The GPUs that a text means: a name as people or nvidia-smi write it, a PCI id ("10de:2484") or a
-        compute capability ("8.6", "sm_86"). Several if the name is ambiguous; none if it is unknown."""
+        """Return the GPUs that a text can mean: a name as people or nvidia-smi write it, a PCI id
+        ("10de:2484") or a compute capability ("8.6", "sm_86"). The result has several GPUs if the name is
+        ambiguous, and none if it is unknown."""
         return gpus.find(self.store, name_or_pci_or_capability)
 
     def capability(self, gpu_name: str) -> str | None:
-        """The compute capability of a GPU; None if it is unknown or the name is ambiguous."""
+        """Return the compute capability of a GPU, or None if it is unknown or the name is ambiguous."""
         return gpus.capability(self.store, gpu_name)
 
     @remembered
     def architecture(self, capability: str) -> Architecture | None:
-        """The architecture of a compute capability."""
+        """Return the architecture with a compute capability."""
         return next(
             (row for row in drivers.architectures(self.store) if capability in row.capabilities), None
         )
 
     def architectures(self) -> tuple[Architecture, ...]:
-        """Every GPU architecture, oldest first."""
+        """Return every GPU architecture, oldest first."""
         return drivers.architectures(self.store)
 
     # --- traps -----------------------------------------------------------------------------------
 
     def traps(self) -> tuple[Trap, ...]:
-        """The known traps."""
+        """Return the known traps."""
         return libraries.traps(self.store)

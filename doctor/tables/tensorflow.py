@@ -18,7 +18,7 @@ _HEAD = lazy.compile(r'\{"package": "([^"]{1,80})", "version": "([^"]{1,80})", "
 
 
 def release(raw: Mapping[str, Any]) -> TensorFlowRelease:
-    """Convert a row of the file to a value. Absent keys become None or empty, never a guess."""
+    """Convert a row of the file to a TensorFlowRelease. Missing keys become None or empty, never a guess."""
     source = raw.get("source") or {}
     wheel = str(source.get("file") or "") if isinstance(source, Mapping) else str(source)
     package, version, platform = str(raw["package"]), str(raw["version"]), str(raw.get("platform", ""))
@@ -58,7 +58,7 @@ def release(raw: Mapping[str, Any]) -> TensorFlowRelease:
 
 @remembered
 def pick(store: Store, version: str, package: str | None, platform: str) -> TensorFlowRelease | None:
-    """One release; see Tables.tensorflow."""
+    """Return one release, or None; see Tables.tensorflow."""
     # the spellings of people and builds: v2.3.0, 2.16.0-rc0, 2.15.0+nv23.11, 2.3.x
     version = re.sub(r"-(?=rc|a|b)|\.[x*]$|\+.*", "", removeprefix(version.strip(), "v"))
     rows = [r for r in _of(store, version) if r["version"] == version and r.get("platform") == platform]
@@ -74,8 +74,8 @@ def pick(store: Store, version: str, package: str | None, platform: str) -> Tens
 
 @remembered
 def versions(store: Store, platform: str | None, package: str) -> tuple[str, ...]:
-    """The versions of a package for a platform (None: any), oldest first. They are read from the beginnings
-    of the rows, because parsing the whole table takes longer than a check."""
+    """Return the versions of a package for a platform (None: any), oldest first. They are read from the first
+    part of each row, because parsing the whole table takes longer than a whole check."""
     heads = [match.groups() for match in _HEAD.finditer(store.text(TABLE))]
     if len(heads) != store.text(TABLE).count('"version":'):  # some rows have another form
         heads = [(r["package"], r["version"], r.get("platform", "")) for r in store.all(TABLE)]
@@ -85,7 +85,7 @@ def versions(store: Store, platform: str | None, package: str) -> tuple[str, ...
 
 @remembered
 def everything(store: Store, platform: str | None, package: str | None) -> tuple[TensorFlowRelease, ...]:
-    """All releases of a platform (None: all) and package (None: all), oldest first."""
+    """Return all releases of a platform (None: all) and package (None: all), oldest first."""
     known = store.all(TABLE) if platform is None else store.matching(TABLE, f'"platform": "{platform}"')
     rows = [
         r
@@ -97,8 +97,9 @@ def everything(store: Store, platform: str | None, package: str | None) -> tuple
 
 
 def newest_first(store: Store, platform: str, packages: Sequence[str]) -> Iterator[TensorFlowRelease]:
-    """The GPU builds of a platform that are not yanked, newest first, one per version. If several packages
-    have a version, the first of `packages` counts. Rows become values only when they are requested."""
+    """Yield the GPU builds for a platform that are not yanked, newest first, one per version. If several
+    packages have a version, the one that is first in `packages` counts. Each row is converted only when it is
+    requested."""
     for raw in _newest_rows(store, platform, tuple(packages)):
         yield _value(store, raw)
 
@@ -119,7 +120,8 @@ def _newest_rows(store: Store, platform: str, packages: tuple[str, ...]) -> tupl
 
 @remembered
 def opening(store: Store, soname: str, platform: str | None) -> tuple[TensorFlowRelease, ...]:
-    """The GPU releases that load a library, oldest first. The case of DLL names does not matter."""
+    """Return the GPU releases that load a library, oldest first. Upper and lower case in DLL names do not
+    matter."""
     wanted = _folded(soname)
     rows = [
         r
@@ -131,7 +133,7 @@ def opening(store: Store, soname: str, platform: str | None) -> tuple[TensorFlow
 
 
 def _value(store: Store, raw: Mapping[str, Any]) -> TensorFlowRelease:
-    """The value of a row. It is made only once."""
+    """Return a row of the file as a TensorFlowRelease. Each row is converted only once."""
     key = (release, raw["package"], raw["version"], raw.get("platform"))
     if key not in store.answers:
         store.answers[key] = release(raw)

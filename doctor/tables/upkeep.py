@@ -1,5 +1,5 @@
-"""The actions `tables refresh`, which adds what is in the package index but not in the tables, and `tables
-verify`, which compares the tables with the index."""
+"""The actions `tables refresh`, which adds releases that the package index has and the tables lack, and
+`tables verify`, which compares the tables with the index."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ OF_METADATA = (
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run refresh or verify. Returns exit code 0; 1 if verify finds a difference or refresh finds rows that
-    break a rule.
+    """Run refresh or verify. Return the exit code: 1 if verify finds a difference or refresh finds rows that
+    break a rule, otherwise 0.
 
     Raises UsageError for a release that is not in the table, UnableError if the index cannot be read.
     """
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def verify(args: argparse.Namespace) -> int:
-    """Read releases again, and compare their metadata with the table."""
+    """Read releases again and compare them with the table. Return 1 if they differ, otherwise 0."""
     tables = Tables.bundled()
     packages = (args.package,) if args.package else PACKAGES
     wanted = args.key or [max((r.version for r in tables.releases()), key=order)]

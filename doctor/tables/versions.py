@@ -17,7 +17,8 @@ _NUMBERS = lazy.compile(r"\d+")
 
 @functools.lru_cache(8192)
 def dotted(version: str) -> tuple[int, ...]:
-    """The integers of a dotted version, without trailing zeros: "450.80.02" is (450, 80, 2), "12.0" is (12,).
+    """Return the integers of a dotted version, without trailing zeros: "450.80.02" is (450, 80, 2), "12.0" is
+    (12,).
 
     Reads the leading dotted number and ignores the text after it ("12.5.1-1ubuntu"). Raises ValueError if the
     text does not start with a number (a leading "R" or "v" is allowed: "R535").
@@ -44,11 +45,11 @@ def driver_at_least(driver: str, floor: str) -> bool:
 
 
 def minor(version: str) -> str:
-    """The first two numbers of a version: "12.5.1" becomes "12.5", "9" stays "9"."""
+    """Return the first two numbers of a version: "12.5.1" becomes "12.5", "9" stays "9"."""
     parts = version.split(".")
     return ".".join(parts[:2])
 
 
 def major(version: str) -> int:
-    """The first number of a version: 9 for "9.3.0.75"."""
+    """Return the first number of a version: 9 for "9.3.0.75"."""
     return dotted(version)[0]

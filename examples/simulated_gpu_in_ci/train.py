@@ -1,4 +1,4 @@
-"""A training script whose GPU set-up has a mistake: memory growth is asked for after the GPU is in use."""
+"""A training script with a mistake in its GPU set-up: it turns on memory growth after the GPU is in use."""
 
 import tensorflow as tf
 

@@ -1,4 +1,4 @@
-"""The same script with the set-up where it belongs: before any operation."""
+"""The same script with the mistake corrected: the GPU is set up before any operation runs."""
 
 import tensorflow as tf
 

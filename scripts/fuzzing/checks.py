@@ -1,4 +1,4 @@
-"""Checks that must hold for every answer, whatever the input."""
+"""Checks conditions that must hold for every answer, whatever the input."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def check(data: bytes) -> None:
 
 
 def judged(facts: Facts) -> None:
-    """Pass facts through everything that follows the reading."""
+    """Pass facts through all stages after the reading, and check the answers."""
     from doctor.diagnose import diagnose
     from doctor.render import Options, rendered
     from doctor.tables import Tables

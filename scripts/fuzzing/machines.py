@@ -1,4 +1,4 @@
-"""Recorded machines and saved records with changed parts, each made from its seed."""
+"""Makes recorded machines and saved records with changed parts, each from a seed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts to read: the seeds and words of the fuzzer, pumped texts and notebooks of random shape."""
+"""Makes texts to read: the fuzzer's seeds and dictionary, pumped texts, and notebooks of random shape."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def dictionary(path: Path) -> None:
 
 
 def pumped_texts(rng: random.Random) -> Iterator[bytes]:
-    """Yield texts made of the words of the patterns, without end."""
+    """Yield texts made of words from the patterns, without end."""
     from doctor.logs.signatures import catalogue
     from tests.patterns.collect import others, signatures
     from tests.patterns.pumps import beginnings, pumped, pumps, words
@@ -65,7 +65,7 @@ def pumped_texts(rng: random.Random) -> Iterator[bytes]:
 
 
 def notebook(rng: random.Random) -> bytes:
-    """A notebook of random shape, sometimes broken."""
+    """Return a notebook of random shape, sometimes a broken one."""
     from doctor.logs.signatures import catalogue
 
     def value(depth: int) -> object:

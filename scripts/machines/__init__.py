@@ -1,1 +1,1 @@
-"""Recording machines as folders that `--root` can read."""
+"""Records machines as folders that `--root` can read."""

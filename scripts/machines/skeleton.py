@@ -17,10 +17,9 @@ def skeleton(
     machine: int = 62,
     filling: int = 0,
 ) -> bytes:
-    """A shared object with headers but no code, which ldconfig and a searching loader can read.
-
-    `wants`: (library, symbol version) pairs; `gives`: versions that it defines; `filling`: bytes of data to
-    append.
+    """Return a shared object with headers but no code. ldconfig, and a loader that searches for libraries,
+    can read it. `wants`: (library, symbol version) pairs that it needs; `gives`: symbol versions that it
+    defines; `filling`: the number of bytes of data to append.
     """
     strings = bytearray(b"\0")
 

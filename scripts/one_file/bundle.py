@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 REQUIREMENTS = ROOT / "scripts" / "one_file" / "requirements.txt"
 LONG_AGO = (1980, 1, 1, 0, 0, 0)
-"""The time stamp of every member. With the time of the build, no two files would be the same."""
+"""The time stamp of every member. It is fixed, so that two builds give the same file."""
 COMPILED = (".so", ".pyd", ".dll", ".dylib", ".pyc")
 LICENCE = re.compile(
     r"([\w.]+)-[\w.]+\.dist-info/(?:licenses/)?((?:LICEN[CS]E|NOTICE|COPYING)[^/]*)$", re.IGNORECASE
@@ -22,7 +22,7 @@ LICENCE = re.compile(
 
 
 def own() -> Iterator[tuple[str, bytes]]:
-    """The project's modules and data."""
+    """Yield the project's modules and data."""
     for package in ("doctor", "compat_tables"):
         for path in sorted((ROOT / package).rglob("*")):
             if path.is_file() and "__pycache__" not in path.parts:
@@ -31,9 +31,9 @@ def own() -> Iterator[tuple[str, bytes]]:
 
 
 def others(wheels: Path | None, only: Iterable[str] = ()) -> dict[str, bytes]:
-    """The modules and licences of the packages that the project needs, each checked by its hash. wheels: a
-    folder that contains the wheels; None to fetch them with pip. only: the names of the wanted packages; None
-    for all. Raises SystemExit if pip fails, and for a wheel that is not pure Python.
+    """Return the modules and licences of the packages that the project needs, each checked against its hash.
+    wheels: a folder that contains the wheels; None to fetch them with pip. only: the names of the wanted
+    packages; None for all. Raises SystemExit if pip fails, and for a wheel that is not pure Python.
     """
     with tempfile.TemporaryDirectory() as folder:
         _fetch(Path(folder), wheels, tuple(only))
@@ -48,7 +48,7 @@ def _unpacked(folder: Path) -> Iterator[tuple[str, bytes]]:
                 if licence:
                     yield f"licenses/{licence[1]}/{licence[2]}", archive.read(name)
                 elif name.endswith(COMPILED):
-                    sys.exit(f"{wheel.name} holds {name}, which runs on one kind of machine only")
+                    sys.exit(f"{wheel.name} contains {name}, which is compiled for one kind of machine only")
                 elif ".dist-info/" not in name and ".data/" not in name and not name.endswith("/"):
                     yield name, archive.read(name)
 
@@ -87,11 +87,12 @@ def _fetch(folder: Path, wheels: Path | None, only: tuple[str, ...]) -> None:
     ]
     done = subprocess.run(pip, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     if done.returncode:
-        sys.exit(f"pip could not fetch what is needed:\n{done.stdout.strip()}")
+        sys.exit(f"pip could not fetch the required packages:\n{done.stdout.strip()}")
 
 
 def write(target: Path, members: Mapping[str, bytes], first_line: bytes = b"") -> None:
-    """Write a first line, and a zip archive after it. The file gets its name only when it is complete."""
+    """Write a file that consists of a first line and a zip archive. The file gets its final name only when it
+    is complete."""
     draft = target.with_name(f".{target.name}.part")
     with open(draft, "wb") as stream:
         stream.write(first_line)

@@ -4,7 +4,7 @@ import sys
 if sys.version_info < (3, 8):
     sys.stderr.write(
         "tfgpu-doctor: Python 3.8 or later is needed; this is %d.%d\n"
-        "hint: run FILE with python3.8 to python3.14, or see check --root FOLDER and check --script\n"
+        "hint: run this file with python3.8 to python3.14, or see check --root FOLDER and check --script\n"
         % sys.version_info[:2]
     )
     sys.exit(3)

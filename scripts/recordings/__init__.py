@@ -1,2 +1,2 @@
-"""Records the project's genuine logs: which programs to run, how to run them, and how to make the text
-independent of the machine."""
+"""Records the project's genuine logs: defines which programs to run, how to run them, and how to make the
+text independent of the machine."""

@@ -17,10 +17,10 @@ LOADER_VERBOSE = {"TF_CPP_VMODULE": "dso_loader=1"}
 @dataclass(frozen=True)
 class Recording:
     """One log to record. name: the name of the file. code: the verdict that `explain` must give. program: a
-    file in tests/simulate/programs. faults, gpus: those of the simulated machine. simulated: whether to run
-    on a simulated machine; otherwise the program runs on this machine. variables: environment variables.
-    timeout: the seconds after which the program is killed. only: the beginnings of the TensorFlow versions on
-    which the failure can happen; empty for all versions.
+    file in tests/simulate/programs. faults, gpus: the faults and the GPUs of the simulated machine.
+    simulated: whether to run on a simulated machine; otherwise the program runs on this machine. variables:
+    environment variables. timeout: the seconds after which the program is killed. only: the beginnings of the
+    TensorFlow versions on which the failure can happen; empty for all versions.
     """
 
     name: str
@@ -111,7 +111,7 @@ _BARE = (
 
 
 def catalogue(tensorflow: str) -> tuple[Recording, ...]:
-    """Everything to record on one TensorFlow release."""
+    """Return the recordings to make with one TensorFlow release."""
     major, minor = map(int, tensorflow.split(".")[:2])
     release = major, minor
     meant = {

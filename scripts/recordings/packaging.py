@@ -1,5 +1,5 @@
-"""Records failures of Python packaging: environments with packages that do not work together, and the
-messages of pip if it cannot install something."""
+"""Records failures of Python packaging: environments with packages that do not work together, and pip's
+messages if it cannot install something."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.tensorflow_envs import package_env
 class Packaging:
     """One failure to record. name, code: as for a Recording. tensorflow: the release to which it belongs.
     packages: the packages in the environment. steps: shell lines to run in the environment, in which "python"
-    and "pip" are those of the environment; the log is the output of these lines.
+    and "pip" belong to the environment. The log is the output of these lines.
     """
 
     name: str

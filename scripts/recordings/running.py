@@ -42,7 +42,7 @@ def record(recording: Recording, python: Path) -> tuple[str, dict[str, Any]]:
                 replacements[str(simulation.folder)] = _HOME["machine"]
                 output, code = _run(recording, python, project, simulation.environment)
     log, what = normalised(output, replacements)
-    assert MARK not in log, "a path of the recording machine is left"
+    assert MARK not in log, "the log still contains a path of the recording machine"
     sidecar = {
         "command": " ".join(["python", "train.py", *recording.arguments]),
         "program": f"tests/simulate/programs/{recording.program}.py",
@@ -69,7 +69,7 @@ def write(folder: Path, name: str, tensorflow: str, log: str, sidecar: dict[str,
 
 
 def _plain_environment(python: Path) -> dict[str, str]:
-    """The few environment variables of the recording machine that programs need."""
+    """Return the few environment variables of the recording machine that programs need."""
     return {
         "PATH": f"{python.parent}:/usr/bin:/bin",
         "HOME": str(Path.home()),
@@ -82,7 +82,8 @@ def _plain_environment(python: Path) -> dict[str, str]:
 def _run(
     recording: Recording, python: Path, project: Path, variables: dict[str, str]
 ) -> tuple[str, int | None]:
-    """Standard output and standard error as one text, as a terminal shows them, and the exit code."""
+    """Run the program. Return its standard output and standard error as one text, as a terminal shows them,
+    and its exit code."""
     import resource
 
     def limit() -> None:

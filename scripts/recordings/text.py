@@ -1,4 +1,4 @@
-"""Makes a log independent of the machine, the day and the process of its recording."""
+"""Makes a log independent of the machine, the day and the process that recorded it."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def normalised(text: str, replacements: Mapping[str, str]) -> tuple[str, list[st
 
 
 def _without_notices(lines: Iterable[str]) -> list[str]:
-    """The lines without pip's notices about its index and its own version, which only describe the recording
-    machine."""
+    """Return the text without pip's notices about its index and its own version, which only describe the
+    recording machine."""
     notice = re.compile(
         r"^(Looking in (indexes|links)|\[notice\]|WARNING: Location |WARNING: Running pip as the 'root')"
     )

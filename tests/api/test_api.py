@@ -1,4 +1,4 @@
-"""Tests the contract of the API: it gives the same answers as the commands, and a call leaves no trace."""
+"""Tests that the Python API gives the same answers as the commands, and that a call leaves no trace."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def test_what_it_renders_and_gives_away_names_nobody(monkeypatch: pytest.MonkeyP
 def test_a_notebook_gets_a_string(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """If rich believes that it is in a notebook, it writes into the cell and not to a stream."""
+    """In a notebook, rich would write into the cell and not to a stream."""
     import builtins
 
     class ZMQInteractiveShell:

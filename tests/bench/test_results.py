@@ -1,4 +1,5 @@
-"""Tests the conclusions that `bench` draws from times, and that it claims no more than they show."""
+"""Tests that `bench` draws the right conclusions from the measured times, and no conclusions that they do not
+support."""
 
 from __future__ import annotations
 

@@ -8,5 +8,5 @@ from tests.conftest import BUNDLED
 
 @pytest.fixture(scope="session")
 def tables() -> Tables:
-    """The tables that ship with the tool, without tables that the person who runs the tests has refreshed."""
+    """The tables that ship with the tool, without refreshed tables of the person who runs the tests."""
     return Tables(BUNDLED)

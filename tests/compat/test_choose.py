@@ -59,7 +59,7 @@ def test_newest_build_that_does(tables: Tables, situation: Situation, version: s
     ("situation", "version"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
 )
 def test_no_newer_build_runs_without_help(tables: Tables, situation: Situation, version: str) -> None:
-    """For every build that was passed over, a row of the tables contains the reason."""
+    """For every build that was not chosen, a row of the tables contains the reason."""
     for judged in candidates(tables, situation):
         if judged.build.version == version:
             return

@@ -22,8 +22,8 @@ def floor(tables: Tables, version: str, capability: str) -> DriverFloor:
 
 
 def test_a_gpu_that_needs_the_builds_ptx_needs_a_driver_that_compiles_it(tables: Tables) -> None:
-    """2.15.1 has machine code up to 8.6, and PTX for newer GPUs; the PTX has the version of the CUDA with
-    which it was built."""
+    """2.15.1 has machine code up to 8.6, and PTX for newer GPUs. The version of the PTX is that of the CUDA
+    toolkit with which the release was built."""
     machine, ptx = floor(tables, "2.15.1", "8.6"), floor(tables, "2.15.1", "9.0")
     assert (machine.rule, ptx.rule) == ("minor-version", "ptx")
     assert [int(n) for n in ptx.driver.split(".")] > [int(n) for n in machine.driver.split(".")]

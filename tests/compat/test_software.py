@@ -1,4 +1,4 @@
-"""Tests a build with a driver, with a CUDA toolkit, and with a cuDNN version."""
+"""Tests whether a build works with a driver, with a CUDA toolkit, and with a cuDNN version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests completion in real shells, the manual page, and the help in groups. All of them are made from the
+"""Tests completion in real shells, the manual page, and the groups in the help. All of them are made from the
 options of the commands."""
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def run(*words: str, **more: Any) -> str:
 
 @each("name", sorted(COMMANDS))
 def test_every_option_stands_in_every_file(name: str) -> None:
-    """This fails if an option is new and the files are old: `python scripts/shell_files.py` makes them
+    """This fails if an option was added after the files were made: `python scripts/shell_files.py` makes them
     again."""
     parser = filled(argparse.ArgumentParser(), name)
     options = {
@@ -76,7 +76,7 @@ def test_command_prints_the_file(cli: Cli, name: str) -> None:
 
 
 def bash(line: str) -> list[str]:
-    """The completions that bash offers at the end of a line."""
+    """Return the completions that bash offers at the end of a line."""
     script = f"""
 source '{FOLDER / FILES["bash"]}'
 COMP_LINE='{line}'; COMP_POINT=${{#COMP_LINE}}

@@ -37,7 +37,7 @@ def devices(variables: dict[str, str], *arguments: str) -> dict:
 
 @pytest.fixture(scope="module")
 def workstation():
-    """The shared machine of a lab: three different GPUs, with somebody's job on the second."""
+    """A shared machine in a lab: it has three different GPUs, and somebody's job runs on the second."""
     with environment(prepare(gpus=("GTX 1080", "RTX 3070", "H100"), held_mib=(300, 7000, 300))) as simulation:
         yield {
             k: v

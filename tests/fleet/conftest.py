@@ -1,5 +1,5 @@
-"""Nodes for the tests of fleet: real servers on this machine. If a server cannot run here, its tests are
-skipped with the reason."""
+"""Provides nodes for the tests of `fleet`: real servers on this machine. If a server cannot run here, its
+tests are skipped with the reason."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def free_port() -> int:
-    """A port of the loopback interface on which nothing listens now."""
+    """Return a port on the loopback interface on which nothing listens now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 def wait_for_port(port: int, process: subprocess.Popen[bytes], seconds: float = 15) -> None:
-    """Wait until something listens on the port. Raises RuntimeError if the process ends before."""
+    """Wait until something listens on the port. Raises RuntimeError if the process ends first."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         with socket.socket() as probe:
@@ -69,8 +69,8 @@ def environment(folder: Path, tensorflow: str) -> Path:
 
 
 class Hosts(NamedTuple):
-    """config: the file for `ssh -F`. environment: the path of the Python environment on every node. folder:
-    the folder that contains everything."""
+    """The ssh hosts. config: the file for `ssh -F`. environment: the path of the Python environment on every
+    node. folder: the folder that contains all their files."""
 
     config: Path
     environment: Path
@@ -80,8 +80,9 @@ class Hosts(NamedTuple):
 @pytest.fixture(scope="session")
 def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
     """Hosts with ssh servers: n1, n2 and n3 answer (n2 has other files at the same paths; n3 is reached
-    through n1). hangs does not answer, refuses has no server, silent accepts connections but sends nothing,
-    the key of stranger is not known, noisy greets with many lines, and old has no suitable Python."""
+    through n1). `hangs` does not answer, `refuses` has no server, `silent` accepts connections but sends
+    nothing, the key of `stranger` is unknown, `noisy` sends a greeting of many lines, and `old` has no
+    suitable Python."""
     sshd = shutil.which("sshd") or shutil.which("sshd", path="/usr/sbin:/usr/local/sbin")
     if sshd is None or shutil.which("ssh") is None:
         pytest.skip("there is no sshd (apt install openssh-server)")
@@ -155,8 +156,7 @@ def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
 
 @pytest.fixture
 def fleet() -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Call `fleet`: fleet("read", "folder"); its output is text. env: environment variables in addition to
-    the present ones."""
+    """Call `fleet`: fleet("read", "folder"). Its output is text. env: additional environment variables."""
 
     def run(*words: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
         return called_as_text("fleet", *words, env={**os.environ, **(env or {})})
@@ -165,8 +165,8 @@ def fleet() -> Callable[..., subprocess.CompletedProcess[str]]:
 
 
 class Cluster(NamedTuple):
-    """variables: those that Slurm's commands need to find the cluster. folder: the folder that contains
-    everything. environment: the path of the Python environment on every node."""
+    """The Slurm cluster. variables: the environment variables that Slurm's commands need to find it. folder:
+    the folder that contains all its files. environment: the path of the Python environment on every node."""
 
     variables: dict[str, str]
     folder: Path
@@ -205,8 +205,8 @@ SlurmdParameters=config_overrides
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
     """A Slurm cluster. n1 and n2 have two GPUs each (n2 has other files at the same paths), n3 has none. The
-    slurmd of dead was killed without the knowledge of the controller, the slurmd of hangs is stopped, and
-    broken is drained with a reason."""
+    slurmd on `dead` was killed, and the controller does not know that; the slurmd on `hangs` is suspended;
+    and `broken` is drained, with a reason."""
     programs = {
         name: shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin")
         for name in ("slurmctld", "slurmd", "munged", "sinfo")
@@ -316,7 +316,7 @@ def cluster() -> Iterator[Cluster]:
 
 
 def wait_until(what: Callable[[], bool], why: str, seconds: float = 30) -> None:
-    """Wait until a condition holds. Skips the tests if it never does, because the reason is not in this
+    """Wait until a condition holds. Skips the tests if it never does, because then the fault is not in this
     project."""
     end_of_patience = time.monotonic() + seconds
     while time.monotonic() < end_of_patience:

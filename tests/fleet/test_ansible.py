@@ -1,4 +1,4 @@
-"""Runs the playbook of docs/fleet.md with ansible-core against real ssh hosts."""
+"""Runs the playbook in docs/fleet.md with ansible-core on real ssh hosts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PAGE = ROOT / "docs" / "fleet.md"
 
 @pytest.fixture(scope="session")
 def ansible() -> Path:
-    """The program ansible-playbook, from an environment that is kept in a cache."""
+    """The path of ansible-playbook, in an environment that is kept in a cache."""
     try:
         return package_env("fleet-ansible", ["ansible-core>=2.15"]).parent / "ansible-playbook"
     except RuntimeError as error:
@@ -73,7 +73,8 @@ def test_the_playbook_collects_what_fleet_read_compares(
 
 
 def _tool(folder: Path) -> str:
-    """A folder with the contents of the single file, made from the packages that are installed here."""
+    """Return a folder with the contents of the single-file program, made from the packages that are installed
+    here."""
     import packaging
 
     place = folder / "tool"

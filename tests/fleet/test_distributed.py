@@ -1,5 +1,5 @@
-"""Tests `fleet --distributed`, with which a job asks whether its nodes agree on what distributed training
-needs."""
+"""Tests `fleet --distributed`, which compares the nodes of a job in everything that must match for
+distributed training."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_it_is_refused_outside_of_a_job() -> None:
 
 
 def greet(names: Sequence[str], ports: dict[str, int], seconds: float) -> dict[str, dict[str, Any]]:
-    """Run the programs of several nodes at the same time. ports may include those of other nodes, on which
+    """Run the programs for several nodes at the same time. `ports` may include ports of other nodes, on which
     nothing listens."""
     running = {}
     for name in names:

@@ -1,5 +1,5 @@
-"""Checks the manifest against the schemas of the Kubernetes API, and runs the command of its container as a
-pod runs it."""
+"""Checks the manifest against the schemas of the Kubernetes API, and runs its container's command as a pod
+would run it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ json.dump(found, sys.stdout)
 
 @pytest.fixture(scope="session")
 def schemas() -> Path:
-    """A Python with the schemas of the API, kept in a cache."""
+    """A Python interpreter with a package that contains the schemas of the API, kept in a cache."""
     try:
         return package_env("fleet-kubernetes", ["kubernetes-validate>=1.30"])
     except RuntimeError as error:
@@ -90,7 +90,8 @@ def _objects(schemas: Path, text: str, tmp_path: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.slow  # two checks of a machine, each with the archive that a pod unpacks and compiles
 def test_what_the_pods_print_is_read_by_fleet_read(schemas: Path, fleet: Fleet, tmp_path: Path) -> None:
-    """Run the command of the container, with the parts of the ConfigMaps where the container mounts them."""
+    """Runs the container's command, with the content of the ConfigMaps at the places where the container
+    mounts them."""
     printed = fleet("--manifest", "kubernetes", "--image", IMAGE, "--nodes", "2", "--timeout", "50")
     assert printed.returncode == 0, printed.stderr
     *maps, job = _objects(schemas, printed.stdout, tmp_path)

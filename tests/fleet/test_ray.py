@@ -1,4 +1,4 @@
-"""Tests nodes of Ray, in a real cluster on this machine."""
+"""Tests Ray nodes in a real cluster on this machine."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="session")
 def python() -> Path:
-    """A Python with Ray, kept in a cache."""
+    """A Python interpreter with Ray, kept in a cache."""
     try:
         return package_env("fleet-ray", ["ray>=2.40"], 10, 13)
     except RuntimeError as error:
@@ -95,7 +95,7 @@ def address(python: Path) -> Iterator[str]:
 
 
 def _raylet(process: subprocess.Popen[bytes]) -> int:
-    """The daemon of a node, a child of `ray start --block`."""
+    """Return the daemon (raylet) of a node, which is a child of `ray start --block`."""
     done = subprocess.run(["pgrep", "-s", str(process.pid)], capture_output=True, text=True, check=False)
     below = subprocess.run(
         ["pgrep", "-P", ",".join([str(process.pid), *done.stdout.split()]), "raylet"],

@@ -1,4 +1,4 @@
-"""Tests `fleet read` with reports of real trees of files: groups, differences, and which differences
+"""Tests `fleet read` with reports made from real file trees: groups, differences, and which differences
 matter."""
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @pytest.fixture
 def folder(reports: dict[str, str], tmp_path: Path) -> Path:
-    """Reports of twelve nodes: n01 to n08 are healthy, n03 with another kernel, and n04 with another driver
+    """Reports from twelve nodes. n01 to n08 are healthy, but n03 has another kernel, and n04 another driver
     that also works."""
     kinds = [
         "sound",
@@ -405,8 +405,8 @@ def test_a_node_that_was_not_asked_counts_for_no_difference(reports: dict[str, s
 def test_ten_thousand_reports_are_compared_within_thirty_seconds(
     reports: dict[str, str], tmp_path: Path
 ) -> None:
-    """The elapsed time is judged together with the load of this machine; the memory is that of the process
-    itself."""
+    """The elapsed time is judged together with the load of this machine. The memory is measured for the
+    process itself."""
     kinds = list(reports)
     for kind in kinds:
         (tmp_path / f".{kind}").write_text(reports[kind])

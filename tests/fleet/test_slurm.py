@@ -1,4 +1,4 @@
-"""Tests nodes of Slurm, with a real controller and real node daemons on this machine."""
+"""Tests Slurm nodes, with a real controller and real node daemons on this machine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Fleet = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture(scope="module")
 def asked(cluster: Cluster) -> dict[str, Any]:
-    """One run over nodes that answer or are down, from outside any job."""
+    """The result of one run on nodes that answer or are down, started outside any job."""
     done = subprocess.run(
         [
             sys.executable,

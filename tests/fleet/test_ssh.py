@@ -1,4 +1,4 @@
-"""Tests nodes that are reached with the system's own ssh, with real servers on loopback ports."""
+"""Tests nodes that are reached through the system's own ssh, with real servers on loopback ports."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ Fleet = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture(scope="module")
 def asked(hosts: Hosts) -> dict[str, Any]:
-    """One run over hosts that answer or fail at once. The Python is given, because `old` has no suitable
-    one."""
+    """The result of one run on hosts that answer or fail at once. The path of the Python interpreter is
+    given, because `old` has no suitable one."""
     names = "n2,n3,refuses,stranger,noisy,old"
     before = {path for path in Path(hosts.folder).rglob("*")}
     done = subprocess.run(
@@ -160,7 +160,7 @@ def _wait_until(process: subprocess.Popen[str], host: str, asked: bool) -> None:
 
 @pytest.mark.slow
 def test_the_one_file_sends_itself(hosts: Hosts, tmp_path: Path) -> None:
-    """The single file is made as for a release, from the packages that are installed here."""
+    """The single-file program is made as for a release, from the packages that are installed here."""
     file = tmp_path / "tfgpu-doctor.pyz"
     sources = [ROOT / "doctor", ROOT / "compat_tables"]
     sources += [Path(importlib.import_module(name).__file__ or "").parent for name in ("packaging",)]

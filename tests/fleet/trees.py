@@ -1,4 +1,4 @@
-"""Makes nodes as trees of files: copies of a recorded machine with one difference each. `check --root` reads
+"""Makes nodes as file trees: copies of a recorded machine, each with one difference. `check --root` reads
 them."""
 
 from __future__ import annotations
@@ -53,5 +53,5 @@ def _with(text: str, texts: Sequence[tuple[str, str]]) -> str:
 
 
 def report(root: Path) -> str:
-    """The report of `check --root` on a tree, as JSON in one line."""
+    """Return the report of `check --root` on a tree, as one line of JSON."""
     return json.dumps(api.check(root=str(root)).to_dict())

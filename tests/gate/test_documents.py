@@ -1,4 +1,4 @@
-"""Tests that every command, option and example file exists that the documents tell a reader to use."""
+"""Tests that every command, option and example file that the documents mention exists."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def test_commands_are_what_the_tool_takes(name: str) -> None:
 
 
 def test_evidence_is_a_place_that_a_terminal_links(cli: Callable[..., object], tmp_path: Path) -> None:
-    """Evidence begins with FILE:LINE, with the file as it was typed, so that VS Code and PyCharm can open
-    it."""
+    """Evidence begins with FILE:LINE. FILE is the path as the user typed it, so that VS Code and PyCharm can
+    open it."""
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "train.log").write_text(f"epoch 1\n{LOG}")
     (tmp_path / "Dockerfile").write_text("FROM python:3.11\nRUN pip install tensorflow-gpu\n")

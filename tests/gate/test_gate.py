@@ -1,5 +1,5 @@
-"""Tests `plan --check` with several files: exit codes, SARIF, GitHub's annotations, JSON, and cures as lines
-of the files."""
+"""Tests `plan --check` with several files: exit codes, SARIF, GitHub annotations, JSON, and cures as lines
+for the files."""
 
 from __future__ import annotations
 
@@ -469,7 +469,7 @@ def test_a_machine_without_a_gpu_says_nothing_about_a_file(
     assert not [f for f in found.whole.findings if f.code == "gpu-absent"]
     said = rendered(found, "github")
     assert "::warning" not in said
-    assert "--gpu NAME judges for that GPU" in said
+    assert "--gpu NAME plans for that GPU" in said
 
 
 def test_a_cure_that_is_a_plan_is_never_half_of_it(tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 """Tests lock files, pixi files and compose files: what they require on this machine, and what is wrong with
-that."""
+these requirements."""
 
 from __future__ import annotations
 
@@ -134,7 +134,8 @@ LOCKS = {"uv.lock": UV, "poetry.lock": POETRY, "conda-lock.yml": CONDA_LOCK, "pi
 
 @pytest.mark.parametrize("name", LOCKS)
 def test_lock_that_works_is_ok(tables: Tables, name: str) -> None:
-    """The packages for Windows, beside those for Linux, do not count as a second TensorFlow."""
+    """The lock file lists packages for Windows beside those for Linux. They do not count as a second
+    TensorFlow installation."""
     found = judged(tables, name, LOCKS[name])
     assert errors(found) == {}
     assert left_out(found) == []
@@ -196,7 +197,7 @@ def test_package_from_elsewhere_is_not_examined(tables: Tables) -> None:
 
 
 def test_requirement_only_of_another_platform_is_none(tables: Tables) -> None:
-    """The requirements of a package for Windows do not apply on this machine either."""
+    """Requirements of a package that is only for Windows do not apply on this machine either."""
     needs = '{ name = "windows-only", marker = "sys_platform == \'win32\'" },\n    { name = "tensorflow" }'
     text = uv_lock(
         uv_package("windows-only", "1.0", '    { name = "tensorflow-cpu" },\n'),

@@ -1,4 +1,5 @@
-"""A package index on disk, so that tests can make the real pip and the real venv fail without a network."""
+"""Provides a package index on disk, so that tests can make the real pip and the real venv fail without a
+network."""
 
 from __future__ import annotations
 
@@ -41,8 +42,8 @@ def wheel(
 
 @pytest.fixture
 def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
-    """index("tensorflow", "2.20.0") adds a wheel to an index on disk. pip uses only this index. hash: a wrong
-    hash to state."""
+    """Make an index on disk, which is the only one that pip uses. index("tensorflow", "2.20.0") adds a wheel
+    to it. hash: a wrong hash to state for the wheel."""
     root = tmp_path / "index"
     for variable in (
         "PIP_EXTRA_INDEX_URL",

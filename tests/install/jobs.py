@@ -1,5 +1,5 @@
-"""A shorthand for the tests: the installation job of a described machine's plan, with the venv and pip of
-this Python."""
+"""Provides a shorthand for the tests: the installation job for the plan of a described machine, with the venv
+and pip of this Python."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ RELEASE = next(
 
 
 def job(tables: Tables, env: Path, tensorflow: str = "2.20.0", installer: str = "pip", **more: bool) -> Job:
-    """A job with this Python, so that no other Python has to be downloaded."""
+    """Return a job that uses this Python, so that no other Python has to be downloaded."""
     found = outcome(tables, tensorflow, gpu="RTX 3080", python=HERE)
     return make_job(first(found), found.context, env, installer=installer, **more)
 
 
 def imported(made: Job) -> list[str]:
-    """The version of TensorFlow and the variable for memory growth, as a shell prints them without an
+    """Return the version of TensorFlow and the variable for memory growth, as a shell prints them without an
     activated environment."""
     code = "import tensorflow, os; print(tensorflow.__version__, os.environ['TF_FORCE_GPU_ALLOW_GROWTH'])"
     out = subprocess.run(

@@ -1,4 +1,4 @@
-"""Finds out which libraries TensorFlow itself loads, with the real loader and an empty LD_LIBRARY_PATH."""
+"""Finds out which libraries TensorFlow itself loads with the real loader and an empty LD_LIBRARY_PATH."""
 
 from __future__ import annotations
 

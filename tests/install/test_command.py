@@ -1,5 +1,5 @@
-"""Tests `install` as people call it: it asks, shows its steps, refuses, and prints a script that does the
-same."""
+"""Tests `install` as people call it: it asks for confirmation, shows its steps, refuses what it cannot do,
+and prints a script that does the same."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def dry_run(cli: Cli, env: Path, *more: str) -> subprocess.CompletedProcess[bytes]:
-    """The script that would install with pip into a folder."""
+    """Return the script that would install TensorFlow into a folder with pip."""
     options = ["--tensorflow", RELEASE, "--python", HERE, "--env", str(env), "--installer", "pip"]
     return cli("install", "--dry-run", *options, *more)
 
@@ -136,7 +136,7 @@ def test_script_for_windows_does_the_same_in_a_batch_file(tables: Tables, tmp_pa
 
 
 def test_script_leaves_what_is_there_and_takes_away_what_is_half_made(tables: Tables, tmp_path: Path) -> None:
-    """The script is run, with commands that make a folder and then fail."""
+    """The script runs commands that make a folder and then fail."""
     made = job(tables, tmp_path / "it's here" / "tf")
     env = made.env
     broken = (Action(("mkdir", "-p", str(env / "bin")), "an environment"), Action(("false",), "TensorFlow"))

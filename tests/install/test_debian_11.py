@@ -1,6 +1,6 @@
-"""Installs TensorFlow 2.10 for Python 3.9 in a Debian 11 folder, as for a user of Debian 11: the tool runs on
-a newer Python, and installs for the distribution's own Python. Everything runs inside the folder, on the C
-library of Debian 11."""
+"""Installs TensorFlow 2.10 for Python 3.9 in a folder with Debian 11, as a user of Debian 11 would: the tool
+runs on a newer Python, and installs for the distribution's own Python. Everything runs inside the folder,
+with the C library of Debian 11."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_check_finds_nothing_wrong_inside_it(installed: tuple[Path, dict[str, An
 def test_the_folder_read_from_outside_is_judged_alike(
     installed: tuple[Path, dict[str, Any]], cli: Any
 ) -> None:
-    """check --root reads the files of the same folder and runs none of its programs."""
+    """check --root reads the files in the same folder and runs none of its programs."""
     folder, _ = installed
     found = json.loads(cli("check", "--root", str(folder), "--python", ENV, "--format", "json").stdout)
     assert found["facts"]["tensorflow"]["value"] == "2.10.1"

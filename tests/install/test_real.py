@@ -1,5 +1,5 @@
 """Installs real TensorFlow, which takes minutes and downloads gigabytes from the package registry. Then tests
-it as far as a machine without a GPU allows, and on the simulated GPU."""
+the installation as far as a machine without a GPU allows, and on the simulated GPU."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CASES = {
 def installed(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[str, Path, dict[str, object]]]:
-    """One case, which the command installs. It is removed afterwards."""
+    """An environment that `install` made for one case. It is removed afterwards."""
     spec, pythons, more = CASES[request.param]
     python = next((p for p in pythons if interpreters.find(p)), None)
     if python is None:

@@ -1,4 +1,4 @@
-"""Tests the use of the installer's own resolver, in a dry run with an index on disk."""
+"""Tests how the tool uses the installer's own resolver, in a dry run with an index on disk."""
 
 from __future__ import annotations
 

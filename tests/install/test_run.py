@@ -38,7 +38,7 @@ def log(tmp_path: Path) -> Iterator[Log]:
 
 
 def left(folder: Path) -> set[str]:
-    """The contents of a folder, without the test's own index, cache and log."""
+    """Return the contents of a folder, without the test's own index, cache and log."""
     return {p.name for p in folder.iterdir()} - {"index", "cache", "install.log"}
 
 
@@ -224,7 +224,7 @@ def test_links_are_relative_and_made_once(tmp_path: Path) -> None:
 
 
 def test_cudnn_is_linked_with_its_parts(tables: Tables, tmp_path: Path) -> None:
-    """cuDNN loads its parts from the folder in which cuDNN was found."""
+    """cuDNN loads its parts from the folder in which the main library was found."""
     linked = {
         link.library for link in job(tables, tmp_path / "tf", "2.16.1" if HERE < "3.13" else "2.21.0").links
     }
@@ -256,8 +256,8 @@ def test_nothing_is_installed_into_the_python_that_runs_the_tool(
 def test_log_and_error_hold_nothing_private(
     tables: Tables, tmp_path: Path, log: Log, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The output of the installer contains every secret and every private name. No message shows a secret
-    from the installer's last line."""
+    """The installer's output contains every kind of secret and private name. No message shows a secret from
+    its last line."""
     monkeypatch.setenv("HOME", "/root")
     made = job(tables, tmp_path / "tf")
     rows = {

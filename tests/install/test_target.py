@@ -1,4 +1,4 @@
-"""Tests that no file of the user is lost at whatever moment an installation ends, and that the next
+"""Tests that none of the user's files is lost, whenever an installation is ended, and that the next
 installation repairs the folder."""
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """The folder for the environment. Its parent has to be made too."""
+    """The folder for the environment. Its parent folder does not exist yet either."""
     return tmp_path / "work" / "tf"
 
 
@@ -61,8 +61,8 @@ Make: TypeAlias = "Callable[..., Job]"
 
 @pytest.fixture
 def make(tables: Tables, place: Path) -> Make:
-    """A job whose commands take no time: they make the files that venv and an installer make, or fail after
-    that."""
+    """Make a job whose commands take no time. They make the files that venv and an installer would make, and
+    may then fail."""
     planned = dataclasses.replace(job(tables, place), links=())
 
     def made(last: str = "true") -> Job:
@@ -81,7 +81,7 @@ def make(tables: Tables, place: Path) -> Make:
 
 @pytest.fixture
 def log(tmp_path: Path) -> Iterator[Callable[[str], Log]]:
-    """Opens logs by name, and closes them at the end."""
+    """A function that opens logs by name. They are closed at the end."""
     made: list[Log] = []
 
     def opened(name: str = "a") -> Log:
@@ -104,8 +104,8 @@ def old_environment(place: Path) -> None:
 
 
 def in_a_child(work: Callable[[], object]) -> int:
-    """Do some work in a forked child. Returns its exit status, or the negative number of the signal that
-    ended it."""
+    """Do some work in a forked child. Returns the child's exit status, or the negative number of the signal
+    that ended it."""
     pid = os.fork()
     if pid == 0:
         status = 99
@@ -135,7 +135,8 @@ def free_again(place: Path) -> None:
 
 
 def struck(number: int, at: int, work: Callable[[], object]) -> int:
-    """Do the same, but send the process a signal at every change to the file system from number `at` on."""
+    """Do the work in a forked child, and send the child a signal at every change to the file system from
+    number `at` on."""
 
     def strike() -> None:
         seen = 0
@@ -154,7 +155,7 @@ def struck(number: int, at: int, work: Callable[[], object]) -> int:
 
 
 def strays(tmp_path: Path, temporary: Path) -> list[str]:
-    """The files that are left besides the environment and the log."""
+    """Return the files that remain besides the environment and the log."""
     return (
         sorted(
             str(p.relative_to(tmp_path))
@@ -171,7 +172,8 @@ def strays(tmp_path: Path, temporary: Path) -> list[str]:
 def test_killed_at_any_step_the_next_run_repairs_it(
     stride: int, tmp_path: Path, place: Path, make: Make, temporary: Path, log: Callable[[str], Log]
 ) -> None:
-    """The process is killed with -9 at every step of an installation that fails, and of one that succeeds."""
+    """The process is killed with SIGKILL at every step of an installation that fails, and of one that
+    succeeds."""
 
     def attempt(last: str) -> None:
         run(make(last), log("a"), quiet=True)
@@ -296,7 +298,7 @@ def test_what_packages_install_beside_the_libraries_is_not_foreign(place: Path) 
 def test_second_installation_into_the_same_folder_is_refused_and_says_who_holds_it(
     tmp_path: Path, place: Path, make: Make, temporary: Path, log: Callable[[str], Log]
 ) -> None:
-    """There are two processes; the installer of the first still runs when the second starts."""
+    """There are two processes. The installer in the first is still running when the second starts."""
     go = tmp_path / "go"
     waits = f'touch "$0/here"; while [ ! -e "{go}" ]; do sleep 0.05; done; rm "$0/here"'
     pid = os.fork()
@@ -381,8 +383,7 @@ def test_new_environment_that_is_not_accepted_gives_back_the_old_one(
 def test_journal_of_somebody_else_is_not_believed(
     tmp_path: Path, place: Path, make: Make, temporary: Path, log: Callable[[str], Log]
 ) -> None:
-    """There is a link in place of the journal, or the journal contains names in a form that the tool does not
-    use."""
+    """The journal is replaced by a link, or contains names in a form that the tool does not use."""
     place.parent.mkdir()
     treasure = tmp_path / "treasure"
     treasure.mkdir()

@@ -1,4 +1,4 @@
-"""Tests the same installation with uv: the real uv, with an index on disk."""
+"""Tests the installation with the real uv and an index on disk."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Index: TypeAlias = "Callable[..., Path]"
 
 @pytest.fixture(scope="module")
 def folder() -> Path:
-    """The folder of uv, which is installed before the index on disk replaces the registry."""
+    """The folder in which uv is. uv is installed before the index on disk replaces the package index."""
     try:
         return package_env("uv", ["uv"]).parent
     except RuntimeError as problem:
@@ -40,7 +40,7 @@ def folder() -> Path:
 
 @pytest.fixture
 def uv(folder: Path, index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Index:
-    """The index on disk. uv is on PATH and uses no other index."""
+    """An index on disk. uv is on PATH and uses no other index."""
     for name in ("UV_INDEX", "UV_EXTRA_INDEX_URL", "UV_INDEX_URL", "UV_FIND_LINKS"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")

@@ -1,4 +1,4 @@
-"""Tests the program of action.yml as a runner runs it, with an API server on the loopback interface."""
+"""Tests the program in action.yml as a runner runs it, with an API server on the loopback interface."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ BOT = "github-actions[bot]"
 
 
 class Forge(ThreadingHTTPServer):
-    """Stands in for the APIs of GitHub and GitLab for the comments and labels of one issue, and stores them
-    in the same way."""
+    """Simulates the GitHub and GitLab APIs for the comments and labels of one issue, and stores them as these
+    do."""
 
     daemon_threads = True
 
@@ -142,8 +142,8 @@ Act: TypeAlias = "Callable[..., subprocess.CompletedProcess[str]]"
 
 @pytest.fixture
 def act(forge: Forge, tmp_path: Path) -> Act:
-    """Call the program for an event, with the environment of a runner. process: whether it runs in its own
-    process, as in the action."""
+    """Call the program for an event, with the environment variables of a runner. process: whether it runs in
+    its own process, as in the action."""
 
     def run(
         data: Any, code: int = 0, *, process: bool = False, **env: str
@@ -392,8 +392,7 @@ def test_every_input_of_the_action_reaches_the_program_as_a_variable() -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="needs a runner with bash")
 def test_script_of_the_action_runs(forge: Forge, tmp_path: Path) -> None:
-    """Runs the script of the action as a runner does. The script installs the project from the package
-    index."""
+    """Runs the action's script as a runner does. The script installs the project from the package index."""
     lines = (ROOT / "action.yml").read_text(encoding="utf-8").partition("run: |\n")[2].splitlines()
     (tmp_path / "step.sh").write_text("\n".join(line[8:] for line in lines) + "\n")
     (tmp_path / "event.json").write_text(json.dumps(event(OOM)))

@@ -1,5 +1,5 @@
-"""Tests reports in which a circumstance decides whether there is a fault, whatever their sentences sound
-like."""
+"""Tests reports in which a circumstance decides whether there is a fault, even if their sentences suggest
+otherwise."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def diagnosed(text: str) -> Diagnosis:
 
 
 def ruled_out(text: str) -> set[str]:
-    """The codes against which the signs in a report speak."""
+    """Return the codes against which there is evidence in a report."""
     case, _, parts = gathered(read(text.encode(), "-"), Tables.bundled())
     return {code for _, code, _ in against(case, parts)}
 

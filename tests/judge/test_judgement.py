@@ -1,5 +1,5 @@
-"""Tests that the tables' facts about stated versions, and people's sentences, lead to a verdict, which is
-never called certain."""
+"""Tests that facts from the tables about stated versions, and people's sentences, lead to a verdict, but
+never to a certain one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests reports that name no TensorFlow release, but parts that no release uses together."""
+"""Tests reports that do not name a TensorFlow release, but name parts that no release uses together."""
 
 from __future__ import annotations
 

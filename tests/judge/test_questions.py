@@ -1,5 +1,5 @@
-"""Tests that a question about versions that work together is answered with yes, but not a question about a
-fault."""
+"""Tests that a question about versions is answered with yes if they work together, but that a question about
+a fault is not."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_trouble_is_no_question_of_versions(tables: Tables) -> None:
 
 
 def test_a_sentence_without_spaces_is_read() -> None:
-    """Chinese and Japanese have no spaces between words, so a sentence without spaces is not a single
-    word."""
+    """Chinese and Japanese have no spaces between words, so a sentence without spaces does not count as a
+    single word."""
     kinds = read("显卡一直没有被使用。这个搭配可以吗？".encode(), "-").of(SentenceKind)
     assert [kind.source.text for kind in kinds] == ["显卡一直没有被使用。", "这个搭配可以吗？"]

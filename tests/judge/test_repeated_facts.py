@@ -1,4 +1,4 @@
-"""Tests that facts that a report repeats thousands of times are judged in a time proportional to their
+"""Tests that judging facts that a report repeats thousands of times takes a time proportional to their
 number."""
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from doctor.logs.signatures import catalogue
 
 @lru_cache(maxsize=None)
 def stated() -> dict[str, Fact]:
-    """A fact of every type that a text can state."""
+    """Return a fact of each type that a text can state."""
     found: dict[str, Fact] = {}
     for signature in catalogue():
         for fact in read(signature.example.encode("utf-8", "replace"), "report"):

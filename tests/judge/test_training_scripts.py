@@ -1,4 +1,4 @@
-"""Tests the scripts that learn the weights if the packages that they need are not installed."""
+"""Tests what the scripts that train the models do if the packages that they need are not installed."""
 
 from __future__ import annotations
 

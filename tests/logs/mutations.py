@@ -1,9 +1,10 @@
-"""Mutations: changes that a report may undergo before somebody reads it, and that do not change its meaning.
+"""Defines mutations: changes that can happen to a report before somebody reads it, and that do not change its
+meaning.
 
-A mutation is a function of a text and a random generator that returns the changed text; the same seed gives
-the same text. `MUTATIONS` lists all of them. No mutation removes anything that an expert needs: no message is
-cut in its middle, and versions, the line that names the cause, and the dates and source paths that reveal an
-unnamed release are kept (a path changes only if the text names the release).
+A mutation is a function that takes a text and a random generator and returns the changed text. The same seed
+gives the same text. `MUTATIONS` lists all of them. No mutation removes anything that an expert needs. It does
+not cut a message in the middle. It keeps versions, the line that names the cause, and the dates and source
+paths that show which release printed the text (it changes a path only if the text names the release).
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ Mutation: TypeAlias = "Callable[[str, Random], str]"
 
 
 def changed(name: str, text: str) -> str:
-    """The text after one mutation. The seed of the generator is the name of the mutation and the text."""
+    """Return a text after the mutation with this name. The name and the text are the seed of the random
+    generator."""
     return MUTATIONS[name](text, Random(f"{name} {text}"))
 
 
@@ -92,7 +94,7 @@ def _wrapped(width: int, *, hanging: str = "") -> Mutation:
 
 
 def _cut(width: int) -> Mutation:
-    """Break lines at a fixed column, even within words, as in text that is copied from a terminal."""
+    """Break lines at a fixed column, even within words, as in text copied from a terminal."""
     return _each_line(lambda line: "\n".join(line[i : i + width] for i in range(0, len(line) or 1, width)))
 
 
@@ -182,7 +184,7 @@ def _without_sources(text: str, random: Random) -> str:
 
 
 def _other_lines(text: str, random: Random) -> str:
-    """Change the line numbers of source files, as in another build of the same release."""
+    """Change the line numbers of source files in log lines, as in another build of the same release."""
     return re.sub(r"(?<=\.cc:)\d+(?=\])", lambda m: str(int(m[0]) + random.randint(1, 40)), text)
 
 
@@ -202,7 +204,7 @@ def _moved(text: str, random: Random) -> str:
 
 
 def _without_head(text: str, random: Random) -> str:
-    """Remove up to three neutral lines at the beginning, unless the text is about such lines."""
+    """Remove up to three neutral lines (see _NEUTRAL) at the beginning, unless the text is too short."""
     lines = text.split("\n")
     while len(lines) > 5 and len(lines) > text.count("\n") - 2 and _NEUTRAL.search(lines[0]):
         del lines[0]
@@ -217,13 +219,13 @@ def _without_tail(text: str, random: Random) -> str:
 
 
 def _without_some(text: str, random: Random) -> str:
-    """Remove half of the neutral lines, except the first."""
+    """Remove about half of the neutral lines (see _NEUTRAL), but never the first line."""
     first, *rest = text.split("\n")
     return "\n".join([first, *(line for line in rest if not _NEUTRAL.search(line) or random.random() < 0.5)])
 
 
 def _training(text: str, random: Random) -> str:
-    """Put lines of another program, on which no diagnosis depends, before the text."""
+    """Put lines from another program, on which no diagnosis depends, before the text."""
     before = [
         f"epoch-{i}: loader is ready, shard {random.randint(1, 900)}" for i in range(random.randint(4, 7))
     ]

@@ -1,8 +1,8 @@
-"""Proves that every match of a pattern contains one of some words.
+"""Proves that every match of a pattern contains at least one of some given words.
 
 The strings that a pattern can match are represented by a small set of abstract strings, in which GAP stands
-for any text and DIGIT for a digit. The answer can be wrong in one direction only: if it says that every match
-contains a word, this is true, provided that white space counts as one space (two if the pattern requires
+for any text and DIGIT for a digit. The answer can be wrong in one direction only. If it says that every match
+contains a word, this is true, provided that any white space counts as one space (two if the pattern requires
 two).
 """
 
@@ -32,7 +32,8 @@ _CLASS = 24
 
 
 def unproved(pattern: str, words: Iterable[str]) -> list[str]:
-    """The abstract strings that the pattern may match without any of the words; none if there is a proof."""
+    """Return the abstract strings that the pattern may match although they contain none of the words. The
+    list is empty if there is a proof."""
     return _Proof(words).of(parser.parse(pattern, re.IGNORECASE | re.MULTILINE | re.ASCII))
 
 

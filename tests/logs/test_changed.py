@@ -1,4 +1,4 @@
-"""Tests that the newer version counts as the current one if somebody changed from one version to another."""
+"""Tests that if somebody changed from one version to another, the new version counts as the current one."""
 
 from __future__ import annotations
 

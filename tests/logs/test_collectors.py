@@ -1,5 +1,5 @@
-"""Tests that the report of each collector is read by its structure, and that the answer asks for nothing that
-the report shows."""
+"""Tests that the structured report of each collector script is read, and that the answer does not ask for
+anything that the report already shows."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ def test_documents_that_are_no_collectors_are_text() -> None:
 
 
 def test_the_marks_of_each_family_are_those_of_its_readers() -> None:
-    """The module of a family is not imported for a text without its marks."""
+    """The module of a family is imported only for a text that contains one of its marks."""
     for family, marks in MARKS.items():
         module = importlib.import_module(f"doctor.logs.collectors.{family}")
         assert {collector.mark for collector in module.COLLECTORS} == set(marks)

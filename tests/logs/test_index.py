@@ -1,5 +1,5 @@
-"""Tests that a text is read as if all families of signatures were imported, although only those are whose
-words it contains."""
+"""Tests that a text is read as if all families of signatures were imported, although only the families whose
+words it contains are."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ QUICK = 60
 
 @lru_cache(maxsize=1)
 def everything() -> tuple[Signature, ...]:
-    """Every signature, from the modules of the families and not from the file."""
+    """Return every signature, from the modules of the families and not from the index file."""
     return tuple(signature for name in FAMILIES for signature in family(name))
 
 
@@ -40,8 +40,8 @@ def texts() -> Iterator[str]:
 
 
 def test_the_file_says_what_the_signatures_say() -> None:
-    """This fails after a signature was added or its words changed: `python scripts/signature_index.py`
-    updates the file."""
+    """This fails if a signature was added or its words changed after the file was made: `python
+    scripts/signature_index.py` updates it."""
     families = {name: len(family(name)) for name in FAMILIES}
     assert Catalogue().leads == indexed(everything(), families)
 
@@ -66,7 +66,7 @@ def test_a_text_is_read_alike_with_the_file_and_with_the_signatures(part: int) -
 
 
 def found(body: str, catalogue: Sequence[Signature]) -> tuple[list[Fact], set[int]]:
-    """The facts of a text, and the lines that a program printed."""
+    """Return the facts in a text, and the numbers of the lines that a program printed."""
     printed: set[int] = set()
     return parse(Text.of("a text", split(body), body.count("\n") + 1), catalogue, printed), printed
 

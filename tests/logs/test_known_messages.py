@@ -1,4 +1,4 @@
-"""Tests messages that no signature knew once, each with the cause that it names."""
+"""Tests messages that no signature recognised in the past, each with the cause that it names."""
 
 from __future__ import annotations
 

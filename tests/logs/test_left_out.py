@@ -1,4 +1,5 @@
-"""Tests that lines of a long log between which lines were left out are never read or quoted as one line."""
+"""Tests that when lines in the middle of a long log are left out, the lines before and after the gap are
+never joined."""
 
 from __future__ import annotations
 

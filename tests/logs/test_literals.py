@@ -1,5 +1,5 @@
-"""Tests that every word of a list is found at any place: in short texts by a search for each word, in longer
-texts in one pass."""
+"""Tests that every word in a list is found wherever it occurs: short texts are searched for each word
+separately, longer texts in one pass."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ either_way = pytest.mark.parametrize("filling", ["", "." * SHORT], ids=["each on
 
 @pytest.fixture(autouse=True, scope="module", params=["compiled", "plain"])
 def _automaton(request: pytest.FixtureRequest) -> Iterator[None]:
-    """The automaton of pyahocorasick, if it is installed, and the tool's own: both give the same results."""
+    """Run the tests with the automaton from pyahocorasick, if it is installed, and with the tool's own."""
     made = automaton.Automaton if request.param == "plain" else pytest.importorskip("ahocorasick").Automaton
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(literals, "Automaton", made)

@@ -1,4 +1,5 @@
-"""Tests versions and cards in free sentences, including versions and cards that the author does not have."""
+"""Tests versions and graphics cards in free text, including versions and cards that the author does not
+have."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Tests that every message about GPUs from TensorFlow and NVIDIA's libraries is known to a signature, or
-listed with the reason why not."""
+"""Tests that a signature recognises every message about GPUs from TensorFlow and NVIDIA's libraries, or that
+the message is listed with a reason why none does."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_messages_are_read_from_a_library(tmp_path: Path) -> None:
 
 
 def test_a_family_is_no_catch_all() -> None:
-    """No pattern of a family matches all plain sentences about GPUs."""
+    """No pattern of a family matches every plain sentence about GPUs."""
     for entry in coverage.families()["irrelevant"]:
         for pattern in entry["patterns"]:
             assert not re.search(pattern, "CUDA on this computer is broken"), entry["family"]

@@ -1,7 +1,7 @@
-"""Tests that the verdict on a text stays the same however the text was changed before it was read. A verdict
-that is at least likely stays the same in 99 % of the cases. A verdict that is only possible may change in 2 %
-of all cases, and in 6 % of the cases with one mutation, because a synonym may decide how a vague sentence is
-read."""
+"""Tests that the verdict on a text stays the same when the text is changed in ways that keep its meaning. A
+verdict that is at least likely stays the same in 99 % of the cases. A verdict that is only possible may
+change in 2 % of all cases, and in 6 % of the cases with one mutation, because a synonym may change how a
+vague sentence is read."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ texts are used."""
 
 @lru_cache(maxsize=1)
 def logs() -> list[str]:
-    """One recorded log for each case of the catalogue, from different releases in turn."""
+    """Return one recorded log for each case in the catalogue, taken from different TensorFlow releases in
+    turn."""
     recorded = defaultdict(list)
     for path in sorted((ROOT / "tests/data/logs").rglob("*.log")):
         recorded[path.stem].append(path)
@@ -43,14 +44,14 @@ def logs() -> list[str]:
 
 @lru_cache(maxsize=1)
 def reports() -> list[str]:
-    """The reports of people, without the latest ones, which are only scored."""
+    """Return the reports that people wrote, without the latest reports, which are only scored."""
     with open(ROOT / "scripts/training/reports.jsonl", encoding="utf-8") as lines:
         several = [json.loads(line) for line in lines]
     return [report["text"] for report in several if "part" not in report]
 
 
 def judged(text: str) -> tuple[str, bool]:
-    """The verdict on a text, and whether it is at least likely."""
+    """Return the verdict on a text, and whether it is at least likely."""
     found = diagnose(read(text.encode()), Tables.bundled()).verdict
     return found.code, found.confidence != "possible"
 
@@ -59,8 +60,9 @@ before = lru_cache(maxsize=None)(judged)
 
 
 class Compared(NamedTuple):
-    """The results of one mutation: how many texts it changed, how many of these had a verdict that is at
-    least likely, which of the latter got another verdict, and which of all texts did."""
+    """The results of one mutation. tried: how many texts it changed. sure: how many of these had a verdict
+    that is at least likely. lost: the texts among the latter that got another verdict. other: all texts that
+    got another verdict."""
 
     tried: int
     sure: int

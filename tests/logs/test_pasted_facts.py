@@ -1,4 +1,4 @@
-"""Tests the facts in lines that programs print and people fill in: which numbers are about this machine."""
+"""Tests the facts in lines that programs print or people fill in: which numbers are about this machine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from doctor.tables import Tables
 
 
 def facts(text: str) -> dict[str, object]:
-    """The facts of a pasted text, as JSON shows them."""
+    """Return the facts in a pasted text as the JSON output shows them."""
     shown = document(diagnose(read(text.encode(), "report"), Tables.bundled()), Tables.bundled())["facts"]
     return {key: fact["value"] for key, fact in shown.items()}
 

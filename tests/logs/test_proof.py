@@ -1,5 +1,5 @@
-"""Tests that everything that a pattern can match is found: every match contains a literal, and a word of each
-set that has to be near it."""
+"""Tests that the search for words finds everything that a pattern can match: every match contains a literal,
+and a word from each set of words that must be near it."""
 
 from __future__ import annotations
 

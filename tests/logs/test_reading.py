@@ -1,5 +1,5 @@
-"""Tests that a report gives the same facts in every form in which people paste it, with the line numbers that
-an editor shows."""
+"""Tests that a report gives the same facts in whatever form people paste it, with the line numbers that an
+editor shows."""
 
 from __future__ import annotations
 

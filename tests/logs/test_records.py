@@ -1,4 +1,5 @@
-"""Tests that signatures for people's words are not tried on lines that are marked as a program's."""
+"""Tests that signatures for text that people write are not tried on lines that are marked as a program's
+output."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Tests inputs that once were slow to read, such as a text that consists only of literals, and a notebook on
-one line."""
+"""Tests inputs that were slow to read in the past, such as a text that consists only of literals, and a
+notebook on one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Tests that a status means the same in the messages of every program, given by its name or by its text."""
+"""Tests that a status code means the same in the messages of every program, whether they show its name or its
+text."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ BY_WORDS = (
 
 
 def shown(row: Status, text: str) -> bool:
-    """Whether a text gives the fact for which its status stands."""
+    """Whether a text gives the fact that its status code means."""
     facts = read(text.format_map(row._asdict()).encode(), "report")
     if row.symptom:
         return any(row.symptom == symptom.kind for symptom in facts.of(Symptom))

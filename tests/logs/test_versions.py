@@ -1,4 +1,4 @@
-"""Tests versions in the forms in which people and programs state them."""
+"""Tests versions in all the ways in which people and programs write them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Tests the MCP server with the official Inspector, as the developer of an assistant would see it.
+"""Tests the MCP server with the official MCP Inspector, as a developer of an assistant would.
 
 The Inspector is an npm package (inspector/package.json names the release; its lock file names every package
-that comes with it). It is installed once, in the cache of tests/tensorflow_envs.py.
+that it needs). It is installed once, in the same cache as the environments of tests/tensorflow_envs.py.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Ask: TypeAlias = "Callable[..., dict[str, Any]]"
 
 @pytest.fixture(scope="module")
 def program() -> Path:
-    """The start file of the Inspector."""
+    """The path of the Inspector's main file."""
     if shutil.which("npm") is None or shutil.which("node") is None:
         pytest.skip("the Inspector needs node and npm (apt install npm)")
     version = subprocess.run(
@@ -77,7 +77,7 @@ def program() -> Path:
 def asked(
     program: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Ask the server with the Inspector: asked("tools/list", "--strict")."""
+    """Call the server through the Inspector: asked("tools/list", "--strict")."""
     home = tmp_path_factory.mktemp("home")  # the Inspector keeps a catalogue of servers there
     env = {
         **os.environ,
@@ -109,7 +109,7 @@ def asked(
 
 @pytest.fixture(scope="module")
 def ask(asked: Callable[..., subprocess.CompletedProcess[str]]) -> Ask:
-    """The result of a question that must succeed."""
+    """A function that calls the server and returns the result. The call must succeed."""
 
     def result(method: str, *words: str) -> dict[str, Any]:
         done = asked(method, *words)
@@ -122,7 +122,8 @@ def ask(asked: Callable[..., subprocess.CompletedProcess[str]]) -> Ask:
 
 @pytest.fixture(scope="module")
 def tools(asked: Callable[..., subprocess.CompletedProcess[str]]) -> dict[str, Any]:
-    """The tools by name. The Inspector must find nothing in their schemas that could confuse an assistant."""
+    """The tools by name. The Inspector must not find anything in their schemas that could confuse an
+    assistant."""
     done = asked("tools/list", "--strict")
     assert done.returncode == 0, done.stderr
     assert not re.search(r"[1-9]\d* (error|warning)", done.stderr), done.stderr

@@ -1,4 +1,4 @@
-"""Tests the MCP server with the official client over standard input and output."""
+"""Tests the MCP server with the official client, over standard input and output."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def _sdk() -> None:
 
 
 def asked(questions: Callable[[Client], Awaitable[None]], *, process: bool = False, **env: str) -> None:
-    """Ask the server. process: whether to start the server in its own process, as an assistant does. env: the
-    environment variables of that process."""
+    """Call the server. process: whether to start the server in its own process, as an assistant does. env:
+    the environment variables of that process."""
     from mcp import Client, StdioServerParameters
     from mcp.client.stdio import stdio_client
 

@@ -1,4 +1,4 @@
-"""Tests `mcp` if its extra is not installed."""
+"""Tests the command `mcp` when its extra is not installed."""
 
 from __future__ import annotations
 

@@ -241,7 +241,8 @@ def test_papermill_fails_as_it_would_without(kernels: Run, tmp_path: Path) -> No
 
 @pytest.mark.slow
 def test_old_kernel_that_swallows_the_lines(kernels: Run) -> None:
-    """ipykernel 5 does not show text that is written to the descriptor, so the explanation quotes it."""
+    """ipykernel 5 does not show text that is written directly to the file descriptor, so the explanation
+    quotes the text."""
     python = package_env("ipykernel-5", ["ipykernel==5.5.6", "ipython<8", "packaging", "rich"], 8, 11)
     _, cell, _, auto = run(kernels(str(python)), LOAD, f"%%tfgpu\n{PRINTS}", "%tfgpu auto", PRINTS)
     assert "libcudart.so.11.0" in shown(cell)[0]["text/plain"]
@@ -252,8 +253,8 @@ def test_old_kernel_that_swallows_the_lines(kernels: Run) -> None:
 @pytest.mark.tensorflow
 @pytest.mark.slow
 def test_real_tensorflow_on_the_simulated_gpu(kernels: Run) -> None:
-    """The kernel runs in TensorFlow's own environment. ipykernel comes from this environment, which is last
-    on the search path."""
+    """The kernel runs in an environment with TensorFlow. ipykernel comes from the test environment, which is
+    last on the search path."""
     import ipykernel
 
     behind = str(Path(ipykernel.__file__).parent.parent)

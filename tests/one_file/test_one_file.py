@@ -1,5 +1,5 @@
-"""Tests the single file from scripts/build_pyz: it works like the tool, even if nothing is installed and
-nothing can be written."""
+"""Tests the single-file program that scripts/build_pyz makes: it works like the installed tool, even if no
+package is installed and no file can be written."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ pytestmark = [
 
 @pytest.fixture(scope="session")
 def one_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The file, made as for a release."""
+    """The single-file program, made as for a release."""
     file = tmp_path_factory.mktemp("built") / "tfgpu-doctor.pyz"
     done = subprocess.run(
         [sys.executable, str(BUILD), str(file)], capture_output=True, text=True, timeout=300, check=False
@@ -66,7 +66,7 @@ def one_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @lru_cache(maxsize=None)
 def pythons() -> dict[int, str]:
-    """Every Python on this machine, one for each minor version."""
+    """Return every Python on this machine, one for each minor version."""
     found = {}
     for minor in range(8, 16):
         for name in (
@@ -82,7 +82,7 @@ def pythons() -> dict[int, str]:
 
 
 def run(command: list[str], where: Path, **variables: str) -> subprocess.CompletedProcess[bytes]:
-    """Run a program in a folder, with no environment variables except the given ones."""
+    """Run a program in a folder, with only the given environment variables."""
     return subprocess.run(command, cwd=where, env=variables, capture_output=True, timeout=120, check=False)
 
 
@@ -93,7 +93,7 @@ OFFLINE = [UNSHARE, "--net"] if UNSHARE else []
 
 def bare(python: str, file: Path, where: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
     """Run the file with a Python that does not even load `site`, without a network, a home folder, a
-    temporary folder and a PATH."""
+    temporary folder or a PATH."""
     nowhere = str(where / "nowhere")
     command = [*OFFLINE, python, "-S", "-B", str(file), *words]
     return run(command, where, HOME=nowhere, TMPDIR=nowhere, TFGPU_DOCTOR_TABLES="")
@@ -132,7 +132,7 @@ def test_the_file_is_small_plain_and_the_same_each_time(one_file: Path, tmp_path
 def installed(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> list[tuple[list[str], subprocess.CompletedProcess[bytes]]]:
-    """Calls, and the answer of the installed tool to each."""
+    """Some calls, each with the installed tool's answer."""
     where = tmp_path_factory.mktemp("installed")
     known = {"HOME": str(where / "nowhere"), "TFGPU_DOCTOR_TABLES": "", "PYTHONPATH": str(ROOT)}
     logs = [str(path) for path in LOGS]
@@ -240,8 +240,8 @@ def test_the_page_is_served_and_judges(one_file: Path, tmp_path: Path) -> None:
 
 
 def test_what_fleet_sends_is_for_python_3_8(one_file: Path, tmp_path: Path) -> None:
-    """The single file makes the program for a node, and the oldest Python runs `check` with it from standard
-    input."""
+    """The single-file program makes the program that `fleet` sends to a node. The oldest supported Python
+    runs `check` with that program from standard input."""
     code = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
         "from doctor.fleet import sent\n"

@@ -1,8 +1,9 @@
-"""Collects every regular expression of the package, with the way in which it is used.
+"""Collects every regular expression in the package, and how it is used.
 
-Signatures come from their catalogue, as they are compiled. All other patterns are read from the source: calls
-of `re`, and calls of the methods of what `re.compile` or `lazy.compile` returned. The names of a module in a
-pattern are replaced with their values, and the variables of a function with a plain word.
+The patterns of signatures come from the catalogue, as they are compiled. All other patterns are read from the
+source: from calls of functions in `re`, and from calls of methods of compiled patterns (from `re.compile` or
+`lazy.compile`). In a pattern, module-level names are replaced with their values, and a function's variables
+with a plain word.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ ANCHORED = {"match", "fullmatch"}
 
 
 class Pattern(NamedTuple):
-    """One regular expression. anchored: whether it is tried at one place only. whole: whether it must match
-    to the end of the text. without: characters that the text never contains."""
+    """One regular expression. anchored: whether it is tried at only one place. whole: whether it must match
+    to the end of the text. without: characters that the searched text never contains."""
 
     where: str
     pattern: str | bytes
@@ -38,7 +39,7 @@ class Pattern(NamedTuple):
 
 @lru_cache(maxsize=None)
 def signatures() -> list[Pattern]:
-    """The patterns of the catalogue."""
+    """Return the patterns of the catalogue."""
     flags = re.IGNORECASE | re.MULTILINE | re.ASCII
     return [
         Pattern(
@@ -50,7 +51,7 @@ def signatures() -> list[Pattern]:
 
 @lru_cache(maxsize=None)
 def others() -> list[Pattern]:
-    """The patterns in the source of the package."""
+    """Return the patterns in the source of the package."""
     return [found for path in sorted((ROOT / "doctor").rglob("*.py")) for found in _of_module(path)]
 
 
@@ -114,7 +115,8 @@ def _of_module(path: Path) -> Iterator[Pattern]:
 
 
 def _value(node: ast.expr, names: dict[str, Any]) -> str | bytes | None:
-    """The text of a pattern; None if it is a variable of a function that is set elsewhere."""
+    """Return the text of a pattern, or None if the pattern is in a function's variable that is set
+    elsewhere."""
     if isinstance(node, ast.JoinedStr):
         return "".join(str(_value(part, names)) for part in node.values)
     if isinstance(node, ast.FormattedValue):

@@ -1,15 +1,14 @@
-"""Computes an upper bound of the cost of a regular expression for each character of a text, from the pattern
-alone.
+"""Computes an upper bound for the cost of a regular expression per character of text, from the pattern alone.
 
-A backtracking search is slow if one text can be read along many paths. Two repeats p and q multiply the paths
-if some word v can be read in p, from p to q, and in q (Weber and Seidl, On the degree of ambiguity of finite
-automata, 1991): then repetitions of v can be divided between the two at any place. The search itself starts
-again at each character, so it counts as a repeat of any character before the pattern. A single repeat that
-can read the same word along two paths is exponential.
+A backtracking search is slow if the same text can be read along many paths through the pattern. Two repeats p
+and q multiply the paths if some word v can be read in p, from p to q, and in q (Weber and Seidl, On the
+degree of ambiguity of finite automata, 1991): then a text of repeated v can be divided between p and q at any
+place. The search itself starts again at each character, so it counts as a repeat of "any character" before
+the pattern. A single repeat that can read the same word along two paths is exponential.
 
 The pattern is converted into an automaton of its characters. A repeat with a limit remains a loop and counts
-with its limit, so the computed cost is an upper bound. The exceptions are lookbehinds of several characters
-and references to groups, which are assumed to match everywhere.
+with its limit, so the computed cost is an upper bound. The exceptions are lookbehinds for several characters
+and references to groups: they are assumed to match everywhere.
 """
 
 from __future__ import annotations
@@ -43,26 +42,26 @@ _ATOMIC = getattr(constants, "ATOMIC_GROUP", None)
 
 
 class Cost(NamedTuple):
-    """steps: the number of paths that may be tried for each character (infinite if it grows with the text).
-    why: the repeats that cause this."""
+    """The cost of a pattern. steps: the number of paths that may be tried for each character (infinite if it
+    grows with the text). why: the repeats that cause this."""
 
     steps: float
     why: str
 
 
 class Gate(NamedTuple):
-    """The condition of an empty step on the letters before and after it, as sets of bits."""
+    """The condition for an empty step: the letters that may be before and after it, as bit sets."""
 
     before: int
     after: int
 
     def also(self, other: Gate) -> Gate:
-        """Both conditions."""
+        """Return the condition that both conditions together make."""
         return Gate(self.before & other.before, self.after & other.after)
 
 
 class Loop(NamedTuple):
-    """A repeat: how many of its occurrences are optional, and its text in the pattern."""
+    """A repeat. choices: how many of its repetitions are optional. text: its text in the pattern."""
 
     choices: float
     text: str
@@ -71,9 +70,9 @@ class Loop(NamedTuple):
 def cost(
     pattern: str | bytes, flags: int = 0, *, anchored: bool = False, whole: bool = False, without: str = ""
 ) -> Cost:
-    """The cost of a pattern.
+    """Return the cost of a pattern.
 
-    anchored: whether it is tried at one place only (match, fullmatch). whole: whether it must match to the
+    anchored: whether it is tried at only one place (match, fullmatch). whole: whether it must match to the
     end of the text (fullmatch). without: characters that the text does not contain.
     """
     return _Automaton(
@@ -83,15 +82,15 @@ def cost(
 
 @lru_cache(maxsize=None)
 def _is_of(escape: str, letter: str, ascii_only: bool, of_bytes: bool) -> bool:
-    """Whether a class such as \\w contains a letter."""
+    """Whether a character class such as \\w contains a letter."""
     if of_bytes:
         return re.match(escape.encode(), letter.encode("latin-1"), re.ASCII * ascii_only) is not None
     return re.match(escape, letter, re.ASCII * ascii_only) is not None
 
 
 class _Automaton:
-    """An automaton whose nodes read one letter of a set each and are joined by empty steps. Node 0 reads the
-    characters that the search skips."""
+    """An automaton. Each node reads one letter from its set of letters; empty steps connect the nodes. Node 0
+    reads the characters that the search skips."""
 
     def __init__(self, parsed: Any, of_bytes: bool, anchored: bool, whole: bool, without: str) -> None:
         self.flags = int(parsed.state.flags)
@@ -277,7 +276,8 @@ class _Automaton:
         return end
 
     def _one_letter(self, body: Any) -> int | None:
-        """The letters of an assertion about one character."""
+        """Return the letters that the body of a lookahead or lookbehind matches, or None if the body is not
+        one character."""
         if len(body) != 1:
             return None
         operator, argument = body[0]
@@ -289,8 +289,8 @@ class _Automaton:
         return self._single(operator, argument)
 
     def _before(self, end: int) -> set[int]:
-        """The nodes after which nothing more is required: a search that reaches one has found a match and
-        tries nothing else."""
+        """Return the nodes from which the end can be reached without reading more: a search that reaches such
+        a node has found a match and stops."""
         into: defaultdict[int, list[int]] = defaultdict(list)
         for start, steps in self.empty.items():
             for to, gate in steps:
@@ -308,15 +308,16 @@ class _Automaton:
     # --- the cost --------------------------------------------------------------------------------------
 
     def _follow(self) -> dict[int, list[tuple[int, Gate, bool]]]:
-        """For each reading node, the reading nodes that may come next, and finally those that are reached
-        along more than one path."""
+        """Return, for each reading node, the reading nodes that may come next, each with its condition and
+        whether more than one path leads to it."""
         return {
             node: [(end, gate, times > 1) for (end, gate), times in self._behind(node).items()]
             for node in self.reads
         }
 
     def _behind(self, node: int) -> dict[tuple[int, Gate], int]:
-        """The reading nodes after empty steps, with the number of paths to each (at most two)."""
+        """Return the reading nodes that empty steps from this node reach, with the number of paths to each
+        (at most two)."""
         found: dict[tuple[int, Gate], int] = {}
         paths: dict[tuple[int, Gate], int] = {}
         waiting = [(node, Gate(self.all, self.all), 1)]
@@ -335,7 +336,7 @@ class _Automaton:
         return found
 
     def cost(self) -> Cost:
-        """The bound, and the repeats that cause it."""
+        """Return the upper bound, and the repeats that cause it."""
         self.next = self._follow()
         parts = _components(self.next)
         looping = [
@@ -352,13 +353,13 @@ class _Automaton:
         return self._chain(looping)
 
     def _loop(self, part: frozenset[int]) -> Loop:
-        """The outermost loop that contains all nodes of a part."""
+        """Return the outermost loop that contains all nodes of a strongly connected part."""
         common = set.intersection(*(set(self.inside[node]) for node in part))
         chosen = [loop for loop in self.inside[min(part)] if loop in common]
         return chosen[0] if chosen else Loop(math.inf, "?")
 
     def _twice(self, part: frozenset[int]) -> bool:
-        """Whether a word leads from a node of a loop back to that node along two paths."""
+        """Whether some word leads from a node in a loop back to that node along two paths."""
         pairs: dict[tuple[int, int], set[tuple[int, int]]] = {}
         twins = False
         waiting = [(node, node) for node in part]
@@ -390,10 +391,10 @@ class _Automaton:
         )
 
     def _chain(self, looping: list[frozenset[int]]) -> Cost:
-        """The most expensive chain of repeats that share words.
+        """Return the most expensive chain of repeats that share words.
 
         If a chain begins with a repeat at a fixed place, that repeat costs no more than the repeat with which
-        it shares the text: the smaller of the two counts.
+        it shares the text, so the smaller of the two costs counts.
         """
         ahead = {part: self._ahead(min(part)) for part in looping}
         ordered = sorted(
@@ -437,8 +438,8 @@ class _Automaton:
         return found
 
     def _shared(self, first: frozenset[int], second: frozenset[int]) -> int | None:
-        """The length of the shortest word that can be read in the first loop, between the loops, and in the
-        second loop."""
+        """Return the length of the shortest word that can be read in the first loop, from the first loop to
+        the second, and in the second loop."""
         lengths = [
             length for p in first for q in second if (length := self._word(p, q, first, second)) is not None
         ]
@@ -478,7 +479,7 @@ class _Automaton:
 
 
 def math_or(several: Sequence[int | None]) -> int:
-    """The union of sets of bits."""
+    """Return the union of bit sets."""
     found = 0
     for one in several:
         found |= one or 0
@@ -496,7 +497,7 @@ _CATEGORIES = {
 
 
 def _children(operator: Any, argument: Any) -> list[Any]:
-    """The patterns that are parts of a parsed operator."""
+    """Return the patterns inside a parsed operator."""
     if operator is constants.SUBPATTERN:
         return [argument[3]]
     if operator is constants.BRANCH:
@@ -511,7 +512,7 @@ def _children(operator: Any, argument: Any) -> list[Any]:
 
 
 def literals(parsed: Any) -> list[str]:
-    """The runs of literal characters in a pattern, in their order."""
+    """Return the runs of literal characters in a pattern, in order."""
     found, run = [], ""
     for operator, argument in parsed:
         if operator is constants.LITERAL:
@@ -553,7 +554,7 @@ def _written(body: Any, least: int, most: int) -> str:
 
 
 def _components(graph: dict[Any, list[tuple[Any, Any, bool]]]) -> list[frozenset[Any]]:
-    """The strongly connected components of a graph (Tarjan's algorithm, without recursion)."""
+    """Return the strongly connected components of a graph (Tarjan's algorithm, without recursion)."""
     index: dict[Any, int] = {}
     low: dict[Any, int] = {}
     on: set[Any] = set()

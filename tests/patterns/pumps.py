@@ -1,4 +1,4 @@
-"""Makes texts that could slow down a backtracking search, from the pieces of a pattern, for scripts/fuzz.py
+"""Makes texts from the pieces of a pattern that could slow down a backtracking search, for scripts/fuzz.py
 and the tests."""
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ PIECES = 6
 
 
 def words(pattern: str | bytes, flags: int = 0) -> list[str]:
-    """The literal texts in a pattern, the longest first."""
+    """Return the literal texts in a pattern, longest first."""
     found = literals(parser.parse(pattern, flags))
     return sorted(dict.fromkeys(found), key=len, reverse=True)[:PIECES]
 
 
 def beginnings(text: str) -> list[str]:
-    """A text, and its beginnings up to some words that are spread over its length."""
+    """Return a text and several beginnings of it, which end after words that are spread over its length."""
     cuts = [i for i, letter in enumerate(text) if i and (letter in " \t\n" or text[i - 1] in " =:/(.")]
     return [*(text[:i] for i in cuts[:: max(1, len(cuts) // PIECES)]), text]
 
 
 def pumps(pieces: list[str], starts: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield (text that occurs once, text that is repeated after it)."""
+    """Yield (text that comes once, text that is repeated after it)."""
     for piece in pieces:
         yield "", piece
         yield "", piece + " "
@@ -37,5 +37,5 @@ def pumps(pieces: list[str], starts: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def pumped(start: str, piece: str, size: int) -> str:
-    """A text of `size` characters: the start, and then the repeated piece."""
+    """Return a text of `size` characters: the start, and then the repeated piece."""
     return start + (piece * (size // len(piece) + 1))[:size]

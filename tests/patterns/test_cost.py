@@ -1,5 +1,5 @@
-"""Tests that the time of every regular expression grows no faster than the text, from the pattern and by
-measurement."""
+"""Tests that the time for every regular expression grows no faster than the text. The time is computed from
+the pattern and also measured."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_no_pattern_tries_more_paths_than_a_few_for_each_character(
 
 
 def _seconds(pattern: Pattern, compiled: re.Pattern[str], text: str, times: int) -> float:
-    """The least processor time of several searches for all occurrences."""
+    """Return the lowest processor time of several searches for all occurrences."""
     found = []
     for _ in range(times):
         started = time.process_time()
@@ -97,7 +97,8 @@ def _seconds(pattern: Pattern, compiled: re.Pattern[str], text: str, times: int)
 
 
 def _grows(pattern: Pattern, compiled: re.Pattern[str], start: str, piece: str) -> str:
-    """The fault in the time that a pattern takes for longer and longer repetitions; "" if there is none."""
+    """Return a message if the time that a pattern takes grows too fast for longer and longer repetitions,
+    otherwise ""."""
     if _seconds(pattern, compiled, pumped(start, piece, SIZES[-1]), 1) < QUICK:
         return ""
     taken = [_seconds(pattern, compiled, pumped(start, piece, size), 3) for size in SIZES]

@@ -1,4 +1,4 @@
-"""Shorthands for the tests: a described machine, a version request, and the outcome."""
+"""Provides shorthands for the tests: a described machine, a version request, and the outcome."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from doctor.tables import Tables
 
 
 def outcome(tables: Tables, tensorflow: str = "", **machine: Any) -> Outcome:
-    """The plans for a described machine. python, cuda and cudnn are requirements, as on the command line."""
+    """Return the plans for a described machine. python, cuda and cudnn are requirements, as on the command
+    line."""
     gpu = machine.pop("gpu", None)
     names = [gpu] if isinstance(gpu, str) else gpu
     version_request = VersionRequest(
@@ -24,24 +25,25 @@ def outcome(tables: Tables, tensorflow: str = "", **machine: Any) -> Outcome:
 
 
 def first(found: Outcome) -> Plan:
-    """The recommended plan."""
+    """Return the recommended plan."""
     return found.plans[0]
 
 
 def codes(found: Outcome) -> list[str]:
-    """The codes of the errors."""
+    """Return the codes of the errors."""
     return [f.code for f in found.findings if f.severity == "error"]
 
 
 def commands(plan: Plan) -> str:
-    """All commands of a plan."""
+    """Return all commands of a plan."""
     return "\n".join(step.text for step in plan.commands)
 
 
 def judged(
     tables: Tables, name: str, text: str, included: dict[str, str | None] | None = None, **machine: str
 ) -> Outcome:
-    """included: the files that it includes. A file with "constraints" in its name only constrains."""
+    """Judge a requirements file. included: the files that it includes. A file with "constraints" in its name
+    only constrains."""
     options = {"os": "Ubuntu 22.04", "driver": "535.183.01", **machine}
     facts = described(tables, gpu=["RTX 3080"], **options)  # type: ignore[arg-type]
     version_request = VersionRequest(
@@ -52,10 +54,10 @@ def judged(
 
 
 def errors(found: Outcome) -> dict[str, int | None]:
-    """The code and line of each error."""
+    """Return the code and line of each error."""
     return {f.code: f.evidence[0].line for f in found.findings if f.severity == "error"}
 
 
 def left_out(found: Outcome) -> list[int | None]:
-    """The lines that the outcome names as not examined."""
+    """Return the lines that the outcome lists as not examined."""
     return [f.evidence[0].line for f in found.unexamined]

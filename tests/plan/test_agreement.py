@@ -1,5 +1,5 @@
-"""Tests that `check` and `plan` agree: the steps of a finding name the release that plan recommends for that
-machine."""
+"""Tests that `check` and `plan` agree: the steps of a finding name the release that `plan` recommends for
+that machine."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ NAMED = re.compile(r"tensorflow(?:-gpu)?(?:\[and-cuda\])?==(\d[\w.]*)")
 
 
 def machines(count: int) -> list[Facts]:
-    """A fixed selection from the whole product of values."""
+    """Return a fixed selection from all combinations of the values."""
     every = list(itertools.product(GPUS, DRIVERS, PYTHONS, SYSTEMS, INSTALLED))
     return [machine(*case) for case in random.Random(20261121).sample(every, count)]
 
@@ -66,7 +66,7 @@ def machine(
 
 
 def named(finding: Finding) -> str | None:
-    """The TensorFlow release that a finding prescribes: the first one in a command."""
+    """Return the TensorFlow release that a finding prescribes: the first release in a command."""
     found = (NAMED.search(step.text) for step in finding.prescription)
     return next((match[1] for match in found if match), None)
 

@@ -129,8 +129,8 @@ def test_text_names_the_commands_and_stays_narrow(cli: Cli) -> None:
 
 
 def test_commands_can_be_pasted_with_what_is_said_of_them(cli: Cli) -> None:
-    """Every line of a note of several lines is a comment, and so is every line of a step that is done by
-    hand."""
+    """Every line of a note is a comment, even if the note has several lines. So is every line of a step that
+    is done by hand."""
     done = cli(
         "plan", "--os", "Windows 11", "--gpu", "GTX 1080", "--driver", "528.24", "-v", env={"COLUMNS": "50"}
     )
@@ -156,8 +156,8 @@ def test_rows_behind_the_reasons_are_numbered(cli: Cli) -> None:
     ids=["new", "old driver", "this"],
 )
 def test_plan_takes_less_than_300_ms(times_pass: Callable[..., float], machine: tuple[str, ...]) -> None:
-    """Processor time of the whole process and its children, on a machine on which `python -c pass` takes 10
-    ms."""
+    """The limit is for the processor time of the process and its children, on a machine on which `python -c
+    pass` takes 10 ms."""
     assert times_pass("plan", *machine, "--format", "json") < 30
 
 

@@ -1,4 +1,4 @@
-"""Tests plans for the CPU: if there is no GPU, and if the user asks for one."""
+"""Tests plans for the CPU: if there is no GPU, and if the user asks for such a plan."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HERE = Source("the machine")
 
 
 def machine(*more: EnvironmentKind, python: str = "3.12") -> Facts:
-    """A machine whose bus was read and contains no NVIDIA device."""
+    """Return a machine whose bus was read and contains no NVIDIA device."""
     return Facts(
         (
             Platform(HERE, "linux", "x86_64"),
@@ -147,7 +147,7 @@ def test_an_image_is_judged_for_the_cpu_where_that_is_asked_for(tmp_path: Path, 
 
 
 def test_an_extra_that_pip_cannot_install_is_no_ok_without_a_gpu(tables: Tables) -> None:
-    """In this case, the first plan is for the CPU, and nothing examined the extra in the line."""
+    """Without a GPU, the first plan is for the CPU, so no plan examines the extra in the line."""
     found = judged_files(
         PlanContext(machine(python="3.11"), tables, VersionRequest()),
         {"requirements.txt": "tensorflow[and-cuda]==2.15.0\n"},

@@ -1,4 +1,4 @@
-"""Tests Dockerfiles: what they install, what is wrong with that, and the line that fixes it."""
+"""Tests Dockerfiles: what they install, what is wrong with it, and the line that fixes it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def cures(tables: Tables, text: str, **machine: str) -> list[str]:
     ],
 )
 def test_cure_is_a_line_of_the_file_after_which_it_passes(tables: Tables, text: str) -> None:
-    """Every cure that names a line is put into the file, each line once. Then the fault is gone."""
+    """Every line that a cure contains is put into the file, each line once. Then the fault is gone."""
     assert errors(judged(tables, "Dockerfile", text))
     lines = text.splitlines()
     put: set[int] = set()

@@ -1,5 +1,5 @@
-"""Tests thousands of machines and requests: no plan contradicts the tables or the rules of `check`, none
-leads into a loop, and its shell can parse every command."""
+"""Tests thousands of machines and requests: no plan contradicts the tables or the rules of `check`, no plan
+leads to yet another plan, and the shell of each command can parse it."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ Case: TypeAlias = "tuple[str, dict[str, Any]]"
 
 
 def cases(count: int) -> list[Case]:
-    """A random selection from the whole product of values, which is the same in every run."""
+    """Return a random selection from all combinations of the values. It is the same in every run."""
     every = list(itertools.product(GPUS, DRIVERS, PYTHONS, SYSTEMS, WISHES, LIBRARIES))
     found: list[Case] = []
     for gpu, driver, python, system, version_request, (cuda, cudnn) in random.Random(SEED).sample(
@@ -112,7 +112,8 @@ def cases(count: int) -> list[Case]:
 
 
 def planned_facts(plan: Plan, context: PlanContext) -> Facts:
-    """The facts about the machine after the plan, on which every library that the build needs is loaded."""
+    """Return the facts about the machine after the plan was followed. Every library that the build needs is
+    loaded."""
     build, here = plan.candidate.build, Source("the plan")
     side = "wsl" if plan.route == "wsl2" else context.kind
     facts: list[Fact] = [
@@ -137,7 +138,7 @@ def planned_facts(plan: Plan, context: PlanContext) -> Facts:
 
 
 def agrees_with_the_tables(plan: Plan, found: Outcome, tables: Tables) -> Iterator[str]:
-    """The parts of a plan that direct questions to the tables contradict."""
+    """Yield the contradictions between a plan and the answers of the tables to direct questions."""
     candidate, situation = plan.candidate, plan.candidate.situation
     from dataclasses import replace
 
@@ -178,7 +179,7 @@ def agrees_with_the_tables(plan: Plan, found: Outcome, tables: Tables) -> Iterat
 def contradictions(
     version_request: str, machine: dict[str, Any], tables: Tables
 ) -> tuple[list[str], set[tuple[str, str]]]:
-    """The faults in the answer to one case, and the commands in the answer, with their shells."""
+    """Return the faults in the plans for one case, and the commands in the plans, each with its platform."""
     found = outcome(tables, version_request, **machine)
     wrong: list[str] = []
     printed: set[tuple[str, str]] = set()
@@ -205,7 +206,7 @@ def contradictions(
 
 
 def loop(best: Plan, found: Outcome, tables: Tables) -> list[str]:
-    """The errors of a second plan, for the machine as it is after the first plan."""
+    """Return the errors in a second plan, which is made for the machine as it is after the first plan."""
     context = found.context
     facts = described(tables, os=None, gpu=list(context.capabilities) or None, python=best.python)
     driver = best.candidate.driver.driver if best.candidate.driver else context.driver

@@ -1,4 +1,4 @@
-"""Tests that requirement files of any size and shape are read in a time proportional to their size, or
+"""Tests that requirements files of any size and shape are read in a time proportional to their size, or
 refused with a clear message."""
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ PUMPS: dict[str, Callable[[int], str]] = {
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """The lowest processor time of three runs, in seconds."""
+    """Return the lowest processor time in three runs, in seconds."""
     found = []
     for _ in range(3):
         start = time.process_time()

@@ -1,5 +1,5 @@
-"""Tests that a real resolver can resolve every set of requirements that any plan of the grid prints, with the
-package index, for the plan's Python and platform, including everything that the packages require."""
+"""Tests that a real resolver with the package index can resolve every set of requirements that the plans in
+the grid print, for the plan's Python and platform, with everything that the packages require."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ Wanted: TypeAlias = "tuple[str, str, tuple[str, ...], tuple[str, ...]]"
 
 
 def printed(tables: Tables) -> set[Wanted]:
-    """The platform (as uv names it), Python, requirements and uv options of every plan that uses pip or uv,
-    including those in conda environments."""
+    """Return the platform (as uv names it), the Python version, the requirements and the uv options for every
+    plan that uses pip or uv, including plans in conda environments."""
     found: set[Wanted] = set()
     for version_request, machine in cases(SIZE):
         judged = outcome(tables, version_request, **machine)
@@ -51,7 +51,7 @@ def printed(tables: Tables) -> set[Wanted]:
 
 
 def resolved(uv: Path, wanted: Wanted, folder: Path) -> str:
-    """The error of the resolver; "" if there is none."""
+    """Return the resolver's error, or "" if there is none."""
     platform, python, asked, options = wanted
     names = [re.match(r"[\w-]+", text)[0] for text in asked]  # type: ignore[index]
     file = folder / f"{abs(hash(wanted))}.in"
@@ -107,7 +107,7 @@ def test_every_set_of_requirements_of_every_plan_resolves_for_its_python_and_pla
 
 
 def test_the_wheel_of_each_row_is_of_the_platform_that_the_plan_is_for(tables: Tables) -> None:
-    """The row names the file that was read from the index for exactly this Python and platform."""
+    """The table row names the file that was read from the index for exactly this Python and platform."""
     tags = {
         "linux-x86_64": r"manylinux.*x86_64|any",
         "windows-amd64": "win_amd64|any",

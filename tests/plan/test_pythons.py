@@ -1,4 +1,4 @@
-"""Tests which Python a plan uses: one that requires-python allows, and for which there are wheels."""
+"""Tests which Python version a plan uses: one that requires-python allows, and for which there are wheels."""
 
 from __future__ import annotations
 

@@ -204,7 +204,7 @@ def test_windows_on_arm_has_no_cuda(tables: Tables) -> None:
 
 
 def test_empty_wheel_is_planned_only_where_what_it_requires_has_a_file(tables: Tables) -> None:
-    """This follows from the files of tensorflow-intel, tensorflow-macos and tensorflow-cpu-aws on the package
+    """This depends on the files of tensorflow-intel, tensorflow-macos and tensorflow-cpu-aws on the package
     index, where 2.13.0 has files for Python 3.8."""
     for system, version, python in (
         ("Windows 11", "2.13.1", "3.8"),
@@ -283,7 +283,8 @@ def test_each_group_of_newer_releases_has_its_own_reason(tables: Tables) -> None
 
 def test_gpu_that_only_wsl_supports_is_newer_than_the_builds_for_windows(tables: Tables) -> None:
     found = answered(Request(gpu=("RTX 5090",), os="Windows 11"))
-    assert found.findings[0].title == "RTX 5090: newer than any TensorFlow with CUDA for Windows supports"
+    title = "RTX 5090: newer than any TensorFlow release with CUDA for Windows supports"
+    assert found.findings[0].title == title
     assert found.plans[0].route == "wsl2"
 
 
@@ -295,7 +296,8 @@ def test_gpu_of_another_vendor_is_named_as_such(name: str) -> None:
 
 
 def test_release_that_the_tables_do_not_hold(tables: Tables) -> None:
-    with pytest.raises(UsageError, match=f"the tables of {tables.date} contain no TensorFlow release `3.5`"):
+    message = f"the tables from {tables.date} contain no TensorFlow release `3.5`"
+    with pytest.raises(UsageError, match=message):
         answered(Request("3.5", os="Ubuntu 22.04"))
 
 
@@ -331,7 +333,8 @@ def test_debian_11_does_not_get_its_own_driver_of_branch_470_for_cuda_12(tables:
 
 
 def test_2_12_on_python_3_8_builds_jax_where_all_else_has_to_be_a_wheel(tables: Tables) -> None:
-    """jax up to 0.4.15 is a source archive of plain Python, and no later release supports Python 3.8."""
+    """jax up to 0.4.15 is on the index only as a source archive of pure Python, and no later release supports
+    Python 3.8."""
     found = outcome(tables, "2.12", os="CentOS 7", python="3.8")
     assert (first(found).tensorflow, first(found).python) == ("2.12.1", "3.8")
     assert install_options(first(found).candidate, found.context, uv=True) == (
@@ -376,7 +379,7 @@ def test_every_plan_ends_with_the_cpu(tables: Tables) -> None:
 
 
 def looked_at(*facts: Fact) -> PlanContext:
-    """A Linux machine with a GPU, a driver and Python 3.11, on which further facts were found."""
+    """Return a Linux machine with a GPU, a driver, Python 3.11 and the given additional facts."""
     here = Source("the machine")
     more = (
         Platform(here, "linux", "x86_64"),
@@ -423,9 +426,9 @@ def test_cuda_and_cudnn_that_no_table_knows_are_refused(tables: Tables) -> None:
     from doctor.plan.request import Request, wished
 
     for request, said in (
-        (Request(cuda="99"), "no CUDA 99; the newest is"),
-        (Request(cuda="12.7"), "no CUDA 12.7"),
-        (Request(cudnn="42"), "no cuDNN 42"),
+        (Request(cuda="99"), "do not contain CUDA 99; the newest release is"),
+        (Request(cuda="12.7"), "do not contain CUDA 12.7"),
+        (Request(cudnn="42"), "do not contain cuDNN 42"),
     ):
         with pytest.raises(UsageError, match=said) as refused:
             wished(request, tables)

@@ -1,4 +1,4 @@
-"""Tests requirement files: each line that cannot work gives a finding with that line as its evidence."""
+"""Tests requirements files: each line that cannot work gives a finding with that line as its evidence."""
 
 from __future__ import annotations
 
@@ -180,8 +180,8 @@ def test_no_text_breaks_the_reader(name: str, text: str) -> None:
 
 @pytest.mark.parametrize("line", ["tensorflow-gpu", "tensorflow-gpu>=2.4", "tensorflow-gpu~=2.11"])
 def test_tensorflow_gpu_without_an_upper_bound_is_the_stub(tables: Tables, line: str) -> None:
-    """pip selects the newest release that is allowed, which is 2.12.0, and builds it. It does not fall back
-    to 2.11."""
+    """pip selects the newest allowed release, 2.12.0, and tries to build it. It does not fall back to
+    2.11."""
     assert errors(judged(tables, "requirements.txt", f"{line}\n")) == {"tf-gpu-package-removed": 1}
     assert errors(judged(tables, "requirements.txt", "tensorflow-gpu>=2.4,<2.12\n")) == {}
 
@@ -326,7 +326,7 @@ def test_specifiers_that_go_together(one: str, other: str, expected: bool) -> No
 def test_specifiers_go_together_as_packaging_has_it(
     one: list[tuple[str, int, int]], other: list[tuple[str, int, int]]
 ) -> None:
-    """Tests versions around every bound."""
+    """Tries versions around every bound."""
     first, second = (",".join(f"{sign}{a}.{b}" for sign, a, b in parts) for parts in (one, other))
     trials = [f"{a}.{b}{end}" for a in range(6) for b in range(5) for end in ("", ".1")]
     some = any(SpecifierSet(first).contains(v) and SpecifierSet(second).contains(v) for v in trials)

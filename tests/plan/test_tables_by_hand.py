@@ -1,5 +1,5 @@
-"""Tests the tables that are not made from wheels: each row names its source and the day on which somebody
-looked at it."""
+"""Tests the tables that are kept by hand: each row names its source and the day on which somebody read the
+source."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_what_no_registry_was_asked_for_says_so(tables: Tables, name: str) -> No
 
 
 def test_images_that_hold_another_cudnn_than_their_tensorflow_opens_are_left_out(tables: Tables) -> None:
-    """2.18.0 and later: tensorflow/build#217 and #221."""
+    """These are the images from 2.18.0 on (tensorflow/build#217 and #221)."""
     assert not [
         row["image"] for row in tables.store.all("images") if order(row["version"]) >= order("2.18.0")
     ]

@@ -1,5 +1,5 @@
-"""Tests TensorFlow together with other GPU frameworks: packages that pip cannot install together are found
-from the tables alone."""
+"""Tests TensorFlow together with other GPU frameworks: the tables alone show which packages pip cannot
+install together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests that everything that was not examined is named, and that no gate calls it ok."""
+"""Tests that the tool lists everything that it did not examine, and that no gate calls such a file ok."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Texts that must not leave a machine, each with the part that no output may contain, and texts that must
-stay as they are.
+"""Lists texts that must not leave a machine, each with the part that no output may contain, and texts that
+must not be changed.
 
-No value here is a real secret: all were invented in the form of one.
+No value here is a real secret: all are invented, but have the form of a secret.
 """
 
 from __future__ import annotations

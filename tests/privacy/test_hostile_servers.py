@@ -1,5 +1,5 @@
-"""Tests servers that send very slowly, never end, compress too much data, redirect to places that nobody
-asked for, or lie about lengths."""
+"""Tests servers that send very slowly, never end, compress too much data, redirect to addresses that the user
+did not ask for, or lie about lengths."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def bomb() -> bytes:
 
 
 class Hostile(BaseHTTPRequestHandler):
-    """A server that behaves as the requested path says."""
+    """A server whose behaviour depends on the requested path."""
 
     protocol_version = "HTTP/1.0"
     files: ClassVar[dict[str, bytes]] = {}
@@ -256,7 +256,7 @@ def test_the_body_of_a_redirect_is_not_read(server: str) -> None:
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "0.0.0.0", "2130706433", "127.1"])
 def test_a_public_address_leads_to_no_loopback(host: str, server: str) -> None:
-    """The user named a public server. A redirect or a DNS name leads to a loopback address."""
+    """The user gave the address of a public server. A redirect or a DNS name leads to a loopback address."""
     port = server.rpartition(":")[2]
     session = guarded(requests.Session(), ["https://example.org/report"])
     with pytest.raises((RefusedError, requests.RequestException)) as caught:

@@ -1,5 +1,5 @@
-"""Tests that a fault outside the tool is reported in one line with the next step, and never called a defect
-of the tool."""
+"""Tests that a fault outside the tool is reported in one line with the next step, and is never called a
+defect in the tool."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def words(command: str, folder: Path, *more: str) -> list[str]:
 
 
 def ended(command: str, folder: Path, redirection: str, *more: str) -> tuple[int, str]:
-    """Run a command with a redirection of a shell. Returns its exit code and standard error."""
+    """Run a command with a shell redirection. Returns its exit code and standard error."""
     line = f'exec "$@" {redirection}'
     if "2>" not in redirection:
         line += f" 2> {folder / 'stderr'}"
@@ -113,8 +113,8 @@ PARTS = sampled(range(5), 1)
 )
 @pytest.mark.parametrize("part", PARTS)
 def test_a_user_without_home_and_name_is_served(part: int, folder: Path) -> None:
-    """The command runs as under `docker run -u 12345`. The capability only allows it to read this
-    checkout."""
+    """The command runs as it would under `docker run -u 12345`. It has one capability, only so that it can
+    read this checkout."""
     folder.chmod(0o777)
     capability = ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"]
     before = ["setpriv", "--reuid", "12345", "--clear-groups", *capability, "env", "-i", "PATH=/usr/bin:/bin",
@@ -204,7 +204,7 @@ WRONG: tuple[Any, ...] = (
 
 
 def mutants(value: Any, wrong: Any) -> list[Any]:
-    """Yield copies of a value, each with one of its parts replaced."""
+    """Return copies of a value, each with one of its parts replaced."""
     found = [wrong]
     if isinstance(value, dict):
         for key, item in list(value.items())[:12]:
@@ -239,7 +239,7 @@ def test_a_recorded_machine_of_other_types_is_refused_or_read(
 def test_answers_of_other_types_are_no_defect(
     wrong: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The answers are the output of a recorded machine's programs: JSON lines of a child process."""
+    """The answers are the recorded output of programs on a machine: lines of JSON from a child process."""
     inner = json.loads(
         (ROOT / "tests/data/machines/simulated-rtx3070-2.18.1/.tfgpu-doctor.json").read_text(encoding="utf-8")
     )

@@ -1,5 +1,5 @@
-"""Tests that no output contains private data: every secret, in every place, in every format. The facts that
-decide the verdict stay."""
+"""Tests that no output contains private data: every secret is put in every place and every format. The facts
+that decide the verdict are kept."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ PLACES = {
 
 
 def diagnosis(text: str) -> Diagnosis:
-    """A diagnosis with a text in every place of the facts, in the evidence, and in every sentence of a
-    finding."""
+    """Return a diagnosis that contains a text in every field of the facts, in the evidence, and in every
+    sentence of a finding."""
     facts = [fact for make in PLACES.values() for fact in make(text)]
     finding = Finding(
         "gpu-not-found",
@@ -68,7 +68,7 @@ def formats(case: Diagnosis) -> dict[str, str]:
 
 
 def bare(page: str) -> str:
-    """A page without the changes by wrapping and escaping."""
+    """Return a page without line breaks and without escapes, so that its words can be compared."""
     return " ".join(page.replace("\\\\", "\\").replace("&#x27;", "'").split())
 
 

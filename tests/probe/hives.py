@@ -1,5 +1,5 @@
-"""Makes registry hives for the tests: a base block, and one bin with keys and their lists of keys and
-values."""
+"""Makes Windows registry hives for the tests: a base block, and one bin with keys and their lists of subkeys
+and values."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ Tree: TypeAlias = "dict[str, Tree | str | int]"
 
 
 def hive(tree: Tree, *, listing: str = "lh", wide: bool = False) -> bytes:
-    """A hive that contains these keys (mappings), texts (REG_EXPAND_SZ) and numbers (REG_DWORD). listing: the
-    kind of the lists of keys: lf, lh, li or ri. wide: whether names are in UTF-16.
+    """Return a hive that contains these keys (mappings), texts (REG_EXPAND_SZ) and numbers (REG_DWORD).
+    listing: the kind of subkey lists: lf, lh, li or ri. wide: whether names are in UTF-16.
     """
     cells = bytearray(b"hbin" + struct.pack("<II", 0, 4096) + bytes(20))
 

@@ -1,4 +1,4 @@
-"""Makes machines as folders: each method adds the files that one component has on real machines.
+"""Makes machines as folders: each method adds the files that a component has on real machines.
 
 The shared objects are skeletons (headers, no code): they contain what a search for libraries reads, and
 nothing that could run.
@@ -122,15 +122,14 @@ MODERN = "fpu sse sse2 ssse3 sse4_1 sse4_2 popcnt cx16 lahf_lm avx avx2 bmi1 bmi
 
 
 def open_to_others(folder: Path) -> None:
-    """Let every user read the folder of a test, and enter the folders above it that belong to this test
-    run."""
+    """Let every user read a test's folder and enter the folders above it that belong to this test run."""
     for place in (folder, *folder.parents):
         if place.stat().st_uid == os.geteuid() and "pytest-of-" in str(place):
             place.chmod(place.stat().st_mode | 0o055)
 
 
 class Folder:
-    """A Linux machine in a folder: x86-64, Ubuntu 22.04, without a GPU and Python until these are added."""
+    """A Linux machine in a folder: x86-64, Ubuntu 22.04, without a GPU or Python until these are added."""
 
     def __init__(self, root: Path, *, glibc: str = "2.35") -> None:
         self.root = root
@@ -230,8 +229,8 @@ class Folder:
         used_mib: Sequence[int] = (300,),
         named: bool = True,
     ) -> Folder:
-        """Add the answers of NVML and libcuda when the machine was recorded. used_mib: the memory in use on
-        each GPU, of 8 GiB. More than a display needs belongs to a process, which NVML names if `named`."""
+        """Add the recorded answers of NVML and libcuda. used_mib: the memory in use on each GPU, which has 8
+        GiB. If it is more than a display needs, a process uses it; NVML lists the process if `named`."""
         major, minor = (int(n) for n in capability.split("."))
         number = int(cuda.split(".")[0]) * 1000 + int(cuda.split(".")[1]) * 10
         nvml_devices, devices = [], []
@@ -269,7 +268,7 @@ class Folder:
         return self.answered({"nvml": nvml, "cuda": libcuda})
 
     def answered(self, parts: Mapping[str, object]) -> Folder:
-        """Add the output of the process that asked NVML and libcuda."""
+        """Add the recorded output of the process that queried NVML and libcuda."""
         out = "\n".join(json.dumps({"part": part, "answer": answer}) for part, answer in parts.items())
         self.record["answers"] = {"driver": {"status": 0, "out": out}}
         return self
@@ -307,7 +306,7 @@ class Folder:
         return self.env(CONDA_PREFIX=prefix)
 
     def package(self, name: str, version: str, metadata: str = "", record: str = "") -> Folder:
-        """Add the info folder of a distribution."""
+        """Add the dist-info folder of a Python package."""
         info = f"{self.site}/{name.replace('-', '_')}-{version}.dist-info"
         self.write(
             f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{metadata}\n"
@@ -325,8 +324,8 @@ class Folder:
         conda: bool = False,
         **more: str,
     ) -> Folder:
-        """Add TensorFlow as its wheel lays it out. conda's own build instead has an RPATH to the lib folder
-        of the environment."""
+        """Add TensorFlow with the files that its wheel installs. A build from conda has an RPATH to the
+        environment's lib folder instead."""
         cuda, cudnn, folders = BUILDS[release]
         core = f"{self.site}/tensorflow_core" if release.startswith("1.15") else f"{self.site}/tensorflow"
         self.write(
@@ -399,7 +398,7 @@ class Folder:
         return self
 
     def toolkit(self, release: str, home: str | None = None) -> Folder:
-        """Add a CUDA toolkit as NVIDIA's packages lay it out."""
+        """Add a CUDA toolkit with the same layout as NVIDIA's packages."""
         home = home or f"/usr/local/cuda-{release}"
         for name in CUDA[release]:
             self.cuda_library(f"{home}/lib64", name, release)
@@ -410,7 +409,7 @@ class Folder:
         )
 
     def in_loader_cache(self, *folders: str) -> Folder:
-        """Run the real ldconfig on the folder, with additional folders configured."""
+        """Run the real ldconfig on the folder, with these folders in ld.so.conf."""
         self.write("/etc/ld.so.conf", "\n".join(folders) + "\n")
         ldconfig = shutil.which("ldconfig", path=f"{os.environ['PATH']}:/sbin:/usr/sbin")
         assert ldconfig is not None
@@ -420,14 +419,14 @@ class Folder:
     # --- what comes of it
 
     def machine(self) -> Machine:
-        """The machine as --root would read it."""
+        """Return the machine as `--root` would read it."""
         self.write(f"/{RECORD}", json.dumps(self.record))
         return Machine.at(self.root)
 
     def facts(self, python: str | None = None) -> Facts:
-        """The facts that the probes find."""
+        """Return the facts that the probes find."""
         return examine(self.machine(), python)
 
     def diagnosis(self) -> Diagnosis:
-        """The diagnosis of these facts."""
+        """Return the diagnosis from the facts that the probes find."""
         return diagnose(self.facts(), Tables.bundled())

@@ -1,5 +1,5 @@
-"""Makes shared objects for the tests: real ones with the C compiler, and skeletons byte by byte if no real
-one is needed."""
+"""Makes shared objects for the tests: real ones with the C compiler, or skeletons byte by byte where a real
+one is not needed."""
 
 from __future__ import annotations
 

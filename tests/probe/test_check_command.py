@@ -111,7 +111,7 @@ def test_a_mac_has_no_nvidia_gpu_unless_it_is_an_old_one(
 
 
 def _ended(pid: int) -> bool:
-    """Whether a process is gone within five seconds."""
+    """Whether a process ends within five seconds."""
     for _ in range(100):
         try:
             os.kill(pid, 0)

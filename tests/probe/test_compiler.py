@@ -1,4 +1,5 @@
-"""Tests the search for XLA's compiler, with each way to install CUDA. Some leave the compiler out."""
+"""Tests the search for XLA's compiler tools, with each way to install CUDA. Some ways do not install the
+tools."""
 
 from __future__ import annotations
 
@@ -40,7 +41,8 @@ def beside_torch(machine: Folder) -> Folder:
 
 
 def debian(machine: Folder, **variables: str) -> Folder:
-    """nvidia-cuda-toolkit: ptxas is on PATH, but libdevice is in a folder that XLA does not know."""
+    """Debian's nvidia-cuda-toolkit: ptxas is on PATH, but libdevice is in a folder that XLA does not
+    search."""
     machine.working_gpu().python().tensorflow("2.15.1").write("/usr/bin/ptxas", "")
     for name in CUDA["12.2"]:
         machine.cuda_library(LIB, name, "12.2")
@@ -49,14 +51,14 @@ def debian(machine: Folder, **variables: str) -> Folder:
 
 
 def beyond_the_search(machine: Folder) -> Folder:
-    """The compiler from pip, with a release that searches only the toolkit for it."""
+    """The compiler tools from pip, with a TensorFlow release that searches only the CUDA toolkit for them."""
     machine.working_gpu().python().tensorflow("2.13.1").toolkit("11.8").cudnn("8.6.0", LIB)
     machine.in_loader_cache("/usr/local/cuda-11.8/lib64").env(PATH="/usr/bin:/bin")
     return tools(machine.package("nvidia-cuda-nvcc-cu11", "11.8.89"), NVCC)
 
 
 def half_a_toolkit(machine: Folder) -> Folder:
-    """Another toolkit, which contains only one of the two."""
+    """A toolkit that contains only one of the two tools."""
     return runtime_of_apt(machine).write("/opt/cuda/bin/ptxas", "").env(PATH="/usr/bin")
 
 

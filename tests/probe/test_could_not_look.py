@@ -1,5 +1,5 @@
-"""Tests that nothing that could not be examined is called absent, and that a machine is not called healthy if
-the verdict depends on it."""
+"""Tests that the tool never calls something absent that it could not examine, and that it does not call a
+machine healthy if the verdict depends on it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ HOSTILE = {
 
 
 def program(folder: Path, text: str) -> Path:
-    """Put a shell script in the place of a Python."""
+    """Put a shell script at the path of a Python interpreter. Returns the path."""
     place = folder / "bin/python"
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_text(f"#!/bin/sh\n{text}\n")
@@ -96,7 +96,7 @@ def test_an_interpreter_that_cannot_be_started_is_reported(tmp_path: Path) -> No
 
 
 def close(machine: Folder, path: str) -> None:
-    """Make it impossible to examine a file or folder."""
+    """Make it impossible to examine a file or folder: replace it with a link to itself."""
     place = machine.root / path.lstrip("/")
     if place.is_dir() and not place.is_symlink():
         shutil.rmtree(place)
@@ -187,7 +187,8 @@ def test_a_check_does_not_end_well_without_what_decides(what: str, tmp_path: Pat
     "what", sampled(["the driver's library", "the system's libraries", "the folder of devices"], 1)
 )
 def test_a_driver_that_could_not_be_looked_at_is_not_well(what: str, tmp_path: Path) -> None:
-    """The driver was not asked, as for every root that is not a record. Its answers would be enough."""
+    """The driver was not queried, as for every root that is not a recorded machine. Its answers alone would
+    decide."""
     machine = whole(tmp_path)
     machine.record.pop("answers")
     assert machine.diagnosis().verdict.code == "healthy"
@@ -295,7 +296,7 @@ def test_packages_that_this_user_may_not_read_are_not_absent(tmp_path: Path) -> 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="symbolic links")
 def test_a_device_of_which_nothing_can_be_read_may_be_a_gpu(tmp_path: Path) -> None:
-    """The tree is a copy: its links for the bus lead to folders that were not copied."""
+    """The file tree is a copy: the links for its PCI bus lead to folders that were not copied."""
     devices = tmp_path / "sys/bus/pci/devices"
     devices.mkdir(parents=True)
     (devices / "0000:01:00.0").symlink_to("../../../devices/pci0000:00/0000:01:00.0")

@@ -1,5 +1,5 @@
-"""Tests the check that runs TensorFlow, with a stand-in that prints, lists devices, fails, crashes, floods
-the output or hangs."""
+"""Tests the check that runs TensorFlow, with a stand-in for TensorFlow that prints, lists devices, fails,
+crashes, floods the output or hangs."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ nn = _Named(conv2d=lambda *a: _Result(36.0))
 
 
 def seen(tmp_path: Path, limit: float = 60.0, **parts: str) -> Facts:
-    """The facts of a deep check with a stand-in."""
+    """Return the facts from a deep check with a stand-in."""
     subprocess.run(
         [sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True, timeout=120
     )

@@ -1,5 +1,5 @@
-"""Tests the driver's own answers with libraries that are compiled for the tests: they answer, refuse, hang or
-crash."""
+"""Tests what the tool does with the driver's answers. Libraries that are compiled for the tests answer,
+refuse, hang or crash."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ int cuDeviceTotalMem_v2(unsigned long *n, int d) { *n = 8ul << 30; return 0; }
 
 
 def with_libcuda(folder: Path, init: str) -> Machine:
-    """This machine, with a libcuda that is compiled for the test."""
+    """Return this machine, with a libcuda that is compiled for the test."""
     compile_library(folder / "libcuda.so.1", soname="libcuda.so.1", code=ANSWERING % init)
     env = {"PATH": "/usr/bin:/bin", "LD_LIBRARY_PATH": str(folder)}
     return dataclasses.replace(Machine.here(), env=env)
@@ -62,7 +62,7 @@ def asked(machine: Machine) -> list[Fact]:
 @needs_compiler
 @pytest.mark.skipif(sys.platform != "linux", reason="needs Linux shared objects")
 class TestLibcuda:
-    """A libcuda that is really loaded and called, in its own process."""
+    """Tests with a libcuda that is really loaded and called, in a separate process."""
 
     def test_its_gpus_and_versions_become_facts(self, tmp_path: Path) -> None:
         facts = asked(with_libcuda(tmp_path, "return 0;"))

@@ -1,4 +1,4 @@
-"""Tests that a faulty library is named as the fault, wherever it is, unless the loader skips it."""
+"""Tests that a faulty library is reported as the fault, wherever it is, unless the loader skips it."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def cut(name: str) -> bytes:
 
 
 def narrow(name: str) -> bytes:
-    """A library of a 32-bit system."""
+    """A library for a 32-bit system."""
     data = bytearray(skeleton(soname=name, machine=3))
     data[4] = 1
     return bytes(data)
 
 
 def first(name: str, content: bytes) -> Callable[[Folder], Folder]:
-    """Complete wheels, with a copy of one library earlier on the search path."""
+    """Complete wheels, with a faulty copy of one library earlier on the search path."""
     return lambda m: (
         with_wheels(m.working_gpu(), "2.15.1").write(f"{HERE}/{name}", content).env(LD_LIBRARY_PATH=HERE)
     )
@@ -118,7 +118,8 @@ def test_a_tensorflow_that_does_not_load_itself_is_an_import_that_fails(
 
 
 def as_nobody(machine: Folder) -> tuple[str, list[str]]:
-    """The code and steps of the verdict for a user without rights. Everything was imported before."""
+    """Return the code and the steps of the verdict for a user without any rights. All modules are imported
+    before the user is changed."""
     machine.diagnosis()
     reading, writing = os.pipe()
     child = os.fork()

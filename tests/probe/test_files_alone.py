@@ -1,4 +1,4 @@
-"""Tests machines that are known only by their files, without recorded variables and answers, such as a
+"""Tests machines that are known only from their files, without recorded variables and answers, such as a
 mounted disk or an image.
 
 The layouts are those of NVIDIA's packages for Jetson Linux 36, of nixpkgs, of TensorFlow's own images, of the
@@ -100,8 +100,8 @@ def working(machine: Disk) -> Disk:
 
 
 def jetson(machine: Disk) -> Disk:
-    """JetPack 6: nvgpu computes. nvidia.ko 540 with /dev/nvidia0 drives the display, and there is no
-    nvidia-uvm."""
+    """JetPack 6: the nvgpu driver is for computing. nvidia.ko 540 with /dev/nvidia0 drives the display, and
+    there is no nvidia-uvm."""
     machine.arch = 183
     machine.without(LIB).library(f"{ARM}/libc.so.6", soname="libc.so.6", gives=("GLIBC_2.17", "GLIBC_2.35"))
     machine.write("/bin/sh", skeleton(machine=183)).write("/proc/cpuinfo", "Features\t: fp asimd\n")
@@ -125,7 +125,7 @@ def jetson(machine: Disk) -> Disk:
 
 
 def nix_ld(machine: Disk) -> Disk:
-    """A Python from uv on NixOS, which nix-ld starts."""
+    """A Python from uv on NixOS, which starts through nix-ld."""
     machine.without(LIB).write("/etc/os-release", 'NAME=NixOS\nID=nixos\nVERSION_ID="24.11"\n')
     store, libraries = "/nix/store/a-nvidia-x11/lib", "/nix/store/b-nix-ld/lib"
     machine.gpu().kernel_module("550.54.14").user_driver("550.54.14", store)
@@ -143,8 +143,8 @@ def nix_ld(machine: Disk) -> Disk:
 
 
 def conda(machine: Disk, *, script: bool = True) -> Disk:
-    """CUDA from conda's packages and TensorFlow from pip. Only the variables that activate.d sets lead
-    TensorFlow to them."""
+    """CUDA from conda packages and TensorFlow from pip. TensorFlow finds CUDA only through variables that
+    scripts in activate.d set."""
     machine.gpu().driver()
     machine.conda("3.10", "/home/u/mamba/envs/tf").write(
         "/home/u/mamba/envs/tf/bin/python", skeleton(needed=("libc.so.6",))
@@ -160,7 +160,7 @@ def conda(machine: Disk, *, script: bool = True) -> Disk:
 
 
 def in_container(machine: Disk, command: bytes) -> Disk:
-    """The conda environment in a container. The first process has the PATH of the environment, but did not
+    """The conda environment in a container. The first process has the environment on its PATH, but did not
     activate it."""
     conda(machine).write("/.dockerenv", "").write("/proc/1/cmdline", command)
     prefix = machine.prefix.encode()
@@ -420,7 +420,7 @@ def test_a_container_whose_first_process_is_the_program_was_not_activated(tmp_pa
 
 
 def apart(machine: Disk, prefix: str = "/home/u/project/.venv") -> Disk:
-    """TensorFlow in the environment of a project, and a toolkit that is not on the loader's search path."""
+    """TensorFlow in a project's environment, and a CUDA toolkit that is not on the loader's search path."""
     machine.gpu().driver()
     machine.venv(prefix).build("2.15.1", "12.2", "8").toolkit("12.2", FAR)
     machine.cudnn("8.9.4", f"{FAR}/lib64")
@@ -486,7 +486,7 @@ def test_the_cudnn_of_a_board_is_not_judged_by_wheels_for_others() -> None:
 
 
 def node_group(machine: Disk) -> int:
-    """Close the nodes of the GPU to everybody except their group. Returns the number of the group."""
+    """Allow only one group to use the GPU's device nodes. Returns the number of the group."""
     import os
 
     for path in (machine.root / "dev").glob("nvidia*"):

@@ -1,4 +1,5 @@
-"""Tests files that are made to confuse the readers: any bytes quickly give an answer or a clear refusal."""
+"""Tests files that are made to confuse the code that reads them: any content quickly gives an answer or a
+clear refusal."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ changes = st.lists(st.tuples(st.integers(0, 700), st.integers(0, 255)), max_size
 
 
 def changed(data: bytes, edits: list[tuple[int, int]], cut: int) -> io.BytesIO:
-    """The bytes after some changes, with the end cut off."""
+    """Return the bytes after some changes, with the end cut off."""
     copy = bytearray(data)
     for at, value in edits:
         if at < len(copy):

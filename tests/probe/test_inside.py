@@ -1,5 +1,5 @@
-"""Tests the one module that opens the files of a machine: no tree of files leads out of its root, delays the
-tool, or counts as examined if it was not."""
+"""Tests the only module that opens a machine's files: no file tree can lead the tool out of its root, delay
+it, or count as examined if it was not."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ REFUSED = r"No such file|Not a directory|Is a directory|Too many levels|not a re
 
 @pytest.fixture(params=["by the kernel", "by handles", "by names"])
 def route(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Each way to resolve a path. The second is for systems without openat2, the third for systems without
-    handles of folders."""
+    """Run the tests with each way to resolve a path. The second is for systems without openat2, the third for
+    systems without folder handles."""
     if request.param == "by the kernel" and not inside._kernel_resolves():
         pytest.skip("no openat2 here")
     if request.param != "by the kernel":
@@ -42,7 +42,7 @@ def route(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> st
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """A root with a secret outside it."""
+    """A root folder, with a secret file outside it."""
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside/secret").write_text("outside")
     root = tmp_path / "root"
@@ -52,7 +52,7 @@ def tree(tmp_path: Path) -> Path:
 
 
 def chain(root: Path, name: str, count: int, end: str) -> None:
-    """`name`, a link that leads to `end` after `count` links."""
+    """Make a link `name` that leads to `end` through `count` links."""
     for number in range(count):
         last = number + 1 == count
         (root / f"{name}{number or ''}").symlink_to(end if last else f"{name}{number + 1}")
@@ -62,7 +62,8 @@ def chain(root: Path, name: str, count: int, end: str) -> None:
 
 
 def outs(tree: Path) -> dict[str, str]:
-    """Paths that would lead out of a root if they were followed as the host does, by their fault."""
+    """Return a dictionary from a kind of path to a path of this kind that would lead out of the root if it
+    were followed as on the host."""
     secret = tree.parent / "outside" / "secret"
     (tree / "absolute").symlink_to(secret)
     (tree / "relative").symlink_to("../outside/secret")
@@ -199,7 +200,7 @@ def test_only_plain_files_of_a_sane_size_are_read(tree: Path, route: str, make: 
 
 @pytest.fixture
 def devices(tmp_path: Path) -> Iterator[Path]:
-    """A folder in which device nodes can be made."""
+    """A folder where device nodes can be made."""
     node = tmp_path / "zero"
     try:
         os.mknod(node, 0o600 | 0o020000, os.makedev(1, 5))
@@ -215,7 +216,7 @@ def test_a_device_is_not_read(devices: Path, route: str) -> None:
 
 
 class Looked(Machine):
-    """A machine that notes which of its paths are opened or listed."""
+    """A machine that records which of its paths are opened or listed."""
 
     def _look(self, function, path, **more):  # type: ignore[no-untyped-def]
         if function is not inside.real_inside:
@@ -224,7 +225,7 @@ class Looked(Machine):
 
 
 def paths_of(machine: Machine) -> list[str]:
-    """Every path that a check of a machine examines."""
+    """Return every path that a check of a machine examines."""
     watched = Looked(
         **{
             name: getattr(machine, name)
@@ -268,7 +269,7 @@ def test_no_file_that_is_read_can_be_put_in_our_way(
 
 
 def defects(facts: Facts) -> list[str]:
-    """The probes that ended because of a defect."""
+    """Return the probes that ended because of a defect in the tool."""
     return [fact.reason for fact in facts.of(Unreadable) if "the probe failed" in fact.reason]
 
 

@@ -32,7 +32,7 @@ def system_python(
 
 
 def venv(machine: Folder, prefix: str, home: str, version: str = "3.10", *, system: bool = False) -> Folder:
-    """A virtual environment whose interpreter is a link to that in `home`."""
+    """A virtual environment whose interpreter is a link to the interpreter in `home`."""
     text = f"home = {home}\ninclude-system-site-packages = {str(system).lower()}\nversion = {version}.4\n"
     machine.write(f"{prefix}/pyvenv.cfg", text).link(f"{prefix}/bin/python", f"{home}/python{version}")
     machine.link(f"{prefix}/bin/python3", "python")
@@ -51,7 +51,7 @@ def in_site(site: str, version: str = "3.10") -> Callable[[Folder], Folder]:
 
 
 def from_source(machine: Folder) -> Folder:
-    """An editable installation: the finder of setuptools names the folder."""
+    """An editable installation: setuptools' finder names the folder."""
     system_python(machine, site="/usr/local/lib/python3.10/dist-packages")
     site, machine.site = machine.site, "/home/me/src/build"
     whole(machine)
@@ -66,7 +66,7 @@ def from_source(machine: Folder) -> Folder:
 
 
 def pyenv(machine: Folder) -> Folder:
-    """The shims of pyenv are first on PATH; the project names its Python."""
+    """pyenv's shims are first on PATH; the project names the Python version to use."""
     machine.write("/home/me/.pyenv/shims/python3", "#!/usr/bin/env bash\n").write(
         "/home/me/.pyenv/version", "3.9.1\n"
     )
@@ -79,7 +79,7 @@ def pyenv(machine: Folder) -> Folder:
 
 
 def standalone(machine: Folder, prefix: str = "/home/me/project/.venv") -> Folder:
-    """An environment of uv on a python-build-standalone; nothing is activated."""
+    """An environment that uv made with python-build-standalone. It is not activated."""
     home = "/home/me/.local/share/uv/python/cpython-3.12.4-linux-x86_64-gnu/bin"
     machine.write(f"{home}/python3.12", skeleton(needed=("libc.so.6",)))
     return whole(venv(machine, prefix, home, "3.12"))
@@ -92,7 +92,8 @@ def micromamba(machine: Folder, prefix: str) -> Folder:
 
 
 def user_site_over_system(machine: Folder) -> Folder:
-    """A complete TensorFlow of the user, which comes before one of the system without its libraries."""
+    """A complete TensorFlow installation in the user's folder, which takes precedence over one in the
+    system's folder that lacks libraries."""
     system_python(machine, site="/usr/local/lib/python3.10/dist-packages").tensorflow("2.18.1")
     machine.site = "/home/me/.local/lib/python3.10/site-packages"
     return whole(machine.env(HOME="/home/me"))
@@ -190,7 +191,7 @@ def test_the_version_is_that_of_the_interpreter_and_not_of_the_newest_folder(tmp
 
 
 def companions(machine: Folder) -> Folder:
-    """An empty wheel that requires the real one."""
+    """An empty TensorFlow wheel that requires the package with the code."""
     machine.python().tensorflow(RELEASE, "tensorflow-cpu-aws", gpu=False)
     return machine.package(
         "tensorflow", RELEASE, f"Requires-Dist: tensorflow_cpu_aws =={RELEASE}", "x.dist-info/METADATA,,\n"
@@ -205,7 +206,7 @@ def test_an_empty_wheel_and_the_one_that_it_brings_are_one_installation(tmp_path
 
 
 def without(machine: Folder, name: str) -> Folder:
-    """Make a machine, and remove a file of its packages."""
+    """Make a machine, and remove a file from one of its packages."""
     (machine.root / f"{machine.site}/{name}".lstrip("/")).unlink()
     return machine
 

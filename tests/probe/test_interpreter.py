@@ -1,4 +1,5 @@
-"""Tests the Python in use: which one it is, and what it answers, whatever its site module does."""
+"""Tests which Python interpreter counts as the one in use, and that it answers correctly whatever its site
+module does."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ VERSION = ".".join(map(str, sys.version_info[:3]))
 
 
 def live(**variables: str) -> Machine:
-    """This machine, with only these environment variables and PATH."""
+    """Return this machine, with only these environment variables and PATH."""
     machine = Machine.here()
     return dataclasses.replace(machine, env={"PATH": os.environ["PATH"], **variables}, cwd=None)
 

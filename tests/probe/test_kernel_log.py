@@ -1,5 +1,5 @@
-"""Tests the kernel's log of this boot: Xid numbers, and modules that were refused or not built, each with its
-cure."""
+"""Tests the kernel log since the last boot: Xid numbers, and modules that were refused or not built, each
+with its cure."""
 
 from __future__ import annotations
 

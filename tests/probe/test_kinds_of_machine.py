@@ -1,8 +1,7 @@
-"""Tests kinds of machines other than desktops: GPUs that are on no PCI bus, containers, laptops, servers.
-
-The trees contain the files of such machines: the files in NVIDIA's packages for Jetson Linux 35 and 36, the
-mounts of nvidia-container-cli and CDI, and the settings files of prime-select, supergfxctl and similar
-programs.
+"""Tests machines other than desktops: machines whose GPU is not on a PCI bus, containers, laptops, servers.
+The folders contain the same files as such machines: the files in NVIDIA's packages for Jetson Linux 35 and
+36, the mounts of nvidia-container-cli and CDI, and the settings files of prime-select, supergfxctl and
+similar programs.
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ def ready(machine: Folder) -> Folder:
 
 
 def host_with_driver(machine: Folder) -> Folder:
-    """Add what every container sees of a host with a working driver: modules and the bus, but no
-    libraries."""
+    """Add the parts of a host with a working driver that every container sees: kernel modules and the PCI
+    bus, but no libraries."""
     machine.gpu().write("/proc/modules", "nvidia_uvm 1 0 - Live 0x0\nnvidia 1 2 nvidia_uvm, Live 0x0\n")
     line = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.14  Thu Feb 22 01:44:30 UTC 2024\n"
     return machine.write("/proc/driver/nvidia/version", line)
@@ -95,7 +94,7 @@ def snap(machine: Folder) -> Folder:
 
 
 def divided(machine: Folder, *compute: str) -> Folder:
-    """An A100 in MIG mode with two GPU instances; compute: the compute instances in each."""
+    """An A100 in MIG mode with two GPU instances. compute: the compute instances in each GPU instance."""
     machine.gpu("20b0").driver()
     for gi in ("gi1", "gi2"):
         folder = f"/proc/driver/nvidia/capabilities/gpu0/mig/{gi}"
@@ -106,7 +105,7 @@ def divided(machine: Folder, *compute: str) -> Folder:
 
 
 def containerd(machine: Folder) -> Folder:
-    """A container of nerdctl, which only its layered root reveals."""
+    """A container that nerdctl started. Only its layered root file system shows that it is a container."""
     mounts = "overlay / overlay rw,lowerdir=/var/lib/containerd/1/fs,upperdir=/2/fs,workdir=/2/work 0 0\n"
     return ready(host_with_driver(machine).write("/proc/mounts", mounts))
 
@@ -121,8 +120,8 @@ def given(machine: Folder, folder: str = LIB) -> Folder:
 
 
 def laptop(machine: Folder, *, bound: bool = False, power: str = "D0") -> Folder:
-    """A laptop with an Intel GPU and the libraries of the NVIDIA driver. Its NVIDIA GPU is on the bus, bound
-    to a driver or not."""
+    """A laptop with an Intel GPU and the NVIDIA driver's libraries. Its NVIDIA GPU may be on the bus, and may
+    be bound to a driver."""
     machine.pci("0000:00:02.0", "8086", "9a49", "030000", "i915").gpu("2520", "nvidia" if bound else None)
     machine.write("/sys/bus/pci/devices/0000:01:00.0/power_state", f"{power}\n")
     return ready(machine.driver() if bound else machine.user_driver("550.54.14"))
@@ -518,7 +517,7 @@ def test_a_part_of_cudnn_that_needs_a_library_of_the_system(tmp_path: Path) -> N
 
 
 def test_a_library_that_python_itself_has_loaded_is_there_for_cudnn(tmp_path: Path) -> None:
-    """Python's own zlib module finds libz in a store that cuDNN does not search (NixOS)."""
+    """Python's own zlib module loads libz from a store that cuDNN does not search (NixOS)."""
     machine = ready(Folder(tmp_path).working_gpu())
     folder = "/opt/venv/lib/python3.11/site-packages/nvidia/cudnn/lib"
     machine.library(f"{folder}/libcudnn_ops_infer.so.8", needed=("libz.so.1",))

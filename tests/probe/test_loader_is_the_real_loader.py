@@ -1,5 +1,5 @@
 """Compares the simulated loader with the real one: both must give the same answer for the same libraries,
-with deliberate faults."""
+including libraries with deliberate faults."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ KINDS = (
 
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A good library, one that needs another, and callers and programs with an RPATH, a RUNPATH and
-    neither."""
+    """A good library, a library that needs another library, and callers and programs with an RPATH, with a
+    RUNPATH and with neither."""
     folder = tmp_path_factory.mktemp("parts")
     compile_library(folder / "libbase.so.1", soname="libbase.so.1")
     big = "static const char filling[1 << 18] = {1}; const char *show(void) { return filling; }\n"
@@ -126,7 +126,7 @@ def place(kind: str, parts: Path, path: Path) -> None:
 
 
 def really(program: Path, names: list[str], env: dict[str, str], cwd: Path) -> list[tuple[str, str]]:
-    """The result of the real loader: ("path", file), ("error", text) or ("killed", signal)."""
+    """Return the result of the real loader: ("path", file), ("error", text) or ("killed", signal)."""
     done = subprocess.run([program, *names], env=env, cwd=cwd, capture_output=True, text=True, timeout=30)
     results = [tuple(line.split("\t", 1)) for line in done.stdout.splitlines()]
     if done.returncode < 0:
@@ -135,7 +135,7 @@ def really(program: Path, names: list[str], env: dict[str, str], cwd: Path) -> l
 
 
 def simulated(program: Path, names: list[str], env: dict[str, str], cwd: Path) -> list[tuple[str, str]]:
-    """The result of the simulated loader, in the same form."""
+    """Return the result of the simulated loader, in the same form."""
     machine = Machine.here()
     machine.cwd = str(cwd)
     loader = Loader(machine, env, str(program))

@@ -1,4 +1,5 @@
-"""Tests the basis of the probes: files of another root, programs under limits, the record of a machine."""
+"""Tests what all probes use: files under another root, programs that run with limits, and the record of a
+machine."""
 
 from __future__ import annotations
 

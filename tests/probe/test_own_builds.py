@@ -1,5 +1,5 @@
-"""Tests TensorFlow builds that are not from PyPI: what they state themselves counts, not the wheel of the
-same version."""
+"""Tests TensorFlow builds that are not from PyPI: their own build information counts, not the PyPI wheel with
+the same version."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SM = {
 def build(
     machine: Folder, release: str, cuda: str, cudnn: str, *, kernels: str = "", **more: object
 ) -> Folder:
-    """TensorFlow whose build_info.py states this CUDA, this cuDNN and these GPUs."""
+    """A TensorFlow build whose build_info.py states these CUDA and cuDNN versions and these GPUs."""
     known = BUILDS.get(release)
     BUILDS[release] = (cuda, cudnn, ())
     try:
@@ -43,7 +43,7 @@ def build(
 
 
 def in_conda(machine: Folder, release: str, version: str) -> Folder:
-    """Add CUDA of one release and cuDNN as conda's packages lay them out."""
+    """Add one CUDA release and cuDNN with the same layout as conda's packages."""
     for name in CUDA[release]:
         machine.cuda_library("/opt/conda/lib", name, release)
     machine.write(f"/opt/conda/conda-meta/cudnn-{version}-h1.json", "{}")
@@ -65,8 +65,8 @@ def conda_forge_for_cuda_13(machine: Folder) -> Folder:
 
 
 def distribution(machine: Folder, *, cudnn: bool = True) -> Folder:
-    """The package of a Linux distribution: in the system's Python, linked to the CUDA libraries in
-    /opt/cuda."""
+    """The package from a Linux distribution: installed for the system's Python, and linked to the CUDA
+    libraries in /opt/cuda."""
     machine.working_gpu("570.86.16", cuda="12.8").python("3.13", "/usr").env(PATH="/usr/bin")
     machine.record["env"] = {"PATH": "/usr/bin"}
     (machine.root / "usr/pyvenv.cfg").unlink()
@@ -172,7 +172,8 @@ def test_the_catalogue_gives_what_every_wheel_opens() -> None:
 
 
 def for_cuda_11_8(machine: Folder, cudnn: str, folder: str = LIB) -> Folder:
-    """2.13.1, which was compiled with cuDNN 8.6, and a toolkit on the loader's search path."""
+    """TensorFlow 2.13.1, which was compiled with cuDNN 8.6, and a CUDA toolkit on the loader's search
+    path."""
     build(machine.working_gpu().python("3.11"), "2.13.1", "11.8", "8")
     for name in CUDA["11.8"]:
         machine.cuda_library("/usr/local/cuda-11.8/lib64", name, "11.8")
@@ -234,8 +235,8 @@ def with_directml(machine: Folder) -> Folder:
 def test_a_build_for_another_maker_s_gpu_is_not_called_broken(
     make: Callable[[Folder], Folder], code: str, tmp_path: Path
 ) -> None:
-    """A build for a Mac cannot be meant for an NVIDIA card. The finding says which GPU computes there, and is
-    not a fault."""
+    """A build for a Mac cannot be meant for an NVIDIA card. The finding says which GPU TensorFlow uses there,
+    and is not an error."""
     diagnosis = make(Folder(tmp_path)).diagnosis()
     assert (diagnosis.verdict.code, diagnosis.worst) == (code, "info")
 

@@ -69,8 +69,8 @@ def drivers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def libraries(root: Path) -> Path:
-    """The folder that contains libcuda.so.1 and libnvidia-ml.so.1 under the names for which a loader
-    searches."""
+    """The folder that contains the driver's libraries under the names for which a loader searches:
+    libcuda.so.1 and libnvidia-ml.so.1."""
     here = root / "found"
     if not here.exists():
         here.mkdir()
@@ -82,7 +82,7 @@ def libraries(root: Path) -> Path:
 
 
 def here_with(root: Path) -> Machine:
-    """This machine, with a loader that finds the libraries of the packages first."""
+    """Return this machine, with a loader that finds the libraries from the packages first."""
     return dataclasses.replace(
         Machine.here(), env={"PATH": os.environ["PATH"], "LD_LIBRARY_PATH": str(libraries(root))}
     )
@@ -111,7 +111,8 @@ def test_its_version_is_read_from_its_files(branch: str, drivers: dict[str, Path
 
 
 def machine_with(tmp_path: Path, root: Path) -> Folder:
-    """A machine with a GPU, TensorFlow and its CUDA wheels, and with the real libraries and their answers."""
+    """Return a machine with a GPU, TensorFlow and its CUDA wheels, and with the real libraries and their
+    answers."""
     machine = with_wheels(Folder(tmp_path / "machine").gpu(driver=None), "2.15.1")
     for path in libraries(root).iterdir():
         target = tmp_path / "machine/usr/lib/x86_64-linux-gnu" / path.name

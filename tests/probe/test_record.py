@@ -1,4 +1,4 @@
-"""Tests the facts of a machine as a file: what is read is what was written, and nothing in the file is
+"""Tests saving a machine's facts to a file: reading the file gives the same facts, and nothing in the file is
 trusted."""
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 
 @st.composite
 def any_fact(draw: st.DrawFn) -> Fact:
-    """A fact of any type with values of its fields' types."""
+    """A strategy for facts of any type, with values that have the types of their fields."""
     kind = draw(st.sampled_from(TYPES))
     values: dict[str, object] = {
         "source": Source(draw(TEXT), draw(st.none() | st.integers(1, 10**6)), draw(TEXT))

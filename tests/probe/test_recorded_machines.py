@@ -48,7 +48,7 @@ def test_pips_cusolver_is_out_of_sight_of_2_21_0() -> None:
 
 
 def leads_out(root: Path, link: Path) -> bool:
-    """Whether a link leads out of the root for a program that does not know of the root."""
+    """Whether a link leads out of the root if a program that does not know about the root follows it."""
     target = Path(os.readlink(link))
     inside = os.path.normpath(link.parent.relative_to(root) / target)
     return target.is_absolute() or Path(inside).parts[0] == os.pardir
@@ -66,7 +66,7 @@ def test_no_link_of_a_record_leads_out_of_it(name: str) -> None:
 
 
 def telling(facts: list[Fact]) -> set[tuple[object, ...]]:
-    """The parts of the facts that must be equal, without their sources."""
+    """Return the parts of the facts that must be equal, without their sources."""
     result: set[tuple[object, ...]] = set()
     for fact in facts:
         if isinstance(fact, (TensorFlowVersion, PythonVersion)):
@@ -95,15 +95,15 @@ def test_recording_this_machine_keeps_what_decides(tmp_path: Path) -> None:
 
 
 def test_verdict_of_a_simulation_says_that_the_environments_own_libraries_were_not_tested() -> None:
-    """The recorded environment has no CUDA of its own: all CUDA libraries were those of the simulation."""
+    """The recorded environment has no CUDA libraries of its own: all of them came from the simulation."""
     verdict = diagnose(examine(Machine.at(RECORDS / "simulated-rtx3070-2.18.1")), Tables.bundled()).verdict
     assert "own CUDA libraries were not tested" in verdict.title
     assert "libcudnn.so.9" in verdict.explanation.partition("would not load")[2]
 
 
 def test_environment_with_its_own_cuda_has_it_looked_for_outside_of_the_simulation() -> None:
-    """The environment has the CUDA wheels and runs in a simulation. Only what the check without a simulation
-    does not find is named."""
+    """The environment has the CUDA wheels and runs in a simulation. The check also looks for the libraries
+    without the simulation, and lists only those that it does not find."""
     machine = Machine.at(RECORDS / "debian12-no-gpu-2.21.0-wheels")
     plain = {fact.name for fact in examine(machine).of(LibraryNotLoaded)} - {
         "libcuda.so.1",

@@ -58,7 +58,7 @@ Machine = Callable[..., "tuple[Path, dict[str, str]]"]
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Machine:
-    """A folder that stands for /, and the variables that lead to its programs."""
+    """A folder that is used as /, and the environment variables that lead to the programs in it."""
 
     def make(
         card: tuple[str, str, str], smi: str | None, tensorflow: str, packages: str

@@ -1,4 +1,5 @@
-"""Tests the real command with every fault of the simulated machine that shows without starting TensorFlow."""
+"""Tests the real command with every fault of the simulated machine that can be seen without starting
+TensorFlow."""
 
 from __future__ import annotations
 
@@ -70,7 +71,7 @@ DEEP_VERDICTS = {
 
 
 def check(fault: str | None, *options: str, simulation: tuple[str, ...] = ()) -> dict[str, object]:
-    """The output of `check` in a simulation."""
+    """Return the output of `check` in a simulation."""
     python = str(tensorflow_env(OLDER))
     wrong = [*simulation, *(["--fault", fault] if fault else [])]
     command = [*DOCTOR, "simulate", "--python", python, *wrong, "--", *DOCTOR, "check", "--python", python]

@@ -1,5 +1,5 @@
-"""Tests the reading of shell files without a shell: each construct is read as a shell would, and hostile
-files end soon."""
+"""Tests that shell files are read without a shell: each construct is read as a shell would read it, and
+hostile files do not take long."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Tests variables that files set for one way to start a program: the machine is healthy if started in that
-way, and lacks something in another."""
+"""Tests environment variables that files set for one way to start a program: the machine is healthy for
+programs that are started in this way, and something is missing for programs that are started in another
+way."""
 
 from __future__ import annotations
 
@@ -38,8 +39,8 @@ def venv(machine: Folder, *, cuda: bool = True) -> Folder:
 
 
 def conda(machine: Folder) -> Folder:
-    """TensorFlow from pip with CUDA from conda. Because of TensorFlow's RUNPATH, the loader does not find
-    CUDA."""
+    """TensorFlow from pip with CUDA from conda. The loader does not find CUDA, because TensorFlow has a
+    RUNPATH."""
     return from_files(libraries_from_conda(machine.gpu().driver().conda("3.11").tensorflow("2.15.1")))
 
 
@@ -55,7 +56,7 @@ def kernel(machine: Folder, env: dict[str, str], name: str = "gpu") -> Folder:
 
 
 def lua(machine: Folder) -> Folder:
-    """Modules of EasyBuild for Lmod."""
+    """Lmod modules that EasyBuild made."""
     root = "/apps/easybuild/modules/all"
     machine.write(
         f"{root}/CUDA/11.2.lua",
@@ -84,7 +85,8 @@ def tcl(machine: Folder) -> Folder:
 
 
 def spack(machine: Folder) -> Folder:
-    """Modules of Spack, under the name of a platform, in a folder that a file of Lmod lists."""
+    """Modules that Spack made, below a folder with the name of a platform, in a folder that one of Lmod's
+    files lists."""
     root = "/data/spack/share/spack/modules/linux-ubuntu22.04-zen3"
     machine.write("/etc/lmod/modulespath", f"# folders\n{root}\n")
     machine.write(
@@ -115,7 +117,8 @@ NESTED = LOOP.replace(
 
 
 def wheels_not_searched(machine: Folder, script: str = LOOP) -> Folder:
-    """2.16.1 does not search pip's folders, but the activate script of the environment names them."""
+    """TensorFlow 2.16.1, which does not search pip's library folders, in an environment whose activate script
+    puts these on the search path."""
     machine.gpu().driver().python("3.11", VENV).tensorflow("2.16.1").cuda_wheels("12.2").cudnn_wheel(
         "8.9.7.29"
     )

@@ -1,5 +1,5 @@
-"""Tests Pythons that Nix and Guix built: profiles, wrappers and environments in their stores, on their own
-systems and on other systems. The layouts are those of nixpkgs (python.withPackages, makeWrapper,
+"""Tests Python installations from Nix and Guix: profiles, wrappers and environments in their stores, on NixOS
+and Guix System and on other systems. The layouts are those of nixpkgs (python.withPackages, makeWrapper,
 makeCWrapper) and of Guix (profiles with etc/profile and a manifest, its Python's sitecustomize.py)."""
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Store(Disk):
         return f"{self.store}/0123456789abcdfghijklmnpqrsvwxyz-{name}"
 
     def own_system(self, name: str) -> Store:
-        """Make it the system to which the store belongs, with the driver in the store."""
+        """Make the machine a NixOS or Guix System machine, with the driver in the store."""
         self.without(LIB).write("/etc/os-release", f'NAME="{name}"\nID={name.split()[0].lower()}\n')
         self.gpu().kernel_module(VERSION).user_driver(VERSION, self.at("nvidia-driver/lib"))
         return self
@@ -92,7 +92,7 @@ def named(machine: Store) -> str:
 
 
 def compiled(machine: Store) -> Store:
-    """makeCWrapper, with the packages only in a variable."""
+    """makeCWrapper: a compiled wrapper that names the packages only in an environment variable."""
     command = f"makeCWrapper '{machine.python_}/bin/python3.11' --set 'NIX_PYTHONPATH' '{machine.site}'"
     folder = machine.at("tf-python")
     machine.write(f"{folder}/bin/python3", with_interpreter(machine.interpreter) + command.encode())
@@ -122,8 +122,8 @@ def guix(machine: Store) -> Store:
 
 
 def pip(machine: Store, store: str, *path: str, cpp: bool = True, env: str = "/home/u/tf") -> Store:
-    """TensorFlow from pip in a venv of the store's Python. path: the value of LD_LIBRARY_PATH. cpp: whether
-    the copied files include the C++ runtime."""
+    """TensorFlow from pip in a venv made with the store's Python. path: the value of LD_LIBRARY_PATH. cpp:
+    whether the copied files include the C++ runtime."""
     machine.store = store
     machine.own_system("NixOS" if "nix" in store else "Guix System")
     glibc, python = machine.at("glibc-2.40"), machine.at("python3-3.11.10")
@@ -146,7 +146,7 @@ def pip(machine: Store, store: str, *path: str, cpp: bool = True, env: str = "/h
 
 
 def elsewhere(machine: Store, store: str) -> Store:
-    """Another system, with its driver in the loader's cache."""
+    """Make the machine another Linux system, with its driver in the loader's cache."""
     machine.store = store
     machine.gpu().driver(VERSION)
     return machine.python_in_store()

@@ -1,5 +1,5 @@
-"""Tests other kinds of systems: musl, an old glibc, lib64, Nix, openSUSE, Fedora. First the healthy systems,
-then a fault of each."""
+"""Tests other kinds of systems: musl, an old glibc, lib64, Nix, openSUSE, Fedora. Healthy systems come first,
+then systems with a fault."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def lib64(machine: Folder, release: str) -> Folder:
 
 
 def nixos(machine: Folder, *, runpath: bool = True) -> Folder:
-    """NixOS: the driver is in /run/opengl-driver, which only the RUNPATHs in the builds of Nix name."""
+    """NixOS: the driver is in /run/opengl-driver, which is only in the RUNPATHs of Nix's own builds."""
     (machine.root / f"{LIB}/libc.so.6".lstrip("/")).unlink()
     machine.write("/etc/os-release", 'NAME=NixOS\nID=nixos\nVERSION_ID="24.05"\n')
     machine.gpu().kernel_module("550.54.14").user_driver("550.54.14", f"{STORE}-nvidia-x11/lib")

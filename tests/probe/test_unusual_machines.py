@@ -1,6 +1,6 @@
-"""Tests real kinds of machines that look broken at first sight: unusual folders for libraries and
-environments, several Pythons and drivers, immutable systems, hosted notebooks and clusters. Then tests broken
-machines that look healthy. Each follows the layout that its maker documents.
+"""Tests real kinds of machines that look broken but are not: unusual folders for libraries and environments,
+several Python installations and drivers, immutable systems, hosted notebooks and clusters. Then tests broken
+machines that look healthy. Each machine has the layout that its maker documents.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def gentoo(machine: Disk, *, cudnn: bool = True) -> Disk:
 
 
 def gke(machine: Disk, *, named: bool = True) -> Disk:
-    """The driver of a node with Container-Optimized OS, mounted at /usr/local/nvidia."""
+    """A node with Container-Optimized OS, whose driver is mounted at /usr/local/nvidia."""
     pod(machine).nodes().user_driver(VERSION, "/usr/local/nvidia/lib64")
     machine.write("/usr/local/nvidia/bin/nvidia-smi", "")
     path = "LD_LIBRARY_PATH=/usr/local/nvidia/lib64" if named else "TERM=xterm"
@@ -100,7 +100,7 @@ def gke(machine: Disk, *, named: bool = True) -> Disk:
 
 
 def bottlerocket(machine: Disk) -> Disk:
-    """The libraries of the host are in lib64, those of the image in Debian's folders; NVIDIA's container
+    """The host's libraries are in lib64, the image's libraries in Debian's folders. NVIDIA's container
     toolkit runs ldconfig."""
     pod(machine).nodes().user_driver(VERSION, "/usr/lib64")
     return machine.in_loader_cache("/usr/lib64", LIB)  # type: ignore[return-value]
@@ -121,8 +121,8 @@ def databricks(machine: Disk) -> Disk:
 
 
 def sagemaker(machine: Disk) -> Disk:
-    """TensorFlow from pip in conda's base environment, whose shell hook is not run. The loader's cache
-    contains the libraries of the image."""
+    """TensorFlow from pip in conda's base environment, which is not activated. The loader's cache contains
+    the image's libraries."""
     docker(machine)
     shutil.rmtree(machine.root / "opt/venv")
     given(machine).write("/opt/ml/input/config/resourceconfig.json", "{}")
@@ -190,7 +190,7 @@ def eessi(machine: Disk) -> Disk:
 
 
 def two_libcudas(machine: Disk, first: str = VERSION) -> Disk:
-    """An upgrade left the library of an older driver; the link decides which one is used."""
+    """An upgrade left a library of the older driver. A link decides which library is used."""
     machine.gpu().kernel_module(VERSION).user_driver(VERSION)
     machine.library(f"{LIB}/libcuda.so.535.161.08", soname="libcuda.so.1")
     if first != VERSION:
@@ -218,7 +218,7 @@ def split_usr(machine: Disk) -> Disk:
 
 
 def several_gpus(machine: Disk, *others: tuple[str, str | None]) -> Disk:
-    """A GeForce RTX 3070 with the driver, and other GPUs, given as PCI id and kernel driver."""
+    """A GeForce RTX 3070 with its driver, and other GPUs, each given as (PCI id, kernel driver)."""
     machine.gpu().driver(VERSION)
     for number, (device, driver) in enumerate(others, 2):
         machine.pci(f"0000:0{number}:00.0", "10de", device, "030000", driver)
@@ -277,7 +277,8 @@ def distrobox(machine: Disk, *, nvidia: bool = True) -> Disk:
 
 
 def arm_server(machine: Disk, cuda: bool) -> Disk:
-    """An Arm server with a T4G. The wheel on PyPI for it has no CUDA, but NVIDIA's own build has."""
+    """An Arm server with a T4G. TensorFlow's PyPI wheel for Arm has no CUDA support, but NVIDIA's own build
+    does."""
     arm = "/usr/lib/aarch64-linux-gnu"
     machine.arch = 183
     machine.without(LIB).library(f"{arm}/libc.so.6", soname="libc.so.6", gives=("GLIBC_2.17", "GLIBC_2.35"))
@@ -328,7 +329,7 @@ def open_module(machine: Disk) -> Disk:
 
 
 def others_service(machine: Disk) -> Disk:
-    """A service of another program, from which the GPU is hidden."""
+    """A service for another program, from which it hides the GPU."""
     machine.gpu().driver(VERSION).venv("/home/u/tf").wheels()
     unit = "[Service]\nEnvironment=CUDA_VISIBLE_DEVICES=\nExecStart=/usr/bin/indexer\n"
     return machine.write("/etc/systemd/system/indexer.service", unit)  # type: ignore[return-value]
@@ -368,7 +369,7 @@ def alternatives(machine: Disk) -> Disk:
 
 
 def gvisor(machine: Disk) -> Disk:
-    """A gVisor sandbox: there are device nodes and libraries, but nothing of the driver in /proc."""
+    """A gVisor sandbox: there are device nodes and libraries, but the driver has no files in /proc."""
     machine.without("/proc/modules", "/sys").write("/.dockerenv", "").nodes().user_driver(VERSION)
     return machine.venv("/opt/tf").wheels()
 
@@ -416,7 +417,7 @@ def nightly(machine: Disk) -> Disk:
 
 
 def runtime_pm(machine: Disk) -> Disk:
-    """A hybrid laptop whose GPU vgaswitcheroo lets sleep and wake by itself."""
+    """A hybrid laptop on which vgaswitcheroo lets the GPU sleep and wake by itself."""
     several_gpus(machine).write(
         "/sys/kernel/debug/vgaswitcheroo/switch", "0:IGD:+:Pwr:0000:00:02.0\n1:DIS: :DynOff:0000:01:00.0\n"
     )
@@ -452,8 +453,8 @@ def stale_environment(machine: Disk) -> Disk:
 
 
 def easybuild(machine: Disk) -> Disk:
-    """A module of EasyBuild, in a folder that MODULEPATH names, which a job loads. It adds packages with
-    PYTHONPATH, and libraries through the modules that it loads."""
+    """A module that EasyBuild made, in a folder on MODULEPATH. A job loads the module. It adds packages
+    through PYTHONPATH, and libraries through other modules that it loads."""
     machine.gpu("20b0").driver(VERSION)
     software, release = "/apps/software", "2.15.1-foss-2023a-CUDA-12.1.1"
     python = f"{software}/Python/3.11.3"
@@ -479,8 +480,8 @@ def easybuild(machine: Disk) -> Disk:
 
 
 def by_hand(machine: Disk, *, prefixes: bool = False) -> Disk:
-    """The same module, which no file loads. prefixes: whether it names its packages with EasyBuild's own
-    variable for Python."""
+    """The same module, but no file loads it. prefixes: whether it adds its packages through EasyBuild's own
+    environment variable for Python."""
     easybuild(machine).without("/home/u/train.sbatch")
     file = next((machine.root / "apps/modules/all/TensorFlow").iterdir())
     software = machine.site.partition("/lib/")[0]
@@ -493,7 +494,7 @@ def by_hand(machine: Disk, *, prefixes: bool = False) -> Disk:
 
 
 def cray(machine: Disk) -> Disk:
-    """NVIDIA's HPC SDK from a module of the vendor, and the user's own cuDNN; a job names both."""
+    """NVIDIA's HPC SDK from a module of the vendor, and the user's own cuDNN. A job uses both."""
     rpm(machine, "SLES")
     sdk = "/opt/nvidia/hpc_sdk/Linux_x86_64/23.9"
     for name in CUDA["12.2"]:
@@ -547,7 +548,7 @@ def in_folder(machine: Disk, prefix: str) -> Disk:
 
 
 def python_elsewhere(machine: Disk) -> Disk:
-    """An environment whose interpreter is on a network file system that the copy does not contain."""
+    """An environment whose interpreter is on a network file system that was not copied."""
     machine.gpu().driver(VERSION).venv("/home/u/tf").wheels()
     return machine.without("/usr/bin/python3.11")
 
@@ -684,7 +685,7 @@ def another_release_s_wheels(machine: Disk) -> Disk:
 
 
 def foreign_driver(machine: Disk) -> Disk:
-    """A library of another driver comes first on the path of a login."""
+    """A library from another driver comes first on the library path that a login sets."""
     several_gpus(machine).user_driver("470.82.01", "/opt/old-driver/lib")
     machine.write("/home/u/.bashrc", "export LD_LIBRARY_PATH=/opt/old-driver/lib\n")
     return machine
@@ -701,7 +702,7 @@ def libraries_without_nodes(machine: Disk) -> Disk:
 
 
 def unbounded(machine: Disk, release: str, package: str, version: str) -> Disk:
-    """A release whose metadata sets no upper bound on packages, with a package that is too new for it."""
+    """A TensorFlow release whose metadata sets no upper bounds, with a package that is too new for it."""
     machine.gpu().driver(VERSION).venv("/home/u/tf").build(release, "11.2", "8").toolkit("11.2")
     machine.cudnn("8.1.1", LIB).package(package, version)
     return machine.in_loader_cache("/usr/local/cuda-11.2/lib64", LIB)  # type: ignore[return-value]

@@ -1,5 +1,5 @@
 """Tests machines with deliberate faults, which must get the right verdict, and machines without a fault,
-which must cause no alarm."""
+which must not cause a false alarm."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def with_wheels(machine: Folder, release: str) -> Folder:
 
 
 def with_toolkit(machine: Folder, release: str) -> Folder:
-    """Add TensorFlow, and the toolkit and cuDNN for which it was built, on the loader's search path."""
+    """Add TensorFlow, and the CUDA toolkit and cuDNN for which it was built, on the loader's search path."""
     cuda, cudnn = {
         "1.15.0": ("10.0", "7.6.5"),
         "2.10.0": ("11.2", "8.1.1"),
@@ -415,7 +415,7 @@ def test_the_verdict_names_the_fault(name: str, tmp_path: Path) -> None:
 
 
 def wsl(machine: Folder) -> Folder:
-    """WSL2, with the libraries of the Windows driver in the loader's cache."""
+    """WSL2, with the Windows driver's libraries in the loader's cache."""
     machine.write("/proc/sys/kernel/osrelease", "5.15.153.1-microsoft-standard-WSL2\n").write("/dev/dxg", "")
     for name in ("libcuda.so.1", "libnvidia-ml.so.1"):
         machine.library(f"/usr/lib/wsl/lib/{name}", soname=name)

@@ -1,5 +1,5 @@
-"""Tests the symptoms of the probes: each symptom that a probe makes is in the list of doctor.probe, and a
-probe makes each symptom in the list."""
+"""Tests that the list of symptoms in doctor.probe is complete: each symptom that a probe reports is in the
+list, and some probe reports each symptom in the list."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ FOLDER = Path(doctor.probe.__file__).parent
 
 
 def documented() -> set[str]:
-    """The kinds that the docstring of the package lists."""
+    """Return the kinds of symptoms that the docstring of the package lists."""
     lines = re.findall(r"^    ([a-z][a-z0-9-]*(?:, [a-z][a-z0-9-]*)*) +\S", doctor.probe.__doc__ or "", re.M)
     return {kind for line in lines for kind in line.split(", ")}
 
 
 def made() -> set[str]:
-    """The kinds, or beginnings of kinds, that occur as literals in the code of the probes."""
+    """Return the kinds of symptoms, or beginnings of kinds, that occur as literals in the code of the
+    probes."""
     calls = (
         node
         for path in FOLDER.glob("*.py")

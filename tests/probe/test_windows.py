@@ -1,4 +1,4 @@
-"""Tests Windows machines from their files: which DLL each name would load."""
+"""Tests Windows machines from their files: which DLL would be loaded for each name."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ NAMES = (
 
 
 def dll(imports: tuple[str, ...] = (), machine: int = 0x8664, size: int = 0) -> bytes:
-    """A DLL with headers, one section and an import directory. size: the length at which it is cut."""
+    """Return a DLL with headers, one section and an import directory. size: the length at which it is cut
+    off."""
     head = b"MZ" + bytes(58) + struct.pack("<I", 64)
     optional = struct.pack("<H", 0x20B) + bytes(110) + struct.pack("<II", 0, 0)
     base, raw = 0x1000, 512
@@ -97,7 +98,7 @@ class Windows:
 
 
 def missed(facts: Facts) -> list[LibraryNotLoaded]:
-    """The libraries that a GPU device needs but that would not load."""
+    """Return the libraries that a GPU device needs but that would not load."""
     needed = {fact.name for fact in facts.of(LibraryWanted) if fact.needed}
     return [fact for fact in facts.of(LibraryNotLoaded) if fact.name in needed]
 
@@ -211,8 +212,8 @@ FOLDER = "C:\\" + CUDA.replace("/", "\\") + "\\bin"
 def in_registry(
     machine: Windows, *folders: str, user: str = "", device: str = "2484", driver: str = "31.0.15.3623"
 ) -> Windows:
-    """A machine whose PATH is only in its registry. device, driver: those of its NVIDIA GPU, by default an
-    RTX 3070."""
+    """A machine whose PATH is only in its registry. device, driver: the device id and the driver of its
+    NVIDIA GPU, by default an RTX 3070."""
     path = ";".join(("%SystemRoot%\\system32", "%SystemRoot%", *folders))
     display = "{4d36e968-e325-11ce-bfc1-08002be10318}"
     adapter: Tree = {
@@ -487,7 +488,7 @@ def test_a_current_folder_that_is_forbidden_is_not_searched(tmp_path: Path) -> N
 
 
 class Registry:
-    """Stands in for winreg of a running Windows, with one key."""
+    """Replaces the module winreg of a running Windows; it has one registry key."""
 
     HKEY_LOCAL_MACHINE = 0
 

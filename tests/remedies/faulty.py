@@ -1,5 +1,5 @@
-"""Lists every Linux machine with a fault that the tests make, by name, with the code of the fault. The
-printed cure has to remove the fault."""
+"""Lists, by name, every faulty Linux machine that the tests make, with the code of its fault. The printed
+cure must remove the fault."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def of_files(make: Callable[[Disk], Disk]) -> Make:
 
 
 def logged(text: str) -> Make:
-    """A machine whose kernel log contains a line; no driver was asked."""
+    """A machine whose kernel log contains a line. Its driver was not queried."""
     return on(lambda m: with_wheels(m.gpu().driver(), "2.15.1").write("/var/log/kern.log", text))
 
 
@@ -72,7 +72,7 @@ def old_glibc(root: Path) -> Folder:
 
 
 def damaged(content: bytes) -> Make:
-    """A machine with a TensorFlow whose own library would not load."""
+    """A machine with a TensorFlow installation whose own library would not load."""
     return with_gpu(lambda m: (w := with_wheels(m, "2.15.1")).write(f"{w.site}/{FRAMEWORK}", content))
 
 
@@ -107,7 +107,7 @@ def refused_by_a_full_gpu(machine: Folder) -> Folder:
 
 
 def in_docker(make: Make) -> Make:
-    """The same machine as a container, whose NVML names no processes of others."""
+    """The same machine as a container, where NVML does not list processes outside the container."""
     return lambda root: make(root).write("/.dockerenv", "")
 
 

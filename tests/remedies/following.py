@@ -1,8 +1,8 @@
-"""Applies the effects of the printed commands to a machine that is a folder, which then is as a person would
-see it after following the steps.
+"""Applies the effects of the printed commands to a machine that is a folder. The machine is then as it would
+be after a person followed the steps.
 
-Exports and pipes run in a real shell, and the Python code of a step runs as it is printed. The changes that
-an installer, a driver package or a container runtime would make are made to the files.
+Exports and pipes run in a real shell, and the Python code of a step runs as it is printed. The module itself
+makes the changes to files that an installer, a driver package or a container runtime would make.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LIB = "/usr/lib/x86_64-linux-gnu"
 
 
 def lay_out(machine: Folder, build: TensorFlowRelease) -> None:
-    """Lay out a release in site-packages as its wheel does, and replace any other release."""
+    """Put a TensorFlow release into site-packages as its wheel would, in place of any other release."""
     folders = tuple(m[1] for entry in build.runpath if (m := re.search(r"nvidia/([\w-]+)/lib", entry)))
     remove_tensorflow(machine)
     known = BUILDS.get(build.version)
@@ -50,8 +50,7 @@ def lay_out(machine: Folder, build: TensorFlowRelease) -> None:
 
 
 def remove_tensorflow(machine: Folder) -> None:
-    """Do the work of pip uninstall, and remove the folder with the files that other distributions left in
-    it."""
+    """Do what `pip uninstall` does, and also remove files that other packages left in the same folder."""
     site = machine.root / machine.site.lstrip("/")
     for old in (*site.glob("tensorflow*.dist-info"), site / "tensorflow", site / "tensorflow_core"):
         if old.is_dir():
@@ -59,7 +58,7 @@ def remove_tensorflow(machine: Folder) -> None:
 
 
 def bring(machine: Folder, package: str, specifiers: list[str], tables: Tables) -> None:
-    """Lay out the newest NVIDIA wheel that all specifiers allow, with the files that the tables list for
+    """Install the newest NVIDIA wheel that all specifiers allow, with the files that the tables list for
     it."""
     wanted = Requirement(f"{package}{','.join(specifiers)}").specifier
     wheels = [wheel for wheel in tables.nvidia_wheels(package) if wanted.contains(wheel.version)]
@@ -82,7 +81,7 @@ def bring(machine: Folder, package: str, specifiers: list[str], tables: Tables) 
 
 
 def install(machine: Folder, requirements: list[str], tables: Tables) -> None:
-    """Do the work of pip: install each package with the requirements of its extra."""
+    """Do what pip does: install each package and the requirements of its extra."""
     bounds: dict[str, list[str]] = {}
     for requirement in map(Requirement, requirements):
         if requirement.name in ("tensorflow", "tensorflow-gpu"):
@@ -107,7 +106,7 @@ def install(machine: Folder, requirements: list[str], tables: Tables) -> None:
 
 
 def asked_of(words: list[str]) -> list[str]:
-    """The requirements in a call of pip or uv."""
+    """Return the requirements in a pip or uv command."""
     after = words[words.index("install") + 1 :]
     values = {at + 1 for at, word in enumerate(after) if word in ("--python", "-r", "--index-url")}
     return [w for at, w in enumerate(after) if at not in values and not w.startswith("-") and "/" not in w]
@@ -124,8 +123,8 @@ def user_driver(machine: Folder, version: str) -> None:
 
 
 def start_again(machine: Folder) -> None:
-    """Restart the machine: the kernel module has the version of the libraries, is bound to the GPU, and
-    answers."""
+    """Restart the machine: the kernel module then has the same version as the libraries, is bound to the GPU,
+    and answers."""
     new_boot(machine)
     found = sorted((machine.root / LIB.lstrip("/")).glob("libcuda.so.*.*"))
     if not found:
@@ -147,16 +146,15 @@ BOOT = "Nov 21 09:00:00 host kernel: [    0.000000] Linux version 5.15.0-105-gen
 
 
 def new_boot(machine: Folder) -> None:
-    """Empty the kernel's log: its lines belong to an earlier boot, also if a GPU was reset before the
-    restart."""
+    """Empty the kernel log: after a restart, its lines would belong to an earlier boot, even those about a
+    GPU that was reset."""
     log = machine.root / "var/log/kern.log"
     if log.exists():
         log.write_text(log.read_text() + BOOT)
 
 
 def answer_again(machine: Folder) -> None:
-    """Remove the recorded answers of the driver, which are out of date: only the files show the present
-    state."""
+    """Remove the driver's recorded answers, which are out of date: only the files show the present state."""
     machine.record.pop("answers", None)
     machine.record.pop("denied", None)
 
@@ -184,7 +182,7 @@ def _of_libcuda(number: int, device: dict[str, Any]) -> dict[str, object]:
 
 
 def answers(machine: Folder) -> dict[str, Any]:
-    """The recorded answers of NVML and libcuda, by name."""
+    """Return the recorded answers of NVML and libcuda, by name."""
     recorded = machine.record.get("answers") or {"driver": {"out": ""}}
     lines = recorded["driver"]["out"].splitlines()  # type: ignore[index]
     return {one["part"]: one["answer"] for one in map(json.loads, lines)}
@@ -201,7 +199,7 @@ def freed(machine: Folder) -> None:
 
 
 def compiler(machine: Folder, home: str) -> None:
-    """Lay out XLA's compiler tools as a package of nvcc does."""
+    """Install XLA's compiler tools as an nvcc package does."""
     machine.write(f"{home}/bin/ptxas", "").write(f"{home}/nvvm/libdevice/libdevice.10.bc", "BC")
 
 
@@ -211,7 +209,7 @@ def renamed(machine: Folder, right: str, wrong: str) -> None:
 
 
 def pass_in(machine: Folder) -> None:
-    """Put into a container what a runtime puts there if it was asked for the GPU."""
+    """Add to a container what a container runtime adds if the user asks for the GPU."""
     stated = machine.root / "proc/driver/nvidia/version"
     if not stated.exists():  # under Docker Desktop, it is the driver of Windows
         machine.write("/dev/dxg", "")
@@ -282,7 +280,7 @@ def fabric_package(machine: Folder, branch: str) -> None:
 
 
 def configured(machine: Folder) -> None:
-    """Run ldconfig, with the folders that the distribution and the files of ld.so.conf.d name."""
+    """Run ldconfig, with the folders that the distribution and the files in ld.so.conf.d name."""
     named = [p.read_text() for p in sorted((machine.root / "etc/ld.so.conf.d").glob("*.conf"))]
     before = machine.root / "etc/ld.so.conf"
     old = (
@@ -306,8 +304,8 @@ def edited(machine: Folder, path: str, change: Callable[[str], str]) -> None:
 
 
 def without_variable(machine: Folder, path: str) -> None:
-    """Remove the line, the entry in a line of a unit, or the member of a JSON file that sets
-    CUDA_VISIBLE_DEVICES."""
+    """Remove the setting of CUDA_VISIBLE_DEVICES: a line, an entry in a line of a systemd unit, or a member
+    in a JSON file."""
 
     def drop(node: object) -> object:
         if isinstance(node, dict):
@@ -333,7 +331,7 @@ def without_line(machine: Folder, path: str, number: str) -> None:
 
 
 def load(machine: Folder, names: list[str]) -> None:
-    """Do the work of module load. Each name is that of a module, which may load others."""
+    """Do what `module load` does for each name. A module may load other modules."""
     from tests.probe.test_starts import TOOLKIT
 
     for name in names:
@@ -342,13 +340,13 @@ def load(machine: Folder, names: list[str]) -> None:
 
 
 def conda_compiler(machine: Folder, version: str) -> None:
-    """Do the work of conda for NVIDIA's cuda-nvcc."""
+    """Do what conda does to install NVIDIA's cuda-nvcc."""
     compiler(machine, machine.prefix)
     machine.write(f"{machine.prefix}/conda-meta/cuda-nvcc-{version}.140-0.json", "{}")
 
 
 def conda_install(machine: Folder, wanted: list[str]) -> None:
-    """Do the work of conda for cudatoolkit and cudnn."""
+    """Do what conda does to install cudatoolkit and cudnn."""
     lib = f"{machine.prefix}/lib"
     for requirement in wanted:
         name, _, version = requirement.partition("=")
@@ -369,7 +367,7 @@ def first_process(machine: Folder, command: str) -> None:
 
 
 def archives(machine: Folder, cuda: str, cudnn: str) -> None:
-    """Lay out the contents of NVIDIA's archives, and put their folders on the loader's search path."""
+    """Unpack NVIDIA's archives, and put their folders on the loader's search path."""
     lib = f"/usr/local/cuda-{cuda}/lib64"
     machine.toolkit(cuda).cudnn({"7": "7.6.5", "8": "8.9.7", "9": "9.13.0"}[cudnn], lib).env(
         LD_LIBRARY_PATH=lib
@@ -428,7 +426,7 @@ def add_to_group(machine: Folder, group: str) -> None:
 
 
 def instances(machine: Folder, gpu: str, profiles: str) -> None:
-    """Make GPU instances of these profiles, each with its compute instance."""
+    """Make GPU instances with these profiles, each with its compute instance."""
     for number, _ in enumerate(profiles.split(","), 1):
         folder = f"/proc/driver/nvidia/capabilities/gpu{gpu}/mig/gi{number}"
         machine.write(f"{folder}/access", "DeviceFileMinor: 12\nDeviceFileMode: 292\nDeviceFileModify: 1\n")
@@ -441,7 +439,7 @@ def compute_instances(machine: Folder, gpu: str, instances: str) -> None:
 
 
 def on_glibc(machine: Folder) -> None:
-    """Make it the same machine, but on a system with glibc."""
+    """Turn the machine into the same machine on a system with glibc."""
     (machine.root / "lib/ld-musl-x86_64.so.1").unlink()
     machine.write("/etc/os-release", 'NAME="Ubuntu"\nVERSION_ID="22.04"\n')
     machine.library(f"{LIB}/libc.so.6", soname="libc.so.6", gives=tuple(f"GLIBC_2.{n}" for n in range(2, 36)))
@@ -484,7 +482,7 @@ NAMED: tuple[tuple[str, Callable[..., object]], ...] = (
 
 
 def packages_of_apt(machine: Folder, words: list[str]) -> bool:
-    """Do the work of apt for NVIDIA's packages."""
+    """Do what apt does to install NVIDIA's packages."""
     done = False
     for word in words[words.index("install") + 1 :]:
         name, _, branch = word.rpartition("-")
@@ -498,7 +496,7 @@ def packages_of_apt(machine: Folder, words: list[str]) -> bool:
 
 
 def in_a_shell(machine: Folder, text: str) -> None:
-    """Run a line, for the variables that it sets and the files that it writes in the folder of the
+    """Run a line in a shell, and apply the variables that it sets and the files that it writes to the
     machine."""
     env = {**json.loads(json.dumps(machine.record["env"])), "PATH": os.environ["PATH"]}
     if "$(python" in text:  # the machine's Python is only a file; this one reads its packages
@@ -525,12 +523,12 @@ def in_a_shell(machine: Folder, text: str) -> None:
 
 
 def another_way(step: Step) -> bool:
-    """Whether this step begins another way to the same result."""
+    """Whether this step begins an alternative way to the same result."""
     return f"{step.why} {step.text}".lower().startswith("or ") or step.text.startswith("Or ")
 
 
 def each_way(finding: Finding) -> list[list[Step]]:
-    """The alternatives that a prescription offers, each with its steps."""
+    """Return the alternatives that a prescription offers, each as a list of steps."""
     ways: list[list[Step]] = [[]]
     for step in finding.prescription:
         if another_way(step) and ways[-1]:
@@ -540,7 +538,7 @@ def each_way(finding: Finding) -> list[list[Step]]:
 
 
 def carry_out(machine: Folder, finding: Finding, tables: Tables, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Do what the steps say, up to the next alternative. Returns the number of steps that did something."""
+    """Carry out the steps up to the next alternative. Returns the number of steps that changed something."""
     done = 0
     for step in finding.prescription:
         if (done and another_way(step)) or step.text.startswith("Or "):

@@ -1,4 +1,5 @@
-"""Tests that CUDA 11 for a TensorFlow release without the extra comes from NVIDIA's packages, as in plan."""
+"""Tests that CUDA 11 for a TensorFlow release without the extra and-cuda comes from NVIDIA's packages, as in
+`plan`."""
 
 from __future__ import annotations
 

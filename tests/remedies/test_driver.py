@@ -1,4 +1,4 @@
-"""Tests how each distribution gets the driver, and that the driver is not newer than the last branch that
+"""Tests how the driver is installed on each distribution, and that it is not newer than the last branch that
 supports the GPU."""
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SYSTEMS = (
 
 
 def first(system: str, last: str = "") -> str:
-    """The first step for a GPU whose last driver branch is given."""
+    """Return the first step for a GPU whose last driver branch is given."""
     return install(
         "linux", system, family(system), minimum="525.60.13" if last != "470" else "450.80.02", last=last
     )[0].text
@@ -61,8 +61,8 @@ def first(system: str, last: str = "") -> str:
 def test_driver_of_the_branch_that_serves_the_gpu(
     system: str, newest: str, last_580: str, last_470: str
 ) -> None:
-    """The last branch for Pascal is 580, and for Kepler 470. The newest driver of a rolling distribution
-    supports neither."""
+    """The last branch for Pascal is 580, and for Kepler 470. The newest driver in a rolling-release
+    distribution supports neither."""
     assert first(system) == newest
     assert last_580 in first(system, "580")
     assert last_470 in first(system, "470")

@@ -1,8 +1,8 @@
-"""Tests that for every finding code that `check` can report on a machine, the cure is followed on some
-machine. A new code without such a machine fails.
+"""Tests that for every finding code that `check` can report on a machine, some test follows the cure on such
+a machine. A new code without such a test fails.
 
-`test_next_check.py` follows the printed steps of each machine below and asserts its code and that the next
-check is healthy; `tests/probe/test_simulated_faults.py` does the same with a simulated GPU.
+`test_next_check.py` follows the printed steps on each machine below, and asserts the code before and that the
+machine is healthy afterwards; `tests/probe/test_simulated_faults.py` does the same with a simulated GPU.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ ONLY_OF_PROGRAMS = {"nccl-failure": {"peer-access"}}
 
 
 def followed() -> set[str]:
-    """The codes whose printed steps are followed on a machine. If a machine may get either of two codes,
-    neither counts."""
+    """Return the codes whose printed steps are followed on a machine. If a machine may get either of two
+    codes, neither of them counts."""
     stated = [code for machines in (EVERY, ON_WINDOWS, DEEP) for code, _ in machines.values()]
     return {*(code for code in stated if "|" not in code), *({"tf-windows-native"} if LATER else ())}
 
 
 def seen_on_machines() -> set[str]:
-    """A set of names that includes those of all facts and symptoms that the probes find without starting
-    TensorFlow."""
+    """Return the names of all facts and symptoms that the probes find without starting TensorFlow, among
+    other names."""
     made = {
         node.func.id
         for path in FOLDER.glob("*.py")

@@ -1,6 +1,6 @@
-"""Tests that the next check calls a machine healthy after the steps of `check`: the files of the printed
-packages are laid out as the tables list them, the printed code makes the printed links, and the printed
-exports run in a shell.
+"""Tests that after the steps that `check` prints are carried out, the next check calls the machine healthy:
+the files of the printed packages are installed as the tables list them, the printed code makes the printed
+links, and the printed exports run in a shell.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ the code at the first start."""
 def test_a_fault_s_cure_leads_to_a_healthy_machine(
     name: str, tmp_path: Path, tables: Tables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Tests every fault that the other tests make: the cure of the first finding, and then the cure of what
+    """Tests every fault that the other tests make: first the cure of the first finding, then the cure of what
     the next check finds."""
     code, make = EVERY[name]
     machine, sound = make(tmp_path / "machine"), LEFT.get(name, "healthy")
@@ -158,7 +158,7 @@ TensorFlow."""
 
 
 def deep_check(machine: Folder, tables: Tables, **parts: str) -> Finding:
-    """The verdict of check --deep with a stand-in for TensorFlow."""
+    """Return the verdict of check --deep with a stand-in for TensorFlow."""
     stand_in = machine.root.parent / "stand-in/tensorflow/__init__.py"
     stand_in.parent.mkdir(parents=True, exist_ok=True)
     stand_in.write_text(
@@ -224,7 +224,7 @@ LATER = [
 def test_each_way_from_a_release_without_gpu_support_on_windows_leads_to_a_healthy_machine(
     release: str, python: str, gpu: str, tmp_path: Path, tables: Tables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The ways are WSL 2, and the older release on Windows itself if it supports the GPU."""
+    """The ways are WSL 2 and, if it supports the GPU, the last release with GPU support on Windows itself."""
     device, driver, cuda = GPUS[gpu]
 
     def machine(name: str) -> Windows:

@@ -49,7 +49,7 @@ STEPS: tuple[tuple[str, Callable[..., object]], ...] = (
 
 
 def carry_out(machine: Windows, finding: Finding) -> int:
-    """Do the first of the steps that does something. Returns how many did."""
+    """Carry out the first step that changes something. Returns the number of steps that did."""
     for step in finding.prescription:
         for pattern, change in STEPS:
             match = re.match(pattern, step.text)
@@ -65,7 +65,8 @@ def carry_out(machine: Windows, finding: Finding) -> int:
 def with_later_tensorflow(
     root: Path, release: str, python: str, *, device: str, driver: str, cuda: bool
 ) -> Windows:
-    """A release without GPU support. cuda: whether CUDA and cuDNN were installed for it in vain."""
+    """A machine with a release without GPU support. cuda: whether CUDA and cuDNN were installed for it, in
+    vain."""
     machine = in_registry(Windows(root), FOLDER, device=device, driver=driver)
     machine.env["PATH"] = f"C:\\Windows;{FOLDER}"
     shutil.rmtree(root / f"{SITE}/tensorflow-2.10.0.dist-info")
@@ -77,7 +78,7 @@ def with_later_tensorflow(
 
 
 def tensorflow(machine: Windows, site: str, release: str, cuda: str | None, cudnn: str | None) -> None:
-    """Lay out a release in site-packages as its wheel does."""
+    """Put a TensorFlow release into site-packages as its wheel would."""
     info: dict[str, object] = {"is_cuda_build": cuda is not None}
     if cuda and cudnn:
         info.update(cuda_version="64_" + cuda.replace(".", ""), cudnn_version=f"64_{cudnn.split('.')[0]}")
@@ -111,7 +112,7 @@ def conda_create(machine: Windows, words: Sequence[str]) -> None:
 
 
 def pip_install(machine: Windows, name: str, requirements: Sequence[str], tables: Tables) -> None:
-    """Do the work of pip in a conda environment."""
+    """Do what pip does in a conda environment."""
     site = f"{ENVIRONMENTS}/{name}/Lib/site-packages"
     for wanted in map(Requirement, requirements):
         if wanted.name == "tensorflow":
@@ -131,7 +132,7 @@ def activate(machine: Windows, name: str) -> None:
 
 
 def newer_driver(machine: Windows, version: str) -> None:
-    """Do the work of NVIDIA's installer: the registry contains the version in Windows' form."""
+    """Do what NVIDIA's driver installer does: put the version into the registry in Windows' format."""
     (gpu,) = machine.facts().of(Gpu)
     path, digits = machine.env["PATH"], version.replace(".", "")
     in_registry(machine, device=str(gpu.pci_id)[-4:], driver=f"31.0.1{digits[0]}.{digits[1:]}")
@@ -142,7 +143,7 @@ DRIVER = r"Install an NVIDIA driver ([\d.]+) or newer for the GPU on Windows"
 
 
 def stay(machine: Windows, steps: Sequence[Step], tables: Tables) -> None:
-    """Do every step of the alternative that stays on Windows."""
+    """Carry out every step of the alternative that stays on Windows."""
     for step in steps:
         driver = re.match(DRIVER, step.text)
         words = [] if driver else shlex.split(step.text)
@@ -159,8 +160,8 @@ def stay(machine: Windows, steps: Sequence[Step], tables: Tables) -> None:
 
 
 def under_wsl(machine: Windows, root: Path, cuda: str) -> Folder:
-    """Make the Ubuntu that `wsl --install` installs, with the driver of this Windows and the CUDA version
-    that the driver supports."""
+    """Make the Ubuntu system that `wsl --install` installs, with the driver from this Windows system and the
+    CUDA version that the driver supports."""
     facts = machine.facts()
     (gpu,), (driver,) = facts.of(Gpu), facts.of(DriverVersion)
     inside = Folder(root, glibc="2.39").write("/dev/dxg", "")

@@ -1,4 +1,4 @@
-"""Reports and diagnoses for the tests of every format."""
+"""Provides reports and diagnoses for the tests of every output format."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ alice@render-box:~$ python3 -c "import tensorflow as tf; print(tf.__version__)"
 
 @pytest.fixture
 def diagnosed(tables: Tables) -> Callable[..., Diagnosis]:
-    """The diagnosis of a text."""
+    """A function that returns the diagnosis of a text."""
 
     def of(text: str | bytes, name: str = "report.txt") -> Diagnosis:
         return diagnose(read(text.encode() if isinstance(text, str) else text, name), tables)
@@ -53,8 +53,8 @@ def diagnosed(tables: Tables) -> Callable[..., Diagnosis]:
 
 @pytest.fixture
 def tool(tmp_path: Path) -> Run:
-    """Run `tfgpu-doctor` with arguments, input and environment. Returns its output as bytes. If variables are
-    given, it runs in its own process, because the variables decide how it opens its streams."""
+    """Run `tfgpu-doctor` with arguments, input and environment. Returns its output as bytes. If environment
+    variables are given, it runs in its own process, because they decide how it opens its streams."""
 
     def run(*arguments: str, stdin: bytes = b"", **env: str) -> subprocess.CompletedProcess[bytes]:
         import os

@@ -1,4 +1,4 @@
-"""Tests the pages of the finding codes on any console and in any file."""
+"""Tests that the pages of the finding codes can be shown on any console and written to any file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests help, lists and tables in a narrow terminal: nothing is cut off, and no word is broken."""
+"""Tests the help, lists and tables in a narrow terminal: nothing is cut off, and no word is split."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests the HTML report in a real browser: it is one page that needs nothing else."""
+"""Tests the HTML report in a real browser: it is a single page that loads no other files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests the Markdown reply: it can be pasted into an issue whatever the report contained."""
+"""Tests the Markdown reply: it can be pasted into an issue, whatever the report contains."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MARKDOWN = Options("markdown")
 
 
 def tokens(text: str) -> list[object]:
-    """The tokens of a text in CommonMark with GitHub's links and tables, in one flat list."""
+    """Parse a text as CommonMark with GitHub's links and tables. Return its tokens in one flat list."""
     parser = markdown_it.MarkdownIt("commonmark", {"html": True}).enable("table").enable("strikethrough")
     flat = []
     for token in parser.parse(text):

@@ -1,5 +1,5 @@
-"""Tests that a pasted report of the tool gets the verdict that it states, and that only its facts are
-believed."""
+"""Tests that a pasted report from the tool gets the verdict that it states, and that the tool trusts only its
+facts."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def values(diagnosis: Diagnosis) -> dict[str, object]:
 
 
 def held(facts: Facts, form: str, text: str) -> None:
-    """Assert that the text is read as a report of the tool, with the same codes and facts."""
+    """Assert that a text is read as a report from the tool, with the same codes and facts."""
     before, after = judged(facts), judged(read(text.encode()))
     assert after.facts.of(OwnReport)
     assert [f.code for f in after.findings] == [f.code for f in before.findings]
@@ -143,8 +143,8 @@ def facts() -> Facts:
 
 
 def test_report_in_an_issue_is_found(facts: Facts) -> None:
-    """The report is found if it is quoted, indented, has other line ends, stands between other words, or is
-    copied from the rendered page."""
+    """The report is found even if it is quoted or indented, has other line ends, has other text around it, or
+    is copied from the rendered page."""
     text = report(facts, "markdown")
     rendered_page = re.sub(r"^(?:```\w*|</?details>|</?summary>.*)$", "", text, flags=re.MULTILINE)
     for pasted in (

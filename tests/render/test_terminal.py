@@ -221,8 +221,8 @@ def test_json_holds_nothing_that_a_terminal_acts_on(diagnosed: Callable[..., Dia
 
 
 def test_verbose_names_a_fact_once_however_often_it_was_seen() -> None:
-    """The places of a line that a training log repeats for each batch are counted, so that the page stays
-    readable."""
+    """If a training log repeats a line for each batch, the report shows how often it does, and not every
+    place, so that it stays readable."""
     from doctor import api
 
     pages = [

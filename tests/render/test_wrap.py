@@ -1,4 +1,4 @@
-"""Tests that prose is wrapped as rich wraps it, without importing rich, which takes time."""
+"""Tests that prose is wrapped as rich would wrap it, but without importing rich, which takes time."""
 
 from __future__ import annotations
 

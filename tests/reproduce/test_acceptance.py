@@ -1,4 +1,5 @@
-"""Tests the acceptance script on a simulated GPU. The record of a real GPU is made on a machine with one."""
+"""Tests the acceptance script on a simulated GPU. The record for a real GPU has to be made on a machine with
+a GPU."""
 
 from __future__ import annotations
 

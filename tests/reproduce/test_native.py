@@ -1,4 +1,4 @@
-"""Tests the creation of cuDNN's handle without TensorFlow on a simulated GPU, and the case that nothing can
+"""Tests that cuDNN's handle is created without TensorFlow on a simulated GPU, and what happens if nothing can
 be reproduced."""
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def card():
 
 @pytest.fixture(scope="module")
 def reproduced():
-    """The result of a run on its own card, and the contents of the memory ledger afterwards."""
+    """The result of a run on a simulated card of its own, and the content of the memory ledger afterwards."""
     with environment(prepare(gpus=("T4",))) as simulation:
         done = reproduce(simulation.environment, "--format", "json")
         yield done, Path(simulation.folder / "ledger").read_bytes()

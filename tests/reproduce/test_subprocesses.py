@@ -1,4 +1,5 @@
-"""Tests that no child survives the end of its block, a kill of its parent, Ctrl-C, or its time limit."""
+"""Tests that no child process survives the end of its `with` block, the death of its parent, Ctrl-C, or its
+time limit."""
 
 from __future__ import annotations
 

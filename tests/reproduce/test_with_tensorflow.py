@@ -1,5 +1,5 @@
-"""Tests the lack of memory at the start of cuDNN with real TensorFlow on the simulated GPU: it fails by
-default, and works after the cure."""
+"""Tests with real TensorFlow on the simulated GPU that cuDNN lacks memory at its start by default, and that
+it starts after the cure."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def start(python: Path, variables: dict[str, str], configuration: str = "") -> s
 
 
 def outcome(job: subprocess.Popen[str]) -> tuple[bool, str]:
-    """The result of a job: (whether its convolution ran, its log)."""
+    """Return the result of a job: (whether its convolution ran, its log)."""
     out, log = job.communicate("\n\n", timeout=120)
     return "device:GPU:0" in out, log
 

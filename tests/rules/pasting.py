@@ -25,7 +25,8 @@ CONDA = json.loads((BUNDLED / "conda.json").read_text(encoding="utf-8"))["rows"]
 
 
 def environments(steps: Iterable[Step]) -> dict[str, str]:
-    """The Python of each environment that the steps make, by the environment's name or folder."""
+    """Return a dictionary from the name or folder of each environment that the steps make to its Python
+    version."""
     made: dict[str, str] = {}
     for step in steps:
         if conda := re.match(r"conda create .*-n (\S+) .*python=(3\.\d+)", step.text):
@@ -38,7 +39,7 @@ def environments(steps: Iterable[Step]) -> dict[str, str]:
 def faults_of_finding(
     finding: Finding, tables: Tables, *, platform: str, python: str | None
 ) -> Iterator[tuple[str, str]]:
-    """Yield (fault, faulty text) for every step and for the command that verifies the cure."""
+    """Yield (fault, faulty text) for the faults of every step and of the command that verifies the cure."""
     made = environments(finding.prescription)
     commands = [(step.platform, step.text) for step in finding.prescription if step.kind == "shell"]
     yield from (
@@ -73,7 +74,7 @@ def parses(command: str) -> bool:
 
 
 def faults(step: Step, tables: Tables, *, platform: str, python: str | None) -> Iterator[str]:
-    """The faults of a step on a platform (linux, wsl, windows, macos) with a Python version ("3.9")."""
+    """Yield the faults of a step on a platform (linux, wsl, windows, macos) with a Python version ("3.9")."""
     if step.kind == "python":
         try:
             compile(step.text, "prescription", "exec")
@@ -96,7 +97,7 @@ def faults(step: Step, tables: Tables, *, platform: str, python: str | None) -> 
 
 
 def faults_of_command(command: str, tables: Tables, *, platform: str, python: str | None) -> Iterator[str]:
-    """The faults of a command line."""
+    """Yield the faults of a command line."""
     if "\n" in command:
         yield "is more than one line"
     if platform == "windows":
@@ -110,7 +111,7 @@ def faults_of_command(command: str, tables: Tables, *, platform: str, python: st
 
 
 def _uv(words: list[str]) -> Iterator[str]:
-    """The faults of a uv command. uv downloads no Python older than 3.8 (`uv python list --all-versions
+    """Yield the faults of a uv command. uv downloads no Python older than 3.8 (`uv python list --all-versions
     --only-downloads` of uv 0.13)."""
     if words[:3] == ["uv", "venv", "--python"] and tuple(map(int, words[3].split("."))) < (3, 8):
         yield f"asks uv for Python {words[3]}, which it has not"
@@ -142,7 +143,7 @@ def _commands(command: str, platform: str) -> Iterator[list[str]]:
 
 
 def _requirements(words: list[str]) -> Iterator[str]:
-    """The requirements in the command of an installer."""
+    """Yield the requirements in the command of an installer."""
     if "install" not in words or ("pip" not in words and not words[0].startswith("pip")):
         return
     rest = iter(words[words.index("install") + 1 :])

@@ -1,4 +1,4 @@
-"""The types of the cases in the matrix: a text, and what the diagnosis must say."""
+"""Defines the types of the cases in the test matrix: a text, and what the diagnosis must say."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from doctor.tables import Tables
 
 @dataclass(frozen=True)
 class Fires:
-    """A text whose verdict must be `code`. deciding: a part of the line that decides; it occurs in only one
-    line of the text. says: parts; some step of the prescription must contain each. never: parts that
-    no step may contain. words: parts of the explanation. verify: a part of the command that verifies the
-    cure.
+    """A text whose verdict must be `code`. deciding: a part of the line that decides the verdict; it occurs
+    in only one line of the text. says: pieces of text that must be in the steps of the prescription. never:
+    pieces of text that must not be in any step. words: pieces of text that must be in the explanation.
+    verify: a part of the command that verifies the cure.
     """
 
     code: str
@@ -42,19 +42,19 @@ class NearMiss:
 
 @lru_cache(maxsize=1)
 def bundled() -> Tables:
-    """The tables that the project ships."""
+    """Return the tables that the project ships."""
     return Tables.bundled()
 
 
 @lru_cache(maxsize=2048)
 def diagnosed(text: str) -> Diagnosis:
-    """The diagnosis of a pasted text."""
+    """Return the diagnosis of a pasted text."""
     return diagnose(read(text.encode("utf-8"), "report"), bundled())
 
 
 def line_of(text: str, piece: str) -> int:
-    """The number, from 1, of the line that contains `piece`. Raises ValueError if it is not in exactly one
-    line."""
+    """Return the number of the line that contains `piece`, counting from 1. Raises ValueError if it is not in
+    exactly one line."""
     at = [number for number, line in enumerate(text.split("\n"), 1) if piece in line]
     if len(at) != 1:
         raise ValueError(f"{piece!r} stands in {len(at)} lines, not in one")

@@ -1,4 +1,5 @@
-"""Moves cases to another platform, release and Python: the symptoms stay, their environment changes."""
+"""Moves cases to another platform, TensorFlow release and Python version: the symptoms stay the same, but the
+environment changes."""
 
 from __future__ import annotations
 
@@ -25,8 +26,8 @@ def moved(
     python: str | None,
     environments: tuple[str, ...] = (),
 ) -> Facts:
-    """The same symptoms on another system, with another TensorFlow release and Python version. None means not
-    stated."""
+    """Return the same symptoms on another system, with another TensorFlow release and Python version. None
+    means not stated."""
     where = Source("moved", 1, f"{platform}, TensorFlow {release}, Python {python}")
     items = [f for f in facts if not isinstance(f, STATED)]
     items += [

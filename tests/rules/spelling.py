@@ -1,8 +1,8 @@
 """Composes texts as TensorFlow's releases print them, line by line.
 
 `log("2.3.1", opened("libcudart.so.10.1"), refused("libcudnn.so.7"))` gives the lines with the wording, the
-prefix and the source paths of that release. A plain string among the events is the text of a program, a shell
-or a person and stays unchanged. Hosts, paths and dates are invented.
+prefix and the source paths of that release. A plain string among the events is text from a program, a shell
+or a person, and stays unchanged. Hosts, paths and dates are invented.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Event: TypeAlias = "Callable[[Release], Iterable[str]]"
 
 @dataclass
 class Release:
-    """A release of TensorFlow, and how its log lines begin."""
+    """A TensorFlow release, and how its log lines begin."""
 
     version: str
     windows: bool = False
@@ -31,7 +31,7 @@ class Release:
         self._clock = count(1)
 
     def line(self, level: str, file: str, number: int, message: str, *, absl: bool = False) -> str:
-        """One log line. file: the path under tensorflow/ in TensorFlow 2.0."""
+        """Return one log line. file: the path of the source file under tensorflow/ in TensorFlow 2.0."""
         tick = next(self._clock)
         where = self._path(file)
         if self.number >= (2, 18) and absl:
@@ -62,7 +62,7 @@ class Release:
 
 
 def log(version: str, *events: Event | str, windows: bool = False) -> str:
-    """The text of a run of one release."""
+    """Return the text that a run of one release prints."""
     release = Release(version, windows)
     lines: list[str] = []
     for event in events:
@@ -74,13 +74,13 @@ def log(version: str, *events: Event | str, windows: bool = False) -> str:
 
 
 def versions(tensorflow: str, python: str = "") -> str:
-    """The versions that a careful person prints first."""
+    """The lines with versions that a careful person prints first."""
     message = f'>>> import tensorflow as tf\n>>> tf.__version__\n"{tensorflow}"'.replace('"', "'")
     return (f"Python {python} | packaged by conda-forge | (default)\n" if python else "") + message
 
 
 def form(*, system: str, tensorflow: str, python: str = "", cuda: str = "", gpu: str = "") -> str:
-    """TensorFlow's issue form, filled in."""
+    """TensorFlow's issue form, with its fields filled in."""
     rows = [
         "**System information**",
         f"- OS Platform and Distribution (e.g., Linux Ubuntu 16.04): {system}",
@@ -98,7 +98,7 @@ DSO = "stream_executor/platform/default/dso_loader.cc"
 
 
 def opened(*names: str) -> Event:
-    """Libraries that are loaded."""
+    """The messages that these libraries were loaded."""
 
     def lines(r: Release) -> Iterable[str]:
         for name in names:
@@ -116,7 +116,7 @@ def opened(*names: str) -> Event:
 
 
 def refused(*names: str, path: str = "", error: str = "") -> Event:
-    """Libraries that do not load, with the search path that the message quotes."""
+    """The messages that these libraries cannot be loaded, with the search path that the messages quote."""
 
     def lines(r: Release) -> Iterable[str]:
         tail = f"; LD_LIBRARY_PATH: {path}" if path else ""
@@ -159,7 +159,7 @@ def skipped(r: Release) -> Iterable[str]:
 
 
 def no_cuda_drivers(r: Release) -> Iterable[str]:
-    """The message of 2.12 and later if libcudart does not load."""
+    """The message that 2.12 and later print if libcudart cannot be loaded."""
     yield r.line(
         "I",
         "stream_executor/cuda/cudart_stub.cc",
@@ -169,7 +169,7 @@ def no_cuda_drivers(r: Release) -> Iterable[str]:
 
 
 def ignore_cudart(r: Release) -> Iterable[str]:
-    """The message of 1.15 to 2.10 after the first library."""
+    """The message that 1.15 to 2.10 print after the first library that cannot be loaded."""
     yield r.line(
         "I",
         "stream_executor/cuda/cudart_stub.cc",
@@ -182,7 +182,7 @@ def ignore_cudart(r: Release) -> Iterable[str]:
 
 
 def cuinit(error: str, text: str = "") -> Event:
-    """A failed cuInit. error: a symbolic name or "UNKNOWN ERROR (303)"."""
+    """The message that cuInit failed. error: a symbolic name or "UNKNOWN ERROR (303)"."""
 
     def lines(r: Release) -> Iterable[str]:
         what = f"{error}: {text}" if text and r.number >= (1, 12) else error
@@ -199,7 +199,7 @@ NO_DEVICE = ("CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected")
 
 
 def diagnosed(message: str) -> Event:
-    """A line of cuda_diagnostics.cc."""
+    """A log line from cuda_diagnostics.cc."""
     return lambda r: [r.line("I", "stream_executor/cuda/cuda_diagnostics.cc", 156, message)]
 
 
@@ -217,7 +217,8 @@ DEVICE = "core/common_runtime/gpu/gpu_device.cc"
 
 
 def found(name: str, capability: str, *, total: str = "", free: str = "", bus: str = "0000:01:00.0") -> Event:
-    """The description of the card that TensorFlow prints before it decides whether to use it."""
+    """The description of the graphics card that TensorFlow prints before it decides whether to use the
+    card."""
 
     def lines(r: Release) -> Iterable[str]:
         major, minor = capability.split(".")
@@ -246,7 +247,7 @@ def found(name: str, capability: str, *, total: str = "", free: str = "", bus: s
 def created(
     name: str, capability: str, memory: int, *, index: int = 0, physical: int = 0, bus: str = "0000:01:00.0"
 ) -> Event:
-    """The GPU device that TensorFlow creates. memory: in MB, as printed."""
+    """The message about the GPU device that TensorFlow creates. memory: in MB, as printed."""
 
     def lines(r: Release) -> Iterable[str]:
         if r.number < (1, 5):
@@ -310,7 +311,7 @@ def logged(level: str, file: str, message: str, number: int = 100) -> Event:
 
 
 def numa(r: Release) -> Iterable[str]:
-    """The notice about the NUMA node on a desktop machine."""
+    """The message about the NUMA node on a desktop machine."""
     node = (
         "successful NUMA node read from SysFS had negative value (-1), but there must be at least one NUMA"
         " node, so returning NUMA node zero"
@@ -325,7 +326,7 @@ def numa(r: Release) -> Iterable[str]:
 
 
 def onednn(r: Release) -> Iterable[str]:
-    """The notice about oneDNN, the library for the CPU."""
+    """The message about oneDNN, the library for the CPU."""
     yield r.line(
         "I",
         "core/util/port.cc",
@@ -337,7 +338,7 @@ def onednn(r: Release) -> Iterable[str]:
 
 
 def cpu_features(r: Release) -> Iterable[str]:
-    """The notice about CPU instructions."""
+    """The message about CPU instructions."""
     if r.number >= (2, 5):
         message = (
             "This TensorFlow binary is optimized with oneAPI Deep Neural Network Library (oneDNN) to use the"
@@ -351,12 +352,12 @@ def cpu_features(r: Release) -> Iterable[str]:
 
 
 def tf_trt(r: Release) -> Iterable[str]:
-    """The notice that TensorRT is not installed."""
+    """The message that TensorRT is not installed."""
     yield r.line("W", "compiler/tf2tensorrt/utils/py_utils.cc", 38, "TF-TRT Warning: Could not find TensorRT")
 
 
 def factories(r: Release) -> Iterable[str]:
-    """The notice about plugins that are registered twice (2.14 and later)."""
+    """The message about plugins that are registered twice (2.14 and later)."""
     for plugin in ("cuFFT", "cuDNN", "cuBLAS"):
         message = (
             f"Unable to register {plugin} factory: Attempting to register factory for plugin {plugin} when"

@@ -1,5 +1,5 @@
-"""Tests reports about TensorFlow in languages other than Python: they get no step that works only for
-Python."""
+"""Tests reports about TensorFlow in programming languages other than Python: their cures have no steps that
+work only for Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Tests the catalogue of codes: where each rule is, and that a rule is imported without the others."""
+"""Tests the catalogue of codes: it states where each rule is, and importing a rule does not import the other
+rules."""
 
 from __future__ import annotations
 
@@ -56,7 +57,7 @@ def test_one_page_is_read_without_the_other_rules() -> None:
 
 
 def test_what_the_rules_need_is_what_the_file_says() -> None:
-    """This fails if a rule reads something new and the file is old: `python scripts/rule_needs.py` updates
+    """This fails if a rule's `needs` changed after the file was made: `python scripts/rule_needs.py` updates
     the file."""
     kept = json.loads((RULES / "needs.json").read_text(encoding="utf-8"))
     assert list(kept) == list(ORDER), "run python scripts/rule_needs.py"

@@ -1,5 +1,5 @@
-"""Tests conditions in single rules that seldom decide a whole report, each with the few facts on which it
-depends."""
+"""Tests conditions in single rules that seldom decide the verdict on a whole report. Each is tested with the
+few facts on which it depends."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ HERE = Source("case", 1, "as it was stated")
 
 
 def judged(code: str, *facts: Fact, kind: str = "report") -> list[Finding]:
-    """The finding of one rule for these facts."""
+    """Return the finding that one rule makes from these facts."""
     picture = Case(Facts(facts, kind), bundled())
     rule = rule_of(code)
     assert RuleSet.of([rule]).ready(picture.seen), f"{code} does not even look at these facts"
@@ -373,7 +373,8 @@ def test_the_releases_that_a_python_can_have_are_named(python: str, says: str) -
 
 @pytest.mark.parametrize(("platform", "fires"), [("linux", False), ("wsl", True), ("windows", True)])
 def test_windows_drivers_are_measured_by_the_floor_for_windows(platform: str, fires: bool) -> None:
-    """CUDA 12 needs at least 525.60.13 on Linux, and 528.33 on Windows, whose driver counts in WSL2."""
+    """CUDA 12 needs at least driver 525.60.13 on Linux and 528.33 on Windows. In WSL2, the Windows driver
+    counts."""
     release = TensorFlowVersion(HERE, "2.10.1" if platform == "windows" else "2.18.1", "tensorflow")
     version = (
         "450.99" if platform == "windows" else "526.98"
@@ -388,8 +389,8 @@ def test_windows_drivers_are_measured_by_the_floor_for_windows(platform: str, fi
 
 
 def test_ptx_that_the_driver_cannot_compile_is_predicted_unless_the_log_says_what_happened() -> None:
-    """2.18 contains its kernels for compute capability 9.0 partly as PTX of CUDA 12.3, but R525 supports CUDA
-    12.0."""
+    """TensorFlow 2.18 contains some of its kernels for compute capability 9.0 only as PTX from CUDA 12.3, but
+    driver branch R525 supports only CUDA 12.0."""
     facts = (
         DriverVersion(HERE, "525.147.05", "any", MEASURED),
         TensorFlowVersion(HERE, "2.18.1", "tensorflow"),

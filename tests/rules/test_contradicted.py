@@ -1,4 +1,4 @@
-"""Tests messages that, on their own, show one cause, together with a circumstance that shows another."""
+"""Tests messages that show one cause on their own, together with a circumstance that shows another cause."""
 
 from __future__ import annotations
 

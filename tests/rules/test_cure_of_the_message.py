@@ -1,5 +1,5 @@
-"""Tests that the numbers in a message appear in the cure, and that a cure is not something that the user
-already has."""
+"""Tests that a cure uses the numbers in the message, and that it does not tell users to install something
+that they already have."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BELOW_PTXAS = (
 
 
 def first(text: str) -> tuple[Finding, str]:
-    """The first finding, and its steps and their reasons as one text."""
+    """Return the first finding, and its steps and their reasons as one text."""
     finding = diagnosed(text).findings[0]
     return finding, "\n".join(f"{step.text} {step.why}" for step in finding.prescription)
 

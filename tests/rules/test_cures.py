@@ -1,5 +1,5 @@
-"""Tests that the steps cure the fault: the TensorFlow release to which they lead runs with the GPU, the
-driver and the Python of the case."""
+"""Tests that the steps cure the fault: the TensorFlow release that they install works with the GPU, the
+driver and the Python version in the case."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ Situation: TypeAlias = (
 
 
 def led_to(finding: Finding, platform: str) -> Iterator[tuple[TensorFlowRelease, str | None]]:
-    """The builds that a prescription installs with pip, each with the Python of the environment that the
-    steps make for it."""
+    """Yield the builds that a prescription installs with pip, each with the Python version of the environment
+    that the steps make for it."""
     for step in finding.prescription:
         made = environments([other for other in finding.prescription if other.platform == step.platform])
         for package, version in re.findall(r"(tensorflow(?:-gpu)?)(?:\[and-cuda\])?==([\d.]+\d)", step.text):
@@ -54,7 +54,7 @@ def led_to(finding: Finding, platform: str) -> Iterator[tuple[TensorFlowRelease,
 
 
 def wrong(finding: Finding, picture: Case) -> Iterator[str]:
-    """The parts of a prescription that the tables contradict for the case."""
+    """Yield the contradictions between a prescription and the tables for a case."""
     platform = picture.platform or "linux"
     side = platform if platform in ("windows", "wsl") else "linux"
     tells_driver = any("driver" in step.text.lower() for step in finding.prescription)
@@ -80,7 +80,7 @@ def wrong(finding: Finding, picture: Case) -> Iterator[str]:
 
 
 def with_hardware(facts: Facts, card: tuple[str, str] | None, driver: str | None) -> Facts:
-    """The case with another card and driver. None means not stated."""
+    """Return the facts with another card and driver. None means not stated."""
     where = Source("moved", 1, f"{card} {driver}")
     items = [fact for fact in facts if not isinstance(fact, (Gpu, DriverVersion))]
     items += [Gpu(where, card[0], card[1])] if card else []

@@ -1,5 +1,5 @@
-"""Tests `diagnose`: all rules judge, one cause gives one finding, the verdict comes first, and no rule can
-silence the others."""
+"""Tests `diagnose`: all rules run, one cause gives one finding, the verdict comes first, and no rule can
+suppress the other rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests that a driver is called too new or too old for a GPU only if nothing shows that it supports the
+"""Tests that a driver is called too new or too old for a GPU only if there is no sign that it supports the
 GPU."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tests that the printed commands run only what was prescribed, whatever a report or a recorded machine
+"""Tests that the printed commands run only what the tool prescribes, whatever a report or a recorded machine
 contains."""
 
 from __future__ import annotations
@@ -70,9 +70,9 @@ def steps_of(diagnosis: Diagnosis) -> Iterator[Step]:
 
 
 def safe(diagnosis: Diagnosis, platform: str, *, report: bool) -> list[str]:
-    """Assert that every command of a diagnosis has the arguments from which it was made. Returns the texts
-    for sh. report: whether the facts are from a text, whose words may reach a command only as a version, a
-    name or a path of a known form.
+    """Assert that a shell reads every command in a diagnosis as the arguments from which it was made. Returns
+    the texts for sh. report: whether the facts come from a text. Words from a text may get into a command
+    only as a version, a name or a path of a known form.
     """
     texts = []
     for step in steps_of(diagnosis):
@@ -102,7 +102,8 @@ def safe(diagnosis: Diagnosis, platform: str, *, report: bool) -> list[str]:
 
 
 def filled(fact: Fact, payload: str, *, whole: bool) -> Iterator[Fact]:
-    """Yield the fact with a payload in each of its texts in turn: instead of the text, or after it."""
+    """Yield copies of the fact with a payload in each of its text fields in turn: instead of the text if
+    `whole`, otherwise after it."""
     for field in dataclasses.fields(fact):
         value = getattr(fact, field.name)
         if field.name in ("source", "code") or (isinstance(fact, Symptom) and field.name == "kind"):
@@ -117,8 +118,8 @@ def filled(fact: Fact, payload: str, *, whole: bool) -> Iterator[Fact]:
 
 
 def judged_with(facts: Facts, changed: list[Fact], platform: str) -> Diagnosis | None:
-    """The diagnosis; None if a rule rejects a value that no reader makes, because then there is an error and
-    no command."""
+    """Return the diagnosis, or None if a rule rejects a value that no reader can produce: then there is an
+    error, and no command."""
     kept = changed if platform == "linux" else [f for f in changed if not isinstance(f, Platform)]
     more = [] if platform == "linux" else [Platform(Source("moved"), platform)]
     try:
@@ -133,7 +134,7 @@ PARTS = 36
 
 @pytest.mark.parametrize("part", sampled(range(PARTS), 2))
 def test_every_group_of_every_pattern_filled_runs_nothing(part: int, tmp_path: Path) -> None:
-    """The input is text: a payload replaces the words of each named group in the pattern's own example, and
+    """The input is text: in a pattern's own example, a payload replaces the words of each named group, and
     the tool reads the result."""
     payloads = itertools.cycle(PAYLOADS[part:] + PAYLOADS[:part])
     texts: set[str] = set()
@@ -155,8 +156,8 @@ def test_every_group_of_every_pattern_filled_runs_nothing(part: int, tmp_path: P
     ("platform", "part"), sampled(itertools.product(["linux", "windows"], range(PARTS)), 2)
 )
 def test_every_value_of_every_fact_filled_runs_nothing(platform: str, part: int, tmp_path: Path) -> None:
-    """The input is facts, which no pattern checks: each text of each fact in the cases that make the codes
-    fire."""
+    """The input consists of facts, which no pattern checks. A payload is put into each text of each fact in
+    the cases that make the codes fire."""
     payloads = itertools.cycle(PAYLOADS[part:] + PAYLOADS[:part])
     texts: set[str] = set()
     judged = 0
@@ -189,7 +190,7 @@ def test_every_value_of_every_fact_filled_runs_nothing(platform: str, part: int,
 def test_every_value_of_a_recorded_machine_filled_runs_nothing(
     name: str, platform: str, most: int, tmp_path: Path
 ) -> None:
-    """most: the largest number of facts of one kind that are filled."""
+    """most: the largest number of facts of one kind that get a payload."""
     payloads = itertools.cycle(PAYLOADS)
     facts = examine(Machine.at(RECORDS / name))
     items = [f for f in facts if not isinstance(f, PythonVersion)]
@@ -248,7 +249,7 @@ def test_a_plan_for_a_recorded_machine_with_any_value_filled_runs_nothing(tmp_pa
     ("platform", "payload"), sampled(itertools.product(["linux", "windows"], PAYLOADS), 14)
 )
 def test_an_interpreter_of_any_name_runs_as_that_name(payload: str, platform: str, tmp_path: Path) -> None:
-    """`--python` is given a folder with the name of a command."""
+    """`--python` gets a folder whose name is a command."""
     named = PythonVersion(Source("machine", None, "--python"), "3.11.2", None, f"/srv/{payload}/bin/python")
     forked = "CUDA_ERROR_NOT_INITIALIZED"  # its check starts the interpreter
     fault = next(row for row in FIRES if row.code == "gpu-bad-state" and forked in row.text)

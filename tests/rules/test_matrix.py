@@ -1,4 +1,4 @@
-"""Tests that every code fires when it must, and does not fire if a text only looks like a case of it."""
+"""Tests that every code fires when it must, and does not fire for texts that only look similar."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_fires(case: Fires) -> None:
 
 @each("case", NEAR_MISSES, ids=lambda case: f"{case.code}: {case.situation}")
 def test_keeps_quiet(case: NearMiss) -> None:
-    """If nothing is proved, only causes that the sentences make possible may be named."""
+    """If nothing is proved, the answer may name only causes that the sentences make possible."""
     findings = diagnosed(case.text).findings
     verdict = findings[0]
     guess = case.verdict == "undetermined" and verdict.confidence == "possible"

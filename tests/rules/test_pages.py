@@ -61,7 +61,7 @@ def test_a_rule_explains_codes_that_exist_and_not_itself(rule: Rule) -> None:
 
 
 def test_every_kind_of_symptom_that_a_rule_asks_for_can_be_seen() -> None:
-    """If nothing makes a symptom, a rule that waits for it can never fire because of it."""
+    """If no reader or probe produces a symptom, it can never make a rule fire."""
     package = RULES.parent
     folders = ("facts", "logs", "probe", "case")
     makers = [path for folder in folders for path in (package / folder).rglob("*.py")]

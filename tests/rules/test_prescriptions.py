@@ -1,5 +1,5 @@
-"""Tests that the steps can be pasted and that the tables confirm them, for any platform, release and
-Python."""
+"""Tests that the steps can be pasted and that the tables confirm them, for any platform, TensorFlow release
+and Python version."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ ON_ANY_SYSTEM = ("tf-", "python-", "host-", "model-", "undetermined", "memory-")
 def possible(
     case: Fires, platform: str, release: str | None, python: str | None, environment: tuple[str, ...]
 ) -> bool:
-    """Whether such a case can exist: there is a wheel for that platform and Python, and such a system can
-    have the fault."""
+    """Whether the case can exist: there is a wheel for that platform and Python version, and such a system
+    can have the fault."""
     where = PLATFORMS[platform]
     if platform == "macos" and not case.code.startswith(ON_ANY_SYSTEM):
         return False

@@ -1,4 +1,5 @@
-"""Tests the four reports that the project promises to read correctly, written like real logs."""
+"""Tests the four kinds of reports that the project promises to read correctly. They are written like real
+logs."""
 
 from __future__ import annotations
 
@@ -221,8 +222,7 @@ def test_the_frightening_lines_of_a_healthy_log_are_named_as_harmless() -> None:
 
 
 def test_what_rules_say_holds_of_a_machine_as_of_a_text() -> None:
-    """A rule that judges both machines and reports mentions neither: no sentence of a finding contains "the
-    text"."""
+    """A rule can judge both machines and reports, so no sentence in its finding mentions "the text"."""
     import ast
     from pathlib import Path
 

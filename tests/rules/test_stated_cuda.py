@@ -1,5 +1,5 @@
-"""Tests a library that does not load and the CUDA version in a form: whether they belong together decides the
-verdict."""
+"""Tests reports with a library that cannot be loaded and a stated CUDA version: the verdict depends on
+whether the two belong together."""
 
 from __future__ import annotations
 

@@ -36,8 +36,8 @@ Case: TypeAlias = "tuple[str, str, TensorFlowRelease]"
 
 
 def cases(tables: Tables) -> list[Case]:
-    """Every release with GPU support, with every GPU architecture in the tables that exists beside x86-64
-    processors."""
+    """Return every release with GPU support, combined with every compute capability in the tables whose GPUs
+    are used with x86-64 processors."""
     arm = {row.get("capability") for row in tables.store.all("arm_gpus")}
     capabilities = [
         c for row in tables.store.all("architectures") for c in row["capabilities"] if c not in arm
@@ -52,7 +52,8 @@ def cases(tables: Tables) -> list[Case]:
 
 
 def machine(system: str, capability: str, build: TensorFlowRelease) -> Facts:
-    """A machine with such a GPU, the release, and every library that the release loads."""
+    """Return the facts about a machine with a GPU of this capability, the release, and every library that the
+    release loads."""
     facts: list[Fact] = [Platform(HERE, system, "x86_64"), Gpu(HERE, "an NVIDIA card", capability)]
     facts += [
         TensorFlowVersion(HERE, build.version, build.package),
@@ -63,7 +64,8 @@ def machine(system: str, capability: str, build: TensorFlowRelease) -> Facts:
 
 
 def named(finding: Finding, system: str) -> list[tuple[TensorFlowRelease, bool]]:
-    """The releases that a prescription installs, each with whether CUDA is installed with it."""
+    """Return the releases that a prescription installs, each with whether the extra and-cuda is installed
+    with it."""
     found = []
     for step in finding.prescription:
         for package, extra, version in NAMED.findall(step.text):
@@ -74,7 +76,7 @@ def named(finding: Finding, system: str) -> list[tuple[TensorFlowRelease, bool]]
 
 
 def wrong(case: Case) -> list[str]:
-    """The prescriptions that the tables contradict, or that are already fulfilled."""
+    """Return the faults: prescriptions that the tables contradict, or that are already carried out."""
     system, capability, build = case
     found = []
     for finding in diagnose(machine(*case), bundled()).findings:
@@ -105,8 +107,8 @@ def test_no_prescription_is_what_is_there_already_on_any_gpu_with_any_release() 
 
 
 def test_blackwell_on_the_newest_release_gets_the_way_that_works_there() -> None:
-    """No release has machine code for it, not even 2.21.0. The way is PTX, which the driver compiles, with
-    XLA switched off."""
+    """No release has machine code for Blackwell, not even 2.21.0. The driver can compile the PTX in the
+    release if XLA is switched off."""
     build = next(b for b in bundled().gpu_builds("linux-x86_64", ("tensorflow",)) if b.version == "2.21.0")
     diagnosis = diagnose(machine("linux", "12.0", build), bundled())
     finding = next(f for f in diagnosis.findings if f.code == "gpu-arch-too-new")

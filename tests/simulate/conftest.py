@@ -1,4 +1,4 @@
-"""Simulated machines for the tests."""
+"""Provides simulated machines for the tests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ Inside: TypeAlias = "Callable[..., subprocess.CompletedProcess[str]]"
 
 @pytest.fixture
 def inside() -> Inside:
-    """Runs Python code on a simulated machine: inside(code, gpus=…, faults=…, variables=…)."""
+    """A function that runs Python code on a simulated machine: inside(code, gpus=…, faults=…,
+    variables=…)."""
 
     def run(
         code: str, *, variables: dict[str, str] | None = None, **wishes: object
@@ -42,7 +43,8 @@ def inside() -> Inside:
 
 @pytest.fixture(autouse=True)
 def own_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Each test has its own folder for simulations. When the test ends, the folder must contain none."""
+    """Give each test its own folder for simulations. When the test ends, there must be no simulation left in
+    the folder."""
     folder = tmp_path / "tmp"
     folder.mkdir()
     monkeypatch.setenv("TMPDIR", str(folder))

@@ -1,4 +1,4 @@
-"""Tests that no folder and no process of a simulation is left, however it ends."""
+"""Tests that a simulation leaves no folder and no process behind, however it ends."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ sys.exit({code})
 def start(
     *arguments: str, seconds: float = 600, code: int = 0, group: bool = False
 ) -> tuple[subprocess.Popen[str], str]:
-    """Start a simulation. Returns its process and, as soon as its command runs, its folder."""
+    """Start a simulation and wait until its command runs. Returns its process and its folder."""
     command = [sys.executable, "-c", BUSY.format(seconds=seconds, code=code)]
     child = subprocess.Popen(
         [sys.executable, "-c", RUN, "simulate", *arguments, "--", *command],
@@ -92,7 +92,7 @@ def test_after_a_kill():
 
 
 def watchdog_of(folder: str) -> int:
-    """The watchdog process of a simulation, recognised by its arguments."""
+    """Return the watchdog process of a simulation, recognised by its arguments."""
     for line in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
             words = line.read_bytes().split(b"\0")

@@ -1,5 +1,4 @@
-"""Tests that programs with which people monitor GPUs show the simulated GPUs, and which processes hold their
-memory."""
+"""Tests that GPU monitoring programs show the simulated GPUs, and the processes that use their memory."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ def test_the_list_of_faults_names_each_with_its_finding(simulate):
 
 
 def on_a_terminal(width: int, *arguments: str) -> str:
-    """The output of the command on a terminal with this many columns."""
+    """Return the output of the command on a terminal with this many columns."""
     import fcntl
     import os
     import pty
@@ -184,7 +184,7 @@ def test_on_a_terminal_no_line_is_longer_than_it_is_wide(option, width):
 
 
 def test_a_shell_on_a_terminal_is_interactive_and_ctrl_c_does_not_end_it(monkeypatch):
-    """Ctrl-C ends the program in the shell; the shell and the simulation continue."""
+    """Ctrl-C ends only the program that runs in the shell; the shell and the simulation continue."""
     import os
     import pty
 

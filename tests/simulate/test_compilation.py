@@ -35,7 +35,8 @@ def full_cache(tmp_path_factory):
 
 
 def children_seconds() -> float:
-    """The processor time of all children, which does not depend on the other work of the machine."""
+    """Return the processor time of all child processes, which does not depend on other work on the
+    machine."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
@@ -63,7 +64,7 @@ def test_on_a_terminal_it_says_that_it_compiles_and_elsewhere_it_does_not(empty_
     assert capsys.readouterr().err == ""
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     build(["memory_holder"])
-    assert "compiling the simulated libraries (once only" in capsys.readouterr().err
+    assert "compiling the simulated libraries (only once" in capsys.readouterr().err
     build(["memory_holder"])
     assert capsys.readouterr().err == ""
 

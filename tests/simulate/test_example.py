@@ -1,4 +1,4 @@
-"""Tests the example of a CI workflow: it finds a mistake in GPU set-up code that a run without a GPU does not
+"""Tests the example CI workflow: it finds a mistake in GPU set-up code that a run without a GPU does not
 show."""
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LINES = [
 
 
 def run_line(line: str, script: str) -> subprocess.CompletedProcess[str]:
-    """Run a line of the workflow, with another script and with the tool of this checkout."""
+    """Run a line from the workflow, with another script and with the tool from this checkout."""
     words = shlex.split(line.replace("train.py", script))[1:]
     python = str(tensorflow_env(NEWEST))
     command = [sys.executable, "-m", "doctor", *(python if word == "python" else word for word in words)]

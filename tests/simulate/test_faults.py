@@ -85,8 +85,8 @@ def test_no_check_in_a_simulation_can_be_taken_for_one_of_a_gpu(form: str, fault
 
 @pytest.mark.tensorflow
 def test_the_deep_check_reads_tensorflows_own_failure():
-    """The deep check sets memory growth, so TensorFlow reports that nearly all memory is free: memory is not
-    the reason."""
+    """The deep check turns on memory growth, so TensorFlow reports that nearly all memory is free: memory is
+    not the cause."""
     python = str(tensorflow_env(NEWEST))
     with environment(prepare(python=python, faults=["cudnn-not-initialized"])) as simulation:
         (finding,) = checked(simulation, "--deep", "--python", python)["findings"]
@@ -97,7 +97,7 @@ def test_the_deep_check_reads_tensorflows_own_failure():
 
 @pytest.mark.tensorflow
 def test_the_deep_check_says_that_it_ran_with_memory_growth_and_how_to_learn_what_that_hides():
-    """Because the check sets memory growth, this fault does not show. Without memory growth, the check would
+    """The check turns on memory growth, so this fault does not appear. Without memory growth, the check would
     take all memory of a shared GPU."""
     python = str(tensorflow_env(NEWEST))
     with environment(prepare(python=python, faults=["cudnn-out-of-memory"])) as simulation:
@@ -122,8 +122,9 @@ def test_the_deep_check_says_that_it_ran_with_memory_growth_and_how_to_learn_wha
 
 @pytest.mark.tensorflow
 def test_a_simulated_check_takes_under_a_second_more_than_a_real_one(times_pass):
-    """The elapsed time is measured, which on a busy machine includes waiting for the processor, and the
-    processor time, whose limit is 600 ms on a machine on which `python -c pass` takes 10 ms."""
+    """The test measures the elapsed time, which on a busy machine includes waiting for the processor, and the
+    processor time. The limit for the processor time is 600 ms on a machine on which `python -c pass` takes 10
+    ms."""
     words = ["check", "--format", "json", "--python", str(tensorflow_env(NEWEST))]
     check = [sys.executable, "-m", "doctor", *words]
     simulated = ["simulate", *words[-2:], "--", *check]
@@ -136,7 +137,7 @@ def test_a_simulated_check_takes_under_a_second_more_than_a_real_one(times_pass)
 
 
 def seconds(command: list[str]) -> tuple[float, float]:
-    """The elapsed time and the processor time of a command with all its children."""
+    """Return the elapsed time and the processor time of a command with all its children."""
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     done = subprocess.run(command, cwd=ROOT, capture_output=True, timeout=120, check=False)
     clock, after = time.monotonic() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -145,7 +146,7 @@ def seconds(command: list[str]) -> tuple[float, float]:
 
 
 def checked(simulation: Simulation, *arguments: str) -> dict[str, Any]:
-    """The report of `check` on a simulated machine."""
+    """Return the report of `check` on a simulated machine."""
     done = subprocess.run(
         [sys.executable, "-m", "doctor", "check", "--format", "json", *arguments],
         env=simulation.environment,

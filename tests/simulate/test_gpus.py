@@ -1,4 +1,5 @@
-"""Tests that any NVIDIA GPU in the tables can be simulated, or that the tool asks for missing data."""
+"""Tests that any NVIDIA GPU in the tables can be simulated, or that the tool asks for data that the tables
+lack."""
 
 from __future__ import annotations
 
@@ -55,7 +56,7 @@ TWICE_SOLD = {"RTX 4060 Ti": ("8192", "16384"), "RTX 5060 Ti": ("8192", "16384")
 
 @pytest.fixture
 def raw(tables: Tables) -> Raw:
-    """The rows of a table as they are in its file."""
+    """A function that returns the rows of a table as they are in its file."""
     return lambda table: list(tables.store.all(table))  # type: ignore[arg-type]
 
 

@@ -1,4 +1,4 @@
-"""Tests the memory of a simulated machine: all its processes and libraries use the same account."""
+"""Tests the memory of a simulated machine: all its processes and libraries share one ledger."""
 
 from __future__ import annotations
 

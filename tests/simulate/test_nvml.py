@@ -1,4 +1,4 @@
-"""Tests clients of NVML on a simulated machine: NVIDIA's own Python binding reads it like a real machine."""
+"""Tests NVML clients on a simulated machine: NVIDIA's own Python binding reads it like a real machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests that libraries that another user could have put into the cache are not loaded."""
+"""Tests that libraries in the cache are not loaded if another user could have put them there."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def built(compiled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache of this user that contains a library, on a machine without a compiler that could make
-    another."""
+    """A cache that belongs to this user and contains a library, on a machine without a compiler that could
+    make another library."""
     shutil.copytree(compiled, tmp_path / "cache")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     folder = build(["libnvidia-ml.so.1"])

@@ -1,4 +1,5 @@
-"""Tests that the kept logs are what TensorFlow prints: a sample is recorded again and compared."""
+"""Tests that the recorded logs are what TensorFlow prints: a sample of them is recorded again and
+compared."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ both."""
 
 
 def printed(log: str) -> Counter[str]:
-    """The lines of a log without their order, because threads print at the same time."""
+    """Return the lines of a log without their order, because several threads print at the same time."""
     lines = (line for line in log.splitlines() if not any(notice in line for notice in OF_THE_PROCESSOR))
     return Counter(lines)
 

@@ -1,4 +1,4 @@
-"""Tests real TensorFlow on the simulated GPU, with the command as people call it."""
+"""Tests real TensorFlow on the simulated GPU, with `simulate` as people call it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def python(request: pytest.FixtureRequest) -> Path:
 def simulate(
     python: Path, *arguments: str, variables: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Call tfgpu-doctor simulate; `python` means the interpreter of the environment."""
+    """Call `tfgpu-doctor simulate`. The word `python` in its arguments means the interpreter of the
+    environment."""
     import os
 
     command = [str(python) if word == "python" else word for word in arguments]
@@ -100,8 +101,8 @@ def test_memory_growth_cures_it(python, arguments, variables):
 
 @pytest.fixture
 def shared_card(python: Path) -> Iterator[tuple[Simulation, Callable[..., subprocess.Popen[str]]]]:
-    """A card of 8 GiB on which a cuDNN handle takes 450 MiB (TensorFlow 2.21 makes two), and a function that
-    starts TensorFlow programs on it."""
+    """A simulated card with 8 GiB on which a cuDNN handle takes 450 MiB (TensorFlow 2.21 makes two handles),
+    and a function that starts TensorFlow programs on it."""
     started = []
     scenario = prepare(python=str(python), gpus=["RTX 3070"]).setting(cudnn__handle_mib=450)
     with environment(scenario) as simulation:

@@ -1,4 +1,4 @@
-"""Tests the stand-in for a CUDA toolkit as XLA calls it."""
+"""Tests the simulation's stand-in for a CUDA toolkit, which is called as XLA calls a toolkit."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_without_ptxas_there_is_none_to_be_found():
 )
 def test_ptxas_refuses_the_gpus_that_came_after_its_cuda(tmp_path, release, target, compiles):
     """The messages are those of ptxas 12.5.82. ptxas 12.9.86 compiles the code that XLA in TensorFlow 2.21.0
-    makes for 12.0."""
+    makes for compute capability 12.0."""
     write_toolkit(tmp_path / "cuda", release)
     command = [tmp_path / "cuda/bin/ptxas", "a.ptx", f"-arch={target}", "-o", tmp_path / "out"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

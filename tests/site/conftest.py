@@ -1,4 +1,5 @@
-"""Fixtures for the tests of the site: the site as a release makes it, a server for it, and a browser."""
+"""Provides fixtures for the tests of the web site: the site as a release makes it, a server for it, and a
+browser."""
 
 from __future__ import annotations
 
@@ -54,7 +55,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 class Page:
-    """A browser, with the actions of the tests of the page."""
+    """A browser, with the actions that the tests of the page need."""
 
     def __init__(self, profile: Path, *more: str, width: int = 1400) -> None:
         selenium = pytest.importorskip(
@@ -92,7 +93,7 @@ class Page:
         assert self.js(READY), self.js("document.getElementById('state').innerText")
 
     def ask(self, call: str, parameters: dict[str, str], text: str = "") -> dict[str, Any]:
-        """The unchanged answer of the judge in the page."""
+        """Call the judge in the page. Return its unchanged answer."""
         answer = self.driver.execute_async_script(
             "const [call, parameters, text, done] = arguments;import('./judge.js').then(({ask}) => ask(call,"
             " parameters, new TextEncoder().encode(text))).then(done);",
@@ -104,7 +105,8 @@ class Page:
         return answer
 
     def paste(self, text: str) -> str:
-        """Judge a text as a person does. Returns the code of the verdict."""
+        """Put a text into the page and press the button, as a person would. Returns the code of the
+        verdict."""
         self.until("document.getElementById('judge')?.disabled === false")
         self.driver.execute_script(
             "document.getElementById('verdicts').replaceChildren(); document.getElementById('text').value ="
@@ -115,7 +117,7 @@ class Page:
         return str(found)
 
     def complaints(self) -> list[str]:
-        """The messages in the console since the last call."""
+        """Return the messages in the browser's console since the last call."""
         return [entry["message"] for entry in self.driver.get_log("browser")]
 
 
@@ -156,7 +158,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The source of axe, which finds barriers to accessibility."""
+    """The source code of axe, a script that finds accessibility problems."""
     folder = tmp_path_factory.mktemp("axe")
     for name in ("package.json", "package-lock.json"):
         shutil.copy(ROOT / "scripts" / "site" / name, folder)
@@ -189,7 +191,8 @@ def browser(host: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pag
 
 @pytest.fixture
 def page(browser: Page, host: str) -> Iterator[Page]:
-    """The page with a judge that has started. Whatever the test does, the console must stay empty."""
+    """The page, after its judge has started. Whatever the test does, the browser's console must stay
+    empty."""
     browser.complaints()
     if browser.js("location.href") not in (host, f"{host}#explain"):
         browser.open(host)

@@ -35,7 +35,7 @@ def script() -> ModuleType:
 
 
 def imported(text: str) -> set[str]:
-    """The modules that a module imports when it is imported."""
+    """Return the modules that a module imports when it is imported."""
     return {
         name.split()[0]
         for one, several in IMPORT.findall(text)
@@ -94,8 +94,7 @@ def test_the_same_sources_give_the_same_bytes_and_a_folder_of_others_is_left_alo
 
 
 def test_nothing_of_python_is_left_out_that_the_judge_imports(script: ModuleType) -> None:
-    """Modules that are imported only inside functions are tested by the sixty logs and the plans of
-    test_page.py."""
+    """The logs and plans in test_page.py test the modules that are imported only inside functions."""
     judge = [
         p
         for p in (ROOT / "doctor").rglob("*.py")

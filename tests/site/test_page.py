@@ -324,7 +324,7 @@ def test_a_narrow_screen_never_scrolls_sideways_and_nothing_jumps(page: Page, ho
 
 
 def requested(log: Path) -> list[tuple[str, str]]:
-    """(who asked, address) of every request in a log of the browser's network."""
+    """Return (who made the request, address) for every request in a log of the browser's network."""
     document = json.loads(log.read_text(encoding="utf-8"))
     kind = document["constants"]["logEventTypes"]["URL_REQUEST_START_JOB"]
     events: list[dict[str, Any]] = [
@@ -334,7 +334,7 @@ def requested(log: Path) -> list[tuple[str, str]]:
 
 
 def test_no_request_goes_to_any_other_origin(built: Path, tmp_path: Path) -> None:
-    """The browser's own network log contains every request, including those of workers and of the service
+    """The browser's own network log contains every request, including requests from workers and the service
     worker."""
     server = Host(built)
     page = Page(tmp_path / "profile", f"--log-net-log={tmp_path / 'net.json'}")
@@ -384,8 +384,8 @@ def test_it_works_when_the_host_is_gone(built: Path, tmp_path: Path) -> None:
 
 
 def test_the_policy_binds_the_judge_too(page: Page) -> None:
-    """A worker from an address has its own policy, which a static host does not send; so the policy of the
-    page must apply."""
+    """A worker that is loaded from an address has its own policy, which a static host does not send. So the
+    page's policy must apply to it."""
     refused = page.driver.execute_async_script(
         "const done = arguments[0];const source = `fetch('https://example.org/').then(() =>"
         " postMessage('went'), () => postMessage('refused'))`;const worker = new"

@@ -1,4 +1,4 @@
-"""Tests the static pages of the site: complete, linked, plain, and in agreement with the tables and the
+"""Tests that the static pages of the site are complete, linked and plain, and agree with the tables and the
 rules."""
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ def test_every_link_leads_somewhere_in_the_site(site: dict[str, bytes], read: di
 
 
 def test_no_page_holds_code_or_style_of_its_own(read: dict[str, Read]) -> None:
-    """The content security policy would refuse these. Also, no id may occur twice in a page."""
+    """The content security policy would block inline code and styles. Also, no id may occur twice in a
+    page."""
     for name, page in read.items():
         assert "style" not in page.tags | page.attributes, name
         assert not [a for a in page.attributes if a.startswith("on")], name
@@ -106,7 +107,7 @@ def test_the_page_of_a_code_escapes_and_links() -> None:
 
 
 def rows(page: bytes) -> dict[str, list[str]]:
-    """The cells of each row of a table, by its address."""
+    """Return a dictionary from the id of each table row in a page to the row's cells."""
     found = re.findall(r'<tr id="([^"]+)">(.*?)</tr>', page.decode(), re.DOTALL)
     cells = {name: re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", inner, re.DOTALL) for name, inner in found}
     return {name: [unescape(re.sub(r"<[^>]+>", "", cell)) for cell in inner] for name, inner in cells.items()}
@@ -171,7 +172,7 @@ def test_the_matrix_says_nothing_runs_that_has_no_code(
 
 
 def test_the_address_of_a_server_is_in_no_page(site: dict[str, bytes]) -> None:
-    """Sources are documents. The page loads nothing from another host, and links to none."""
+    """The pages name documents as sources. They do not load anything from another host or link to one."""
     for name in (n for n in site if n.endswith(".html")):
         assert not re.search(r'(?:href|src)="?(?:https?:)?//', site[name].decode()), name
 

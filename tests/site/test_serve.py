@@ -1,4 +1,4 @@
-"""Tests `tfgpu-doctor serve`: only people who know the address on this machine can use it."""
+"""Tests `tfgpu-doctor serve`: only somebody on this machine who knows the address can use it."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_without_the_token_there_is_nothing(server: Server, path: str) -> None:
 
 
 def test_a_name_that_somebody_else_made_lead_here_is_refused(server: Server) -> None:
-    """Requests with the name of another site that leads to this address (DNS rebinding), and from a page of
+    """The requests use another site's name that leads to this address (DNS rebinding), or come from a page on
     another site."""
     port = server.server_port
     for host in ("example.org", f"example.org:{port}", f"127.0.0.1.example.org:{port}", "127.0.0.1", None):

@@ -1,6 +1,7 @@
 """Imports TensorFlow once, then runs every program from standard input in a fork, and prints JSON lines.
 
-The forks are made before TensorFlow has started anything, so that each program finds it as after an import.
+The forks are made before TensorFlow has started anything, so that each program finds TensorFlow as it is
+directly after its import.
 """
 
 import io

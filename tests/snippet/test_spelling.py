@@ -1,6 +1,5 @@
-"""Tests that the names in snippets for releases that cannot run here exist in the API of those releases.
-
-shipped_names.json contains the names that were read once from the wheels that it lists.
+"""Tests that snippets for releases that cannot run here use only names that exist in those releases.
+shipped_names.json contains the names, which were read from the wheels that it lists.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ WISHES = ({}, {"gpus": (0, 1)}, {"gpus": (1,)}, {"fraction": 0.3}, {"gpus": (0, 
 
 
 def names_in(program: str) -> set[str]:
-    """Dotted names that begin with tf."""
+    """Return the dotted names in a text that begin with `tf.`."""
     nodes = (node for node in ast.walk(ast.parse(program)) if isinstance(node, ast.Attribute))
     names = (ast.get_source_segment(program, node) or "" for node in nodes)
     return {name for name in names if re.fullmatch(r"tf(\.\w+)+", name)}

@@ -52,7 +52,7 @@ CASES = [
 
 
 def outcome(version: str, release: str) -> dict[str, tuple[str, str]]:
-    """{case: (answer, output)} for all cases in the form for `release`."""
+    """Return {case: (answer, output)} for all cases, with the snippets for `release`."""
     programs = [
         (f"{i} {name}", SNIPPETS[name](Options(release, **wish)).code, check)  # type: ignore[arg-type]
         for i, (name, wish, check, _) in enumerate(CASES)

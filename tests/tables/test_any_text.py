@@ -1,5 +1,5 @@
-"""Tests that the tables answer, or say that they do not know, whatever people paste as a name or a
-version."""
+"""Tests that look-ups in the tables give an answer, or report that there is none, whatever text people use as
+a name or a version."""
 
 from __future__ import annotations
 

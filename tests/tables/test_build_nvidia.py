@@ -1,5 +1,5 @@
-"""Tests the readers for the tables about NVIDIA's products: pci.ids, the file lists of wheels, the fatbins of
-cuDNN."""
+"""Tests the code that reads the sources of the tables about NVIDIA's products: pci.ids, the file lists in
+wheels, and the fatbins in cuDNN."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_one_wheel_a_release_for_linux_x86_64() -> None:
 
 
 def fatbin(*entries: tuple[int, int, bytes]) -> bytes:
-    """A fatbin with entries (kind, ten times the capability, payload)."""
+    """Return a fatbin with entries (kind, ten times the capability, payload)."""
     body = b""
     for kind, arch, payload in entries:
         payload += b"\0" * (-len(payload) % 8)
@@ -112,8 +112,8 @@ def fatbin(*entries: tuple[int, int, bytes]) -> bytes:
 
 
 def cubin(arch: int, abi: int, accelerators: bool) -> bytes:
-    """The ELF header of a cubin, with the architecture and the "a" in e_flags, at the place for each ELF ABI
-    version."""
+    """Return the ELF header of a cubin. The architecture and the flag for the suffix "a" are in e_flags, at
+    the place that depends on the ELF ABI version."""
     flags = arch << 8 | (0x8 if accelerators else 0) if abi == 8 else arch | (0x800 if accelerators else 0)
     return b"\x7fELF\x02\x01\x01\x33" + bytes([abi]) + b"\0" * 39 + struct.pack("<I", flags) + b"\0" * 12
 
@@ -166,8 +166,8 @@ def test_capabilities_are_sorted_as_numbers() -> None:
 
 
 def test_script_builds_the_bundled_gpu_table_again(tmp_path: Path) -> None:
-    """From a pci.ids file with three devices, the script makes the rows of the bundled table for these
-    devices."""
+    """From a pci.ids file with three devices, the script makes the same rows for these devices as in the
+    bundled table."""
     script = BUNDLED.parent / "scripts" / "build_nvidia_tables.py"
     code = (
         "import runpy, sys, pathlib\n"

@@ -1,4 +1,4 @@
-"""Tests the output of `tfgpu-doctor tables` for people and scripts."""
+"""Tests the output of `tfgpu-doctor tables` for people and for scripts."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Tests that the table follows the wheels where they and the pages of tensorflow.org (Build from source,
-Install with pip) differ."""
+"""Tests that the table agrees with the wheels where the wheels and tensorflow.org (pages "Build from source"
+and "Install with pip") differ."""
 
 from __future__ import annotations
 

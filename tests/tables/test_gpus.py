@@ -1,4 +1,4 @@
-"""Tests the look-up of GPUs by the names that people, nvidia-smi, lspci and clouds give them."""
+"""Tests looking up GPUs by the names that people, nvidia-smi, lspci and cloud providers use."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_key_keeps_what_tells_models_apart() -> None:
 def test_every_named_device_is_found_by_its_own_name(
     step: int, tables: Tables, raw: Callable[[str], list[dict[str, Any]]]
 ) -> None:
-    """The chip of each row is among the chips that a look-up of its name returns."""
+    """Looking up the name in a row returns the chip in that row, perhaps among others."""
     lost = []
     for row in raw("gpus")[::step]:
         if row["name"] == row["chip"]:

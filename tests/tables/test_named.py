@@ -24,7 +24,7 @@ def test_every_row_of_each_file_is_one_of_a_name_that_can_be_written() -> None:
 
 
 def _without_a_holding() -> list[str]:
-    """The rows that only state the spellings of a name."""
+    """Return the names in rows that only state the spellings of a name."""
     return [raw["name"] for _, raw in EVERY if not raw.get("tensorflow") and not raw.get("computes")]
 
 
@@ -49,7 +49,7 @@ def test_no_two_rows_are_about_one_release_on_one_day(name: str) -> None:
 
 
 def _beginnings(several: tuple[Named, ...]) -> list[tuple[str, str]]:
-    """The first release and the first day of each row."""
+    """Return the first release and the first day of each row."""
     return [(re.sub(r"^>=|,.*", "", row.versions), row.since) for row in several]
 
 

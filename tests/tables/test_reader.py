@@ -1,4 +1,5 @@
-"""Tests the reading of the tables: lazily, row by row, with a refreshed copy instead of the bundled table."""
+"""Tests reading the tables: only when needed, row by row, and from a refreshed copy instead of the bundled
+table."""
 
 from __future__ import annotations
 

@@ -57,8 +57,8 @@ def test_extra_that_asks_for_more_than_nvidias_wheels_is_a_known_trap(tables: Ta
 
 
 def test_what_the_extra_brings_is_all_that_a_gpu_needs(tables: Tables) -> None:
-    """Each library that a build with the extra requires is in a wheel that the extra names, in the folder
-    that the table of wheels states."""
+    """Each library that a build with the extra and-cuda requires is in a wheel that the extra names, in the
+    folder that the table of wheels states."""
     for build in tables.releases():
         pins = build.extras.get("and-cuda")
         if not pins or build.libraries_required == ():

@@ -1,4 +1,4 @@
-"""Tests that answers of the tables are cached, separately for each instance of the tables."""
+"""Tests that each Tables object caches its own answers."""
 
 from __future__ import annotations
 

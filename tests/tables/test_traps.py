@@ -1,4 +1,4 @@
-"""Tests by the facts in the tables that each trap applies to the releases that it names, and to no other
+"""Tests with the facts in the tables that each trap applies to the releases that it names, and to no other
 release."""
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def builds_of(trap: Trap) -> list[TensorFlowRelease]:
 
 
 def holds(build: TensorFlowRelease, derived: dict[str, Any]) -> bool:
-    """Whether the tables confirm for a build what a trap says about it."""
+    """Whether the tables confirm that what a trap says is true for a build."""
     kernels = build.compute_capabilities
     compiled = kernels.compiled if kernels else ()
     ptx = kernels.ptx if kernels else ()
@@ -119,7 +119,8 @@ def test_every_runpath_that_misses_a_library_is_a_trap() -> None:
 
 
 def test_every_release_without_a_gpu_build_under_its_name_is_a_trap() -> None:
-    """On Linux x86_64, tensorflow is a CPU build up to 2.0, except 1.15.0, and a GPU build from 2.1 on."""
+    """On Linux x86_64, the package tensorflow is a CPU build up to 2.0, except 1.15.0, and a GPU build from
+    2.1 on."""
     trap = next(t for t in TRAPS if t.name == "cpu-named-tensorflow")
     cpu = {b.version for b in TABLES.releases(package="tensorflow") if b.gpu is False}
     assert {b.version for b in builds_of(trap) if b.platform == "linux-x86_64"} == cpu

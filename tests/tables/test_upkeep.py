@@ -81,7 +81,7 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @lru_cache(maxsize=None)
 def said_by_pip(address: str) -> str:
-    """The output of pip about its configuration with this index, as `index` sets it."""
+    """Return the output of `pip config list` when pip uses only this index."""
     variables = {
         **os.environ,
         "PIP_CONFIG_FILE": "/dev/null",
@@ -96,8 +96,8 @@ def said_by_pip(address: str) -> str:
 
 @pytest.fixture
 def pip_asked_once(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Replaces the question to pip with the answer of an earlier test, with another address, because it takes
-    half a second."""
+    """Do not run pip for its configuration, which takes half a second: use its output in an earlier test,
+    with the address replaced."""
     said = said_by_pip("file:///an-index")
     monkeypatch.setattr(
         registry,
@@ -108,7 +108,8 @@ def pip_asked_once(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def in_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: Callable[..., Path]) -> Path:
-    """Replace the bundled table with one of the test, with a user folder beside it. Returns that folder."""
+    """Replace the bundled table with a table for the test, with a user folder beside it. Returns the user
+    folder."""
     bundled = small("tensorflow", [], folder=tmp_path / "bundled").parent
     user = tmp_path / "user"
     monkeypatch.setenv("TFGPU_DOCTOR_TABLES", str(user))

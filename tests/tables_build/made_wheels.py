@@ -1,4 +1,4 @@
-"""Makes wheels, libraries and a package index for the tests, in the same form as TensorFlow's."""
+"""Makes wheels, libraries and a package index for the tests, in the same form as for TensorFlow."""
 
 from __future__ import annotations
 
@@ -60,15 +60,15 @@ def fatbin_section(folder: Path, *entries: bytes) -> str:
 
 
 def fatbin(*entries: bytes) -> bytes:
-    """A fatbin, with its header and its entries."""
+    """Return a fatbin, with its header and its entries."""
     return struct.pack("<IHHQ", 0xBA55ED50, 1, 16, sum(map(len, entries))) + b"".join(entries)
 
 
 def fatbin_entry(
     kind: int, arch: int, content: bytes, flags: int = 0, version: tuple[int, int] = (8, 1)
 ) -> bytes:
-    """An entry of a fatbin. kind: 1 for PTX, 2 for a cubin. arch: 90 for sm_90. version: that of the code
-    (for PTX, that of the ISA)."""
+    """Return an entry of a fatbin. kind: 1 for PTX, 2 for a cubin. arch: 90 for sm_90. version: the version
+    of the code (for PTX, the ISA version)."""
     padded = content + bytes(-len(content) % 8)
     packed = len(content) if flags else 0
     return (
@@ -80,7 +80,7 @@ def fatbin_entry(
 
 
 def lz4_literals(content: bytes) -> bytes:
-    """An LZ4 block that contains `content` uncompressed."""
+    """Return an LZ4 block that contains `content` uncompressed."""
     length = len(content) - 15
     return b"\xf0" + b"\xff" * (length // 255) + bytes([length % 255]) + content
 
@@ -92,7 +92,7 @@ def metadata(version: str, *lines: str) -> str:
 
 
 def make_wheel(path: Path, members: dict[str, str | bytes]) -> Path:
-    """Make a wheel with these members, compressed by deflate."""
+    """Make a wheel with these members, compressed with deflate."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members.items():
             archive.writestr(name, content)
@@ -102,9 +102,9 @@ def make_wheel(path: Path, members: dict[str, str | bytes]) -> Path:
 @dataclass
 class Index:
     """A package index on this machine. json_form: whether to serve PEP 691 pages. ranges: whether the server
-    obeys Range headers. break_after: the numbers of bytes after which the next answers are cut off, one
-    number for each answer. stalled: an event that ends the delay of an answer for a file whose name contains
-    `stall_on`."""
+    obeys Range headers. break_after: the numbers of bytes after which the next responses are cut off, one
+    number for each response. stall_on: responses for files whose names contain this text are delayed.
+    stalled: an event that ends the delay."""
 
     folder: Path
     url: str = ""
@@ -206,7 +206,8 @@ def served(index: Index) -> Iterator[Index]:
 
 
 def windows_library(imports: tuple[str, ...], code: bytes = b"", constants: bytes = b"") -> bytes:
-    """A PE library with an import table. Its .text and .rdata sections begin with `code` and `constants`."""
+    """Return a PE library with an import table. Its .text and .rdata sections begin with `code` and
+    `constants`."""
     text = code + bytes(-len(code) % 512)
     rdata_address = 0x1000 + max(0x1000, (len(text) + 0xFFF) // 0x1000 * 0x1000)
     table_at = len(constants) + -len(constants) % 16

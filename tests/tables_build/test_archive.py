@@ -1,4 +1,4 @@
-"""Tests the reading of members of a zip file on a server by range requests."""
+"""Tests reading members of a zip file on a server by range requests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NOISE = random.Random(7).getrandbits(3 << 23).to_bytes(3 << 20, "little")
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A wheel with three thousand members and a large one, made once."""
+    """A wheel with three thousand small members and a large one. It is made only once."""
     made = tmp_path_factory.mktemp("wheel") / "a.whl"
     members: dict[str, str | bytes] = {
         f"package/module_{number}.py": f"x = {number}\n" for number in range(3000)
@@ -84,7 +84,7 @@ def test_content_that_is_not_what_the_directory_says_is_found_out(index: Index) 
 
 def test_a_member_too_large_to_be_a_text_is_not_read(index: Index) -> None:
     remote, url, members = opened(index)
-    with pytest.raises(ArchiveError, match="more than the 1000 expected"):
+    with pytest.raises(ArchiveError, match="at most 1000 were expected"):
         read_member(remote, url, members["package/library.so"], limit=1000)
 
 

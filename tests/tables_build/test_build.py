@@ -237,7 +237,7 @@ def test_ctrl_c_ends_it_at_once_and_leaves_nothing_half_written(
         _, errors = process.communicate(timeout=20)
     assert process.returncode == 130
     assert "Traceback" not in errors
-    assert "the same command continues there" in errors
+    assert "run the same command again to continue" in errors
     assert not (tmp_path / "table.json").exists()
     assert not list(tmp_path.rglob("*.part"))
     with pytest.raises(ProcessLookupError):
@@ -255,7 +255,7 @@ def test_a_wheel_that_cannot_be_read_leaves_the_table_as_it_was(index: Index, tm
     done = build(index, tmp_path, "--full")
     assert done.returncode == 3
     assert "tensorflow 9.1.0 linux-x86_64" in done.stderr
-    assert "Next: run the same call again" in done.stderr
+    assert "Next: run the same command again" in done.stderr
     assert (tmp_path / "table.json").read_bytes() == before
 
 

@@ -1,4 +1,5 @@
-"""Tests the package index: its address from pip's settings, its pages in both forms, and its failures."""
+"""Tests the code that reads the package index: the address from pip's settings, pages in both formats, and
+failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests the reading of libraries: ELF, PE, Mach-O, fatbins, and the names that a loader composes."""
+"""Tests reading libraries: ELF, PE, Mach-O, fatbins, and the names that a loader composes."""
 
 from __future__ import annotations
 
@@ -245,7 +245,8 @@ def test_what_is_no_windows_library_is_an_error(content: bytes) -> None:
 
 
 def relative(opcode: bytes, at: int, target: int) -> bytes:
-    """An instruction at the address `at` that refers to `target` relative to the next instruction."""
+    """Return an instruction at the address `at` that refers to the address `target`, relative to the next
+    instruction."""
     return opcode + struct.pack("<i", target - (at + len(opcode) + 4))
 
 

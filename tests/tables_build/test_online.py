@@ -1,4 +1,5 @@
-"""Compares the bundled table with the registry: one release of each age is read again from scratch."""
+"""Compares the bundled table with the package index: one release from each period is read again from
+scratch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Tests the row that is made from the facts of one release: it is as precise as the evidence, and no more."""
+"""Tests the row that is made from the facts about one release: it is as precise as the evidence, but no more
+precise."""
 
 from __future__ import annotations
 

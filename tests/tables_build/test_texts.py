@@ -1,4 +1,4 @@
-"""Tests the reading of a wheel's file name, METADATA and build_info.py, in all forms that they have had."""
+"""Tests reading a wheel's file name, METADATA and build_info.py, in every form that they have had."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests that every example that trains a model or fits weights has a label that exists."""
+"""Tests that every example for training a model or fitting weights has a label that exists."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Reads the output of collecting tools (pip list, lspci ...) by its structure: fields, rows and steps.
 
-`read_collected` returns the facts of the reports of such tools in a text, and the text without the lines of
-these reports. So a package name, or the heading "are we in docker", is not mistaken for a statement. The
+`read_collected` returns the facts from the reports of these tools in a text, and the text without the lines
+of the reports. So a package name, or the heading "are we in docker", is not mistaken for a statement. The
 lines that other programs printed into a report are kept."""
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ takes little time."""
 
 
 def read_collected(text: Text, printed: set[int]) -> tuple[Text, list[Fact]]:
-    """A text without the collectors' reports in it, and the facts from these reports. If there is no report,
-    the text itself is returned. The line numbers of the reports are added to `printed`."""
+    """Return the text without the collectors' reports in it, and the facts from these reports. If it contains
+    no report, return it unchanged. The line numbers of the reports are added to `printed`."""
     whole = text.text
     known: list[Collector] = []
     for family, marks in MARKS.items():
@@ -75,7 +75,7 @@ def read_collected(text: Text, printed: set[int]) -> tuple[Text, list[Fact]]:
 def _read(
     lines: Sequence[Line], known: Sequence[Collector], name: str, printed: set[int]
 ) -> tuple[list[Line], list[Fact]]:
-    """The remaining lines, and the facts of the reports that these collectors read."""
+    """Return the remaining lines, and the facts from the reports that these collectors read."""
     left: list[Line] = []
     facts: list[Fact] = []
     failed = dict.fromkeys(known, 0)

@@ -39,7 +39,8 @@ class Block(NamedTuple):
 class Collector(NamedTuple):
     """The reader for one collector's reports. mark: a text that every report contains. begins: matches the
     first line of a report (match, not search). read: a function of all lines of a text, the index of the
-    report's first line, and the name of the text; it returns None if the lines are no such report."""
+    report's first line, and the name of the text; it returns None if the lines are not a report of this
+    kind."""
 
     mark: str
     begins: re.Pattern[str]
@@ -47,7 +48,7 @@ class Collector(NamedTuple):
 
 
 def source(name: str, line: Line) -> Source:
-    """One line as evidence."""
+    """Return one line as evidence."""
     return Source(name, line[0], line[1].strip()[:400])
 
 
@@ -61,21 +62,21 @@ _VERSIONED = lazy.compile(r"lib(cudart|cudnn)\.so\.(\d{1,2}(?:\.\d{1,4}){1,3})$"
 
 
 def gpu_library(path: str) -> str:
-    """The file name of a library that a GPU needs; "" for any other file."""
+    """Return the file name of a library that a GPU needs, or "" for any other file."""
     name = path[path.rfind("/") + 1 :]
     return name if len(name) < 80 and _GPU_LIBRARY.match(name) else ""
 
 
 def stated_version(path: str, where: Source) -> Iterator[Fact]:
-    """The CUDA or cuDNN version in the name of a library file."""
+    """Yield the CUDA or cuDNN version in the name of a library file."""
     found = _VERSIONED.match(path[path.rfind("/") + 1 :][:80])
     if found:
         yield (CudaVersion if found[1] == "cudart" else CudnnVersion)(where, found[2], path[:300], FORM)
 
 
 def searched(begins: Source, tried: dict[str, Source], opened: dict[str, tuple[str, Source]]) -> list[Fact]:
-    """The facts from a trace of the Linux loader. tried: the libraries for which the loader searched. opened:
-    the paths of the loaded libraries, by name."""
+    """Return the facts from a trace of the Linux loader. tried: the libraries for which the loader searched.
+    opened: the paths of the loaded libraries, by name."""
     facts: list[Fact] = [Platform(begins, "linux", rank=INFERRED)]
     facts += [LibraryLoaded(where, name, path) for name, (path, where) in opened.items()]
     error = "not found in any folder of the loader's search path"
@@ -84,20 +85,21 @@ def searched(begins: Source, tried: dict[str, Source], opened: dict[str, tuple[s
 
 
 def cuda(version: str, where: Source, rank: int = MEASURED) -> Iterator[Fact]:
-    """The fact that this CUDA version is installed, if there can be such a release (5 to 19)."""
+    """Yield the fact that this CUDA version is installed, if there can be such a release (5 to 19)."""
     number = re.match(r"\d{1,2}(?:\.\d{1,3}){1,2}(?![\d.])", version)
     if number and 5 <= int(number[0].split(".")[0]) <= 19:
         yield CudaVersion(where, number[0], rank=rank)
 
 
 def after(line: str, label: str) -> str:
-    """The value after a label and its colon; "" if the line does not begin with the label."""
+    """Return the value after a label and its colon, or "" if the line does not begin with the label."""
     head, colon, rest = line.partition(":")
     return rest.strip() if colon and head.strip() == label else ""
 
 
 def until(lines: Sequence[Line], at: int, ends: Callable[[str], bool]) -> int:
-    """The index of the first line, from `at` on, that ends a report; the number of lines if there is none."""
+    """Return the index of the first line, from `at` on, that ends a report, or the number of lines if no line
+    does."""
     return next((i for i in range(at, len(lines)) if ends(lines[i][1])), len(lines))
 
 
@@ -107,5 +109,5 @@ def fence(line: str) -> bool:
 
 
 def kept(lines: Sequence[Line], start: int, end: int, wanted: Callable[[str], object]) -> Iterable[int]:
-    """The indexes of the lines that the signatures should still read."""
+    """Return the indexes of the lines that the signatures should still read."""
     return (i for i in range(start, end) if wanted(lines[i][1]))

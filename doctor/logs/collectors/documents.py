@@ -31,7 +31,7 @@ MOST = 5_000
 
 
 def read_document(text: str, name: str) -> Facts | None:
-    """The facts of a text that is one JSON document of a collector; None for any other text."""
+    """Return the facts from a text that is one JSON document from a collector, or None for any other text."""
     marks = ('"pip_version"', '"HostConfig"', '"build_string"', '"version"')
     if text.lstrip()[:1] not in ("{", "[") or not any(mark in text for mark in marks):
         return None
@@ -60,7 +60,8 @@ def _distribution(name: object, version: object, source: Source, manager: str) -
 
 
 def _pip_inspect(document: dict[str, Any], source: Source) -> Iterator[Fact]:
-    """The facts of pip inspect (https://pip.pypa.io/en/stable/reference/inspect-report/)."""
+    """Yield the facts in the output of pip inspect
+    (https://pip.pypa.io/en/stable/reference/inspect-report/)."""
     environment = document.get("environment")
     if isinstance(environment, dict):
         version, system, machine = (
@@ -79,7 +80,7 @@ def _pip_inspect(document: dict[str, Any], source: Source) -> Iterator[Fact]:
 
 
 def _listed(document: list[dict[str, Any]], source: Source) -> Iterator[Fact]:
-    """The facts of pip list --format json or conda list --json."""
+    """Yield the facts in the output of pip list --format json or conda list --json."""
     for entry in document[:MOST]:
         conda = "build_string" in entry and entry.get("channel") != "pypi"
         yield from _distribution(entry["name"], entry["version"], source, "conda" if conda else "pip")
@@ -90,8 +91,8 @@ def _listed(document: list[dict[str, Any]], source: Source) -> Iterator[Fact]:
 
 
 def _docker_inspect(document: list[dict[str, Any]], source: Source) -> Iterator[Fact]:
-    """The facts of docker inspect CONTAINER: whether the container was started with a GPU. Source of the
-    fields: api/types/container of Docker Engine."""
+    """Yield the facts in the output of docker inspect CONTAINER: whether the container was started with a
+    GPU. Source of the fields: api/types/container of Docker Engine."""
     for entry in document[:20]:
         host, config = entry.get("HostConfig"), entry.get("Config")
         if not isinstance(host, dict) or not isinstance(config, dict):

@@ -41,7 +41,7 @@ _TENSORFLOW = lazy.compile(r"(?:tensorflow|tf[-_]nightly)(?:[-_](?:gpu|cpu|intel
 
 
 def tensorflow_of(name: str, version: str, where: Source) -> Iterator[Fact]:
-    """The facts for a distribution with this name, if it is one of TensorFlow's."""
+    """Yield the facts for a distribution with this name, if it is one of TensorFlow's."""
     if _TENSORFLOW.match(name.lower()[:60]) and re.match(r"\d\.\d{1,2}", version):
         yield TensorFlowVersion(where, version[:40], name.lower().replace("_", "-"))
 
@@ -59,7 +59,7 @@ def old_row(line: Line, name: str) -> Iterator[Fact]:
 
 
 def _rows(lines: Sequence[Line], at: int, pattern: re.Pattern[str]) -> int:
-    """The index at which the rows of a list end."""
+    """Return the index at which the rows of a list end."""
     return until(lines, at, lambda line: pattern.match(line[:300]) is None)
 
 
@@ -164,7 +164,7 @@ _VERSION = lazy.compile(r"(?:\d:)?(\d{1,3}(?:\.\d{1,4}){1,3})")
 
 
 def _installed(package: str, version: str, where: Source) -> Iterator[Fact]:
-    """The facts about the driver, CUDA or cuDNN that a package of a Linux distribution states."""
+    """Return the facts about the driver, CUDA or cuDNN that a Linux distribution's package states."""
     number = _VERSION.match(version)
     if number is None:
         return

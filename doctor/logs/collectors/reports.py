@@ -51,7 +51,7 @@ and the compiler does not matter."""
 
 
 def tf_env(lines: Sequence[Line], at: int, name: str) -> Block | None:
-    """Read a report of TensorFlow's tools/tf_env_collect.sh: sections under `== title ====`."""
+    """Read a report from TensorFlow's tools/tf_env_collect.sh: sections under `== title ====`."""
     facts: list[Fact] = []
     keep: set[int] = set()
     while at < len(lines):
@@ -241,8 +241,8 @@ _RULE = "____________________________________________"
 
 
 def bug_report(lines: Sequence[Line], at: int, name: str) -> Block | None:
-    """Read a log of nvidia-bug-report.sh: its parts about the driver and the kernel, and those from lspci and
-    nvidia-smi. The logs of X and all other parts are ignored."""
+    """Read a log from nvidia-bug-report.sh: its parts about the driver and the kernel, and those from lspci
+    and nvidia-smi. The X server's logs and all other parts are ignored."""
     keep: set[int] = set()
     reading = True
     title = False

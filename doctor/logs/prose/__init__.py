@@ -1,4 +1,4 @@
-"""Finds the causes that the sentences in a report suggest, if people wrote them.
+"""Finds the causes that are suggested by the sentences that people wrote in a report.
 
 `read_prose` returns facts (`Prose`, `Likelihood`, `SentenceKind`). `segment` separates the sentences from
 programs' output. `classify` reads them with two linear models that were trained on examples
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["MOST", "read_prose"]
 
 LONG = 350
-"""A text of at least this many characters that contains no word about GPUs or TensorFlow has another
-subject."""
+"""A text with at least this many characters but no word about GPUs or TensorFlow is about something else."""
 _SUBJECT = lazy.compile(
     r"tensor|\btf\d?\b|keras|cuda|cudnn|gpu|nvidia|geforce|\brtx|\bgtx|tesla|quadro|graphics|显卡|显存|グラ"
     r"|그래픽|видеокарт|gráfic|grafik|graphique|ekran kart|\boom\b|\btrain|batch|epoch|训练"
@@ -30,8 +29,8 @@ _SUBJECT = lazy.compile(
 )
 _DENSE = lazy.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 DENSITY = 1.7
-"""The number of letters that correspond to one Chinese, Japanese or Korean character. The sentences of
-scripts/training/kinds.jsonl have, on average, 62 letters in Latin script, and 36 characters in these
+"""The number of Latin letters to which one Chinese, Japanese or Korean character corresponds. The sentences
+in scripts/training/kinds.jsonl have, on average, 62 letters in Latin script, and 36 characters in these
 languages."""
 MOST = 6
 """At most this many causes are kept for one report."""
@@ -44,16 +43,18 @@ OBSERVATIONS = {
     "works": "works-said",
     "elsewhere": "works-elsewhere",
 }
-"""The symptom that each kind of sentence states."""
+"""Maps each kind of sentence to the symptom that it states."""
 SURE = 0.8
-"""A sentence states such a symptom only if the probability of its kind is higher than this."""
+"""A sentence counts as stating one of these symptoms only if the probability of its kind is higher than
+this."""
 LEAST = 0.02
-"""A cause with a lower probability is not kept."""
+"""Causes with a lower probability than this are not kept."""
 
 
 def read_prose(text: Text, printed: Collection[int] = ()) -> list[Fact]:
-    """The text that people wrote in a report (`Prose`), and the causes that it suggests (`Likelihood`), the
-    likeliest first. printed: the numbers of the lines that a program printed."""
+    """Return facts about what people wrote in a report: where they wrote it (`Prose`), the causes that it
+    suggests (`Likelihood`), the likeliest first, and the kind of each sentence (`SentenceKind`). printed: the
+    numbers of the lines that a program printed."""
     from doctor.logs.prose.segment import sentences
 
     said = sentences(text, printed)

@@ -1,10 +1,10 @@
-"""A linear model over character n-grams. From sentences, it computes a probability for each finding code.
+"""A linear model over character n-grams that computes, from sentences, a probability for each finding code.
 
 scripts/train_prose.py trains the model on scripts/training/sentences.jsonl and writes its weights to
 weights.bin. The features are hashed 2- to 5-grams of characters inside words, and pairs of words, with each
 digit as 0. A feature's value is 1 + log of its count, times its inverse document frequency, scaled to unit
 length. The model needs no numeric library: one integer holds the weights of an n-gram for all codes, with a
-lane of 32 bits for each code. So one multiplication and one addition process all codes.
+lane of 32 bits for each code. One multiplication and one addition therefore process all codes at once.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _EMPTY = frozenset(_ADVERBS.split())
 
 
 def grams(text: str, buckets: int) -> dict[int, int]:
-    """The number of occurrences of each hashed n-gram and word pair in a text."""
+    """Return how often each hashed n-gram and word pair occurs in a text, by bucket."""
     found: dict[int, int] = {}
     get = found.get
     words = [word for word in _DIGIT.sub("0", text.lower()).split() if word.rstrip(",") not in _EMPTY]
@@ -49,7 +49,7 @@ def grams(text: str, buckets: int) -> dict[int, int]:
 
 @lru_cache(maxsize=30_000)
 def _of_word(word: str, buckets: int) -> tuple[int, ...]:
-    """The buckets of a word's n-grams, cached because most words occur in many sentences."""
+    """Return the buckets for a word's n-grams. They are cached because most words occur in many sentences."""
     padded = f" {word[:60]} "
     end = len(padded) + 1
     pieces = (padded[at : at + size] for size in SIZES for at in range(end - size))
@@ -68,11 +68,12 @@ class Model(NamedTuple):
     rows: bytes
 
     def lanes(self, bucket: int) -> int:
-        """The weights of a bucket as one integer."""
+        """Return the weights of a bucket as one integer."""
         return _lanes(self.rows, bucket, len(self.codes))
 
     def scores(self, found: dict[int, int]) -> list[float]:
-        """One score for each code, from which the probabilities follow. found: the result of `grams`."""
+        """Return one score for each code, from which the probabilities are computed. found: the result of
+        `grams`."""
         values = {bucket: (1 + math.log(n)) * self.frequencies[bucket] for bucket, n in found.items()}
         length = math.sqrt(sum(value * value for value in values.values())) or 1.0
         total = weight = 0
@@ -87,11 +88,11 @@ class Model(NamedTuple):
         return [s * factor + b for s, b in zip(sums, self.intercepts)]
 
     def probabilities(self, text: str) -> list[float]:
-        """One probability for each code; they add up to 1."""
+        """Return one probability for each code; together they add up to 1."""
         return self.of_grams(grams(text, self.buckets))
 
     def of_grams(self, found: dict[int, int]) -> list[float]:
-        """The probabilities for a text. found: the result of `grams`."""
+        """Return one probability for each code. found: the result of `grams`."""
         scores = [score / self.temperature for score in self.scores(found)]
         top = max(scores)
         powers = [math.exp(score - top) for score in scores]
@@ -108,12 +109,12 @@ def _lanes(rows: bytes, bucket: int, size: int) -> int:
 
 @lru_cache(maxsize=1)
 def bundled() -> Model:
-    """The model that ships with this release."""
+    """Return the model that ships with this release."""
     return unpacked(resources.read("doctor.logs.prose", "weights.bin"))
 
 
 def unpacked(data: bytes) -> Model:
-    """A model from the bytes of `packed`. Raises ValueError for anything else."""
+    """Read a model from the bytes in weights.bin. Raises ValueError if the bytes are anything else."""
     try:
         whole = zlib.decompress(data)
         size = int.from_bytes(whole[:4], "little")
@@ -139,7 +140,7 @@ def unpacked(data: bytes) -> Model:
 
 @lru_cache(maxsize=1)
 def kinds() -> Model:
-    """The model that finds the kind of a sentence (see `SentenceKind`)."""
+    """Return the model that determines the kind of a sentence (see `SentenceKind`)."""
     return unpacked(resources.read("doctor.logs.prose", "kinds.bin"))
 
 
@@ -153,17 +154,18 @@ class Reading(NamedTuple):
     kinds: list[tuple[str, float]]
 
     def ranked(self) -> list[tuple[str, float]]:
-        """The pairs (code, probability), the likeliest first."""
+        """Return (code, probability) pairs, the likeliest first."""
         return sorted(zip(self.codes, self.whole), key=lambda pair: -pair[1])
 
     def telling(self, code: str) -> int:
-        """The number of the sentence that suggests a code most strongly."""
+        """Return the position of the sentence that suggests a code most strongly."""
         at = self.codes.index(code)
         return max(range(len(self.windows)), key=lambda i: self.windows[i][at])
 
 
 def read_sentences(said: Sequence[str], model: Model | None = None) -> Reading:
-    """The causes that sentences suggest, together and individually, and the kind of each sentence."""
+    """Determine which causes the sentences suggest, together and individually, and the kind of each
+    sentence."""
     model = model or bundled()
     counted = [grams(sentence[:WHOLE], model.buckets) for sentence in said]
     whole: dict[int, int] = {}
@@ -180,7 +182,7 @@ def read_sentences(said: Sequence[str], model: Model | None = None) -> Reading:
 
 
 def _kind(found: dict[int, int]) -> tuple[str, float]:
-    """The kind of a sentence with its probability, from its counted n-grams."""
+    """Return the kind of a sentence and its probability. found: the result of `grams`."""
     model = kinds()
     values = model.of_grams(found)
     best = max(range(len(values)), key=values.__getitem__)

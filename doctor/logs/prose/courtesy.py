@@ -1,4 +1,5 @@
-"""Recognises sentences that only greet, ask for help or thank, and so do not describe the problem."""
+"""Recognises sentences that only greet the reader, ask for help or say thanks, and so do not describe the
+problem."""
 
 from __future__ import annotations
 
@@ -26,17 +27,17 @@ merhaba herkese selam merhabalar şimdiden çok teşekkürler teşekkür ederim 
 xin chào mọi người cảm ơn trước các bạn nhiều
 सभी को नमस्ते अग्रिम धन्यवाद आपका
 """
-"""Words of greeting and thanks in fifteen languages. For languages without spaces between words, whole
-phrases."""
+"""Words of greeting and thanks in fifteen languages; whole phrases for languages without spaces between
+words."""
 _WORDS = frozenset(_LEXICON.split())
 _DIGIT = lazy.compile(r"\d")
 _WORD = lazy.compile(r"[^\W\d_](?:[^\W\d_]|[\u0900-\u0963])*")
 LONGEST = 80
-"""A sentence of more characters contains more than a greeting or thanks."""
+"""A sentence with more characters than this contains more than a greeting or thanks."""
 
 
 def is_courtesy(sentence: str) -> bool:
-    """Whether a sentence only greets or thanks."""
+    """Whether a sentence contains nothing but greetings and thanks."""
     return (
         len(sentence) <= LONGEST
         and not _DIGIT.search(sentence)

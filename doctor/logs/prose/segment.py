@@ -1,6 +1,6 @@
 """Separates the sentences of a report from programs' output, code, commands, tables and lists of packages.
 
-`sentences` returns the sentences with the input line in which each begins. A model decides whether a person
+`sentences` returns each sentence with the input line in which it begins. A model decides whether a person
 wrote a sentence; it was trained on examples of both kinds (scripts/training/lines.jsonl,
 scripts/train_prose.py). Lines that an editor or a mail program wrapped are joined first.
 """
@@ -22,30 +22,31 @@ if TYPE_CHECKING:
     from doctor.logs.prose.classify import Model
 
 LINES = 2_000
-"""Sentences are searched for in at most this many lines, half of them at the end. The middle of a long log
+"""At most this many lines are searched for sentences, half of them at the end. The middle of a long log
 contains none."""
 JUDGED = 60_000
-"""At most this many characters are classified as a person's or a program's. More text adds nothing."""
+"""At most this many characters are classified as written by a person or printed by a program. Further text
+adds nothing."""
 LONGEST = 1_200
-"""At most this many characters of a line are examined. A longer line is not a sentence, or its beginning is
-enough."""
+"""At most this many characters of a line are examined. A longer line either is not a sentence, or can be
+classified from its beginning."""
 REPEATED = 4
 """If at least this many lines differ only in numbers, a program printed them."""
 MOST = 60
-"""At most this many sentences are kept. In a long text, they are the first and the last ones."""
+"""At most this many sentences are kept: in a long text, the first ones and the last ones."""
 PERSON = 0.6
-"""A sentence counts as a person's if its probability is at least this."""
+"""A sentence counts as written by a person if the probability of that is at least this."""
 AROUND = 0.7
 """The threshold for a line that quotes a program's message."""
 ALONE = 0.25
-"""The threshold for a text without any line of a program, and for a sentence that is not in Latin script."""
+"""The threshold for a text without any program output, and for a sentence that is not in Latin script."""
 
 REST = 6
 """A line under a program's message with fewer words than this continues the message."""
 
 _END = lazy.compile(r"(?<=[.!?])[\"')\]]{0,2}\s+(?=[\"'(\[]?[A-Z0-9\u00c0-\uffff])|(?<=[。！？])")
 _ASCII_END = lazy.compile(r"(?<=[.!?])[\"')\]]{0,2}\s+(?=[\"'(\[]?[A-Z0-9])")
-"""The same pattern for ASCII text. The general pattern takes longer to compile than it takes to read most
+"""The same pattern for ASCII text only: compiling the general pattern takes longer than reading most
 reports."""
 _FENCE = lazy.compile(r"\s*(?:(`{3,20}|~{3,20})|<pre>|</pre>|<code>|</code>)")
 _MARKUP = lazy.compile(
@@ -72,8 +73,8 @@ _MACHINE = lazy.compile(
 """Matches the start of a line that a person never writes: a prompt, a time stamp, the name of an exception,
 fields, an import."""
 _FORM = lazy.compile(r"^[^:：.!?]{2,75}[:：]\*{0,2} ?\S{0,60}(?: \S{1,20}){0,3}$")
-"""Matches a field of a form with a short answer. The field is read as a fact, and its question is not a
-person's sentence."""
+"""Matches a field of a form with a short answer. The field is read as a fact, and its label is not a person's
+sentence."""
 
 
 class Sentence(NamedTuple):
@@ -87,7 +88,7 @@ class Sentence(NamedTuple):
 
 @lru_cache(maxsize=1)
 def writers() -> Model:
-    """The model that distinguishes a person's text from a program's output."""
+    """Return the model that distinguishes a person's text from a program's output."""
     from doctor.logs.prose.classify import unpacked
 
     return unpacked(resources.read("doctor.logs.prose", "writers.bin"))
@@ -95,14 +96,14 @@ def writers() -> Model:
 
 @lru_cache(maxsize=4_000)
 def _person(sentence: str) -> float:
-    """The probability that a person wrote a sentence."""
+    """Return the probability that a person wrote a sentence."""
     model = writers()
     return model.probabilities(sentence)[model.codes.index("person")]
 
 
 def sentences(text: Text, printed: Collection[int] = ()) -> list[Sentence]:
-    """The sentences that people wrote in a report, in order; if there are very many, the first and the last
-    ones.
+    """Return the sentences that people wrote in a report, in order; if there are very many, the first and the
+    last ones.
 
     printed: the numbers of the lines that contain a program's message.
     """
@@ -114,7 +115,8 @@ def sentences(text: Text, printed: Collection[int] = ()) -> list[Sentence]:
 
 
 def _sentences(text: Text, printed: Collection[int], *, fences: bool = True) -> list[Sentence]:
-    """The sentences with content, without duplicates, so that a repeated or quoted sentence counts once."""
+    """Return the sentences that are more than greetings, without duplicates, so that a repeated or quoted
+    sentence counts once."""
     found: dict[str, Sentence] = {}
     for number, block in _paragraphs(text, printed, fences):
         for part in parts(block):
@@ -124,7 +126,7 @@ def _sentences(text: Text, printed: Collection[int], *, fences: bool = True) -> 
 
 
 def parts(paragraph: str) -> Iterator[str]:
-    """The sentences of a paragraph."""
+    """Yield the sentences of a paragraph that have at least two words."""
     for part in (_ASCII_END if paragraph.isascii() else _END).split(paragraph):
         part = part.strip()
         if _words(part) >= 2 and (" " in part or not part.isascii()):
@@ -132,13 +134,13 @@ def parts(paragraph: str) -> Iterator[str]:
 
 
 def _words(text: str) -> int:
-    """The number of words in a text."""
+    """Return the number of words in a text."""
     return len((_ASCII_WORD if text.isascii() else _WORD).findall(text))
 
 
 def _paragraphs(text: Text, printed: Collection[int], fences: bool) -> Iterator[tuple[int, str]]:
-    """Yield runs of prose lines as (number of the first line, joined text). fences: treat text inside a code
-    fence as no prose."""
+    """Yield runs of consecutive prose lines, each as (number of the first line, joined text). fences: ignore
+    text inside code fences."""
     lines = list(text.lines())
     if len(lines) > LINES:
         lines = [*lines[: LINES // 2], *lines[-LINES // 2 :]]
@@ -172,7 +174,8 @@ def _paragraphs(text: Text, printed: Collection[int], fences: bool) -> Iterator[
 
 
 def _fence_after(mark: re.Match[str] | None, fence: str) -> str:
-    """The code fence that is open after a line, "" for none. A longer fence may contain shorter ones."""
+    """Return the code fence that is open after a line, or "" if none is. A longer fence may contain shorter
+    ones."""
     if mark is None or mark[1] is None:
         return fence
     if not fence:
@@ -181,17 +184,18 @@ def _fence_after(mark: re.Match[str] | None, fence: str) -> str:
 
 
 def _programs(number: int, line: str, printed: Collection[int]) -> bool:
-    """Whether a program certainly printed a line, according to its number or its first characters."""
+    """Whether a program certainly printed a line, judging by its number or its first characters."""
     return number in printed or PRINTED.match(line) is not None or _MACHINE.match(line) is not None
 
 
 def _goes_on(before: str, line: str) -> bool:
-    """Whether a line is the wrapped rest of the line `before`."""
+    """Whether a line continues the line `before`, which was wrapped."""
     return before[-1:] not in ".!?。！？:：" and (line[:1].islower() or len(before) > 55)
 
 
 def own_words(line: str, least: float = PERSON) -> str:
-    """The sentences in a line that a person wrote, joined and without markup; "" if there are none."""
+    """Return the sentences in a line that a person wrote, joined and without markup, or "" if there are
+    none."""
     if PRINTED.match(line) or _MACHINE.match(line) or _FORM.match(line.strip()[:200]) or line.count("|") > 2:
         return ""
     plain = _MARKUP.sub("", line).strip()

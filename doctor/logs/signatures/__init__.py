@@ -40,13 +40,13 @@ FAMILIES = (
 
 
 def family(name: str) -> tuple[Signature, ...]:
-    """The signatures of one module."""
+    """Return the signatures of one module."""
     signatures: tuple[Signature, ...] = import_module(f"{__name__}.{name}").SIGNATURES
     return signatures
 
 
 class Catalogue(Sequence[Signature]):
-    """Every signature. A family is imported when one of its signatures is first used."""
+    """The sequence of all signatures. A family is imported when one of its signatures is first used."""
 
     def __init__(self) -> None:
         import json
@@ -65,7 +65,8 @@ class Catalogue(Sequence[Signature]):
     @overload
     def __getitem__(self, at: slice) -> Sequence[Signature]: ...
     def __getitem__(self, at: int | slice) -> Signature | Sequence[Signature]:
-        """The signature at a position. Raises RuntimeError if index.json is older than a family."""
+        """Return the signature at a position. Raises RuntimeError if index.json is out of date for its
+        family."""
         if isinstance(at, slice):
             return tuple(self)[at]
         return self._known[at] or self._imported(at % len(self))
@@ -85,10 +86,11 @@ class Catalogue(Sequence[Signature]):
 
 @lru_cache(maxsize=1)
 def catalogue() -> Catalogue:
-    """Every signature."""
+    """Return the catalogue of all signatures."""
     return Catalogue()
 
 
 def index_of(signatures: Sequence[Signature]) -> Index:
-    """The word index of these signatures: the stored one for the catalogue, a new one for any others."""
+    """Return the word index for these signatures: the stored index for the catalogue, a newly built one for
+    any others."""
     return signatures.leads if isinstance(signatures, Catalogue) else indexed(signatures)

@@ -11,7 +11,7 @@ from doctor.logs.signatures.signature import BLANK, Signature, glued, sig, spoke
 
 
 def pip_list_line(match: re.Match[str], source: Source) -> Fact | None:
-    """A row of pip list, pip freeze or conda list."""
+    """Make the fact for a row printed by pip list, pip freeze or conda list."""
     build = match.groupdict().get("build") or ""
     if (
         "|" in match[0] and match["name"].lower() == "tensorflow"
@@ -22,7 +22,7 @@ def pip_list_line(match: re.Match[str], source: Source) -> Fact | None:
 
 
 def conda_build(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """The facts about a TensorFlow build from conda, whose build string shows whether it is for the CPU or
+    """Make the facts about a TensorFlow build from conda. Its build string shows whether it is for the CPU or
     the GPU."""
     yield Package(source, match["name"].lower(), match["version"], "conda")
     build = match["build"].lower()
@@ -34,7 +34,7 @@ def conda_build(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 
 def with_cuda(match: re.Match[str], source: Source) -> Fact:
-    """The fact that the build has or lacks CUDA, from a message that states it."""
+    """Make the fact that the build has or lacks CUDA, from a message that says so."""
     return TensorFlowBuild(source, match["answer"].lower() in ("true", "yes"))
 
 
@@ -45,8 +45,8 @@ _NUMBERED = r"(?:==| |=| \()?\d\.\d[\w.]*\)?"
 
 
 def not_of_conda(match: re.Match[str], source: Source) -> Fact | None:
-    """The symptom that tensorflow and tensorflow-gpu are both installed. None if they are conda's packages:
-    conda's tensorflow-gpu is empty and only requires conda's tensorflow."""
+    """Make the symptom that tensorflow and tensorflow-gpu are both installed. Return None if they are conda
+    packages: conda's tensorflow-gpu is empty and only requires conda's tensorflow."""
     return None if "conda" in source.text.lower() else Symptom(source, "both-packages")
 
 

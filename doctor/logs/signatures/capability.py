@@ -1,4 +1,4 @@
-"""Signatures about compute capability: GPUs that TensorFlow ignores, and code for GPUs that a build lacks."""
+"""Signatures about compute capability: GPUs that TensorFlow ignores, and builds that lack code for a GPU."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from doctor.logs.signatures.signature import Signature, sig
 
 
 def ignored(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """The facts about a GPU that TensorFlow refuses because of its compute capability or its size."""
+    """Make the facts about a GPU that TensorFlow ignores because of its compute capability or its
+    multiprocessor count."""
     group = match.groupdict()
     name = (group.get("name") or "").strip() or None
     if name or group.get("cc"):
@@ -87,8 +88,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r" function|no kernel"
         r" image is available)",
         "cudaCheckError() failed in ROIPoolForward: invalid device function",
-        origin="roi_pooling_op_gpu.cu.cc of Faster-RCNN_TF and what is derived from it; sampling of"
-        " PointNet++",
+        origin="roi_pooling_op_gpu.cu.cc in Faster-RCNN_TF and its forks; the sampling ops of PointNet++",
     ),
     sig(
         "ptx-invalid",

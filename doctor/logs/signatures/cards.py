@@ -53,9 +53,10 @@ _AND_BELOW = lazy.compile(
     r"[ -]?(?:series|系列?)?,? ?(?:及以下|以下|及以上|以上|之前|and (?:below|older|above|newer)"
     r"|or (?:older|newer))"
 )
-"""Matches the text after the name of a series that is a limit ("and below") and not somebody's card."""
+"""Matches the text after the name of a series that is given as a limit ("and below"), not as somebody's
+card."""
 _OF_SERIES = {"2": "7.5", "3": "8.6", "4": "8.9", "5": "12.0"}
-"""The compute capability that all cards of a series have (compat_tables/gpus.json), by the first digit of the
+"""The compute capability of all cards in a series (compat_tables/gpus.json), by the first digit of the
 series."""
 _NEW_CARD = (
     r"(?:(?P<t11>(?:RTX ?)?\b30[5-9]0\b|RTX ?30(?:xx?|\d\d)?(?: ?series)?|RTX"
@@ -84,13 +85,13 @@ _NEWER = r"(?:higher|newer|later|more recent)"
 
 
 def needs_newer(match: re.Match[str], source: Source) -> Fact:
-    """A symptom with a card, and with the first major version of CUDA whose libraries contain code for the
-    card."""
+    """Make the symptom that a card needs newer software, with the first major version of CUDA whose libraries
+    contain code for the card."""
     return Symptom(source, "gpu-needs-newer", (("cuda", "11" if match["t11"] else "10"),))
 
 
 def gpu_in(rank: int) -> Maker:
-    """A function that makes a Gpu fact for every card in the line of a match."""
+    """Return a function that makes a Gpu fact for every card that a match names."""
 
     def make(match: re.Match[str], source: Source) -> Iterator[Fact]:
         value = match.groupdict().get("value") or match[0]
@@ -122,23 +123,24 @@ def gpu_in(rank: int) -> Maker:
 
 
 _BOUND = r"(?:minimum|requires?|wants|least|needs?|below|above|under|lowest|than)\W[^\n]{0,40}$"
-"""Matches the text before a compute capability that something requires, so it is not that of a card."""
+"""Matches the text before a compute capability that something requires, which is therefore not that of a
+card."""
 
 
 def capability(match: re.Match[str], source: Source) -> Fact | None:
-    """The fact for a compute capability that is stated without the name of a card."""
+    """Make the fact for a compute capability that is stated without the name of a card."""
     before = match.string[max(0, match.start() - 60) : match.start()].lower()
     return None if re.search(_BOUND, before) else Gpu(source, None, match["cc"], rank=FORM)
 
 
 def other_gpu(match: re.Match[str], source: Source) -> Fact:
-    """The fact that the machine has a graphics device from another maker."""
+    """Make the fact that the machine has a graphics device from a maker other than NVIDIA."""
     vendor = str(match.lastgroup)
     return OtherGpu(source, match[vendor].strip(), vendor)
 
 
 def smi_name(match: re.Match[str], source: Source) -> Fact:
-    """The fact for one card in an nvidia-smi table."""
+    """Make the fact for one card in an nvidia-smi table."""
     name = match["name"].strip().rstrip(".").strip()
     following = re.search(r"(\d{1,7})MiB\s*/\s*(\d{2,8})MiB", match.string[match.end() : match.end() + 240])
     return Gpu(

@@ -1,17 +1,16 @@
-"""Signatures for statements by people and programs about the circumstances of a run: memory, other processes,
-the end of a program, the environment."""
+"""Signatures for what people and programs say about the circumstances of a run: memory, other processes, how
+a program ended, the environment."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from doctor.facts import Fact, LibraryNotLoaded, Source, Symptom
 from doctor.logs.signatures.signature import Signature, glued, sig, spoken, words
 
 
 def ran_out(match: re.Match[str], source: Source) -> Fact | None:
-    """The symptom that memory ran out; None if the words before the match deny that."""
+    """Make the symptom that memory ran out. Return None if the words before the match deny that."""
     before = match.string[max(0, match.start() - 48) : match.start()].rpartition("\n")[2]
     denied = (
         r"(?:nothing to do with|(?:not|n't) (?:\w+ )?(?:related|due) to|unrelated to|(?:not|n't) (?:because"
@@ -21,16 +20,11 @@ def ran_out(match: re.Match[str], source: Source) -> Fact | None:
 
 
 def of_host(match: re.Match[str], source: Source) -> Fact | None:
-    """The symptom that the host's memory ran out; None if the line is about the GPU, because Chinese uses the
-    same word for both."""
+    """Make the symptom that the host's memory ran out. Return None if the line is about the GPU's memory,
+    because Chinese uses the same word for both."""
     if "内存" in match[0] and re.search(r"GPU|显存|显卡|batch", source.text, re.IGNORECASE):
         return None
     return Symptom(source, "host-memory-said")
-
-
-def processes(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """The facts about the processes that a listing of /dev/nvidia* shows."""
-    yield Symptom(source, "other-process", (("pid", match["pid"]),))
 
 
 _AFTER_RAM = " \t,):'\"`*-/(!;%>]|"
@@ -56,7 +50,8 @@ _LOST_BEFORE = (
 
 
 def asked_for(match: re.Match[str], source: Source) -> Fact:
-    """The fact that a library does not load, from a sentence that says which version is installed instead."""
+    """Make the fact that a library does not load, from a sentence that says which version is installed
+    instead."""
     return LibraryNotLoaded(source, match["name"].rstrip("."), "", "absent")
 
 

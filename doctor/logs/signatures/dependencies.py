@@ -1,4 +1,4 @@
-"""Signatures of messages about dependencies of TensorFlow whose versions it cannot use."""
+"""Signatures of messages about TensorFlow's dependencies in versions that it cannot use."""
 
 from __future__ import annotations
 

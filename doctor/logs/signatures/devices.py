@@ -1,4 +1,4 @@
-"""Signatures of the GPUs that TensorFlow found, registered and listed."""
+"""Signatures of messages about the GPUs that TensorFlow found, registered or listed."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from doctor.facts import Fact, Gpu, GpuMemory, GpuRegistered, OtherGpu, Source, 
 from doctor.logs.signatures.signature import Signature, sig, words
 
 NAME = r"(?P<name>[A-Za-z][\w.()/+-]{0,40}(?: [\w.()/+-]{1,40}){0,7})"
-"""A pattern for the name of a device: words separated by single spaces. Any number of spaces may follow the
-name."""
+"""A pattern for a device name: words separated by single spaces. Any number of spaces may follow the name."""
 
 _UNITS = {
     "gib": 1024.0,
@@ -28,7 +27,7 @@ AMD = r"\b(?:AMD|Radeon|Vega ?\d|gfx\d|Instinct|MI\d{2,3})\b"
 
 
 def mib(text: str) -> int | None:
-    """The memory size, in MiB, that a text such as "7.92GiB", "190.31MiB" or "6 GB" states; None for other
+    """Convert a text such as "7.92GiB", "190.31MiB" or "6 GB" to a memory size in MiB. Return None for other
     text."""
     match = re.match(r"\s*(\d+(?:\.\d+)?)\s*(gib|mib|gb|mb|kib|g|m|b)\b", text, re.I)
     return round(float(match[1]) * _UNITS[match[2].lower()]) if match else None
@@ -40,7 +39,7 @@ def _index(match: re.Match[str]) -> int | None:
 
 
 def registered(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """The facts about a device that TensorFlow created, and about its GPU."""
+    """Make the facts about a device that TensorFlow created, and about its GPU."""
     group = match.groupdict()
     name = (group.get("name") or "").strip() or None
     memory = int(group["memory"]) if group.get("memory") else None
@@ -59,8 +58,8 @@ def registered(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 
 def found_device(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """The facts about a GPU, from the description that TensorFlow prints before it decides whether to use the
-    GPU."""
+    """Make the facts about a GPU from the description that TensorFlow prints before it decides whether to use
+    that GPU."""
     group = match.groupdict()
     cc = group.get("cc") or (f"{group['major']}.{group['minor']}" if group.get("major") else None)
     total = mib(group.get("total") or "")
@@ -72,18 +71,19 @@ def found_device(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 
 def gpu_fact(match: re.Match[str], source: Source) -> Fact:
-    """A Gpu fact with all details that the message contains."""
+    """Make a Gpu fact with all details that the message contains."""
     group = match.groupdict()
     return Gpu(source, (group.get("name") or "").strip() or None, group.get("cc"), index=_index(match))
 
 
 def listed(match: re.Match[str], source: Source) -> Fact:
-    """The fact for a physical device in the output of a program."""
+    """Make the fact for a physical GPU that a program lists."""
     return GpuRegistered(source, _index(match))
 
 
 def plugged(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """The facts about an accelerator from another maker, from the name of its plugin."""
+    """Make the facts about an accelerator from a maker other than NVIDIA, which TensorFlow uses through a
+    plugin."""
     yield Symptom(source, "plugin-device", tuple((k, v.strip()) for k, v in match.groupdict().items() if v))
     if match["metal"]:
         name = match["metal"].strip()
@@ -93,7 +93,7 @@ def plugged(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 
 def counted(match: re.Match[str], source: Source) -> Fact | None:
-    """The fact for a number of GPUs that a program printed."""
+    """Make the fact for a number of GPUs that a program printed."""
     number = int(match["count"])
     if number == 0:
         return Symptom(source, "gpu-list-empty")

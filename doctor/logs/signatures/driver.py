@@ -15,12 +15,13 @@ CUDA_ERRORS = {
     "-1": "UNKNOWN_ERROR_303",  # the same status in releases up to TensorFlow 1.12
     **{str(number): row.name for number, row in BY_NUMBER.items()},
 }
-"""The names of errors that a build older than the driver prints only as numbers, by number."""
+"""The names of CUDA errors, by number. A build that is older than the driver prints only the numbers of newer
+errors."""
 
 
 def _trim(version: str) -> str:
-    """A driver version in NVIDIA's form. TensorFlow prints 470.63.1 for 470.63.01, and 430.40.0 for
-    430.40."""
+    """Return a driver version without the ".0" that TensorFlow adds: it prints 430.40.0 for 430.40. (It also
+    prints 470.63.1 for 470.63.01; that stays unchanged.)"""
     parts = version.split(".")
     if len(parts) == 3 and parts[2] == "0":
         return ".".join(parts[:2])
@@ -28,7 +29,7 @@ def _trim(version: str) -> str:
 
 
 def cuinit(match: re.Match[str], source: Source) -> Fact:
-    """The fact for a failed cuInit, with the symbolic name of its status."""
+    """Make the fact for a failed cuInit, with the symbolic name of its status."""
     error = match["error"].upper()
     number = re.search(r"-?\d+", error) if not error.startswith("CUDA_ERROR") else None
     return CudaCallFailed(
@@ -37,8 +38,8 @@ def cuinit(match: re.Match[str], source: Source) -> Fact:
 
 
 def checked(match: re.Match[str], source: Source) -> Fact:
-    """The fact for a failed CUDA call that a check in TensorFlow reports. If libcuda did not load,
-    TensorFlow's stub of it returns 303 for any call."""
+    """Make the fact for a failed CUDA call that a check in TensorFlow reports. If libcuda did not load,
+    TensorFlow's stub for it returns 303 from every call."""
     error = CUDA_ERRORS.get(match["error"], f"CUresult({match['error']})")
     return CudaCallFailed(source, "cuInit" if match["error"] == "303" else match["call"], error)
 
@@ -49,7 +50,7 @@ cudaErrorUnknown."""
 
 
 def asked(match: re.Match[str], source: Source) -> Fact | None:
-    """The fact for a failed query: the driver did not answer TensorFlow's question about the devices."""
+    """Make the fact that TensorFlow's query for the devices failed."""
     group = match.groupdict()
     error = (
         group.get("error")
@@ -60,17 +61,17 @@ def asked(match: re.Match[str], source: Source) -> Fact | None:
 
 
 def context(match: re.Match[str], source: Source) -> Fact:
-    """The fact for a CUDA call that failed while TensorFlow created a device."""
+    """Make the fact for a CUDA call that failed while TensorFlow created a device."""
     return CudaCallFailed(source, match["call"], match["error"].upper())
 
 
 def status(match: re.Match[str], source: Source) -> Fact:
-    """The fact for a failed cudaGetDevice() or cudaSetDevice(), from the text of its status."""
+    """Make the fact for a failed cudaGetDevice() or cudaSetDevice() from the text of its status."""
     return CudaCallFailed(source, match["call"], match["error"].strip().rstrip(".").lower())
 
 
 def mismatch(match: re.Match[str], source: Source) -> Fact:
-    """The fact that the kernel module and the user-space library of the driver have different versions."""
+    """Make the fact that the driver's kernel module and user-space library have different versions."""
     found = match.groupdict()
     return DriverMismatch(
         source, _trim(found.get("kernel") or "") or None, _trim(found.get("user") or "") or None
@@ -78,7 +79,7 @@ def mismatch(match: re.Match[str], source: Source) -> Fact:
 
 
 def driver(part: str, rank: int = 0):  # type: ignore[no-untyped-def]
-    """A function that makes a DriverVersion from a match, for one part of the driver."""
+    """Return a function that makes a DriverVersion from a match, for one part of the driver."""
 
     def make(match: re.Match[str], source: Source) -> Fact:
         return DriverVersion(source, _trim(match["version"]), part, rank)
@@ -87,8 +88,8 @@ def driver(part: str, rank: int = 0):  # type: ignore[no-untyped-def]
 
 
 def agreeing(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """The facts with the versions of both parts of the driver, from a message in which TensorFlow compares
-    them."""
+    """Make the facts that both parts of the driver have the same version, from a message in which TensorFlow
+    compares them."""
     yield DriverVersion(source, _trim(match["version"]), "kernel")
     yield Symptom(source, "driver-versions-agree")
 

@@ -1,4 +1,4 @@
-"""Signatures of the program's surroundings: containers, clusters, notebooks, conda and virtual
+"""Signatures of the environment in which the program runs: containers, clusters, notebooks, conda and virtual
 environments."""
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from doctor.logs.signatures.signature import Maker, Signature, sig, spoken, word
 
 
 def kind(name: str) -> Maker:
-    """A function that makes an EnvironmentKind from a match."""
+    """Return a function that makes an EnvironmentKind from a match."""
 
     def make(match: object, source: Source) -> Fact:
         return EnvironmentKind(source, name)
@@ -19,7 +19,7 @@ def kind(name: str) -> Maker:
 
 
 def binding(match: re.Match[str], source: Source) -> Fact:
-    """The fact about the language binding that the text mentions."""
+    """Make the fact about the language binding that the text mentions."""
     return Symptom(source, "binding", (("language", match.lastgroup or ""),))
 
 

@@ -10,8 +10,8 @@ from doctor.logs.signatures.signature import Signature, glued, sig, spoken, word
 
 
 def dotted(number: str) -> str:
-    """A cuDNN version number in dotted form: 7003 is 7.0.3, 8907 is 8.9.7, 90300 and 91002 are 9.3.0 and
-    9.10.2. A dotted version stays unchanged."""
+    """Convert a cuDNN version number to dotted form: 7003 is 7.0.3, 8907 is 8.9.7, 90300 and 91002 are 9.3.0
+    and 9.10.2. A dotted version stays unchanged."""
     if "." in number or not number.isdigit():
         return number
     n = int(number)
@@ -21,30 +21,30 @@ def dotted(number: str) -> str:
 
 
 def runtime_mismatch(match: re.Match[str], source: Source) -> Fact:
-    """The fact with the version of cuDNN that was loaded, and the version with which TensorFlow was
+    """Make the fact with the cuDNN version that was loaded, and the one with which TensorFlow was
     compiled."""
     return CudnnMismatch(source, dotted(match["loaded"].rstrip(".")), dotted(match["compiled"].rstrip(".")))
 
 
 def loaded_cudnn(match: re.Match[str], source: Source) -> Fact:
-    """The fact with the version of cuDNN that TensorFlow loaded."""
+    """Make the fact with the cuDNN version that TensorFlow loaded."""
     return CudnnVersion(source, dotted(match["version"]))
 
 
 def part_of_cudnn(match: re.Match[str], source: Source) -> Fact:
-    """The fact about a part of cuDNN that the other parts do not find, or whose version differs from
-    theirs."""
+    """Make the symptom for a part of cuDNN that does not load, or whose version differs from that of the
+    other parts."""
     problem = (
-        "has a different version from the rest"
+        "has a different version from the other parts"
         if match["mixed"]
-        else "or a library that it needs, does not load"
+        else "or a library that this part needs, does not load"
     )
     return Symptom(source, "cudnn-part-broken", (("path", "A library"), ("problem", problem)))
 
 
 def library_status(match: re.Match[str], source: Source) -> Fact | None:
-    """The fact for a status of a CUDA library in any message. If the library has no memory for its own data,
-    the reason is that TensorFlow's memory pool left none; other frameworks have no such pool."""
+    """Make the symptom for a status that a CUDA library returned, in any message. If the library has no
+    memory for its own data, TensorFlow's memory pool left it none; other frameworks have no such pool."""
     detail = (("status", match["status"]),)
     if match["host"]:
         return Symptom(source, "host-alloc-failed", detail)

@@ -1,5 +1,5 @@
-"""Signatures of messages about a native library that Python cannot import, and about processors that cannot
-run it."""
+"""Signatures of messages about native libraries that Python cannot import, and about processors that cannot
+run them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ CUDA's DLLs depend on the build."""
 
 
 def preloaded(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """The facts about a DLL that TensorFlow looked for, without success, before it loads its native
-    library."""
+    """Make the facts about a DLL that TensorFlow looks for before it loads its native library, and did not
+    find."""
     yield Platform(source, "windows")
     what = match["what"]
     if what == "msvcp":
@@ -235,8 +235,8 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|\bXeon(?:\(R\))? (?:CPU )?[EXLW]?[35]\d{3}\b(?! ?v\d)|\b(?:Core(?:\(TM\))? )?i[357](?: CPU)?["
         r" -]+\d{3}(?:[MQ]{1,2})?\b(?!\.|\d| ?(?:GB|MB))",
         "Windows 10 64-bit, the processor is an Intel Core 2 Quad Q8400 2.66GHz",
-        origin="Intel ARK: AVX came with Sandy Bridge (2011), to Pentium and Celeron with Tiger Lake; AMD's"
-        " with Bulldozer",
+        origin="Intel ARK: Intel added AVX with Sandy Bridge (2011), to Pentium and Celeron with Tiger Lake;"
+        " AMD added it with Bulldozer",
     ),
     sig(  # from Node's loader, about the addon itself or a library that it needs
         "node-addon-failed",

@@ -1,5 +1,5 @@
-"""The index from words to signatures. It is built from the signatures, or read from index.json without
-importing the signatures.
+"""The index that leads from words to signatures. It is built from the signatures, or read from index.json
+without importing them.
 
 The number of a word or a signature is its position in the lists.
 """
@@ -14,9 +14,10 @@ from doctor.logs.signatures.signature import Signature
 
 
 class Index(NamedTuple):
-    """The index from words to signatures. All values are plain lists and dicts, so that JSON can store them.
+    """The index that leads from words to signatures. All values are plain lists and dicts, so that JSON can
+    store them.
 
-    words: all literals and near words. logged: the numbers of the words that count in a record of a log.
+    words: all literals and near words. logged: the numbers of the words that count in log records.
     users, unlogged: for each word, the numbers of the signatures that have it as a literal (users: the
     signatures that are tried on log records; unlogged: the others). near: the sets of near words, as numbers
     of words. needs: for each signature, the near sets that it needs. lines: for each signature, the number of
@@ -34,7 +35,7 @@ class Index(NamedTuple):
 
 
 def indexed(signatures: Sequence[Signature], families: dict[str, int] | None = None) -> Index:
-    """Build the index of some signatures."""
+    """Build the index for some signatures."""
     needed = ((signature.literals, *signature.near) for signature in signatures)
     words = list(dict.fromkeys(chain.from_iterable(chain.from_iterable(needed))))
     numbers = {word: number for number, word in enumerate(words)}
@@ -57,8 +58,8 @@ def indexed(signatures: Sequence[Signature], families: dict[str, int] | None = N
 
 
 def _logged(signature: Signature) -> Iterator[str]:
-    """The words of a signature that count in a record of a log. For an unlogged signature, these are only the
-    near words."""
+    """Yield the words of a signature that count in log records. For an unlogged signature, these are at most
+    its near words."""
     if not signature.unlogged:
         yield from signature.literals
     if not signature.unlogged or signature.lines > 1:

@@ -1,4 +1,5 @@
-"""Signatures of messages from pip, uv, poetry and conda that find no TensorFlow release to install."""
+"""Signatures of messages from installers (pip, uv, poetry, conda) that find no TensorFlow release to
+install."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from doctor.logs.signatures.signature import Signature, sig, words
 
 
 def no_wheel(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """The facts from an installer that finds no TensorFlow release to install."""
+    """Make the facts from the message of an installer that finds no TensorFlow release to install."""
     group = match.groupdict()
     requirement = (group.get("requirement") or group.get("quoted") or group.get("pinned") or "").strip()
     parts = re.match(r"([A-Za-z][\w-]*)(?:\[[\w,-]*\])?\s*(.*)", requirement)

@@ -33,12 +33,12 @@ PLUGINS = {
     "libitex_gpu.so": "intel-extension-for-tensorflow",
     "libitex_cpu.so": "intel-extension-for-tensorflow",
 }
-"""The packages that put libraries into the folder tensorflow-plugins, by library."""
+"""The packages that put libraries into the folder tensorflow-plugins, by the library's file name."""
 
 
 def plugin(match: re.Match[str], source: Source) -> Fact | None:
-    """The fact about a plugin for other devices that does not load, because it was built for another
-    TensorFlow or its own dependencies are missing."""
+    """Make the symptom for a plugin for other devices that does not load because it was built for another
+    TensorFlow release or because its own dependencies are missing."""
     addon = PLUGINS.get(match["library"].lower())
     return Symptom(source, "addon-mismatch", (("addon", addon), ("plugin", "yes"))) if addon else None
 
@@ -48,7 +48,7 @@ def _tidy(name: str) -> str:
 
 
 def not_loaded(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """The facts about a library that did not load, and about the search path that the message quotes."""
+    """Make the facts about a library that did not load, and about the search path that the message quotes."""
     name = _tidy(match["name"])
     error = (match.groupdict().get("error") or "").strip()
     lowered = error.lower()
@@ -69,12 +69,13 @@ def not_loaded(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 
 def loaded(match: re.Match[str], source: Source) -> Fact:
-    """The fact about a library that was loaded."""
+    """Make the fact about a library that was loaded."""
     return LibraryLoaded(source, _tidy(match["name"]))
 
 
 def on_disk(match: re.Match[str], source: Source) -> Fact | None:
-    """The fact about a library file in a listing, in ldconfig's cache or in the output of find."""
+    """Make the fact about a library file in a listing, in ldconfig's cache or in the output of find. Return
+    None for other files, and for a link that does not prove which library it leads to."""
     path = match["path"].strip("'\"`(),")
     link = re.search(
         r"\bln\s+-[a-rt-z]{0,6}s\w{0,6}\s+(\S{1,200}\.so\.[\d.]+)\s+\S{0,200}?(\.so\.[\d.]+)", source.text
@@ -143,7 +144,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|cannot enable executable stack)[^\n]{0,160})",
         "panic: libcublas.so.9.0: cannot open shared object file: No such file or directory",
         not_loaded,
-        origin="glibc, elf/dl-load.c; whatever stands before it: Python, Java, Node, Go, Julia, R",
+        origin="glibc, elf/dl-load.c; the text before it comes from Python, Java, Node, Go, Julia or R",
     ),
     sig(
         "library-not-loaded",

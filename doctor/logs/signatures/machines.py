@@ -1,4 +1,4 @@
-"""Signatures of people's statements about their machine: whether its driver works, who may use the GPU, what
+"""Signatures of what people say about their machine: whether its driver works, who may use the GPU, what
 happened before the failure."""
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ from doctor.logs.signatures.signature import Signature, glued, sig, spoken
 
 
 def closed(match: re.Match[str], source: Source) -> Fact | None:
-    """The fact about a device file that only its owner and group may use."""
+    """Make the symptom for a device file that only its owner and group may use. Return None if everyone
+    may."""
     if "rw" in match["others"]:
         return None
     return Symptom(source, "device-node-closed", (("path", match["path"]), ("group", match["group"])))
 
 
 def bus_without_nvidia(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """The facts about a PCI bus without an NVIDIA device. They count as measured if the line comes from
-    `check --script`."""
+    """Make the facts about a PCI bus without an NVIDIA device. If the line comes from `check --script`, the
+    absence counts as measured."""
     yield Symptom(source, "lspci-no-nvidia")
     if source.text.strip() == "lspci | grep -i nvidia shows nothing":
         yield Absent(source, "nvidia gpu")

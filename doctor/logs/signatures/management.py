@@ -1,5 +1,5 @@
-"""Signatures of the state of the NVIDIA driver and its cards: messages of nvidia-smi, NVML, containers and
-the kernel."""
+"""Signatures of messages about the state of the NVIDIA driver and its cards, from nvidia-smi, NVML,
+containers and the kernel."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Signatures of the bindings, programs and hosted notebooks in the tables, by their names in sentences and
-paths."""
+"""Signatures that recognise the bindings, programs and hosted notebooks in the tables by their names in
+sentences and paths."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _VERSION = (
 
 
 def named(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """The facts with the product's name in the tables and the version after it."""
+    """Make the facts with the product's name from the tables and the version that follows it in the text."""
     name, version = NAMES[match["name"].lower()], match["version"]
     yield Symptom(source, "named", (("name", name), *((("version", version),) if version else ())))
     if name in own_builds(Tables.bundled().store):

@@ -29,14 +29,15 @@ IN_EVERY_RELEASE = frozenset(
         "nn",
     ]
 )
-"""Names of tf.* that every release from 0.12 on has; if one is missing, the package is incomplete."""
+"""Names in tf.* that every release since 0.12 has; if one is missing, the package is incomplete."""
 
 
 def api(match: re.Match[str], source: Source) -> Fact | None:
-    """The symptom for a name that a module lacks: hollow-module (the package is incomplete), keras-mismatch,
-    or missing-attribute (usually a name of another release).
+    """Make the symptom for a name that a module lacks: hollow-module (the package is incomplete),
+    keras-mismatch, or missing-attribute (usually a name from another release).
 
-    None if a file with the module's name imports itself: the signature of circular imports reports that.
+    Return None if a file with the module's name imports itself: the signature for circular imports reports
+    that.
     """
     name = match["name"]
     module = match["module"]
@@ -52,8 +53,8 @@ def api(match: re.Match[str], source: Source) -> Fact | None:
 
 
 def imported(match: re.Match[str], source: Source) -> Fact:
-    """The fact about a name that a module lacks. If only the folder of the package is left, the module has no
-    file."""
+    """Make the symptom for a name that cannot be imported from a module: hollow-module if only the package's
+    folder is left (the module has no file), otherwise missing-name."""
     module = match["module"]
     hollow = match["hollow"] and module in ("tensorflow", "tensorflow.python")
     return Symptom(

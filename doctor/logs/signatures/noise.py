@@ -24,7 +24,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "no-peer-access",
         "cannot enable peer access from device ordinal",
         r"cannot enable peer access from device ordinal \d{1,3} to device ordinal \d{1,3}",
-        "data that moves between these two GPUs goes through the host's memory; each GPU works",
+        "data is copied between these two GPUs through the host's memory; each GPU works",
         "cannot enable peer access from device ordinal 0 to device ordinal 2",
     ),
     _harmless(
@@ -63,7 +63,7 @@ SIGNATURES: tuple[Signature, ...] = (
         ("mixed precision compatibility check", "with dtype policy mixed_float16"),
         r"Mixed precision compatibility check \(mixed_float16\)|Your GPUs? (?:will likely|may) run"
         r" (?:quickly|slowly) with dtype policy mixed_float16",
-        "Keras says whether the GPU is faster with 16-bit numbers (from compute capability 7.0 on); in either"
+        "Keras reports whether the GPU is faster with 16-bit numbers (from compute capability 7.0 on); in any"
         " case, Keras uses the GPU",
         "Your GPU will likely run quickly with dtype policy mixed_float16 as it has compute capability of at"
         " least 7.0. Your GPU: NVIDIA GeForce RTX 3080, compute capability 8.6",
@@ -72,14 +72,14 @@ SIGNATURES: tuple[Signature, ...] = (
         "contrib-notice",
         "the tensorflow contrib module will not be included",
         r"The TensorFlow contrib module will not be included in TensorFlow 2\.0",
-        "a notice for those who move to TensorFlow 2 later; in TensorFlow 1, contrib works",
+        "a notice in case you move to TensorFlow 2 later; in TensorFlow 1, contrib works",
         "The TensorFlow contrib module will not be included in TensorFlow 2.0.",
     ),
     _harmless(
         "unknown-op",
         "for unknown op: ",
         r"OpKernel \('op: \"\w{1,60}\" device_type: \"\w{1,20}\"[^\n]{0,120}'\) for unknown op: \w{1,60}",
-        "the build has a kernel for an op that it leaves out (tensor_forest on Windows, TensorFlow 1.0, 1.1);"
+        "the build has a kernel but no op of this name (tensor_forest on Windows in TensorFlow 1.0 and 1.1);"
         " only that op is missing",
         'E op_kernel.cc:943] OpKernel (\'op: "BestSplits" device_type: "CPU"\') for unknown op: BestSplits',
     ),
@@ -150,7 +150,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "not-a-failure",
         "ran out of memory trying to allocate",
         r"ran out of memory trying to allocate[^\n]{0,120}(?:\n[^\n]{0,80}){0,2}?not a failure",
-        "TensorFlow did not get the memory to try a faster algorithm, and uses one that needs less memory",
+        "there was too little memory to try a faster algorithm, so TensorFlow uses one that needs less",
         "Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.25GiB. The caller indicates that this"
         " is not a failure, but may mean",
         lines=3,
@@ -204,7 +204,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "np-dtype-warning",
         ("passing (type, 1) or '1type' as a synonym of type is deprecated",),
         r"Passing \(type, 1\) or '1type' as a synonym of type is deprecated",
-        "TensorFlow 1.x prints this warning with a newer NumPy 1.x, and works",
+        "TensorFlow 1.x prints this warning with newer releases of NumPy 1.x, but works",
         "FutureWarning: Passing (type, 1) or '1type' as a synonym of type is deprecated",
     ),
     _harmless(
@@ -219,7 +219,7 @@ SIGNATURES: tuple[Signature, ...] = (
         ("delay kernel timed out", "skipping the delay kernel"),
         r"Delay kernel timed out: measured time has sub-optimal accuracy|Skipping the delay kernel,"
         r" measurement accuracy will be reduced",
-        "a comparison of two algorithms was less exact than intended; the GPU is at work meanwhile",
+        "a comparison of two algorithms was less exact than intended; the GPU works",
         "cuda_timer.cc:87] Delay kernel timed out: measured time has sub-optimal accuracy. There may be a"
         " missing warmup execution",
     ),

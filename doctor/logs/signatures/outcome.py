@@ -1,4 +1,4 @@
-"""Signatures that show how a run continued and ended: work after a message, and processes that aborted."""
+"""Signatures that show how a run went on and ended: work after a message, and processes that aborted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signatures of the beginning of a record in TensorFlow's log, independent of its message."""
+"""Signatures of the way in which a record in TensorFlow's log begins, whatever its message is."""
 
 from __future__ import annotations
 

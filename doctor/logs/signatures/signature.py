@@ -1,5 +1,5 @@
-"""The type of signatures. A signature describes one message, how to recognise it, and the fact that it
-makes."""
+"""The class of all signatures. A signature describes one message, how to recognise it, and which fact to make
+from it."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ Maker: TypeAlias = "Callable[[re.Match[str], Source], Made]"
 class Signature:
     """One message that programs print, or one way in which people state something.
 
-    kind: its name; if `make` is None, a match makes a Symptom of this kind.
+    kind: the name of the signature; if `make` is None, a match makes a Symptom of this kind.
     literals: texts in lower case; every occurrence contains at least one. Only lines with a literal are
         tried, so choose rare ones (`glued` makes rare literals from a frequent word).
     pattern: a regular expression, matched without regard to case on the lines around the literal; its named
         groups become the fact's details. It spans at most `lines` lines.
-    near: for a frequent literal and a slow pattern: more sets of texts in lower case; every occurrence
-    contains a text of each set, so a line that lacks one is skipped.
+    near: for a frequent literal or a slow pattern: further sets of texts in lower case. Every occurrence
+    contains a text from each set, so lines without one are skipped.
     once: only the first occurrence counts.
     unlogged: the message is a person's text, a list or a form, so log records and traceback frames are
         skipped (doctor.logs.windows.PRINTED).
@@ -53,12 +53,13 @@ class Signature:
     unlogged: bool = False
 
     def place(self, match: re.Match[str]) -> int:
-        """The offset of an occurrence in the text: that of the group `at`, or where the match begins."""
+        """Return the offset of an occurrence in the text: where the group `at` begins, or else where the
+        match begins."""
         start = match.start(self.at) if self.at else -1
         return start if start >= 0 else match.start()
 
     def fact(self, match: re.Match[str], source: Source) -> Made:
-        """The fact or facts that one match states; None if it states none."""
+        """Return the fact or facts that one match states, or None if it states none."""
         if self.make is not None:
             return self.make(match, source)
         if match.lastindex is None:  # no named group matched
@@ -78,7 +79,7 @@ def glued(words: Iterable[str], ends: Iterable[str]) -> tuple[str, ...]:
 
 
 def words(text: str) -> tuple[str, ...]:
-    """Split a text at its bars into literals; a bar alone is a literal."""
+    """Split a text at its bars (|) into literals. A bar alone is itself a literal."""
     return tuple(text.split("|")) if text != "|" else (text,)
 
 
@@ -107,4 +108,4 @@ def sig(
 
 
 spoken = partial(sig, unlogged=True)
-"""Make a signature for a text that people write."""
+"""Make a signature for text that people write, not programs."""

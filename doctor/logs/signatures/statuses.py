@@ -13,8 +13,8 @@ _BEHIND = (
     r"(?:\bCUDA(?: (?:runtime|driver))?(?: (?:error|failure)[^\n:']{0,60})?[:'(] {0,3}|\bfailed\. Status: "
     r"|\bcu(?:da)?[A-Z]\w{2,60}(?:\([^\n)]{0,80}\))? failed: |\berror=\d{1,4} : |\bstatus: Internal: )"
 )
-"""Matches the text before the words of a status: the name CUDA or a call, in the forms of TensorFlow,
-PyTorch, PyCUDA, Horovod, MXNet, ONNX Runtime, NCCL and TensorRT."""
+"""Matches the text before the words of a status: the name CUDA or a call, as TensorFlow, PyTorch, PyCUDA,
+Horovod, MXNet, ONNX Runtime, NCCL and TensorRT print them."""
 
 
 def _rows(rows: tuple[Status, ...], common: bool) -> dict[str, Status]:
@@ -37,34 +37,34 @@ def _facts(row: Status, source: Source) -> Iterator[Fact]:
 
 
 def named(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """The facts for a status that is given by its name."""
+    """Make the facts for a status that a message gives by name."""
     yield from _facts(_NAMES[match["name"].lower()], source)
 
 
 def worded(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """The facts for a status that is given by its text."""
+    """Make the facts for a status that a message gives in words."""
     words = (match["words"] or match["common"]).lower()
     yield from _facts(_WORDS.get(words) or _COMMON[words], source)
 
 
 def numbered(match: re.Match[str], source: Source) -> Made:
-    """The facts for a status that is given by its number."""
+    """Make the facts for a status that a message gives by number."""
     runtime, number = match["runtime"], match["number"] or match["other"]
     row = BY_RUNTIME_NUMBER.get(int(runtime)) if runtime else BY_NUMBER.get(int(number))
     return None if row is None else tuple(_facts(row, source))
 
 
 _TORCH = {"no cuda gpus are available": "CUDA_ERROR_NO_DEVICE"}
-"""PyTorch's own texts for statuses, in lower case, with the names of the statuses."""
+"""Maps PyTorch's own texts for statuses, in lower case, to the names of the statuses."""
 
 
 def of_torch(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """The facts for a status that PyTorch gives in its own words."""
+    """Make the facts for a status that PyTorch gives in its own words."""
     yield from _facts(_NAMES[_TORCH[match[0].lower()].lower()], source)
 
 
 def of_nvml(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """The facts for a status of NVML in pynvml's words."""
+    """Make the facts for an NVML status that pynvml gives in words."""
     yield from _facts(_OF_NVML[match["words"].lower()], source)
 
 
@@ -85,7 +85,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "Check failed: err == cudaSuccess || err == cudaErrorInvalidValue Unexpected CUDA error: unknown"
         " error",
         worded,
-        origin="the words of cuGetErrorString and cudaGetErrorString",
+        origin="the texts that cuGetErrorString and cudaGetErrorString return",
     ),
     sig(
         "status-number",

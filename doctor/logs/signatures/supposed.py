@@ -1,5 +1,5 @@
-"""Decides whether a sentence states something or only supposes it, as a condition, a question, advice or a
-line of code does."""
+"""Decides whether a sentence states a fault or only supposes it, as conditions, questions, advice and code
+do."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CLOSE = (
 _BEFORE = (
     r"\b(?:if|unless|elif|assert|while|whether|make sure|ensure|check that|en cas|falls|wenn)\b[^,;:]{0,60}$"
 )
-"""Matches such words in English and in code, anywhere before the fault in its clause."""
+"""Matches words in English and in code that only suppose a fault, anywhere before it in its clause."""
 _AFTER = r"[^\n，。,.]{0,3}(?:的时候|的?话|的?情况|时[，,：]|時は|場合|とき|れば|경우|때는)"
 
 
@@ -31,7 +31,7 @@ def supposed(match: re.Match[str]) -> bool:
 
 
 def stated(kind: str, *detail: tuple[str, str]) -> Maker:
-    """A function that makes the symptom `kind` from a match, unless the sentence only supposes it."""
+    """Return a function that makes the symptom `kind` from a match, unless the sentence only supposes it."""
 
     def make(match: re.Match[str], source: Source) -> Fact | None:
         return None if supposed(match) else Symptom(source, kind, detail)

@@ -19,14 +19,14 @@ _DISTRIBUTIONS = (
     *words("opensuse|sles|arch linux|manjaro|endeavouros|garuda linux|cachyos|gentoo|nixos|void linux"),
     *words("slackware|clear linux|alpine linux|proxmox|unraid|truenas scale"),
 )
-"""Linux distributions as people spell them. A longer name comes before a name with which it begins."""
+"""Linux distributions as people spell them. A longer name comes before a shorter one with which it begins."""
 _DISTRIBUTION = "|".join(
     re.escape(name).replace(r"\ ", " ?" if name == "red hat" else " ") for name in _DISTRIBUTIONS
 )
 
 
 def system(rank: int) -> Maker:
-    """A function that makes an OperatingSystem and a Platform from a match."""
+    """Return a function that makes an OperatingSystem and a Platform from a match."""
 
     def make(match: re.Match[str], source: Source) -> Iterator[Fact]:
         if rank == PROSE and re.search(
@@ -51,7 +51,7 @@ def system(rank: int) -> Maker:
 
 
 def release_file(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """The facts about a distribution, recognised by the form of its version."""
+    """Make the facts about a distribution that is recognised by the form of its version alone."""
     name = next(key for key, value in match.groupdict().items() if value)
     yield OperatingSystem(
         source, f"{({'ubuntu': 'Ubuntu', 'debian': 'Debian', 'centos': 'CentOS Linux'})[name]} {match[name]}"
@@ -60,7 +60,7 @@ def release_file(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 
 def platform(name: str, rank: int = MEASURED) -> Maker:
-    """A function that makes a Platform from a match."""
+    """Return a function that makes a Platform from a match."""
 
     def make(match: object, source: Source) -> Fact:
         return Platform(source, name, rank=rank)
@@ -82,8 +82,8 @@ _DESCRIBED = (
     r" Hat|RHEL|Linux|LMDE|Manjaro|openSUSE|SUSE|Pop!_OS|Rocky|Kali|Scientific|Oracle|elementary|Raspbian"
     r"|Zorin|Arch|AlmaLinux|Gentoo|Garuda|Endeavour|NixOS|Amazon|KDE|Deepin|UOS|Kylin|Parrot|MX)"
 )
-"""Matches the description of a system that lsb_release prints, but not the description at the head of a web
-page."""
+"""Matches the system's name after "Description:" in lsb_release's output, but not the text after
+"Description:" at the top of a web page."""
 
 SIGNATURES: tuple[Signature, ...] = (
     sig(

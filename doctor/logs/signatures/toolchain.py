@@ -9,8 +9,8 @@ from doctor.logs.signatures.signature import Maker, Signature, sig, words
 
 
 def defect(release: str, cure: str) -> Maker:
-    """A function that makes, from a match, the symptom of a defect in one release. cure: what to do, as a
-    sentence."""
+    """Return a function that makes, from a match, the symptom of a defect in one TensorFlow release. cure:
+    what to do about it, as a sentence."""
 
     def make(match: object, source: Source) -> Fact:
         return Symptom(source, "known-defect", (("release", release), ("cure", cure)))
@@ -19,8 +19,8 @@ def defect(release: str, cure: str) -> Maker:
 
 
 def part_missing(match: re.Match[str], source: Source) -> Fact | None:
-    """The fact about a part of the toolkit that a build does not find. If TensorFlow's own library does not
-    find it, the fact is a LibraryNotLoaded."""
+    """Make the symptom for a part of the toolkit that a compiler, linker or build script does not find. If
+    the part is TensorFlow's own library, make a LibraryNotLoaded instead."""
     found = match.groupdict()
     by = "linker" if found["library"] or found["lib"] else "build"
     part = next(value for value in found.values() if value)
@@ -157,9 +157,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "autotuner could not find any supported configs",
         r"Autotuner could not find any supported configs",
         "INTERNAL: Autotuner could not find any supported configs for HLO: %cudnn-conv-bias-activation.7",
-        defect(
-            "2.21.0", "Upgrade cuDNN to a release after 9.5.1: 9.5.1 does not support what XLA requests here"
-        ),
+        defect("2.21.0", "Upgrade cuDNN to a release after 9.5.1: 9.5.1 lacks support for this op"),
         seen_in="==2.21.*",
     ),
 )

@@ -1,4 +1,4 @@
-"""Signatures of what the reporter says about the use of the GPU, and of the messages of programs that need no
+"""Signatures of what reporters say about how the GPU is used, and of messages from programs that need no
 GPU."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Signatures of environment variables that were set."""
+"""Signatures that recognise the setting of environment variables."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from doctor.logs.signatures.signature import Signature, sig, spoken, words
 from doctor.redact.variables import MISSPELT
 
 _NAMES = r"(?:gpu|mig|all|none|void|no|nodevfiles)(?![a-z])"
-"""Matches the entries that a list of devices may contain besides numbers: UUIDs, and words that the container
+"""Matches the entries other than numbers that a device list may contain: UUIDs, and words that the container
 runtime and schedulers use."""
 
 
 def env(match: re.Match[str], source: Source) -> Fact | None:
-    """The fact about an environment variable that was set; None if the supposed list of devices is just a
-    word in the sentence, or the name of something else."""
+    """Make the fact about an environment variable that was set. Return None if its value is not a device list
+    but just a word in the sentence."""
     value = match["value"].strip()
     if (
         match["name"].upper().endswith("VISIBLE_DEVICES")
@@ -27,7 +27,7 @@ def env(match: re.Match[str], source: Source) -> Fact | None:
 
 
 def emptied(match: re.Match[str], source: Source) -> Fact:
-    """The fact from a reporter's statement that something empties CUDA_VISIBLE_DEVICES."""
+    """Make the symptom that, according to the reporter, something empties CUDA_VISIBLE_DEVICES."""
     return Symptom(source, "visible-emptied")
 
 

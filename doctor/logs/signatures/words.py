@@ -1,7 +1,7 @@
 """Signatures of hints in people's own words, which are weaker than anything that a program printed.
 
-The hints are in several languages, because reports are. One hint makes a finding at most possible. Two hints
-that agree make it likely.
+The hints are in several languages, because reports are. A single hint makes a finding "possible" at most; two
+hints that agree make it "likely".
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _CUDA_LIBRARY = (
 
 
 def said_missing(match: re.Match[str], source: Source) -> Fact | None:
-    """The fact about a library that could not be found, according to the reporter."""
+    """Make the fact about a library that, according to the reporter, could not be found."""
     name = match["name"]
     if name.lower() in ("libcuda.so", "libcudnn.so"):
         return None
@@ -27,8 +27,8 @@ def said_missing(match: re.Match[str], source: Source) -> Fact | None:
 
 
 def of_gpus(match: re.Match[str], source: Source) -> Fact | None:
-    """The fact that a list of GPUs is empty, if the line says or shows that it is a list of GPUs; None for
-    suppositions, advice and code."""
+    """Make the symptom that a list of GPUs is empty. Return None if nothing in the line shows that it is a
+    list of GPUs, or if the sentence only supposes it."""
     if supposed(match):
         return None
     text = source.text.lower()
@@ -44,7 +44,7 @@ _GIVES = (
     r" ){0,2}(?:returns?|is|gives|shows|prints?|outputs?|yields|says)(?: me| us| out|"
     r" back)?|返回的?是?|输出|为|是|[がは]) *)?[`\"]?"
 )
-"""Matches the words between a call and its result in a sentence."""
+"""Matches the words between a call and its result in a sentence ("it returns")."""
 
 
 SIGNATURES: tuple[Signature, ...] = (

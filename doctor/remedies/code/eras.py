@@ -1,4 +1,4 @@
-"""TensorFlow's eras: which function names exist in which release.
+"""TensorFlow's eras: ranges of releases with the same function names.
 
 Read from the wheels: tf.config.experimental.set_memory_growth exists from 1.14 on,
 tf.config.list_physical_devices and tf.config.set_visible_devices from 2.1 on,
@@ -50,7 +50,7 @@ def era_name(version: str | None) -> str:
 
 
 def listing(version: str | None) -> str:
-    """The function that lists the physical devices in a release, as it is written in code."""
+    """The name, as it is written in code, of the function that lists the physical devices in a release."""
     return (
         "tf.config.experimental.list_physical_devices"
         if era(version) == "2.0"
@@ -59,6 +59,6 @@ def listing(version: str | None) -> str:
 
 
 def visible(version: str | None) -> str:
-    """The module that contains set_visible_devices and get_visible_devices in a release, as it is written in
-    code."""
+    """The name, as it is written in code, of the module that contains set_visible_devices and
+    get_visible_devices in a release."""
     return "tf.config.experimental" if era(version) == "2.0" else "tf.config"

@@ -43,7 +43,7 @@ def multi_worker(version: str | None = None, workers: Sequence[str] = (), index:
     experimental = era(version) in ("1", "2.0")
     strategy = f"tf.distribute.{'experimental.' if experimental else ''}MultiWorkerMirroredStrategy()"
     return (
-        head + f"strategy = {strategy}  # waits until every worker is there\n"
+        head + f"strategy = {strategy}  # waits until every worker has started\n"
         "with strategy.scope():\n"
         "    weights = tf.Variable(tf.ones([4, 1]))\n"
         "print(strategy.num_replicas_in_sync, 'replicas')"

@@ -52,11 +52,11 @@ def nccl_failure(case: Case) -> Iterator[Finding]:
     if simulated and errors:
         yield found(
             "nccl-failure",
-            "This is a limitation of the simulation, not a fault of the machine: the NCCL inside this"
-            " TensorFlow needs NVIDIA's own driver, and a simulated GPU has none. The failure says nothing"
-            " about NCCL on real GPUs.",
+            "This is a limitation of the simulation, not a fault of the machine: the NCCL library"
+            " inside this TensorFlow build needs NVIDIA's own driver, and a simulated GPU has none. The"
+            " failure says nothing about NCCL on real GPUs.",
             [*errors[:3], *simulated[:1]],
-            title="NCCL does not work on simulated GPUs with this TensorFlow",
+            title="NCCL does not work on simulated GPUs with this TensorFlow build",
             steps=[
                 python(without, "works in the simulation, without NCCL"),
                 manual(
@@ -69,7 +69,7 @@ def nccl_failure(case: Case) -> Iterator[Finding]:
     horovod = facts.has("horovod")
     steps: list[Step] = []
     if not facts.has("nccl-debug-set"):
-        steps.append(shell(Export("NCCL_DEBUG", "INFO"), "makes NCCL say which call fails"))
+        steps.append(shell(Export("NCCL_DEBUG", "INFO"), "makes NCCL print the call that fails"))
     if case.platform == "windows":
         steps.append(
             python(

@@ -144,7 +144,8 @@ def _off_the_path(case: Case) -> list[Step]:
 
 
 def _unfit(case: Case) -> str:
-    """Why the compat folder's libcuda cannot work, judged by its version and the GPUs; "" if it may work.
+    """The reason why the compat folder's libcuda cannot work, judging by its version and the GPUs; "" if it
+    may work.
 
     Source: CUDA Compatibility guide, "Forward Compatibility": this libcuda must be newer than the kernel
     module, and works only on data-centre GPUs.

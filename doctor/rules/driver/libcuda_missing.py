@@ -139,7 +139,7 @@ def driver_libcuda_missing(case: Case) -> Iterator[Finding]:
             if lib is unknown and case.container and not excluded
             else "certain"
         ),
-        title=f"This process finds no libcuda.so.1: programs that {maker} builds look elsewhere"
+        title=f"This process finds no libcuda.so.1: programs built with {maker} search other folders"
         if nix
         else "",
         steps=steps,

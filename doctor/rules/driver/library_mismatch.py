@@ -64,7 +64,7 @@ def driver_library_mismatch(case: Case) -> Iterator[Finding]:
     a = stated.kernel if stated and stated.kernel else kernel.version if kernel else ""
     b = stated.user if stated and stated.user else user.version if user else ""
     if a and b:
-        versions = f" The kernel module has version {a}, the libraries have version {b}."
+        versions = f" The kernel module has version {a}, but the libraries have version {b}."
     opened = user.source.where.partition(" ")[0] if user is not None else ""
     files = [lib for lib in facts.of(LibraryFile) if lib.name == "libcuda.so.1" and lib.path != opened]
     right = [lib for lib in files if a and lib.version == a]
@@ -78,20 +78,20 @@ def driver_library_mismatch(case: Case) -> Iterator[Finding]:
         steps = [
             manual(
                 f"In the container, install the libraries of driver {a}, the host's release, without the"
-                " kernel module: use NVIDIA's .run installer of that release with --no-kernel-module, or the"
-                " distribution's packages of that release",
+                " kernel module: use NVIDIA's .run installer for that release with --no-kernel-module, or the"
+                " distribution's packages for that release",
                 platform="linux",
             )
         ]
     elif facts.kind == "machine" and behind is not None:
         steps = commands.off_the_path(case, posixpath.dirname(opened))
-        why = f"The loader finds {opened}, a library of another driver version, before {behind.path}."
+        why = f"The loader finds {opened}, a library from another driver version, before {behind.path}."
     elif facts.kind == "machine" and right:
         why = (
-            f"{opened} is a link to a library of another driver version; the library that fits the kernel"
-            f" module is {right[0].path}."
+            f"{opened} is a link to a library from another driver version; the library that fits the"
+            f" kernel module is {right[0].path}."
         )
-        anew = "rebuilds the links, so that each leads to the newest version of its library"
+        anew = "rebuilds the links, so that each points to the newest version of its library"
         steps = [shell(run("sudo", "ldconfig"), anew, platform="linux", root=True)]
     yield found(
         "driver-library-mismatch",

@@ -120,8 +120,8 @@ def driver_missing(case: Case) -> Iterator[Finding]:
 
 
 def _only_listed_before(case: Case, lib: Fact) -> bool:
-    """Whether the only sign of a GPU is a list of devices that precedes the message about the driver's
-    missing library; that list may come from another machine."""
+    """Whether the only sign of a GPU is a list of devices above the message about the driver's missing
+    library. Such a list may come from another machine."""
     at = lib.source.line
     return at is not None and all(
         not gpu.name and gpu.source.line is not None and gpu.source.line < at for gpu in case.registered

@@ -192,7 +192,7 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
 
 
 def _undriven(case: Case, symptom: Symptom) -> Finding:
-    """The finding for a GPU that is bound to no driver although the kernel module is loaded."""
+    """Return the finding for a GPU that no driver controls although the kernel module is loaded."""
     address = validated.gpu(symptom.get("bus"))
     bind = piped(run("echo", address or ""), run("sudo", "tee", "/sys/bus/pci/drivers/nvidia/bind"))
     log = piped(run("sudo", "dmesg"), run("grep", "NVRM"))
@@ -213,8 +213,8 @@ def _undriven(case: Case, symptom: Symptom) -> Finding:
 
 
 def _steps(case: Case) -> list[Step]:
-    """The steps after which the module loads: those for the known reason, otherwise those for the usual
-    reasons."""
+    """Return the steps that get the module loaded: those for the known reason, or those for the usual reasons
+    if the reason is unknown."""
     facts = case.facts
     name = case.os.name if case.os else ""
     manager = commands.linux_family(case)

@@ -37,8 +37,8 @@ NO_ANSWER = (
 
 
 def cuinit(case: Case, *errors: str) -> CudaCallFailed | None:
-    """The first failed cuInit call with one of these errors, or with any error if none is given; None if
-    there is no such call."""
+    """Return the first failed cuInit call with one of these errors, or with any error if none is given; None
+    if there is no such call."""
     return next(
         (
             c
@@ -50,16 +50,16 @@ def cuinit(case: Case, *errors: str) -> CudaCallFailed | None:
 
 
 def wants_nvml(case: Case) -> bool:
-    """Whether this build needs NVML to register a GPU, as 2.21 does; always True for a report, which mentions
-    NVML only if it matters."""
+    """Whether this build needs NVML to register a GPU, as TensorFlow 2.21 does; always True for a report,
+    which mentions NVML only if it matters."""
     return case.facts.kind != "machine" or any(
         wanted.name == NVML and wanted.needed for wanted in case.facts.of(LibraryWanted)
     )
 
 
 def no_libcuda(case: Case) -> LibraryNotLoaded | None:
-    """The driver's library that did not load; None if all loaded, or if only NVML is missing and this build
-    does not need it."""
+    """Return the driver library that did not load; None if all of them loaded, or if only NVML is missing and
+    this build does not need it."""
     return next(
         (
             lib
@@ -72,7 +72,7 @@ def no_libcuda(case: Case) -> LibraryNotLoaded | None:
 
 
 def no_driver_signs(case: Case) -> list[Fact]:
-    """All evidence that the driver does not answer; the rules decide which of it counts."""
+    """Return all evidence that the driver does not answer; the rules decide which pieces count."""
     signs: list[Fact] = [
         c
         for c in case.facts.of(CudaCallFailed)
@@ -90,14 +90,15 @@ def no_driver_signs(case: Case) -> list[Fact]:
 
 
 def without_compute(case: Case) -> EnvVar | None:
-    """NVIDIA_DRIVER_CAPABILITIES if it keeps the compute libraries out of the container, else None."""
+    """Return NVIDIA_DRIVER_CAPABILITIES if it keeps the compute libraries out of the container, else None."""
     chosen = case.env.get("NVIDIA_DRIVER_CAPABILITIES")
     return chosen if chosen is not None and not {"compute", "all"} & set(chosen.value.split(",")) else None
 
 
 def unserved_gpus(case: Case, sign: str) -> list[tuple[Gpu, Answer]]:
-    """The GPUs, each with the tables' answer, if the driver in use supports none of them and every answer
-    contains `sign`; else an empty list. A GPU whose UUID the driver printed is supported."""
+    """Return every GPU with the tables' answer about it, if the driver in use supports none of the GPUs and
+    every answer contains `sign`; otherwise an empty list. A GPU whose UUID the driver printed is
+    supported."""
     from doctor import compat
 
     driver = case.driver
@@ -116,10 +117,11 @@ def unserved_gpus(case: Case, sign: str) -> list[tuple[Gpu, Answer]]:
 
 
 def notebook_service(case: Case) -> EnvironmentKind | None:
-    """The fact that the program ran on Colab or Kaggle; None if it did not, or if the user may have started a
-    container.
+    """Return the fact that shows that the program ran on Colab or Kaggle; None if it did not, or if the user
+    may have started a container there.
 
-    If only the host's name (12 hexadecimal digits) shows a container, the container is the service's own.
+    If the only sign of a container is the host's name (12 hexadecimal digits), the container belongs to the
+    service, not to the user.
     """
     kinds = case.facts.of(EnvironmentKind)
     containers = ("docker", "kubernetes", "singularity", "podman", "slurm")
@@ -129,7 +131,7 @@ def notebook_service(case: Case) -> EnvironmentKind | None:
 
 
 def all_reserved(case: Case) -> bool:
-    """Whether every GPU of the case is bound to a driver that passes devices to virtual machines."""
+    """Whether every GPU in the case is bound to a driver that passes devices to virtual machines."""
     bound = case.facts.symptoms("gpu-bound-to-other-driver")
     known = {gpu.bus_id for gpu in case.facts.of(Gpu) if gpu.bus_id}
     return bool(bound) and len(bound) >= max(len(case.gpus), len(known))

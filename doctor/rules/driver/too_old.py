@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 def driver_trap(case: Case) -> compat.Answer | None:
-    """The answer for a known defect (a row of traps.json): this build has kernels for this GPU only as PTX,
-    and the driver is too old to compile them. None if no such defect applies, or for a report."""
+    """Return the answer for a known defect (a row of traps.json): this build has kernels for this GPU only as
+    PTX, and the driver is too old to compile them. None if no such defect applies, or for a report."""
     if case.facts.kind != "machine" or case.driver is None or case.build is None:
         return None
     from doctor import compat
@@ -44,9 +44,9 @@ def driver_trap(case: Case) -> compat.Answer | None:
 
 
 def _is_enough(driver: DriverVersion | None, floor: DriverFloor | None, case: Case) -> bool:
-    """Whether a driver below a toolkit's minimum is still enough: the minimum in the table is the driver of
-    the toolkit's last update, and the driver that came with its first release works too. The runtime only
-    requires that the driver's CUDA has the same or a later minor release (cudart:
+    """Whether a driver below the table's minimum for a toolkit still works. The table's minimum is the driver
+    that came with the toolkit's last update, but the driver that came with its first release works too: the
+    runtime only requires that the driver supports the same or a later CUDA minor release (cudart:
     cudaErrorInsufficientDriver)."""
     first = case.tables.toolkit(floor.cuda) if floor is not None and floor.rule == "toolkit" else None
     if driver is None or floor is None or first is None:
@@ -56,7 +56,7 @@ def _is_enough(driver: DriverVersion | None, floor: DriverFloor | None, case: Ca
 
 
 def _newer_than_ptxas(case: Case, cuda: str) -> list[Step]:
-    """The steps that install a driver from the branch that came with `cuda`, the CUDA version of XLA's
+    """Return the steps that install a driver from the branch that came with `cuda`, the CUDA version of XLA's
     compiler ("12.3"); if that branch no longer supports the GPU, a step that keeps the driver."""
     made_with = case.tables.toolkit(cuda)
     branch = ((made_with.linux if made_with else "") or "").split(".")[0]
@@ -98,7 +98,7 @@ def driver_too_old(case: Case) -> Iterator[Finding]:
     container runtime's `unsatisfied condition: cuda>=…`.
 
     ## What to do
-    Upgrade the driver, or install a TensorFlow that was built for a CUDA version that the driver supports.
+    Upgrade the driver, or install a TensorFlow build for a CUDA version that the driver supports.
     """
     facts = case.facts
     said = facts.symptoms("driver-insufficient", "ptx-unsupported", "container-requirement")

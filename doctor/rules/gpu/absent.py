@@ -68,9 +68,9 @@ def gpu_absent(case: Case) -> Iterator[Finding]:
 
     ## What to do
     On a cluster, request a GPU node (`srun --gres=gpu:1 …`); in the cloud, choose a machine type with an
-    NVIDIA GPU. To use the CPU, change nothing and ignore the messages: the same TensorFlow runs on the CPU.
-    `tfgpu-doctor plan --cpu` plans a TensorFlow without CUDA's libraries. AMD GPUs need the ROCm build; Intel
-    and Apple GPUs need their makers' plugins."""
+    NVIDIA GPU. To use the CPU, change nothing and ignore the messages: the same TensorFlow build runs on the
+    CPU. `tfgpu-doctor plan --cpu` plans a TensorFlow installation without the CUDA libraries. AMD GPUs need
+    the ROCm build; Intel and Apple GPUs need their makers' plugins."""
     facts = case.facts
     if registered(case) or (facts.kind == "machine" and facts.has("plugin-device")):
         return
@@ -147,7 +147,7 @@ def _limited(case: Case) -> bool:
 
 
 _IN_A_NOTEBOOK = r'/content/|/kaggle/|google\.colab|colab-wheels|"colab"'
-"""A pattern for text that Colab's and Kaggle's own machines print, as opposed to text about them."""
+"""Matches text that Colab's and Kaggle's own machines print, as opposed to text about them."""
 
 
 class Reason(NamedTuple):

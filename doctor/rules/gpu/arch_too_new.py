@@ -96,7 +96,7 @@ def gpu_arch_too_new(case: Case) -> Iterator[Finding]:
         yield found(
             "gpu-arch-too-new",
             f"This TensorFlow is built for AMD's ROCm and has no code for {amd[0].get('version')}. AMD's"
-            f" documentation lists the supported GPUs of each release; tfgpu-doctor's tables do not.",
+            f" documentation lists the GPUs that each release supports; tfgpu-doctor's tables do not.",
             amd[:2],
             title="This ROCm build has no code for the AMD GPU",
             confidence="likely",
@@ -131,7 +131,8 @@ def gpu_arch_too_new(case: Case) -> Iterator[Finding]:
             confidence="likely",
             steps=[
                 manual(
-                    "Use a newer tag of the image; NVIDIA's release notes list the supported GPUs of each tag"
+                    "Use a newer tag of the image; NVIDIA's release notes list the GPUs that each tag"
+                    " supports"
                 ),
                 *steps,
             ],
@@ -220,7 +221,7 @@ def gpu_arch_too_new(case: Case) -> Iterator[Finding]:
     if crashed and case.build is None and any(minor(c) >= (8, 0) for c in case.capabilities):
         yield found(
             "gpu-arch-too-new",
-            "cuBLAS started, but one of its routines fails on an Ampere or later GPU. A TensorFlow built for "
+            "cuBLAS started, but one of its routines fails on an Ampere or later GPU. A TensorFlow build for "
             "CUDA 10 or earlier fails in exactly this way, because its cuBLAS has no code for such a GPU.",
             [*crashed[:2], *case.gpus[:1]],
             confidence="likely",

@@ -128,7 +128,7 @@ def gpu_arch_too_old(case: Case) -> Iterator[Finding]:
         yield found(
             "gpu-arch-too-old",
             f"{'One' if another else 'The'} GPU has {have}; this build needs {need} and ignores the GPU."
-            + (" TensorFlow uses another GPU of this machine." if another else ""),
+            + (" TensorFlow uses another GPU in this machine." if another else ""),
             ignored[:3],
             severity="warning" if another else "",
             confidence="likely" if ignored[0].get("stated") else "certain",
@@ -254,7 +254,7 @@ def gpu_arch_too_old(case: Case) -> Iterator[Finding]:
             beside = facts.kind == "machine" and bool(others)
             yield found(
                 "gpu-arch-too-old",
-                answer.sentence + (" TensorFlow supports another GPU of this machine." if beside else ""),
+                answer.sentence + (" TensorFlow supports another GPU in this machine." if beside else ""),
                 [*image[:2], *(gpu for gpu in case.gpus if gpu.compute_capability == capability)][:3],
                 severity="warning" if beside else "",
                 confidence="likely" if unsure else "certain",

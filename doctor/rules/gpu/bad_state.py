@@ -229,14 +229,14 @@ def gpu_bad_state(case: Case) -> Iterator[Finding]:
         steps.append(
             shell(
                 run("sudo", "apt", "install", f"nvidia-fabricmanager-{branch}"),
-                "installs the fabric manager in exactly the driver's version",
+                "installs the fabric manager in the same version as the driver",
                 platform="linux",
                 root=True,
             )
             if branch.isdecimal() and commands.linux_family(case) == "apt"
             else manual(
-                "Install the fabric manager in exactly the driver's version (nvidia-fabricmanager in NVIDIA's"
-                " repository)",
+                "Install the fabric manager in exactly the same version as the driver (nvidia-fabricmanager"
+                " in NVIDIA's repository)",
                 platform="linux",
             )
         )

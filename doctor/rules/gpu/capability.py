@@ -28,8 +28,9 @@ def highest_possible(gpu: Gpu, case: Case) -> str | None:
 
 
 def code_answer(case: Case, capability: str) -> compat.Answer | None:
-    """The tables' answer on whether the build in use has code for a GPU of this compute capability; None if
-    the build or its list of compute capabilities is unknown, or if it is not a GPU build."""
+    """Return the tables' answer to the question whether the build in use has code for a GPU of this compute
+    capability; None if the build or its list of compute capabilities is unknown, or if it is not a GPU
+    build."""
     build = case.build
     if build is None or not build.gpu or not build.compute_capabilities:
         return None

@@ -141,7 +141,7 @@ def device_permission(case: Case) -> Iterator[Finding]:
         (
             "The driver works for root, but this user cannot open its device files."
             if root and not root[0].get("group")
-            else "A device file has a major number from before the last restart, so it leads to no driver."
+            else "A device file has a major number from before the last restart, so no driver answers on it."
             if any(symptom.get("stale") for symptom in beside)
             else "The GPU's device files are missing, or this user may not open them."
         ),

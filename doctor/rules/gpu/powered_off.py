@@ -77,6 +77,6 @@ def gpu_powered_off(case: Case) -> Iterator[Finding]:
 
 
 def _written(path: str) -> Step:
-    """The step that switches the GPU on by writing ON to a file of the kernel."""
+    """Return the step that switches the GPU on by writing ON to a kernel file."""
     switch = piped(run("echo", "ON"), run("sudo", "tee", path))
     return shell(switch, "switches the GPU on until the next restart", platform="linux", root=True)

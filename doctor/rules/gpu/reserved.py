@@ -56,8 +56,8 @@ def gpu_reserved(case: Case) -> Iterator[Finding]:
 
 
 def _kept_for_a_virtual_machine(taken: list[Symptom]) -> Finding:
-    """The finding if every GPU of the machine is bound to a driver that passes devices to virtual machines
-    (vfio-pci, pci-stub)."""
+    """Return the finding if every GPU in the machine is bound to a driver that passes devices to virtual
+    machines (vfio-pci, pci-stub)."""
     other = taken[0].get("driver")
     return found(
         "gpu-reserved",

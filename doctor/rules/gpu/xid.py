@@ -11,8 +11,7 @@ from doctor.shell import run
 from doctor.values import dataclass
 
 OF_PROGRAMS = frozenset(("13", "31", "43", "45", "68", "69"))
-"""Xids that a program causes: an exception or page fault in its kernels, and the end of the program after it.
-"""
+"""Xids that a program causes: an exception or page fault in its kernels, or its termination afterwards."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ OF_HARDWARE = {
     "48": Meaning("a double-bit error in the GPU's memory, which ECC cannot correct", (RESET, VENDOR)),
     "62": Meaning(
         "the GPU's internal controller halted",
-        (RESET, "Install the newest driver of the installed branch", VENDOR),
+        (RESET, "Install the newest driver in the installed branch", VENDOR),
     ),
     "63": Meaning("a row of the GPU's memory is about to be replaced by a spare one", (RESET,)),
     "64": Meaning("a row of the GPU's memory could not be replaced by a spare one", (RESET, VENDOR)),
@@ -54,11 +53,11 @@ OF_HARDWARE = {
     ),
     "119": Meaning(
         "the GPU's system processor (GSP) did not answer the driver",
-        (RESET, "Install the newest driver of the installed branch, which includes the GSP firmware", VENDOR),
+        (RESET, "Install the newest driver in the installed branch, which includes the GSP firmware", VENDOR),
     ),
     "120": Meaning(
         "the GPU's system processor (GSP) failed",
-        (RESET, "Install the newest driver of the installed branch, which includes the GSP firmware", VENDOR),
+        (RESET, "Install the newest driver in the installed branch, which includes the GSP firmware", VENDOR),
     ),
 }
 

@@ -1,2 +1,2 @@
-"""Rules about the libraries of CUDA and cuDNN: they are missing, have another version, are outside the
+"""Rules about the CUDA and cuDNN libraries: they are missing, have the wrong version, are outside the
 loader's search path, or are broken."""

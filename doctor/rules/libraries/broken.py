@@ -40,8 +40,8 @@ def library_broken(case: Case) -> Iterator[Finding]:
     cuDNN 8 on Windows).
 
     ## What to do
-    Reinstall the package of that library, and the dependency that the message names; remove folders with
-    stray copies from LD_LIBRARY_PATH and PATH.
+    Reinstall the package that contains that library, and the dependency that the message names; remove
+    folders with stray copies from LD_LIBRARY_PATH and PATH.
     """
     facts = case.facts
     ops = own_ops(case)
@@ -213,8 +213,8 @@ def library_broken(case: Case) -> Iterator[Finding]:
 
 
 def _names(symptom: Symptom) -> str:
-    """The names of the library that lacks a symbol and of that symbol, without the rest of the line; "" for
-    one of TensorFlow's symbols, because its absence concerns a custom op or TensorFlow itself."""
+    """Return the library's name and the name of the symbol that it lacks, separated by a space; "" if the
+    symbol is one of TensorFlow's, because then a custom op or TensorFlow itself is at fault."""
     name = symptom.get("symbol")
     return "" if "10tensorflow" in name else f"{symptom.get('library')} {name}"
 
@@ -237,9 +237,9 @@ def _denied(case: Case, lib: LibraryNotLoaded) -> bool:
 
 
 def _in_the_way(case: Case, path: str, name: str) -> str:
-    """The path of an unusable file in a folder that must stay on the loader's search path, because the folder
-    contains other CUDA libraries. "" if there is no such file, for a report, and for a wheel's file, which
-    pip replaces."""
+    """Return the path of an unusable file in a folder that must stay on the loader's search path, because the
+    folder contains other CUDA libraries. "" if there is no such file, for a report, and for a wheel's file,
+    which pip replaces."""
     folder = posixpath.dirname(path)
     if case.facts.kind != "machine" or posixpath.basename(path) != name or "-packages/" in path:
         return ""
@@ -251,8 +251,8 @@ def _in_the_way(case: Case, path: str, name: str) -> str:
 
 
 def _stray(case: Case, lib: LibraryNotLoaded | None) -> tuple[str, bool]:
-    """The folder on LD_LIBRARY_PATH that contains the unusable file, and whether a usable file with the same
-    name exists elsewhere. ("", False) if there is no such folder, and for a report."""
+    """Return the folder on LD_LIBRARY_PATH that contains the unusable file, and whether a usable file with
+    the same name exists elsewhere. ("", False) if there is no such folder, and for a report."""
     variable = case.env.get("LD_LIBRARY_PATH")
     where = lib.source.where if lib is not None else ""
     folder = posixpath.dirname(where)

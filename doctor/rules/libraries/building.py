@@ -49,7 +49,7 @@ def building(case: Case, code: str) -> Iterator[Finding]:
             shell(run("nvcc", "--version"), "shows whether a toolkit is installed, and its version"),
             shell(
                 Export("CUDA_HOME", Path("/usr/local/cuda")),
-                "points builds that search elsewhere to the toolkit",
+                "helps builds that search other folders to find the toolkit",
                 platform="linux",
             ),
         ]

@@ -67,7 +67,7 @@ def cuda_missing(case: Case) -> Iterator[Finding]:
 
     ## What to do
     On Linux and WSL2, `pip install 'tensorflow[and-cuda]'` installs the libraries; older releases need the
-    CUDA that they were built for. On a machine without an NVIDIA GPU, the messages are harmless.
+    CUDA version that they were built for. On a machine without an NVIDIA GPU, the messages are harmless.
     """
     yield from building(case, "cuda-missing")
     facts = case.facts

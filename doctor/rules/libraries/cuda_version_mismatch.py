@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def installed_releases(case: Case) -> list[CudaVersion]:
-    """Every fact that states which CUDA is installed, the most reliable first."""
+    """Return every fact that states which CUDA version is installed, the most reliable first."""
     return sorted(case.facts.of(CudaVersion), key=lambda c: c.rank)
 
 
@@ -61,8 +61,8 @@ def cuda_version_mismatch(case: Case) -> Iterator[Finding]:
     CUDA 10.1, or although some libraries of another release load.
 
     ## What to do
-    Install the CUDA that the build loads beside the other one (they do not interfere with each other), or the
-    TensorFlow release that was built for the installed CUDA.
+    Install the CUDA version that the build loads beside the other one (they do not interfere with each
+    other), or the TensorFlow release that was built for the installed CUDA.
     """
     refused = case.facts.symptoms("toolkit-refuses")
     if refused:
@@ -188,7 +188,7 @@ def _compiling(refused: list[Symptom]) -> Finding:
         "cuda-version-mismatch",
         text,
         refused[:2],
-        title="The CUDA toolkit does not fit what is compiled with it",
+        title="The CUDA toolkit does not fit the compiler, the GPU or the program",
         confidence="likely",
         steps=[manual(cure)],
         verify=run("nvcc", "--version"),
@@ -196,7 +196,8 @@ def _compiling(refused: list[Symptom]) -> Finding:
 
 
 def _rank(reason: Fact) -> int:
-    """The rank of a reason (lower is more reliable). A file name without a folder ranks only as prose."""
+    """Return the rank of a reason (lower is more reliable). A file name without a folder ranks only as
+    prose."""
     if isinstance(reason, LibraryFile):
         return PROSE if "/" not in reason.path and "\\" not in reason.path else MEASURED
     return getattr(reason, "rank", MEASURED)
@@ -205,7 +206,7 @@ def _rank(reason: Fact) -> int:
 def _asked_by_another(case: Case, lib: LibraryNotLoaded) -> bool:
     """Whether something other than the build, such as cuDNN, requests the library, because the library
     belongs to a CUDA major version other than the build's. False if the import itself fails without the
-    library: then the imported build is not the stated one."""
+    library, because then the imported build is not the one that the report states."""
     if "ImportError" in lib.source.text:
         return False
     row, build = case.tables.library(lib.name), case.build
@@ -237,8 +238,8 @@ def _stated_pair(case: Case) -> Iterator[Finding]:
 
 
 def matching(case: Case) -> Cure:
-    """The steps that install the CUDA that the build loads, and the steps that install the TensorFlow that
-    fits the installed CUDA; the easier ones come first."""
+    """Return the steps that install the CUDA version that the build loads, and the steps that install a
+    TensorFlow release for the installed CUDA version; the easier ones come first."""
     cure = cures.libraries_for_build(case)
     fitting = _for_cuda_there(case)
     if fitting is None or cure.version == fitting.version:
@@ -246,7 +247,7 @@ def matching(case: Case) -> Cure:
     wanted = installation(case, fitting, bare=True).requirements
     step = shell(
         commands.pip(case, "install", *wanted),
-        f"installs the newest TensorFlow that was built for the installed CUDA"
+        f"installs the newest TensorFlow release that was built for the installed CUDA"
         f" {case.cuda.version if case.cuda else ''}".rstrip(),
     )
     if case.environments & {"colab", "kaggle", "slurm"}:  # there, the user cannot choose the CUDA
@@ -255,8 +256,8 @@ def matching(case: Case) -> Cure:
 
 
 def _for_cuda_there(case: Case) -> TensorFlowRelease | None:
-    """The newest TensorFlow release for the installed CUDA that works with the GPUs, the Python and the
-    driver of the case; None if there is none."""
+    """Return the newest TensorFlow release for the installed CUDA version that works with the case's GPUs,
+    Python version and driver; None if there is none."""
     if case.cuda is None or "." not in case.cuda.version:
         return None
     there = ".".join(case.cuda.version.split(".")[:2])

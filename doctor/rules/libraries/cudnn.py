@@ -20,8 +20,8 @@ IN_EVERY_CUDNN = ("cudnnCreate", "cudnnDestroy", "cudnnGetVersion", "cudnnSetStr
 
 
 def never_opened(case: Case) -> list[Symptom]:
-    """The symptoms of functions that TensorFlow did not find although every cuDNN has them: TensorFlow did
-    not search cuDNN. If cuDNN did not load, releases before 1.0 search the process itself
+    """Return the symptoms of functions that TensorFlow did not find although every cuDNN release has them.
+    They show that cuDNN did not load: releases before 1.0 then search the process itself
     (stream_executor/cuda/cuda_dnn.cc, dynload)."""
     return [s for s in case.facts.symptoms("cudnn-symbol-missing") if s.get("symbol") in IN_EVERY_CUDNN]
 
@@ -33,8 +33,8 @@ def cudnn_major(name: str) -> str | None:
 
 
 def bring_cudnn(case: Case) -> Cure:
-    """The steps that install the cuDNN that the build needs, and that show other copies that the loader may
-    find first."""
+    """Return the steps that install the cuDNN version that the build needs, and the steps that show other
+    copies that the loader may find first."""
     stated = case.facts.first(CudnnMismatch)
     if (
         stated is not None and not case.builds

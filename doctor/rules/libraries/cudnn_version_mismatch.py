@@ -200,7 +200,8 @@ def cudnn_version_mismatch(case: Case) -> Iterator[Finding]:
 
 
 def compiled_cudnn(case: Case) -> str | None:
-    """The cuDNN version with which the build in use was compiled; None if the tables do not contain it."""
+    """Return the cuDNN version with which the build in use was compiled; None if the tables do not contain
+    it."""
     from doctor import compat
 
     found = compat.compiled_cudnn(case.build, case.tables) if case.build is not None else None
@@ -208,9 +209,9 @@ def compiled_cudnn(case: Case) -> str | None:
 
 
 def older_than_compiled(case: Case) -> CudnnVersion | None:
-    """The cuDNN that the loader of a machine finds, if it is older than the cuDNN that the build was compiled
-    with; else None. Always None for a report. TensorFlow refuses to use an older cuDNN (cuda_dnn.cc, "needs
-    to have matching major version and equal or higher minor version")."""
+    """Return the cuDNN library that the machine's loader finds, if it is older than the cuDNN version that
+    the build was compiled with; else None. Always None for a report. TensorFlow refuses to use an older cuDNN
+    (cuda_dnn.cc, "needs to have matching major version and equal or higher minor version")."""
     compiled = compiled_cudnn(case)
     if case.facts.kind != "machine" or compiled is None:
         return None

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 def named_to_the_loader(case: Case, folders: Sequence[str]) -> list[Step]:
-    """The steps that make the loader search the given folders. For a report, the result of `search_steps`
-    instead, unless all are folders in which CUDA is usually installed."""
+    """Return the steps that make the loader search the given folders. For a report, return `search_steps`
+    instead, unless CUDA is usually installed in all of these folders."""
     if case.facts.kind != "machine" and not all(map(validated.library_folder, folders)):
         return search_steps(case)
     why = "makes the loader search the folder, in this shell"
@@ -104,7 +104,7 @@ def pip_folders(case: Case) -> list[Step]:
 
 
 def search_steps(case: Case) -> list[Step]:
-    """The steps with which a person finds the libraries and makes the loader search their folder."""
+    """Return the steps by which the user finds the libraries and makes the loader search their folder."""
     if case.platform == "windows":
         if "conda" in case.environments:
             return [

@@ -343,7 +343,8 @@ def _soon_after(suggested: Fact, error: Fact) -> bool:
 
 
 def _found_by_pip(case: Case, links: Sequence[Step]) -> list[Step]:
-    """The steps after which TensorFlow finds pip's libraries: install a later patch release or make links."""
+    """Return the steps that let TensorFlow find pip's libraries: install a later patch release or create
+    links."""
     newer = _next_patch(case)
     if newer and links:
         links = [replace(links[0], why=f"or keep this release: {links[0].why}"), *links[1:]]

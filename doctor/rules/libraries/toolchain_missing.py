@@ -39,8 +39,8 @@ def xla_toolchain_missing(case: Case) -> Iterator[Finding]:
     provider is available`, `You are using ptxas 11.0, which is older than 11.1`.
 
     ## What to do
-    Install the compiler package of the CUDA in use (pip: nvidia-cuda-nvcc; conda: cuda-nvcc) and point XLA at
-    its folder with `XLA_FLAGS=--xla_gpu_cuda_data_dir=…`.
+    Install the compiler package for the CUDA version in use (pip: nvidia-cuda-nvcc; conda: cuda-nvcc) and
+    point XLA at its folder with `XLA_FLAGS=--xla_gpu_cuda_data_dir=…`.
     """
     facts = case.facts
     hard = facts.symptoms("libdevice-missing", "ptxas-missing", "ptxas-failed")
@@ -95,22 +95,22 @@ def xla_toolchain_missing(case: Case) -> Iterator[Finding]:
         steps.append(
             shell(
                 run("conda", "install", "-c", "nvidia", f"cuda-nvcc{'=' + version if version else ''}"),
-                f"installs ptxas and libdevice{' of CUDA ' + version if version else ''}",
+                f"installs ptxas and libdevice{' from CUDA ' + version if version else ''}",
             )
         )
         steps.append(_pointed_at(case, Literal("$CONDA_PREFIX")))
     elif major in ("11", "12"):
         newest = dotted(first) > dotted(minor) or outdated
         wanted = _nvcc(case, major, minor, newest=newest)
-        of = f"of the newest CUDA {major}" if newest else "of the CUDA in use"
+        of = f"from the newest CUDA {major} release" if newest else "from the CUDA version in use"
         why = f"installs ptxas and libdevice {of}"
         steps.append(shell(commands.pip(case, "install", wanted), why))
         steps.append(_pointed_at(case, Output(folder)))
     else:
         which = (
-            f"of CUDA {first} or newer"
+            f"from CUDA {first} or newer"
             if outdated and first != "0"
-            else "of the CUDA for which TensorFlow was built"
+            else "from the CUDA version for which TensorFlow was built"
         )
         steps.append(
             manual(
@@ -146,7 +146,7 @@ def xla_toolchain_missing(case: Case) -> Iterator[Finding]:
 
 def _nvcc(case: Case, major: str, minor: str, *, newest: bool) -> str:
     """The pip requirement for the compiler package: the version in the release's own extra, otherwise the
-    version of the CUDA in use, because XLA compiles one kernel at a time if ptxas is newer than the driver.
+    CUDA version in use, because XLA compiles one kernel at a time if ptxas is newer than the driver.
     newest: require the newest version instead, because of the GPU or of an installed ptxas that fails."""
     package = f"nvidia-cuda-nvcc-cu{major}"
     own = case.build.extras.get("and-cuda", {}).get(package) if case.build is not None else None

@@ -41,7 +41,7 @@ def gone(case: Case) -> list[LibraryNotLoaded]:
 
 
 def other_files(case: Case, names: list[str]) -> tuple[list[LibraryFile], list[LibraryFile]]:
-    """The files on disk that can be loaded, as two lists: files with the requested names, and the same
+    """Return the files on disk that can be loaded, as two lists: files with the requested names, and the same
     libraries in other versions."""
     wanted = {n.lower() for n in names}
     files = [f for f in case.facts.of(LibraryFile) if not f.problem]

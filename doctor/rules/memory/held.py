@@ -27,7 +27,8 @@ def _full(memory: GpuMemory) -> bool:
 
 
 def _other_gpu(case: Case) -> list[Step]:
-    """The step that chooses another GPU; on a machine, a GPU whose memory is free, or no step."""
+    """Return the step that chooses another GPU. On a machine, return a step only if that GPU has free
+    memory."""
     facts = case.facts
     if facts.kind != "machine":
         return [shell(Export(VARIABLE, "1"), "uses the second GPU, if there is one and it is free")]
@@ -46,9 +47,9 @@ def _without_code(case: Case, gpu: Gpu) -> bool:
 
 
 def _where_they_show(case: Case) -> str:
-    """A clause to append if nvidia-smi does not list the processes of other users; else "". A container has
-    its own process numbers, and WSL's NVML cannot query processes (NVIDIA, CUDA on WSL User Guide, Known
-    Limitations)."""
+    """Return a clause to append if nvidia-smi does not list the processes of other users; else "". A
+    container has its own process numbers, and WSL's NVML cannot query processes (NVIDIA, CUDA on WSL User
+    Guide, Known Limitations)."""
     if case.facts.kind == "machine" and case.container:
         return "; run it on the host: inside a container, it does not list processes of other containers"
     if case.facts.kind == "machine" and case.platform == "wsl":

@@ -57,7 +57,7 @@ def roomy_handle(case: Case) -> Symptom | None:
 
 
 def went_on(case: Case, signs: Iterable[Symptom]) -> bool:
-    """Whether the text shows work that was done after the last of the signs."""
+    """Whether the text shows that the program did more work after the last of the signs."""
     last = max((s.source.line or 0 for s in signs), default=0)
     return any((done.source.line or 0) > last for done in case.facts.symptoms("work-done"))
 
@@ -152,7 +152,7 @@ def held_before(case: Case) -> list[Fact]:
 
 def memory_in_use(case: Case) -> list[GpuMemory]:
     """The memory of the GPUs that a program can use; on a machine, only of those that libcuda lists. A GPU in
-    MIG mode is left out, because its free memory is not that of an instance."""
+    MIG mode is left out, because its free memory differs from the free memory of an instance."""
     facts = case.facts
     found = facts.of(GpuMemory)
     if facts.kind != "machine":

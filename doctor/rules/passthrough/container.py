@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from doctor.case import Case
 
 NONE_SEEN = ("no-known-devices", "gpu-list-empty", "gpu-not-found", "cpu-only-listed", "gpu-not-used")
-"""Symptoms which show that TensorFlow sees no GPU."""
+"""Symptoms that show that TensorFlow sees no GPU."""
 
 
 @rule(
@@ -194,8 +194,8 @@ def container_no_gpu(case: Case) -> Iterator[Finding]:
 
 
 def _driver_in_image(case: Case, baked: list[Symptom]) -> Finding:
-    """The finding for an image that contains files of a driver: nvidia-container-cli reports that one of them
-    already exists."""
+    """Return the finding for an image that contains driver files: nvidia-container-cli reports that one of
+    them already exists."""
     steps, verify = containers.without_driver(case)
     return found(
         "container-no-gpu",
@@ -231,7 +231,7 @@ def _stated(case: Case, stated: list[Symptom]) -> Iterator[Finding]:
 
 
 def _image_for_cpu(image: list[Symptom], unseen: list[Symptom]) -> Finding:
-    """The finding for a TensorFlow image whose tag is that of an image without CUDA."""
+    """Return the finding for a TensorFlow image whose tag shows that it does not contain CUDA."""
     tag = image[0].get("tag")
     base, _, rest = tag.partition("-")
     right = "-".join(part for part in (base, "gpu", rest) if part)

@@ -1,4 +1,4 @@
-"""Reads the table that TensorFlow prints if ops must share one device but cannot."""
+"""Reads the table that TensorFlow prints when ops must share one device but cannot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""tf-addon-mismatch: a compiled add-on, or the user's own op, was built for another TensorFlow."""
+"""tf-addon-mismatch: a compiled add-on, or the user's own op, was built for another TensorFlow release."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @rule(
     "tf-addon-mismatch",
-    "A compiled add-on was built for another TensorFlow",
+    "A compiled add-on was built for another TensorFlow release",
     explains=(
         "ptx-jit-or-kernel-crash",
         "tf-import-failed",
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     needs=("undefined-symbol", "addon-mismatch", "own-op-without-code"),
 )
 def tf_addon_mismatch(case: Case) -> Iterator[Finding]:
-    """A compiled add-on was built for another TensorFlow.
+    """A compiled add-on was built for another TensorFlow release.
 
     ## What it means
     Horovod, tensorflow-text, tensorflow-io, tensorflow-addons and your own ops are compiled against one
@@ -86,8 +86,8 @@ def tf_addon_mismatch(case: Case) -> Iterator[Finding]:
 
 
 def _stated(case: Case, stated: list[Symptom]) -> Finding:
-    """The finding for installed add-ons whose metadata requires a TensorFlow release other than the installed
-    one. Only programs that import such an add-on fail."""
+    """Return the finding for installed add-ons whose metadata requires a TensorFlow release other than the
+    installed one. Only programs that import such an add-on fail."""
     names = [f"{s.get('addon')} {s.get('version')}" for s in stated]
     first = stated[0]
     steps: list[Step] = []
@@ -107,8 +107,8 @@ def _stated(case: Case, stated: list[Symptom]) -> Finding:
             steps.append(
                 shell(
                     again,
-                    "installs the newest release; if that needs another TensorFlow, install the release that"
-                    " the add-on's compatibility table lists for your TensorFlow",
+                    "installs the newest release; if that needs another TensorFlow release, install the one"
+                    " that the add-on's compatibility table lists for your TensorFlow",
                 )
             )
     steps.append(manual(f"If no program imports {first.get('addon')}, leave it as it is, or uninstall it"))

@@ -1,5 +1,5 @@
-"""Replaces a step that installs a release which has no wheel for the Python of the case: the new steps also
-install a Python for which the release has a wheel."""
+"""Replaces a step that installs a release without a wheel for the case's Python version. The new steps also
+install a Python version for which the release has a wheel."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _INSTALLS = lazy.compile(
     r"|^(?:Or i|I)nstall TensorFlow (?P<by_hand>\d+\.\d+\.\d+)"
 )
 _ELSEWHERE = lazy.compile(r"\bvenv\b|\bconda create\b|\bdocker run\b|\bsingularity\b|\bwsl --install\b")
-"""Matches a step that does not use the Python of the case."""
+"""Matches a step that does not use the case's Python interpreter."""
 
 
 def with_its_python(finding: Finding, case: Case) -> Finding:
-    """The finding, changed if a step installs a release that has no wheel for the Python of the case and no
-    other step makes an environment. Steps that make a new environment then replace that step."""
+    """Return the finding. If a step installs a release that has no wheel for the case's Python version, and
+    no other step makes an environment, steps that make a new environment replace that step."""
     steps = finding.prescription
     if case.python is None or any(_ELSEWHERE.search(step.text) for step in steps):
         return finding
@@ -44,7 +44,8 @@ def with_its_python(finding: Finding, case: Case) -> Finding:
 
 
 def _without_wheel(step: Step, case: Case) -> TensorFlowRelease | None:
-    """The release that a step installs, if it has wheels but none for the Python of the case; else None."""
+    """Return the release that a step installs, if it has wheels but none for the case's Python version; else
+    None."""
     named = _INSTALLS.search(step.text)
     if named is None or case.python is None:
         return None

@@ -1,5 +1,5 @@
-"""Chooses a TensorFlow release that pip can find, and makes an environment with a Python for which that
-release has a wheel."""
+"""Chooses a TensorFlow release that pip can find, and makes an environment with a Python version for which
+that release has a wheel."""
 
 from __future__ import annotations
 
@@ -40,8 +40,9 @@ def target(case: Case) -> TensorFlowRelease | None:
 
 
 def environment(case: Case, release: TensorFlowRelease | None, platform: str = "") -> Cure:
-    """The cure that makes an environment with a Python for which the release has a wheel: the newest such
-    Python if the user requested the release, else the second newest, for which more packages have wheels.
+    """Return the cure that makes an environment with a Python version for which the release has a wheel: the
+    newest of these versions if the user requested the release, else the second newest, for which more
+    packages have wheels.
     """
     if release is None or not release.pythons:
         return Cure(())

@@ -162,8 +162,8 @@ def _twins(case: Case, several: list[Package]) -> bool:
 
 
 def _one_fresh_copy(case: Case) -> list[Step]:
-    """The steps that leave one TensorFlow distribution installed. If a machine is diagnosed (not a report),
-    they install the build that fits the machine, together with its libraries."""
+    """Return the steps that leave one TensorFlow distribution installed. If a machine is diagnosed (not a
+    report), they install the build that fits the machine, together with its libraries."""
     if case.facts.kind == "machine" and (steps := another_build(case).steps):
         return list(steps)
     install = commands.pip(case, "install", "--no-cache-dir", "tensorflow")

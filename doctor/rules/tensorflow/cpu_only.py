@@ -196,9 +196,9 @@ def tf_cpu_only(case: Case) -> Iterator[Finding]:
 
 
 def _nothing_of_gpus(case: Case) -> list[Fact]:
-    """The lines that show that TensorFlow started, if the log has no line about CUDA, and either a line of
-    work follows or a person says that the GPU is not used; else []. A build with CUDA code prints its GPUs,
-    or why there are none, before its first step; a CPU build prints only lines about the processor."""
+    """Return the lines that show that TensorFlow started, if the log has no line about CUDA and either shows
+    later work or comes with a statement that the GPU is not used; else []. A build with CUDA code prints its
+    GPUs, or why there are none, before its first step; a CPU build prints only lines about the processor."""
     facts = case.facts
     if (
         facts.kind != "report"

@@ -91,8 +91,8 @@ def _name_of(requirement: str) -> str:
 
 
 def _required_by_tensorflow(case: Case) -> set[str]:
-    """TensorFlow's own packages and those that its releases require. A command never uses another name from a
-    report."""
+    """Return the names of TensorFlow's own packages and of those that its releases require. A command uses no
+    other package name from a report."""
     own = {"tensorflow", "tensorflow-cpu", "tensorflow-gpu", "tensorflow-intel", "keras", "tf-keras"}
     rows = case.tables.releases(case.table_platform, "tensorflow")
     return own | {_name_of(text) for row in rows for text in row.requires}
@@ -103,7 +103,7 @@ NOT_IMPORTED = ("tensorboard",)
 
 
 def _tried(case: Case, release: str) -> list[Mapping[str, str]]:
-    """The rows about a TensorFlow release in the table of dependencies, which records trials."""
+    """Return the rows about a TensorFlow release in the table of dependencies, which records test runs."""
     from doctor.tables.ordering import order
     from doctor.tables.ranges import within
 
@@ -115,7 +115,7 @@ def _tried(case: Case, release: str) -> list[Mapping[str, str]]:
 
 
 def _excluded(package: Package, rows: Sequence[Mapping[str, str]]) -> Mapping[str, str] | None:
-    """The row that excludes the version of a package; None if no row does."""
+    """Return the row that excludes the installed version of a package; None if no row does."""
     from doctor.tables.ordering import order
     from doctor.tables.ranges import within
 
@@ -249,14 +249,14 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
                     (
                         "installs a NumPy that works with both the compiled module and TensorFlow"
                         if own
-                        else "installs the NumPy for which the module was compiled"
+                        else "installs the NumPy version for which the module was compiled"
                     ),
                 )
             )
             text = f"A module was compiled for NumPy {older} or later, but the installed NumPy is older."
         else:
             limit = own or ("numpy<1.20" if symbolic else "numpy<1.24" if alias else "numpy<2")
-            steps.append(shell(install(limit), "installs the NumPy for which this build was made"))
+            steps.append(shell(install(limit), "installs the NumPy version for which this build was made"))
             text = (
                 "A layer of TensorFlow (2.4 and earlier) passes a tensor to NumPy as the shape of a new"
                 " array. NumPy 1.20 and later refuse that."
@@ -294,7 +294,7 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
         steps.append(
             shell(
                 install(pin("protobuf", "protobuf<3.21")),
-                "installs the protobuf for which this build was made",
+                "installs the protobuf version for which this build was made",
             )
         )
         text = "The protobuf package does not match TensorFlow's generated code."
@@ -307,7 +307,7 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
         own = f"keras=={minor}.*" if minor and (2, 6) <= dotted(minor) <= (2, 15) else "tf-keras"
         keras_wanted = pin("keras", own)
         steps.append(
-            shell(install(keras_wanted), "installs the Keras that belongs to this TensorFlow")
+            shell(install(keras_wanted), "installs the Keras release that belongs to this TensorFlow release")
             if minor or keras_wanted != own
             else manual(
                 "For TensorFlow up to 2.15, install the Keras with the same minor version (for example,"
@@ -373,7 +373,7 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
 
 
 def _unsolvable(case: Case) -> Iterator[Finding]:
-    """The finding for a pip request that concerns TensorFlow and whose packages exclude each other."""
+    """Return the finding for a pip request that includes TensorFlow and whose packages exclude each other."""
     signs, depends = case.facts.symptoms("pip-unsolvable"), case.facts.symptoms("pip-depends-on")
     named = [s for s in signs if re.search(r"tensorflow|keras", s.get("packages"), re.IGNORECASE)]
     if not signs or not (named or depends):
@@ -393,7 +393,7 @@ def _unsolvable(case: Case) -> Iterator[Finding]:
             ),
             shell(
                 run("tfgpu-doctor", "plan", "-r", Path("requirements.txt")),
-                "lists the lines that exclude each other, and a TensorFlow release that fits the rest",
+                "lists the lines that exclude each other, and a TensorFlow release that fits the other lines",
             ),
         ],
         verify=commands.pip(case, "check"),

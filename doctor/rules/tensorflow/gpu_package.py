@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 def asked_for_the_stub(case: Case) -> list[Symptom]:
     """The failed installations of tensorflow-gpu 2.12 or later (2.11 is its last release with code). Includes
-    requests without a version if neither the Python nor the platform explains why pip found no release."""
+    requests without a version if neither the Python version nor the platform explains why pip found no
+    release."""
     asked = [s for s in case.facts.symptoms("no-matching-distribution") if s.get("name") == "tensorflow-gpu"]
     free = [s for s in asked if not re.search(r"\d", s.get("specifier"))]
     if not any(s.get("versions").strip() == "none" for s in free) or _explained(case):
@@ -24,8 +25,9 @@ def asked_for_the_stub(case: Case) -> list[Symptom]:
 
 
 def _explained(case: Case) -> bool:
-    """Whether the Python or the platform explains, or may explain, why pip found no wheel of tensorflow-gpu:
-    wheels may exist for another Python or platform. Until 3.9, Python for Windows was 32-bit by default."""
+    """Whether the Python version or the platform explains, or may explain, why pip found no tensorflow-gpu
+    wheel: wheels may exist for another Python version or platform. Until 3.9, Python for Windows was 32-bit
+    by default."""
     facts, known = case.facts, case.tables.releases(case.table_platform, "tensorflow-gpu")
     if facts.symptoms("python-32bit") or any(p.bits == 32 for p in facts.of(PythonVersion)) or not known:
         return True

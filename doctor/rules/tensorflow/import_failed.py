@@ -295,7 +295,7 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
             ),
             manual(
                 "Install TensorFlow with that Python's own pip, which chooses a matching wheel; do not copy"
-                " packages between Pythons"
+                " packages from one Python installation to another"
             ),
             *fresh,
         ]
@@ -363,7 +363,7 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
 
 
 def _below_the_floor(case: Case) -> list[Symptom]:
-    """The symptom that a machine's glibc is older than the installed wheel requires; [] if it is not."""
+    """Return the symptom that the machine's glibc is too old for the installed wheel, or [] if it is not."""
     build, here = case.build, case.facts.first(Glibc)
     if case.facts.kind != "machine" or build is None or here is None or not build.of_wheel:
         return []
@@ -376,8 +376,8 @@ def _below_the_floor(case: Case) -> list[Symptom]:
 
 
 def _fresh_copy(case: Case) -> list[Step]:
-    """The steps that reinstall the build in use, or that install another build if this one cannot use the GPU
-    anyway."""
+    """Return the steps that reinstall the build in use, or that install another build if this one could not
+    use the GPU anyway."""
     build = case.build
     if build is not None and build.gpu and not (usable(case, build) and on_driver(case, build)):
         return list(cures.another_build(case).steps)

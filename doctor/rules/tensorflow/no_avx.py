@@ -86,7 +86,7 @@ def cpu_no_avx(case: Case) -> Iterator[Finding]:
 
 def _arm(case: Case, illegal: list[Symptom]) -> Finding:
     """The finding for an ARM processor, which never has AVX. On Jetsons, the OpenBLAS in numpy's wheel
-    mistakes the processor's core for another.
+    mistakes the processor's core for a newer one.
 
     https://github.com/numpy/numpy/issues/18131
     """

@@ -48,8 +48,8 @@ class Offer:
         )
 
     def lacking(self, case: Case, version: str) -> Offer:
-        """The offer without the places for which the release `version` has a wheel, because pip would have
-        listed the release there; the same offer if no place would be left."""
+        """Return the offer without the places for which the release `version` has a wheel, because pip would
+        have listed that release there. If no places would be left, return the offer unchanged."""
         left = []
         for platform, python in self.places:
             row = case.tables.tensorflow(version, self.package, platform)
@@ -59,7 +59,8 @@ class Offer:
 
 
 def offered(case: Case) -> Offer | None:
-    """The offer in pip's "(from versions: …)"; None if it contains no final release that the tables know."""
+    """Return the offer in pip's "(from versions: …)"; None if the list contains no final release that is in
+    the tables."""
     for symptom in case.facts.symptoms("no-matching-distribution"):
         package = symptom.get("name")
         listed = _finals(symptom.get("versions"))

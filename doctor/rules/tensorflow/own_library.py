@@ -1,5 +1,5 @@
-"""Explanations and steps for the case that the loader cannot load TensorFlow's own library, or a system
-library that TensorFlow needs."""
+"""Explanations and steps for when the loader cannot load TensorFlow's own library, or a system library that
+TensorFlow needs."""
 
 from __future__ import annotations
 

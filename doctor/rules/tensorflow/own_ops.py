@@ -1,7 +1,7 @@
-"""Findings for ops that were compiled outside TensorFlow and that `tf.load_op_library` loads: what their
-library lacks, and the steps. TensorFlow itself works; it reports dlopen's message as a NotFoundError
-(LoadLibrary in tensorflow/core/platform/posix/load_library.cc, 1.0 to 1.15; since then, LoadDynamicLibrary in
-platform/default/load_library.cc)."""
+"""Findings for ops that were compiled outside TensorFlow and are loaded with `tf.load_op_library`: the
+symbols that their library lacks, and the steps. TensorFlow itself works; it reports dlopen's message as a
+NotFoundError (LoadLibrary in tensorflow/core/platform/posix/load_library.cc, 1.0 to 1.15; since then,
+LoadDynamicLibrary in platform/default/load_library.cc)."""
 
 from __future__ import annotations
 
@@ -132,10 +132,10 @@ def op_that_does_not_load(case: Case, ops: list[Symptom]) -> Finding:
         )
         flag = ""
     elif re.search(r"cxx11", symbol):
-        text = f"{start}. It was compiled with the new C++ string ABI, but this TensorFlow with the old ABI."
+        text = f"{start}. It was compiled with the new C++ string ABI, but this TensorFlow uses the old ABI."
         flag = ", with -D_GLIBCXX_USE_CXX11_ABI=0"
     elif re.search(r"ESs|RKSs", symbol):
-        text = f"{start}. It was compiled with the old C++ string ABI, but this TensorFlow with the new ABI."
+        text = f"{start}. It was compiled with the old C++ string ABI, but this TensorFlow uses the new ABI."
         flag = ", without -D_GLIBCXX_USE_CXX11_ABI=0"
     else:
         text = (
@@ -145,9 +145,9 @@ def op_that_does_not_load(case: Case, ops: list[Symptom]) -> Finding:
         flag = ""
     build = case.build
     cuda = (
-        f" of CUDA {build.cuda}, for which this TensorFlow was built"
+        f" from CUDA {build.cuda}, for which this TensorFlow was built"
         if build is not None and build.cuda
-        else " of the CUDA for which this TensorFlow was built"
+        else " from the CUDA version for which this TensorFlow was built"
     )
     steps: list[Step] = [
         shell(

@@ -1,4 +1,4 @@
-"""The TensorFlow release of the case, and the symptoms that the user expects a GPU."""
+"""Finds the TensorFlow release in the case, and the symptoms that show that the user expects a GPU."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 def likely_build(case: Case) -> TensorFlowRelease | None:
-    """The table row of the installed build. If the release is unknown, the row of the newest build that loads
-    the libraries of the case. None if there is neither."""
+    """Return the table row for the installed build. If the release is unknown, return the row for the newest
+    build that loads the libraries in the case. None if there is neither."""
     return case.builds[-1] if case.builds else None
 
 
 def version_of(case: Case) -> str | None:
-    """The TensorFlow release for which steps show code: the release of the case, otherwise that of the likely
-    build; None if there is neither."""
+    """Return the TensorFlow release for which the steps show code: the release in the case, or else the
+    release of the likely build; None if there is neither."""
     if case.tensorflow is not None:
         return case.tensorflow.version
     build = likely_build(case)
@@ -35,7 +35,7 @@ def looks_for_gpus(case: Case) -> bool:
 
 
 def wants_gpu(case: Case) -> list[Fact]:
-    """The symptoms that somebody expects TensorFlow to use the GPU although it does not."""
+    """Return the symptoms that show that the user expects TensorFlow to use the GPU although it does not."""
     facts = case.facts
     return [
         *facts.symptoms(

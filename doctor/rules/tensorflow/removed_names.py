@@ -134,8 +134,8 @@ GONE_NAMES = frozenset(
 
 
 def missing_parts(case: Case) -> list[Symptom]:
-    """The symptoms of names that the TensorFlow 1 of a case lacks, although every release of TensorFlow 1 has
-    them."""
+    """Return the symptoms of names that the TensorFlow 1 installation in the case lacks, although every
+    release of TensorFlow 1 has them."""
     known = case.tensorflow
     if known is None or known.rank > FORM or not known.version.startswith("1."):
         return []

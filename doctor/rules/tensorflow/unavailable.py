@@ -56,8 +56,8 @@ def asked_for(case: Case) -> str | None:
 
 
 def why_none(case: Case, *, gone: bool) -> Reason:
-    """The reason for which the evidence is strongest. gone: pip was given the address of a wheel that does
-    not exist."""
+    """Return the reason with the strongest evidence. gone: pip was given the address of a wheel that does not
+    exist."""
     platform, version = case.table_platform, asked_for(case)
     python = commands.minor(case.python.version) if case.python is not None else None
     row = case.tables.tensorflow(version, None, platform) if version else None
@@ -202,7 +202,7 @@ def _unseen(case: Case, row: TensorFlowRelease, python: str) -> Reason:
 
 
 def _not_for_this_platform(case: Case, version: str) -> Reason | None:
-    """The reason if a release has wheels but none for the platform of the case; else None. Also None for a
+    """Return the reason if a release has wheels but none for the case's platform; else None. Also None for a
     Mac whose processor is not known."""
     platform = case.table_platform
     if case.platform is None or (case.platform == "macos" and not _processor(case)):

@@ -62,12 +62,12 @@ COMPUTING: tuple[Fault, ...] = (
     Fault(
         "cudnn-execution-failed",
         "cudnn-init-oom",
-        "every algorithm of the convolution fails",
+        "every algorithm for the convolution fails",
         failing_cudnn("cudnnBackendExecute"),
         "convolution",
         on_machine=None,
     ),
-    Fault("memory-held", "gpu-memory-held", "another process holds nearly all memory of the GPU", held),
+    Fault("memory-held", "gpu-memory-held", "another process holds nearly all of the GPU's memory", held),
     Fault(
         "small-memory",
         "model-oom",

@@ -1,4 +1,4 @@
-"""Faults of the driver: its kernel module, libcuda and NVML."""
+"""Driver faults: in its kernel module, libcuda and NVML."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ DRIVER: tuple[Fault, ...] = (
     Fault(
         "driver-mismatch",
         "driver-library-mismatch",
-        "the kernel module has version 535.129.03, the libraries have another one (cuInit returns 803,"
-        " nvmlInit 18)",
+        "the kernel module has version 535.129.03, but the libraries have another version (cuInit returns"
+        " 803, nvmlInit 18)",
         lambda s: replace(s, kernel_driver="535.129.03").striking("fail cuInit 803", "fail nvmlInit_v2 18"),
     ),
     Fault("driver-too-old", "driver-too-old", "the driver is older than the CUDA runtime needs", old_driver),

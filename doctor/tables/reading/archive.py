@@ -20,8 +20,8 @@ MOST_MEMBERS = 200_000
 LARGEST_DIRECTORY = 64 << 20
 LARGEST_MEMBER = 8 << 30
 MOST_INFLATED = 60
-"""The highest allowed ratio of the unpacked to the packed size, for a member of more than SMALL bytes.
-TensorFlow's libraries reach five."""
+"""The highest allowed ratio of the unpacked to the packed size, for a member larger than SMALL bytes.
+TensorFlow's libraries reach a ratio of five."""
 SMALL = 64 << 20
 
 
@@ -43,7 +43,7 @@ class Member:
 
 
 def list_members(remote: Remote, url: str, length: int) -> list[Member]:
-    """The members in the central directory of the zip file at `url`, which has `length` bytes. Raises
+    """Return the members in the central directory of the zip file at `url`, which has `length` bytes. Raises
     ArchiveError, RemoteError."""
     start = max(0, length - TAIL)
     tail = remote.read(url, start, length)
@@ -101,8 +101,8 @@ def _parse_directory(directory: bytes, count: int, url: str) -> list[Member]:
 
 
 def _zip64(extra: bytes, *values: int) -> list[int]:
-    """The values; those that do not fit into 32 bits come from the zip64 field. The field contains only
-    these, in this order (APPNOTE 4.5.3)."""
+    """Return the values. Those that do not fit into 32 bits are taken from the zip64 field, which contains
+    only these values, in the same order (APPNOTE 4.5.3)."""
     position = 0
     while position + 4 <= len(extra):
         kind, length = struct.unpack_from("<HH", extra, position)
@@ -114,11 +114,12 @@ def _zip64(extra: bytes, *values: int) -> list[int]:
 
 
 def inflate(remote: Remote, url: str, member: Member) -> Iterator[bytes]:
-    """Yield the content of a member in pieces of some megabytes, without keeping them. Raises ArchiveError if
-    the method is unknown, if the stream is broken or, at the end, if the CRC is wrong."""
+    """Yield the content of a member in pieces of a few megabytes, without keeping them in memory. Raises
+    ArchiveError if the compression method is unknown, if the stream is broken or, at the end, if the CRC is
+    wrong."""
     if member.size > LARGEST_MEMBER or (member.size > SMALL and member.size > member.packed * MOST_INFLATED):
         raise ArchiveError(
-            f"{url}: {member.name} would unpack from {member.packed} to {member.size} bytes, too much for a"
+            f"{url}: {member.name} would expand from {member.packed} to {member.size} bytes, too much for a"
             " library"
         )
     header = remote.read(url, member.offset, member.offset + 30)
@@ -155,7 +156,7 @@ def inflate(remote: Remote, url: str, member: Member) -> Iterator[bytes]:
             yield content
     else:
         raise ArchiveError(
-            f"{url}: {member.name} is packed with method {member.method}, which wheels do not use"
+            f"{url}: {member.name} is compressed with method {member.method}, which wheels do not use"
         )
     if crc != member.crc:
         raise ArchiveError(
@@ -164,7 +165,8 @@ def inflate(remote: Remote, url: str, member: Member) -> Iterator[bytes]:
 
 
 def read_member(remote: Remote, url: str, member: Member, limit: int = 64 << 20) -> bytes:
-    """The content of a small member. Raises ArchiveError if it states a size of more than `limit` bytes."""
+    """Return the content of a small member. Raises ArchiveError if its stated size is more than `limit`
+    bytes."""
     if member.size > limit:
-        raise ArchiveError(f"{url}: {member.name} holds {member.size} bytes, more than the {limit} expected")
+        raise ArchiveError(f"{url}: {member.name} has {member.size} bytes; at most {limit} were expected")
     return b"".join(inflate(remote, url, member))

@@ -1,7 +1,7 @@
-"""Reads the facts in the libraries of a wheel, each as a stream, without writing the libraries to disk.
+"""Reads facts from the libraries in a wheel. Each library is read as a stream, so none is written to disk.
 
-The cache keeps the facts of each member. `derive` interprets them later, so a better interpretation needs no
-second download.
+The cache keeps the facts about each library. `derive` interprets them later, so an improved interpretation
+does not need another download.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ Facts: TypeAlias = "dict[str, Any]"
 
 def wanted(texts: WheelTexts, package: str, platform: str) -> bool:
     """Whether the libraries of a wheel show more than its build_info.py. They do for GPU builds, for all
-    Linux builds (glibc), and for builds older than build_info.py, where otherwise only the name says
-    anything."""
+    Linux builds (the glibc version), and for builds from before build_info.py existed, for which otherwise
+    only the package name shows whether they use a GPU."""
     if not texts.core:
         return False
     info = texts.build_info
@@ -53,7 +53,8 @@ def wanted(texts: WheelTexts, package: str, platform: str) -> bool:
 
 
 def scan(remote: Remote, file: IndexFile, texts: WheelTexts) -> Facts:
-    """The facts in the core libraries of one wheel. Raises RemoteError, ArchiveError, ElfError, PeError."""
+    """Return the facts in the core libraries of one wheel. Raises RemoteError, ArchiveError, ElfError,
+    PeError."""
     facts: Facts = {"members": {}, "opened": None, "opened_from": None, "opened_error": None}
     asked = _to_be_asked(texts)
     for member in texts.core:
@@ -75,8 +76,8 @@ def scan(remote: Remote, file: IndexFile, texts: WheelTexts) -> Facts:
 
 
 def _to_be_asked(texts: WheelTexts) -> Member | None:
-    """The library that contains TensorFlow's loader: libtensorflow_framework; in releases up to 1.3, which
-    lack it, the only library."""
+    """Return the library that contains TensorFlow's loader: libtensorflow_framework or, in releases up to
+    1.3, which lack it, the only library."""
     libraries = [member for member in texts.core if re.search(r"\.so(\.\d+)*$", member.name)]
     framework = [member for member in libraries if "libtensorflow_framework" in member.name]
     return next(iter(framework or libraries), None)
@@ -147,12 +148,13 @@ def _scan_elf(
 def glibc_of_other_python(
     remote: Remote, file: IndexFile, texts: WheelTexts, newest: WheelTexts, newest_facts: Facts
 ) -> str | None:
-    """The glibc that the same release's wheel for another Python needs, read only from the beginning of its
-    libraries.
+    """Return the glibc that the same release's wheel for another Python needs, read only from the beginning
+    of its libraries.
 
-    A library that is identical to that of the newest Python (by CRC and size) needs the same glibc. In other
-    libraries, the names of the needed versions are searched in the string table, which is at or near the
-    offset that it has for the newest Python. None if the versions of a library were not found.
+    A library that is identical to the one for the newest Python (same CRC and size) needs the same glibc. In
+    other libraries, this function searches the string table for the names of the needed versions. The table
+    is at or near its offset in the library for the newest Python. Returns None if the versions of a library
+    were not found.
     """
     known = {
         (member.crc, member.size): newest_facts["members"][member.name]["glibc"] for member in newest.core
@@ -174,16 +176,16 @@ def glibc_of_other_python(
 
 
 def composes_names(facts: Facts, platform: str) -> bool:
-    """Whether scan_dll_names can find anything, which is the case for a Windows build with device code."""
+    """Whether scan_dll_names can find anything: only in a Windows build with device code."""
     return platform == "windows-amd64" and any(
         seen["fatbins"]["entries"] for seen in facts["members"].values()
     )
 
 
 def scan_dll_names(remote: Remote, file: IndexFile, texts: WheelTexts) -> Facts:
-    """The facts about DLL names in a Windows GPU build: the "names" that its code composes, and the
-    "versions" among its constants from which it composes them ("64_80"). Raises RemoteError, ArchiveError,
-    PeError."""
+    """Return the facts about DLL names in a Windows GPU build: "names" (the DLL names that its code composes)
+    and "versions" (the version strings among its constants, such as "64_80", from which it composes them).
+    Raises RemoteError, ArchiveError, PeError."""
     names: set[str] = set()
     versions: set[str] = set()
     for member in texts.core:
@@ -194,8 +196,8 @@ def scan_dll_names(remote: Remote, file: IndexFile, texts: WheelTexts) -> Facts:
 
 
 def derive(facts: Facts, platform: str, dlls: Facts | None = None) -> Facts:
-    """The values for a row, from the facts of `scan` and, for a Windows GPU build, of `scan_dll_names`. If a
-    list of libraries is known to be incomplete, its value is None."""
+    """Return the values for a row, from the facts of `scan` and, for a Windows GPU build, of
+    `scan_dll_names`. If a list of libraries is known to be incomplete, its value is None."""
     members: dict[str, Facts] = facts["members"]
     fatbins = _all_fatbins(members)
     kernels_in = max(members, key=lambda name: members[name]["fatbins"]["entries"])
@@ -269,7 +271,7 @@ def _imports(seen: Facts) -> list[str]:
 
 
 def _all_fatbins(members: dict[str, Facts]) -> Facts:
-    """The sums of the members' counts."""
+    """Return the counts of all members, added up."""
     cubins: Counter[str] = Counter()
     ptx: Counter[tuple[str, str]] = Counter()
     for seen in members.values():
@@ -285,7 +287,7 @@ def _all_fatbins(members: dict[str, Facts]) -> Facts:
 
 
 def _opened(answers: dict[str, list[str]], chosen: Any) -> list[str]:
-    """NVIDIA's libraries among the names, without a bare "libcupti.so" that is tried only after
+    """Return NVIDIA's libraries among the names, without a bare "libcupti.so" that is tried only after
     "libcupti.so.12"."""
     names: list[str] = []
     for call, asked in answers.items():

@@ -1,5 +1,5 @@
 """Finds the CUDA and cuDNN versions that a build was made with, from the names and versions in the build. A
-result has no more digits than these show."""
+result has no more digits than they show."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ LAST_CUDA_WITH_MINOR_IN_NAME = 10
 
 
 def refine(candidates: list[tuple[str | None, str]]) -> tuple[str | None, str | None]:
-    """The version that follows from the candidates, and its evidence. The first candidate decides the major.
-    If it has no minor, a later candidate with the same major may add one."""
+    """Return the version that follows from the candidates, and its evidence. The first candidate decides the
+    major version. If it has no minor version, a later candidate with the same major version may add one."""
     decided, where = None, ""
     for version, source in candidates:
         if not version:
@@ -28,7 +28,7 @@ def refine(candidates: list[tuple[str | None, str]]) -> tuple[str | None, str | 
 
 
 def cuda_of_name(libraries: list[str]) -> str | None:
-    """The CUDA version in the name of a runtime library: "10.1" for libcudart.so.10.1, "12" for
+    """Return the CUDA version in the name of a runtime library: "10.1" for libcudart.so.10.1, "12" for
     libcudart.so.12."""
     for name in libraries:
         match = re.fullmatch(
@@ -41,8 +41,8 @@ def cuda_of_name(libraries: list[str]) -> str | None:
 
 
 def cudnn_of_name(libraries: list[str]) -> str | None:
-    """The major version of the cuDNN among the libraries; None for the bare libcudnn.so of TensorFlow
-    0.12."""
+    """Return the major version of cuDNN in the names of the libraries, or None for the plain libcudnn.so that
+    TensorFlow 0.12 loads."""
     for name in libraries:
         if match := re.fullmatch(r"libcudnn\.(?:so\.)?(\d+)(?:\.dylib)?|cudnn64_(\d+)\.dll", name):
             return match[1] or match[2]
@@ -50,15 +50,15 @@ def cudnn_of_name(libraries: list[str]) -> str | None:
 
 
 def one_version(versions: list[str], form: str) -> str | None:
-    """The version in the one constant of the given form: 8.0 for "64_80", 5 for "64_5". None unless there is
-    exactly one such constant."""
+    """Return the version in the only constant of the given form ("8.0" for "64_80", "5" for "64_5"), or None
+    if there is no such constant or more than one."""
     found = [version for version in versions if re.fullmatch(form, version)]
     return version_in_build_info(found[0]) if len(found) == 1 else None
 
 
 def exact_pin(pins: dict[str, str], distribution: str) -> str | None:
-    """The version that an extra pins with ==; None for a range, because a range shows which versions are
-    allowed, not which one was used."""
+    """Return the version that an extra pins with ==, or None for a range, because a range does not show which
+    version the build used."""
     for name, specifier in pins.items():
         if re.fullmatch(distribution, name) and (match := re.fullmatch(r"==(\d[\d.]*)", specifier)):
             return match[1]

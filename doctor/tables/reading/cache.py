@@ -1,8 +1,7 @@
-"""Caches facts that were read from wheels, in the user's cache folder, under the sha256 of the wheel.
-
-A sha256 always means the same wheel, so an entry stays valid. The file name also contains the kind of facts,
-which ends in a number ("texts-1"). An improved reader uses the next number, reads the wheel again and
-replaces the older entry. So the folder has only one small file for each kind and wheel.
+"""Caches facts that were read from wheels in the user's cache folder, by the sha256 of the wheel. A sha256
+always means the same wheel, so an entry stays valid. The file name also contains the kind of facts, which
+ends in a number ("texts-1"). An improved reader uses the next number, reads the wheel again and replaces the
+older entry. So the folder has only one small file for each wheel and kind of facts.
 """
 
 from __future__ import annotations
@@ -18,17 +17,17 @@ from doctor.files import NO_HOME, cache_base, write_whole
 
 
 def default_folder() -> Path:
-    """The user's cache folder, according to the rules of the platform. Raises UnableError if there is
+    """Return the user's cache folder, according to the rules of the platform. Raises UnableError if there is
     none."""
     base = cache_base()
     if base is None:
-        raise UnableError(f"there is no place for a cache: {NO_HOME}", "set XDG_CACHE_HOME")
+        raise UnableError(f"there is no folder for a cache: {NO_HOME}", "set XDG_CACHE_HOME")
     folder = Path(base) / "tfgpu-doctor"
     return folder / "Cache" if sys.platform == "win32" else folder
 
 
 _SHA256 = lazy.compile(r"[0-9a-f]{64}")
-"""Matches a valid hash from an index. Only such a text may become a file name."""
+"""Matches a valid hash from an index. Only a text that matches may become a file name."""
 
 
 class Cache:
@@ -40,7 +39,7 @@ class Cache:
         folder.mkdir(parents=True, exist_ok=True)
 
     def get(self, sha256: str, kind: str) -> Any | None:
-        """The stored facts; None if there is no entry, or if it cannot be read."""
+        """Return the stored facts, or None if there is no entry, or if it cannot be read."""
         if not _SHA256.fullmatch(sha256):
             return None
         try:

@@ -2,12 +2,12 @@
 
 From 1.15 on a Windows build imports no CUDA library;
 tensorflow/stream_executor/platform/default/dso_loader.cc loads each as FormatLibraryFileName(name, version),
-which on Windows is name + version + ".dll" ("cudart" + "64_110"). The code cannot be run here, but its
+which on Windows is name + version + ".dll" ("cudart" + "64_110"). The code cannot run on Linux, but its
 strings can be read. Each of its functions makes two short strings, the name of the library and the version.
-It loads them relative to the instruction pointer from .rdata or, where that is shorter, moves the bytes
-themselves ("cusolver" in one 8-byte move, "64_8" in one 4-byte move; Microsoft's std::string builds a string
-of up to 15 characters in place). So this module finds the functions by such a load or move. If a few
-instructions contain exactly one name and one version, these are a pair.
+It loads them relative to the instruction pointer from .rdata or, where that is shorter, writes the bytes with
+move instructions ("cusolver" in one 8-byte move, "64_8" in one 4-byte move; Microsoft's std::string builds a
+string of up to 15 characters in place). So this module finds the functions by these loads and moves. If a
+short run of instructions contains exactly one name and one version, they belong together.
 
 build_info.py does not prove these names: in 2.5 to 2.10 it states cudart64_112.dll, but these releases load
 cudart64_110.dll.
@@ -57,25 +57,25 @@ NAMES = frozenset(
 )
 VERSION = lazy.compile(r"64_\d{1,4}")
 WITHIN_FUNCTION = 0x60
-"""The most bytes between the loads of a name and its version, in either order. The loads of the next function
-are at least 0x110 bytes later."""
+"""The largest distance in bytes between the loads of a name and its version, in either order. The loads of
+the next function are at least 0x110 bytes later."""
 
 Finder: TypeAlias = "Callable[[bytes, int], Iterator[int]]"
-"""A function that finds the loader's code in some bytes. It gets the bytes and their file offset, and yields
-the places."""
+"""The type of a function that finds the loader's code in some bytes. It takes the bytes and their file
+offset, and yields the places."""
 
 
 @dataclass(frozen=True)
 class Composed:
-    """What the code of a library shows. `names`: the DLLs, sorted; empty if the loader's code was not found.
-    `versions`: the strings in .rdata that have the form of a version ("64_80")."""
+    """The DLL names and versions in the code of a library. `names`: the DLLs, sorted; empty if the loader's
+    code was not found. `versions`: the strings in .rdata that have the form of a version ("64_80")."""
 
     names: tuple[str, ...]
     versions: tuple[str, ...]
 
 
 def read_composed(remote: Remote, file: IndexFile, member: Member) -> Composed:
-    """The DLL names that one library composes, from its code and its constants, which come before the
+    """Return the DLL names that one library composes, from its code and its constants, which come before the
     kernels. Raises RemoteError, ArchiveError, PeError."""
     stretches: list[tuple[int, bytes]] = []
 
@@ -111,7 +111,7 @@ def read_composed(remote: Remote, file: IndexFile, member: Member) -> Composed:
 
 def _near(pieces: Iterator[bytes], finder: Finder, stretches: list[tuple[int, bytes]]) -> Iterator[bytes]:
     """Yield the pieces unchanged. Add each place that `finder` finds to `stretches`, with AROUND bytes on
-    both sides, and merge overlaps."""
+    both sides, and merge overlapping stretches."""
     tail, start = b"", 0
     for piece in pieces:
         yield piece
@@ -130,7 +130,7 @@ def _near(pieces: Iterator[bytes], finder: Finder, stretches: list[tuple[int, by
 
 
 def pairs(headers: Headers, stretches: list[tuple[int, bytes]], constants: bytes) -> list[str]:
-    """The DLL names that the code in `stretches` composes. `constants` are the bytes of .rdata."""
+    """Return the DLL names that the code in `stretches` composes. `constants` are the bytes of .rdata."""
     sections = {section.name: section for section in headers.sections}
     found = set()
     for offset, code in stretches:

@@ -1,14 +1,14 @@
-"""Finds the libraries that a build of TensorFlow loads while it runs. It loads only TensorFlow's own library
-and calls the loader functions in it.
+"""Finds the libraries that a TensorFlow build loads while it runs. To do so, it loads only TensorFlow's own
+library and calls the loader functions in it.
 
 TensorFlow composes the names ("libcudnn.so." + version) when it loads them, so they are not strings in the
 file. This module loads the shipped library into a separate process, without running its initialisers. A
 recorder replaces dlopen: for each call, it notes the name and reports that the library does not exist. Then
 the initialisers run, and each function of TensorFlow's DsoLoader
 (tensorflow/stream_executor/platform/default/dso_loader.cc to 2.5, tensorflow/compiler/xla/stream_executor/...
-to 2.12, xla/tsl/... since) is called in a fork. So this needs no GPU, driver, CUDA or Python of the wheel's
-version, and the software installed on this machine cannot change the answer. It works only on Linux on
-x86-64.
+to 2.12, xla/tsl/... since) is called in a fork. This needs no GPU, no driver, no CUDA, and no Python of the
+version that the wheel is for. The software installed on this machine cannot change the answer. It works only
+on Linux x86-64.
 
 `python -m doctor.tables.reading.dlopened FD` reads the library from the inherited file descriptor FD (and
 changes its content!). It prints one JSON object per line: {"call": name of the function or "load", "names":
@@ -44,7 +44,7 @@ TIME_LIMIT_S = 180
 
 
 class DlopenedError(Exception):
-    """The functions of the library could not be called; the text says why."""
+    """The functions of the library could not be called; the message says why."""
 
 
 def supported() -> bool:
@@ -53,8 +53,8 @@ def supported() -> bool:
 
 
 def ask(descriptor: int) -> dict[str, list[str]]:
-    """The names of the libraries that each function of a library requests from the loader, in order. The key
-    "load" has the names that the initialisers request.
+    """Return, for each loader function in a library, the names of the libraries that it requests, in order.
+    The key "load" has the names that the initialisers request.
 
     `descriptor` is an open file with the bytes of the library (a memfd); this function changes its content.
     Raises DlopenedError.
@@ -108,8 +108,8 @@ class _Image:
         return self.name(struct.unpack_from("<I", self.bytes, symbols + 24 * index)[0])
 
     def hold_back_initialisers(self) -> None:
-        """Change the file so that it has no initialisers, needs only the libraries of the system, and
-        requires no symbols."""
+        """Change the file so that it has no initialisers, needs only system libraries, and requires no
+        symbols."""
         dropped = set()
         for index, (tag, value) in enumerate(self.entries):
             place = self.dynamic.offset + 16 * index
@@ -125,8 +125,8 @@ class _Image:
             self._weaken_undefined()
 
     def _forget_versions(self, dropped: set[str]) -> None:
-        """Remove the version needs of libraries that are no longer loaded, because they would make the loader
-        fail."""
+        """Remove the version requirements on libraries that are no longer loaded, because they would make the
+        loader fail."""
         if elf.DT_VERNEED not in self.values:
             return
         place = elf.file_offset(self.segments, self.values[elf.DT_VERNEED])
@@ -151,8 +151,8 @@ class _Image:
             place += step
 
     def _weaken_undefined(self) -> None:
-        """Make the symbols of the dropped libraries weak (STB_WEAK), because weak symbols may stay
-        undefined."""
+        """Make undefined symbols weak (STB_WEAK), because the libraries that define them are not loaded, and
+        weak symbols may stay undefined."""
         symbols = elf.file_offset(self.segments, self.values[DT_SYMTAB])
         for index in {info >> 32 for _, info in self._relocations()}:
             info, _other, section = struct.unpack_from("<BBH", self.bytes, symbols + 24 * index + 4)
@@ -167,7 +167,8 @@ class _Image:
                 yield from struct.iter_unpack("<QQ8x", self.bytes[start : start + self.values[size]])
 
     def slots(self, wanted: Callable[[str], bool]) -> list[tuple[int, str]]:
-        """(address, symbol) for each pointer that the loader fills with the address of a wanted symbol."""
+        """Return (address, symbol) for each pointer that the loader fills with the address of a wanted
+        symbol."""
         found = []
         names: dict[int, str] = {}
         for address, info in self._relocations():
@@ -180,7 +181,7 @@ class _Image:
         return found
 
     def initialisers(self) -> tuple[int | None, int, int]:
-        """The address of DT_INIT, and the address and length in bytes of DT_INIT_ARRAY."""
+        """Return the address of DT_INIT, and the address and length in bytes of DT_INIT_ARRAY."""
         return (
             self.values.get(DT_INIT),
             self.values.get(DT_INIT_ARRAY, 0),
@@ -188,7 +189,7 @@ class _Image:
         )
 
     def exported_calls(self) -> list[str]:
-        """The functions of TensorFlow's loader among the exported symbols, sorted."""
+        """Return the functions of TensorFlow's loader among the exported symbols, sorted."""
         size = self.values[DT_STRSZ]
         strings = self.bytes[self.strings : self.strings + size]
         return sorted(
@@ -201,7 +202,7 @@ class _Image:
 
 
 def _ask_here(descriptor: int) -> None:
-    """The work of the separate process: print the answers on standard output."""
+    """Print the answers on standard output. Runs in the separate process."""
     image = _Image(descriptor)
     image.hold_back_initialisers()
     image.bytes.flush()

@@ -1,4 +1,4 @@
-"""Reads the dynamic section of an ELF library from a few ranges of its bytes, without the whole file.
+"""Reads the dynamic section of an ELF library from a few ranges of its bytes, without reading the whole file.
 
 Sources: System V ABI, "Object Files" and "Dynamic Linking"; Linux Standard Base, "Symbol Versioning".
 """
@@ -16,12 +16,12 @@ HEADER = 64
 
 
 class ElfError(Exception):
-    """The file is not a 64-bit little-endian ELF library, or contradicts itself."""
+    """The file is not a 64-bit little-endian ELF library, or is inconsistent."""
 
 
 @dataclass(frozen=True)
 class Segment:
-    """A program header: where `size` bytes of the file lie in memory."""
+    """A program header: it maps `size` bytes of the file to an address in memory."""
 
     kind: int
     offset: int
@@ -31,8 +31,8 @@ class Segment:
 
 @dataclass(frozen=True)
 class Dynamic:
-    """The values that the loader reads. `runpath` is None if there is neither DT_RUNPATH nor DT_RPATH.
-    `versions` are the needed symbol versions, by the library that must have them."""
+    """The values in a dynamic section that the loader reads. `runpath` is None if there is neither DT_RUNPATH
+    nor DT_RPATH. `versions` maps each needed library to the symbol versions that it must define."""
 
     needed: tuple[str, ...]
     runpath: tuple[str, ...] | None
@@ -45,8 +45,8 @@ def is_x86_64(start: bytes) -> bool:
 
 
 def program_headers(start: bytes) -> list[Segment]:
-    """The program headers, from the first bytes of the file (HEADER and the table after it; both are within 4
-    KiB in all known libraries)."""
+    """Return the program headers, from the first bytes of the file (HEADER and the table after it; both are
+    within 4 KiB in all known libraries)."""
     if start[:6] != b"\x7fELF\x02\x01" or len(start) < HEADER:
         raise ElfError("not a 64-bit little-endian ELF file")
     (offset,) = struct.unpack_from("<Q", start, 32)
@@ -63,7 +63,7 @@ def program_headers(start: bytes) -> list[Segment]:
 
 
 def dynamic_entries(section: bytes) -> list[tuple[int, int]]:
-    """The (tag, value) pairs of a dynamic section, up to DT_NULL."""
+    """Return the (tag, value) pairs of a dynamic section, up to DT_NULL."""
     entries = []
     for tag, value in struct.iter_unpack("<QQ", section[: len(section) // 16 * 16]):
         if tag == 0:
@@ -73,7 +73,7 @@ def dynamic_entries(section: bytes) -> list[tuple[int, int]]:
 
 
 def file_offset(segments: list[Segment], address: int) -> int:
-    """The file offset of a virtual address. Raises ElfError."""
+    """Return the file offset of a virtual address. Raises ElfError."""
     for segment in segments:
         if segment.kind == PT_LOAD and segment.address <= address < segment.address + segment.size:
             return segment.offset + address - segment.address
@@ -81,7 +81,8 @@ def file_offset(segments: list[Segment], address: int) -> int:
 
 
 def ranges_needed(segments: list[Segment], entries: list[tuple[int, int]]) -> dict[str, tuple[int, int]]:
-    """The file ranges that read_dynamic needs: "strings", and "versions" if there are version needs."""
+    """Return the file ranges that read_dynamic needs: "strings", and "versions" if the library needs symbol
+    versions."""
     values = dict(entries)
     if DT_STRTAB not in values or DT_STRSZ not in values:
         raise ElfError("the dynamic section has no string table")
@@ -96,7 +97,7 @@ def ranges_needed(segments: list[Segment], entries: list[tuple[int, int]]) -> di
 
 
 def read_dynamic(entries: list[tuple[int, int]], strings: bytes, versions: bytes) -> Dynamic:
-    """The content of a dynamic section. `strings` and `versions` are the bytes of the ranges from
+    """Return the values in a dynamic section. `strings` and `versions` are the bytes of the ranges from
     ranges_needed."""
 
     def string(offset: int) -> str:
@@ -131,7 +132,7 @@ def read_dynamic(entries: list[tuple[int, int]], strings: bytes, versions: bytes
 
 
 def newest_glibc(versions: list[str]) -> str | None:
-    """The highest GLIBC_x.y among symbol versions, as "x.y"."""
+    """Return the highest GLIBC_x.y among symbol versions, as "x.y"."""
     numbers = [
         tuple(int(part) for part in version[6:].split("."))
         for version in versions

@@ -1,12 +1,12 @@
 """Reads the GPU code in a library: the entries of its fatbins, which nvcc and clang embed for each kernel
 file.
 
-NVIDIA does not publish the format. It was derived from wheels and compared with the output of cuobjdump: the
-header is magic 0xBA55ED50, u16 version, u16 header size, u64 size of the entries. An entry is u16 kind (1
-PTX, 2 cubin), u16, u32 header size, u64 payload size, u32 packed size, u32, u16 minor and u16 major of the
-code's version, u32 compute capability times ten, u32, u32, u64 flags (0x2000: LZ4, 0x8000: zstd), u64, u64
-unpacked size. The first lines of a PTX text state its ISA and its target (NVIDIA, "PTX ISA", directives
-.version and .target).
+NVIDIA does not publish the format. The description below was derived from wheels and checked against the
+output of cuobjdump: the header is magic 0xBA55ED50, u16 version, u16 header size, u64 size of the entries.
+Each entry is u16 kind (1 PTX, 2 cubin), u16, u32 header size, u64 payload size, u32 packed size, u32, u16
+minor and u16 major of the code's version, u32 compute capability times ten, u32, u32, u64 flags (0x2000: LZ4,
+0x8000: zstd), u64, u64 unpacked size. The first lines of a PTX text state its ISA and its target (NVIDIA,
+"PTX ISA", directives .version and .target).
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ ACCELERATORS_ABI_7, ACCELERATORS_ABI_8 = 0x800, 0x8
 
 @dataclass
 class Fatbins:
-    """The number of entries per target: cubins by "8.0", PTX by ("8.0", "7.1"). `unreadable` counts PTX
-    entries whose compressed beginning could not be read; their target and ISA are those of the entry's
-    header."""
+    """The number of fatbin entries per target. The key for a cubin is its target ("8.0"); the key for PTX is
+    its target and ISA version ("8.0", "7.1"). `unreadable` counts PTX entries whose compressed beginning
+    could not be read; their target and ISA come from the entry's header."""
 
     cubins: Counter[str] = field(default_factory=Counter)
     ptx: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -41,7 +41,8 @@ class Fatbins:
     unreadable: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values: compiled is target -> count, ptx is target -> ISA version -> count."""
+        """Return plain values for JSON: compiled maps target -> count, ptx maps target -> ISA version ->
+        count."""
         isa: dict[str, dict[str, int]] = {}
         for (target, version), count in sorted(self.ptx.items()):
             isa.setdefault(target, {})[version] = count
@@ -131,7 +132,7 @@ def _unpacked_head(head: bytes, flags: int) -> bytes | None:
 
 
 def lz4_head(packed: bytes, wanted: int) -> bytes:
-    """The first `wanted` bytes of an LZ4 block; fewer if `packed` is cut off or broken.
+    """Return the first `wanted` unpacked bytes of an LZ4 block, or fewer if `packed` is cut off or broken.
 
     Source: lz4_Block_format.md of the LZ4 project.
     """

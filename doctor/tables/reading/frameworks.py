@@ -1,9 +1,9 @@
 """Reads the requirements of other GPU frameworks (torch, JAX, CuPy, ONNX Runtime) from the METADATA of their
 wheels.
 
-For each final release, it reads one wheel: the one for Linux x86_64 and the newest Python. It fetches only
-the wheel's directory and METADATA, so the wheel's size does not matter. Requirements whose marker does not
-hold on Linux x86_64 are left out; conditions on the Python version stay.
+For each final release, it reads one wheel: the wheel for Linux x86_64 and the newest Python version. It
+fetches only the wheel's directory and METADATA, so the wheel's size does not matter. Requirements that do not
+apply on Linux x86_64 (according to their marker) are left out; conditions on the Python version are kept.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ FIRST = {
     "paddlepaddle-gpu": "2.4",
     "cuda-toolkit": "12",
 }
-"""The projects to read, and the oldest release to read of each."""
+"""The projects to read, each with the oldest release to read."""
 THREADS = 8
 KIND = "framework-2"
 LINUX = {
@@ -55,8 +55,8 @@ LINUX = {
 
 
 def releases(files: Iterable[IndexFile], first: str) -> dict[Version, list[IndexFile]]:
-    """The wheels of each final release for Linux x86_64 or for any platform; the one for the newest Python
-    comes last."""
+    """Return the wheels of each final release for Linux x86_64 or for any platform; the wheel for the newest
+    Python comes last."""
     found: dict[Version, list[IndexFile]] = {}
     for file in files:
         match = re.fullmatch(r"[^-]+-([^-]+)(?:-\d[^-]*)?-([\w.]+)-(\w+)-(\S+)\.whl", file.filename)
@@ -74,7 +74,7 @@ def _python_of(file: IndexFile) -> tuple[int, ...]:
 
 
 def read_release(project: str, wheels: list[IndexFile], remote: Remote, cache: Cache) -> dict[str, Any]:
-    """The row of one release."""
+    """Return the table row for one release."""
     file = wheels[-1]
     texts: dict[str, Any] | None = cache.get(file.sha256, KIND)
     if texts is None:
@@ -95,8 +95,8 @@ def read_release(project: str, wheels: list[IndexFile], remote: Remote, cache: C
 
 
 def of_metadata(text: str) -> dict[str, Any]:
-    """The values of a METADATA file: requires_python, requires, and the extras that lead to NVIDIA's packages
-    or to a build for CUDA."""
+    """Return the values from a METADATA file: requires_python, requires, and the extras that install NVIDIA's
+    packages or a build for CUDA."""
     python, stated = stated_requirements(text)
     here = [one for one in stated if _on_linux(one)]
     extras: dict[str, list[str]] = {}
@@ -119,7 +119,7 @@ def _of_gpu(line: str) -> bool:
 
 
 def _on_linux(one: Stated) -> bool:
-    """Whether the marker can hold on Linux x86_64, on some Python."""
+    """Whether the marker can be true on Linux x86_64 with any Python version."""
     pythons = ({"python_version": f"3.{n}", "python_full_version": f"3.{n}.0"} for n in range(8, 16))
     marker = one.requirement.marker
     return marker is None or any(
@@ -128,8 +128,8 @@ def _on_linux(one: Stated) -> bool:
 
 
 def _words(one: Stated) -> str:
-    """The requirement as text. Its marker's conditions on the Python version are kept; those on the platform
-    are left out."""
+    """Return the requirement as text. The marker's conditions on the Python version are kept; its conditions
+    on the platform are left out."""
     bare = Requirement(str(one.requirement))
     bare.marker = None
     python = " and ".join(
@@ -139,7 +139,7 @@ def _words(one: Stated) -> str:
 
 
 def frameworks(remote: Remote, indexes: tuple[str, ...], cache: Cache) -> list[dict[str, Any]]:
-    """A row for every release of every project, in order. Cached wheels are not read again."""
+    """Return a row for every release of every project, in order. Cached wheels are not read again."""
     jobs = [
         (project, wheels)
         for project, first in FIRST.items()

@@ -1,4 +1,4 @@
-"""Reads, from the first bytes of a macOS library, which libraries it needs.
+"""Reads from the first bytes of a macOS library which other libraries it needs.
 
 Source: Apple, <mach-o/loader.h>: mach_header_64, LC_LOAD_DYLIB, LC_LOAD_WEAK_DYLIB.
 """
@@ -12,8 +12,8 @@ LOAD = {0xC, 0x80000018, 0x8000001F}
 
 
 def needed_libraries(start: bytes) -> list[str]:
-    """The base names of the needed libraries; [] for anything but a thin 64-bit file, or if `start` does not
-    contain all load commands."""
+    """Return the base names of the needed libraries, or [] if the file is not a thin 64-bit file or `start`
+    does not contain all load commands."""
     if len(start) < 32 or struct.unpack_from("<I", start) != (MAGIC_64,):
         return []
     count, size = struct.unpack_from("<II", start, 16)

@@ -20,8 +20,9 @@ from doctor.values import dataclass
 
 @dataclass(frozen=True)
 class Metadata:
-    """The dependencies of a wheel. `requires`: the requirements without an extra, sorted. `extras`: extra ->
-    distribution -> version specifier, followed by "; marker" if the requirement has another condition."""
+    """The dependencies of a wheel. `requires`: the requirements that belong to no extra, sorted. `extras`:
+    extra -> distribution -> version specifier, followed by "; marker" if the requirement also has another
+    condition."""
 
     summary: str | None
     requires_python: str | None
@@ -41,8 +42,8 @@ _EXTRA = lazy.compile(r"""extra\s*==\s*["']([^"']+)["']""")
 
 
 def stated_requirements(text: str) -> tuple[str | None, list[Stated]]:
-    """Requires-Python and the requirements of a METADATA file. Requirements that packaging cannot read are
-    left out."""
+    """Return Requires-Python and the requirements in a METADATA file. Requirements that packaging cannot read
+    are left out."""
     headers = HeaderParser().parsestr(text)
     found = []
     for line in headers.get_all("Requires-Dist", []):
@@ -56,7 +57,7 @@ def stated_requirements(text: str) -> tuple[str | None, list[Stated]]:
 
 
 def parse_metadata(text: str) -> Metadata:
-    """Read a METADATA or PKG-INFO file. A requirement that packaging cannot read is kept unchanged."""
+    """Read a METADATA or PKG-INFO file. A requirement that packaging cannot parse is kept unchanged."""
     headers = HeaderParser().parsestr(text)
     requires: set[str] = set()
     extras: dict[str, dict[str, str]] = {}
@@ -84,8 +85,9 @@ def parse_metadata(text: str) -> Metadata:
 
 
 def parse_build_info(text: str) -> dict[str, Any]:
-    """The values that build_info.py sets, read without running it: the dict `build_info` if there is one (2.3
-    on), otherwise the variables of the module (1.4 to 2.2). Raises ValueError if the text is not Python."""
+    """Return the values that build_info.py sets, read without running it: the dict `build_info` if there is
+    one (2.3 on), otherwise the variables of the module (1.4 to 2.2). Raises ValueError if the text is not
+    Python."""
     try:
         module = ast.parse(text)
     except SyntaxError as error:
@@ -108,8 +110,9 @@ def parse_build_info(text: str) -> dict[str, Any]:
 
 
 def version_in_build_info(value: object) -> str | None:
-    """A version in build_info.py as a dotted number: "10.1" and "12.5.1" stay, the Windows spelling "64_101"
-    (the suffix of the DLL) becomes "10.1", and "64_7" (cuDNN) becomes "7". None for anything else."""
+    """Return a version in build_info.py as a dotted number: "10.1" and "12.5.1" stay, the Windows spelling
+    "64_101" (the suffix of the DLL) becomes "10.1", and "64_7" (cuDNN) becomes "7". None for anything
+    else."""
     text = str(value or "")
     if match := re.fullmatch(r"64_(\d+)(\d)", text):
         return f"{match[1]}.{match[2]}"

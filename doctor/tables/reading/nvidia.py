@@ -50,8 +50,8 @@ LIBRARY = lazy.compile(r"(nvidia/[\w/]+)/(lib[\w.+-]+?\.so(?:\.\d+)*)$")
 
 
 def linux_wheels(files: Iterable[IndexFile]) -> list[IndexFile]:
-    """One wheel for Linux x86_64 per release, oldest release first. Yanked releases and pre-releases are left
-    out."""
+    """Return one Linux x86_64 wheel for each release, oldest release first. Yanked releases and pre-releases
+    are left out."""
     best: dict[Version, IndexFile] = {}
     for file in files:
         match = re.fullmatch(r"[^-]+-([^-]+)(?:-\d[^-]*)?-py3-none-(\S*x86_64)\.whl", file.filename)
@@ -64,7 +64,7 @@ def linux_wheels(files: Iterable[IndexFile]) -> list[IndexFile]:
 
 
 def read_wheel(project: str, file: IndexFile, remote: Remote, cache: Cache) -> dict[str, Any]:
-    """The row of one wheel, from its directory and METADATA."""
+    """Return the table row for one wheel, from its zip directory and METADATA."""
     row: dict[str, Any] | None = cache.get(file.sha256, "nvidia-wheel-1")
     if row is None:
         members = list_members(remote, file.url, remote.size(file.url))
@@ -86,7 +86,7 @@ def read_wheel(project: str, file: IndexFile, remote: Remote, cache: Cache) -> d
 
 
 def wheels(remote: Remote, indexes: tuple[str, ...], cache: Cache) -> list[dict[str, Any]]:
-    """A row for every release of every project, in order. Cached wheels are not read again."""
+    """Return a row for every release of every project, in order. Cached wheels are not read again."""
     jobs: list[tuple[str, IndexFile]] = []
     for project in PROJECTS:
         jobs += [(project, file) for file in linux_wheels(project_files(project, indexes, remote))]
@@ -103,7 +103,7 @@ def wheels(remote: Remote, indexes: tuple[str, ...], cache: Cache) -> list[dict[
 
 
 def read_cudnn(project: str, file: IndexFile, settings: PipSettings, cache: Cache) -> dict[str, Any]:
-    """The row of one nvidia-cudnn-cuXX wheel, from the fatbins in its libcudnn_ops."""
+    """Return the table row for one nvidia-cudnn-cuXX wheel, from the fatbins in its libcudnn_ops."""
     row: dict[str, Any] | None = cache.get(file.sha256, "nvidia-cudnn-2")
     if row is not None:
         return row
@@ -134,7 +134,7 @@ def read_cudnn(project: str, file: IndexFile, settings: PipSettings, cache: Cach
 
 
 def capability_order(target: str) -> tuple[int, int, str]:
-    """A sort key for compute capabilities, which puts "9.0", "9.0a" and "10.0" in this order."""
+    """Return a key that sorts compute capabilities in the order "9.0", "9.0a", "10.0"."""
     whole, _, part = target.partition(".")
     return int(whole), int(part.rstrip("af") or 0), target
 
@@ -142,7 +142,7 @@ def capability_order(target: str) -> tuple[int, int, str]:
 def cudnns(
     settings: PipSettings, remote: Remote, cache: Cache, processes: int, kept: Iterable[dict[str, Any]] = ()
 ) -> list[dict[str, Any]]:
-    """The rows `kept`, and a new row for every other cuDNN wheel; oldest first."""
+    """Return the rows in `kept` and a new row for every other cuDNN wheel, oldest first."""
     rows = list(kept)
     known = {row["source"] for row in rows}
     jobs = [

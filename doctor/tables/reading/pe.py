@@ -18,7 +18,8 @@ class PeError(Exception):
 
 @dataclass(frozen=True)
 class Section:
-    """A section: `size` bytes at `offset` in the file lie at the relative address `address` in memory."""
+    """A section: `size` bytes at `offset` in the file are mapped to the relative address `address` in
+    memory."""
 
     name: str
     address: int
@@ -37,7 +38,7 @@ class Headers:
 
 
 def read_headers(start: bytes) -> Headers:
-    """The headers, from the first 4 KiB of the file. Raises PeError."""
+    """Return the headers, from the first 4 KiB of the file. Raises PeError."""
     if start[:2] != b"MZ" or len(start) < 0x40:
         raise PeError("not a Windows library")
     (at,) = struct.unpack_from("<I", start, 0x3C)
@@ -60,8 +61,9 @@ def read_headers(start: bytes) -> Headers:
 
 
 def import_ranges(headers: Headers) -> list[tuple[int, int]]:
-    """The file ranges that imported_dlls needs. The names follow the tables in the same section (the linker
-    sorts .idata$2 to .idata$6 in this way), so the range of a table continues for NAMES_WITHIN bytes."""
+    """Return the file ranges that imported_dlls needs. The names follow the tables in the same section (the
+    linker sorts .idata$2 to .idata$6 in this way), so the range of each table is extended by NAMES_WITHIN
+    bytes."""
     ranges = []
     for address, size in (headers.imports, headers.delayed):
         for section in headers.sections:
@@ -72,8 +74,8 @@ def import_ranges(headers: Headers) -> list[tuple[int, int]]:
 
 
 def imported_dlls(headers: Headers, content: list[tuple[int, bytes]]) -> list[str]:
-    """The names of the imported DLLs in lower case, sorted. `content` has the ranges of import_ranges as
-    (start, bytes)."""
+    """Return the names of the imported DLLs in lower case, sorted. `content` contains the ranges from
+    import_ranges, each as (start, bytes)."""
 
     def at(address: int, length: int) -> bytes:
         for section in headers.sections:

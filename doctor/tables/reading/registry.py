@@ -54,8 +54,8 @@ class PipSettings:
 
 
 def pip_settings() -> PipSettings:
-    """Pip's settings, from its configuration (files, PIP_* variables) and, for the URL of the index, from its
-    built-in default.
+    """Return pip's settings, from its configuration (files, PIP_* variables) and, for the URL of the index,
+    from its built-in default.
 
     Raises RegistryError if pip is not installed.
     """
@@ -69,15 +69,15 @@ def pip_settings() -> PipSettings:
         ).stdout
     except (OSError, subprocess.SubprocessError) as error:
         raise RegistryError(
-            f"pip cannot report the address of the registry ({error}). Next: run {sys.executable} -m"
+            f"pip cannot report the address of the package index ({error}). Next: run {sys.executable} -m"
             " ensurepip, or run this command with a Python that has pip"
         ) from error
     return settings_from_pip(shown)
 
 
 def settings_from_pip(config_list: str) -> PipSettings:
-    """The settings in the output of `pip config list`. As in pip, environment variables override [install] in
-    the files, which overrides [download], which overrides [global]."""
+    """Return the settings in the output of `pip config list`. As in pip, environment variables override
+    [install] in the files, which overrides [download], which overrides [global]."""
     values: dict[str, str] = {}
     rank: dict[str, int] = {}
     for line in config_list.splitlines():
@@ -109,7 +109,8 @@ def _default_index() -> str:
 
 
 def session_for(settings: PipSettings) -> requests.Session:
-    """An HTTP session with the CA bundle, the client certificate and the proxy of pip's configuration."""
+    """Return an HTTP session with the CA bundle, the client certificate and the proxy of pip's
+    configuration."""
     session = requests.Session()
     if settings.cert:
         session.verify = settings.cert
@@ -122,7 +123,8 @@ def session_for(settings: PipSettings) -> requests.Session:
 
 
 def project_files(project: str, indexes: tuple[str, ...], remote: Remote) -> list[IndexFile]:
-    """Every file of `project` in all `indexes`. If two indexes list the same file name, the first one counts.
+    """Return every file of `project` in all `indexes`. If two indexes list the same file name, the first one
+    counts.
 
     Raises RegistryError if no index has the project, or if an index cannot be reached.
     """
@@ -165,8 +167,8 @@ def project_files(project: str, indexes: tuple[str, ...], remote: Remote) -> lis
 
 
 def _may_be_read(url: str, page: str) -> bool:
-    """Whether a file that an index lists may be read: only over https, or from the server of the index that
-    the user configured."""
+    """Whether a file that an index lists may be read: only over https, or from the server of the index in the
+    user's configuration."""
     try:
         its, own = urlsplit(url), urlsplit(page)
     except ValueError:
@@ -184,8 +186,8 @@ def _local_page(page: str) -> str | None:
 
 
 def parse_index(text: str, content_type: str, page: str) -> list[IndexFile]:
-    """The files on the page of one project. The content type says whether the page is JSON or HTML. Raises
-    RegistryError for anything else."""
+    """Return the files on the page of one project. The content type says whether the page is JSON or HTML.
+    Raises RegistryError for anything else."""
     if "json" in content_type:
         try:
             return _parse_json(text, page)

@@ -28,7 +28,7 @@ class Group:
 
     @property
     def newest(self) -> IndexFile:
-        """The file from which the row is read: the wheel for the newest Python, or the source archive."""
+        """The file to read for the table row: the wheel for the newest Python, or the source archive."""
         if self.sdist:
             return self.sdist
         return self.wheels[-1][1]
@@ -40,8 +40,8 @@ class Group:
 
 
 def group_files(package: str, files: Iterable[IndexFile], pre: bool = False) -> list[Group]:
-    """The groups, in the order of the table. They include pre-releases only with `pre`, and a source archive
-    only if the release has no wheel."""
+    """Return the groups in the same order as the table. They include pre-releases only with `pre`, and a
+    source archive only if the release has no wheel."""
     wheels: dict[tuple[Version, str], list[tuple[WheelName, IndexFile]]] = {}
     sdists: dict[Version, IndexFile] = {}
     for file in files:

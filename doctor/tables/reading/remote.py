@@ -18,11 +18,12 @@ from doctor.web import Limit, RefusedError, body, get, guarded
 TRIES = 5
 TIMEOUT_S = (20, 60)
 PAGE_LIMIT = 64 << 20
-"""The largest size of an index page, in bytes. The page of the largest project has five million."""
+"""The largest allowed size of an index page, in bytes. The page of the largest project has five million
+bytes."""
 FILE_LIMIT = 16 << 30
 PAGE_LIMIT_S = 120.0
 SLOWEST = 20_000
-"""The lowest speed, in bytes per second, for a larger file, after PAGE_LIMIT_S seconds."""
+"""The lowest allowed speed, in bytes per second, for a larger file after PAGE_LIMIT_S seconds."""
 # a broken connection loses only the piece in which it broke
 PIECE = 1 << 16
 
@@ -41,7 +42,7 @@ class Page(NamedTuple):
 class Remote:
     """Reads with one requests.Session per thread, and counts the received bytes.
 
-    `make_session` is called once in each thread that uses the object. `named`: the indexes in the user's
+    `make_session` is called once in each thread that uses this object. `named`: the indexes in the user's
     configuration; other kinds of addresses are refused (doctor.web).
     """
 
@@ -61,7 +62,7 @@ class Remote:
         return session
 
     def get(self, url: str, headers: Mapping[str, str]) -> Page | None:
-        """The content of a small page; None if it does not exist. Raises RemoteError."""
+        """Return the content of a small page, or None if it does not exist. Raises RemoteError."""
         reason = ""
         for attempt in range(TRIES):
             time.sleep(attempt * self._pause_s)
@@ -94,7 +95,8 @@ class Remote:
         raise RemoteError(f"{without_doors(url)}: {reason}")
 
     def size(self, url: str) -> int:
-        """The length of the file in bytes. Raises RemoteError if the server does not serve parts of files."""
+        """Return the length of the file in bytes. Raises RemoteError if the server does not serve parts of
+        files."""
         if url.startswith("file:"):
             return _local(url).stat().st_size
         reason = ""
@@ -121,11 +123,12 @@ class Remote:
         raise RemoteError(f"{without_doors(url)}: {reason}")
 
     def read(self, url: str, start: int, stop: int) -> bytes:
-        """The bytes start..stop (stop excluded) of the file at `url`."""
+        """Return the bytes start..stop (stop excluded) of the file at `url`."""
         return b"".join(self.stream(url, start, stop))
 
     def stream(self, url: str, start: int, stop: int) -> Iterator[bytes]:
-        """Yield the bytes start..stop in pieces. After a broken connection, reading continues where it broke.
+        """Yield the bytes start..stop in pieces. After a broken connection, reading continues from the same
+        position.
 
         Raises RemoteError after TRIES failures in a row that delivered no byte.
         """
@@ -190,7 +193,8 @@ def _local(url: str) -> Path:
 
 
 def _first_cause(error: BaseException) -> str:
-    """The innermost reason of an error, in one line: requests wraps "connection refused" in four errors."""
+    """Return the innermost cause of an error, in one line: requests wraps "connection refused" in four
+    errors."""
     seen: BaseException = error
     while True:
         inner = getattr(seen, "reason", None) or seen.__cause__ or seen.__context__

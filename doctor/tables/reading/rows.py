@@ -62,7 +62,7 @@ KEYS_OF_BINARIES = (
     "evidence",
     "source",
 )
-"""The keys for which a full run may find more than a run that reads only the texts."""
+"""The keys for which a full run may find more than a run that does not read the libraries."""
 
 # The folder of each library in NVIDIA's wheels for CUDA 11 and 12: site-packages/nvidia/<folder>/lib (from
 # the RECORD files of nvidia-cuda-runtime-cu12, nvidia-cublas-cu12, nvidia-cudnn-cu12, ... and of the cu11
@@ -90,9 +90,9 @@ def build_row(
     binary: dict[str, Any] | None,
     glibc_by_python: dict[str, str] | None,
 ) -> Row:
-    """The row of one release for one platform. `texts` is None for a source archive that was not read.
-    `binary` is the result of binaries.scan, None if only metadata was read. `glibc_by_python` is the glibc
-    that the libraries for each Python need, if they were read."""
+    """Return the table row for one release on one platform. `texts` is None for a source archive that was not
+    read. `binary` is the result of binaries.scan, None if only metadata was read. `glibc_by_python` is the
+    glibc that the libraries for each Python need, if they were read."""
     evidence: dict[str, str] = {}
     row: Row = {"package": group.package, "version": str(group.version), "platform": group.platform}
     for key in KEYS:
@@ -326,8 +326,8 @@ def _fill_runpath(row: Row, binary: dict[str, Any] | None, evidence: dict[str, s
 
 def complete_windows(rows: list[Row]) -> None:
     """Fill in the DLLs that a GPU device on Windows needs, if the wheel itself does not show them (1.15 to
-    2.10). They are the libraries that the Linux build of the same release needs, under the names that the
-    Windows build loads. The same source decides both (TryDlopenCUDALibraries in dso_loader.cc); only the
+    2.10). They are the same libraries that the Linux build of that release needs, under the names that the
+    Windows build loads. Both builds use the same source (TryDlopenCUDALibraries in dso_loader.cc); only the
     names differ."""
     linux = {(row["package"], row["version"]): row for row in rows if row["platform"] == "linux-x86_64"}
     for row in rows:
@@ -350,8 +350,8 @@ def complete_windows(rows: list[Row]) -> None:
 
 
 def carry_over(row: Row, earlier: Row | None) -> None:
-    """Copy the facts about libraries from an earlier row of the same wheel into a row that was made only from
-    texts."""
+    """Copy the facts about libraries from an earlier row for the same wheel into a row that was made without
+    reading the libraries."""
     if earlier is None or earlier["source"]["sha256"] != row["source"]["sha256"]:
         return
     if len(earlier["source"]["members"]) > len(row["source"]["members"]):

@@ -1,4 +1,4 @@
-"""Parses the file name of a wheel: its release, Python and platform, and the glibc that its tag claims.
+"""Parses the file name of a wheel: its release, Python and platform, and the glibc version in its tag.
 
 Source: PyPA specification "Binary distribution format" (file name), PEP 513, 571, 599, 600 (manylinux tags).
 """
@@ -18,7 +18,7 @@ LEGACY_MANYLINUX = {"manylinux1": (2, 5), "manylinux2010": (2, 12), "manylinux20
 @dataclass(frozen=True)
 class WheelName:
     """The parts of a wheel's file name that the tables need. `python` has the form "3.9". `glibc` is the
-    version that the platform tags claim."""
+    glibc version in the platform tags."""
 
     package: str
     version: Version
@@ -28,7 +28,7 @@ class WheelName:
 
 
 def parse_wheel_name(filename: str) -> WheelName | None:
-    """The parts of a file name; None for a file that is not a CPython wheel for one of PLATFORMS."""
+    """Return the parts of a file name, or None if the file is not a CPython wheel for one of PLATFORMS."""
     match = re.fullmatch(r"([^-]+)-([^-]+)(?:-\d[^-]*)?-cp(\d)(\d+)-[^-]+-([^-]+)\.whl", filename)
     if not match:
         return None

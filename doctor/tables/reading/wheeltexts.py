@@ -1,5 +1,5 @@
-"""Reads the facts in a wheel that need little data: its directory, METADATA and build_info.py (about a
-megabyte)."""
+"""Reads the small parts of a wheel: its zip directory, METADATA and build_info.py (about a megabyte in
+all)."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ SMALL_ARCHIVE = 1 << 20
 
 @dataclass(frozen=True)
 class WheelTexts:
-    """The facts in a wheel's texts. `core`: the members that contain code for the GPU, without duplicates.
-    `shared_objects`: the number of all libraries in the wheel (0 in empty wheels that only require another
-    distribution)."""
+    """The facts from the small parts of a wheel. `core`: the members that contain code for the GPU, without
+    duplicates. `shared_objects`: the number of all libraries in the wheel (0 in empty wheels that only
+    require another distribution)."""
 
     size: int
     metadata_member: str
@@ -47,21 +47,21 @@ class WheelTexts:
     shared_objects: int
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values, for the cache."""
+        """Return plain values, for the cache."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> WheelTexts:
-        """The inverse of to_json. Raises TypeError or KeyError on anything else."""
+        """Make an object from the result of to_json. Raises TypeError or KeyError for other data."""
         return cls(**{**stored, "core": [Member(**member) for member in stored["core"]]})
 
 
 def read_texts(remote: Remote, file: IndexFile) -> WheelTexts:
-    """Read the texts of a wheel with range requests. Raises RemoteError, ArchiveError; ValueError for an
-    invalid build_info.py.
+    """Read the zip directory, METADATA and build_info.py of a wheel with range requests. Raises RemoteError,
+    ArchiveError; ValueError for an invalid build_info.py.
 
-    For a source archive, it reads PKG-INFO. TensorFlow has one only for a withdrawn release (tensorflow-gpu
-    2.12.0).
+    For a source archive, it reads PKG-INFO. TensorFlow has a source archive only for a withdrawn release
+    (tensorflow-gpu 2.12.0).
     """
     length = remote.size(file.url)
     if file.filename.endswith(".tar.gz"):

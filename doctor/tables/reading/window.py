@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 
 class Window:
-    """A window over the stream that `pieces` form. Offsets count from the start of the stream. Bytes that
-    `find` has passed are dropped, so memory holds only a few pieces, however long the stream is."""
+    """A window over the stream of bytes that `pieces` yields. Offsets count from the start of the stream.
+    Bytes that `find` has passed are dropped, so memory holds only a few pieces, however long the stream
+    is."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
@@ -17,7 +18,7 @@ class Window:
 
     @property
     def position(self) -> int:
-        """The number of bytes received from the stream."""
+        """The number of bytes received from the stream so far."""
         return self._base + len(self._buffer)
 
     def keep(self, start: int, stop: int) -> bytearray:
@@ -29,15 +30,15 @@ class Window:
         return collected
 
     def read(self, start: int, length: int) -> bytes:
-        """`length` bytes from `start`, which must not be before the last found place. The result is shorter
-        only at the end of the stream."""
+        """Return `length` bytes from offset `start`, which must not be before the last place that `find`
+        returned. The result is shorter only at the end of the stream."""
         while self.position < start + length and self._more():
             pass
         return bytes(self._buffer[start - self._base : start - self._base + length])
 
     def find(self, pattern: bytes, start: int) -> int:
-        """The offset of the next `pattern` at or after `start`; -1 if there is none. Drops everything before
-        that offset."""
+        """Return the offset of the next `pattern` at or after `start`, or -1 if there is none. Drops
+        everything before that offset."""
         while True:
             at = self._buffer.find(pattern, max(0, start - self._base))
             if at >= 0:

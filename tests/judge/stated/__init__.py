@@ -1,2 +1,2 @@
-"""Reports that only state an environment: a generator for them, and the answers that an expert with the
-tables would give."""
+"""Generates reports that only state an environment, and the answers that an expert with the tables would
+give."""

@@ -1,5 +1,6 @@
-"""Draws environments from the tables: first one in which everything works together, then one change to it.
-This module does not say what the change causes. The oracle decides that from the whole environment.
+"""Draws random environments from the tables: first an environment in which everything works together, then
+one change to it. This module does not decide what the change causes. The oracle decides that from the whole
+environment.
 """
 
 from __future__ import annotations
@@ -245,7 +246,7 @@ SYSTEMS = {
 
 @lru_cache(maxsize=None)
 def builds() -> tuple[dict[str, Any], ...]:
-    """Builds with CUDA from 1.4 on."""
+    """The CUDA builds from TensorFlow 1.4 on."""
     return tuple(
         row
         for row in oracle.rows("tensorflow")
@@ -257,7 +258,7 @@ def builds() -> tuple[dict[str, Any], ...]:
 
 
 def fitting(rng: random.Random) -> Environment:
-    """An environment in which all parts work together."""
+    """Return an environment in which all parts work together."""
     minors = sorted({tuple(number(row["version"])[:2]) for row in builds()})
     while True:
         minor = rng.choice(minors)
@@ -499,7 +500,7 @@ FIT = 0.25
 
 
 def drawn(rng: random.Random) -> tuple[Environment, Expected]:
-    """An environment, and the answer of the oracle."""
+    """Return an environment, and the oracle's answer to it."""
     calm = rng.random() < FIT
     while True:
         env: Environment | None = fitting(rng)
@@ -531,7 +532,7 @@ def drawn(rng: random.Random) -> tuple[Environment, Expected]:
 
 
 def _sparse(rng: random.Random, env: Environment) -> Environment:
-    """The same environment without some of the details that do not matter, because people do not state
+    """Return the same environment without some of the details that do not matter, because people do not state
     everything."""
     kept = env
     for name in ("driver", "gpu", "cudnn", "python", "cuda"):
@@ -550,5 +551,6 @@ def _sparse(rng: random.Random, env: Environment) -> Environment:
 
 
 def several(seed: int, count: int) -> list[tuple[Environment, Expected, random.Random]]:
-    """Draw `count` environments from a seed, each with the random generator for its wording."""
+    """Draw `count` environments from a seed. Yield each with the random generator for the wording of its
+    report."""
     return [(*drawn(rng), rng) for rng in (random.Random(f"{seed}/{i}") for i in range(count))]

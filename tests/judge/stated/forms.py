@@ -1,7 +1,8 @@
-"""Writes an environment as text: forms, sentences, lists, program output, files. The text about the
-observation names no cause.
+"""Writes an environment as a report: as a form, sentences, a list, program output or a file. The text about
+the observed problem names no cause.
 
-Each form is a function (rng, Environment) -> text, or None if the form cannot state this environment.
+Each form is a function (rng, Environment) that returns the text, or None if this form cannot state the
+environment.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ CLOSINGS = ("", "", "", "Thanks!", "Any idea?", "Thanks in advance", "What can I
 
 
 def symptom(rng: random.Random, env: Environment) -> str:
-    """A text about the observation."""
+    """Return a text about the observed problem."""
     said = rng.choice(SYMPTOMS[env.symptom])
     if env.symptom == EMPTY and number(env.tensorflow) < (2, 0) and "config" in said:
         return "tf.test.is_gpu_available() returns False"
@@ -92,7 +93,7 @@ def symptom(rng: random.Random, env: Environment) -> str:
 
 
 def card(rng: random.Random, env: Environment) -> str | None:
-    """The name of the graphics card as people write it."""
+    """Return the name of the graphics card as people write it."""
     if env.gpu is None:
         return None
     if env.gpu == "none":
@@ -117,7 +118,7 @@ def card(rng: random.Random, env: Environment) -> str | None:
 
 
 def cuda(rng: random.Random, env: Environment) -> str | None:
-    """The CUDA release for a field."""
+    """Return the CUDA release as people write it in a field."""
     if env.cuda == "none":
         return rng.choice(
             ["not installed", "none", "not installed", "no CUDA toolkit installed", "none installed"]
@@ -126,7 +127,7 @@ def cuda(rng: random.Random, env: Environment) -> str | None:
 
 
 def cudnn(rng: random.Random, env: Environment) -> str | None:
-    """The cuDNN release for a field."""
+    """Return the cuDNN release as people write it in a field."""
     if env.cudnn == "none":
         return rng.choice(["not installed", "none", "not installed yet", "none installed"])
     if env.cudnn is None:
@@ -143,14 +144,14 @@ def _with(env: Environment, **changed: object) -> Environment:
 
 
 def python(rng: random.Random, env: Environment) -> str | None:
-    """The Python release for a field."""
+    """Return the Python release as people write it in a field."""
     if env.bits == 32:
         return f"{env.python or '3.8'}{rng.choice([' (32-bit)', ' 32 bit', ', 32-bit'])}"
     return env.python
 
 
 def installed(rng: random.Random, env: Environment) -> str | None:
-    """How TensorFlow was installed."""
+    """Return how TensorFlow was installed, as people write it."""
     package, version = env.package or "tensorflow", env.tensorflow
     exact = f"=={version}" if version.count(".") > 1 or rng.random() < 0.5 else ""
     if env.route == "conda-cpu":
@@ -201,7 +202,7 @@ def installed(rng: random.Random, env: Environment) -> str | None:
 
 
 def named(rng: random.Random, env: Environment) -> bool:
-    """Whether the report states the environment only if it names the package."""
+    """Whether the report must name the package to state the environment."""
     row = oracle.build(env)
     return (
         env.package in ("tensorflow-cpu", "tensorflow-gpu")
@@ -254,7 +255,7 @@ LABELS = {
 
 
 def values(rng: random.Random, env: Environment) -> list[tuple[str, str]]:
-    """The stated items, in some order."""
+    """Return the stated items, sometimes in random order."""
     items = [
         (
             "tensorflow",
@@ -279,7 +280,8 @@ def values(rng: random.Random, env: Environment) -> list[tuple[str, str]]:
 
 
 def framed(rng: random.Random, env: Environment, body: str) -> str:
-    """The body with a text about the observation, and with the words that people write around it."""
+    """Return the body with a text about the observed problem, and with the words that people write around
+    it."""
     said = symptom(rng, env)
     remark = _remark(rng, env)
     parts = [said, body] if rng.random() < 0.5 else [body, said]
@@ -288,7 +290,7 @@ def framed(rng: random.Random, env: Environment, body: str) -> str:
 
 
 def _remark(rng: random.Random, env: Environment) -> str:
-    """A remark about something that is not installed on this machine; usually empty."""
+    """Return a remark about something that is not installed on this machine. It is usually empty."""
     if rng.random() > 0.22 or env.symptom in (WORKS,):
         return ""
     gpu, release, toolkit = (
@@ -581,7 +583,7 @@ def nvcc(env: Environment) -> str:
 
 
 def cudnn_header(env: Environment) -> str:
-    """The lines of cudnn_version.h that people print because guides say so."""
+    """The lines in cudnn_version.h that guides ask people to print."""
     if env.cudnn == "none":
         return "grep: /usr/include/cudnn_version.h: No such file or directory"
     major, minor, patch = [*(env.cudnn or "").split("."), "0"][:3]
@@ -715,7 +717,7 @@ def conda(rng: random.Random, env: Environment) -> str | None:
 
 
 def dockerfile(rng: random.Random, env: Environment) -> str | None:
-    """A Dockerfile, and the card of the host."""
+    """A Dockerfile, and the host's graphics card."""
     if (
         env.platform not in ("linux-x86_64", "wsl")
         or env.bits == 32
@@ -807,8 +809,8 @@ def lock_file(rng: random.Random, env: Environment) -> str | None:
 
 
 def build_info(rng: random.Random, env: Environment) -> str | None:
-    """The output of tf.sysconfig.get_build_info(), which says what the build was made for, and the items of
-    the machine."""
+    """The output of tf.sysconfig.get_build_info(), which shows the versions that the build was made for, and
+    the items about the machine."""
     row = oracle.build(env)
     if (
         row is None

@@ -1,9 +1,9 @@
 """Finds what does not work together in a stated environment, directly from the files of the compatibility
 tables.
 
-It was written without knowledge of doctor/compat and doctor/judge, so that the two check each other. Input:
-an `Environment`. Output: `Expected`, which contains every code that an expert could name, or none if
-everything that is stated works together.
+It was written without knowledge of doctor/compat and doctor/judge, so that both can check each other. Input:
+an `Environment`. Output: `Expected`, which contains every code that an expert could name, or no code if all
+stated parts work together.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ NO_CUDA = {"tf-cpu-only", "tf-windows-native", "container-no-gpu", "gpu-absent",
 
 @dataclass(frozen=True)
 class Environment:
-    """The stated facts about a machine. None: not stated. "none": stated to be absent."""
+    """The stated facts about a machine. None means not stated. "none" means stated to be absent."""
 
     tensorflow: str
     package: str | None
@@ -68,8 +68,8 @@ class Environment:
 
 @dataclass(frozen=True)
 class Expected:
-    """codes: every code that counts as right. If it is empty, everything works together, and no error is
-    right."""
+    """The right answer. codes: every code that counts as right. If it is empty, all parts work together, and
+    any error is wrong."""
 
     codes: frozenset[str] = field(default_factory=frozenset)
     reasons: tuple[str, ...] = ()
@@ -77,19 +77,19 @@ class Expected:
 
 @lru_cache(maxsize=None)
 def rows(table: str) -> list[dict[str, Any]]:
-    """The rows of a table."""
+    """Return the rows of a table."""
     found: list[dict[str, Any]] = json.loads((TABLES / f"{table}.json").read_text("utf-8"))["rows"]
     return found
 
 
 def number(text: str) -> tuple[int, ...]:
-    """A version as numbers."""
+    """Return a version as a tuple of numbers."""
     return tuple(int(part) for part in re.findall(r"\d+", text))
 
 
 @lru_cache(maxsize=None)
 def release(package: str, version: str, platform: str) -> dict[str, Any] | None:
-    """The row of a release, or of the last patch release if only the minor version is given."""
+    """Return the row for a release, or for its last patch release if only the minor version is given."""
     side = "linux-x86_64" if platform == "wsl" else platform
     found = [
         row
@@ -106,7 +106,8 @@ def release(package: str, version: str, platform: str) -> dict[str, Any] | None:
 
 @lru_cache(maxsize=None)
 def capability(name: str) -> tuple[int, int] | None:
-    """The compute capability of a card, by name; None if cards of this name differ, or if there is none."""
+    """Return the compute capability of a card by its name, or None if cards with this name differ or there is
+    no such card."""
     found = set()
     for table in ("gpu_names", "gpus"):
         for row in rows(table):
@@ -119,18 +120,18 @@ def capability(name: str) -> tuple[int, int] | None:
 
 
 def pair(text: str) -> tuple[int, int]:
-    """The major and minor numbers of a compiled capability."""
+    """Return the major and minor numbers of a compiled capability."""
     found = number(text)
     return found[0], found[1]
 
 
 def architecture(card: tuple[int, int]) -> dict[str, Any]:
-    """The row of the architecture of a card."""
+    """Return the row for the architecture of a card."""
     return next(row for row in rows("architectures") if f"{card[0]}.{card[1]}" in row["capabilities"])
 
 
 def build(env: Environment) -> dict[str, Any] | None:
-    """The row of the installed build. If the package is not stated, it is the build with CUDA."""
+    """Return the row for the installed build. If the package is not stated, the CUDA build is meant."""
     if env.package is None:
         found = [release(name, env.tensorflow, env.platform) for name in ("tensorflow", "tensorflow-gpu")]
         return next((row for row in found if row and row["gpu"]), found[0])
@@ -138,7 +139,7 @@ def build(env: Environment) -> dict[str, Any] | None:
 
 
 def judge(env: Environment) -> Expected:
-    """Every cause that the stated facts give for the observation."""
+    """Return every cause that the stated facts give for the observed problem."""
     found = misfits(env)
     if NO_CUDA & set(found):
         found = {
@@ -175,13 +176,14 @@ def judge(env: Environment) -> Expected:
 
 
 def _blackwell(env: Environment) -> bool:
-    """Whether the card is one for which the PTX of older builds is not enough for every step."""
+    """Whether this is a card (Blackwell) for which the PTX in older builds is not enough for every
+    operation."""
     card = capability(env.gpu or "")
     return card is not None and card >= (10, 0)
 
 
 def misfits(env: Environment) -> dict[str, str]:
-    """Each code that the tables give for an environment, with the reason."""
+    """Return each code that follows from the tables for an environment, with the reason."""
     found: dict[str, str] = {}
     found.update(_installation(env))
     row = build(env)
@@ -277,22 +279,22 @@ def _driver(env: Environment, row: dict[str, Any]) -> dict[str, str]:
 
 
 def branch(driver: str, windows: bool) -> int:
-    """The branch of a driver."""
+    """Return the branch of a driver."""
     side = "windows" if windows else "linux"
     known = [row for row in rows("drivers") if row[side] and number(row[side])[0] <= number(driver)[0]]
     return max(number(row["branch"])[0] for row in known)
 
 
 def lowest_of_toolkit(cuda: str, windows: bool) -> tuple[int, ...] | None:
-    """The driver that was released with the first release of a toolkit."""
+    """Return the driver version that was released with the first release of a toolkit."""
     side = "windows" if windows else "linux"
     known = [row for row in rows("cuda") if row["cuda"] == cuda and row[side]]
     return min((number(row[side]) for row in known), default=None)
 
 
 def lowest_driver(cuda: str, windows: bool) -> tuple[int, ...]:
-    """The lowest driver for a runtime. From CUDA 11 on, it is that of the major version; before, that of the
-    release."""
+    """Return the lowest driver version for a CUDA runtime. From CUDA 11 on, it depends on the major version
+    only; before that, on the release."""
     side = "windows" if windows else "linux"
     floors = [
         r for r in rows("driver_floors") if r["cuda_major"] == cuda.split(".")[0] and r["platform"] == side
@@ -345,7 +347,7 @@ def _cudnn(env: Environment, row: dict[str, Any]) -> dict[str, str]:
 
 
 def compiled_with(version: str) -> tuple[int, ...] | None:
-    """The cuDNN minor version with which a release was compiled, if it is known."""
+    """Return the cuDNN minor version with which a release was compiled, or None if it is unknown."""
     for row in rows("cudnn_compiled"):
         first, last = (number(bound) for bound in row["versions"].split(","))
         if first <= number(version) < last:

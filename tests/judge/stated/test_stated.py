@@ -22,8 +22,8 @@ QUICK = 40
 
 
 def right(env: Environment, expected: oracle.Expected, text: str) -> bool:
-    """Whether the oracle accepts the verdict on a report. If everything that is stated works together but the
-    GPU is not used, the cause is not stated, so any cause may be called possible."""
+    """Whether the oracle accepts the verdict on a report. If all stated parts work together but the GPU is
+    not used, the report does not state the cause, so any cause may be called possible."""
     verdict = api.explain(text).verdict
     if expected.codes:
         return verdict.code in expected.codes

@@ -1,8 +1,8 @@
 """Tests reports that state an environment, written by two authors who knew neither the judge nor each other.
 
 written.jsonl: {"id", "text", "label", "accept" (codes that are equally right), "lang"}. Of its 160 reports,
-38 only ask about versions that work together. They were labelled before the judge saw them, and it was right
-about 112 of them then. The limits preserve what was reached since.
+38 only ask about versions that work together. They were labelled before the judge was tried on them, and it
+was right about 112 of them then. The limits keep the results from becoming worse than they are now.
 """
 
 from __future__ import annotations

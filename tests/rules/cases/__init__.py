@@ -1,4 +1,4 @@
-"""The cases of the matrix, by family."""
+"""Collects the cases of the test matrix from one module for each family of cases."""
 
 from __future__ import annotations
 

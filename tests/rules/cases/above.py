@@ -1,4 +1,4 @@
-"""Reports of people who use programs on top of TensorFlow: workers, schedulers, container images,
+"""Reports from people who use programs on top of TensorFlow: workers, schedulers, container images,
 installers."""
 
 from __future__ import annotations

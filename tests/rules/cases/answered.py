@@ -1,4 +1,4 @@
-"""Short mails and answers without a log that say what the cause was and what fixed it, in English and other
+"""Short emails and answers without a log that say what the cause was and what fixed it, in English and other
 languages."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reports with nothing to fix, or with too little information."""
+"""Reports in which there is nothing to fix, or too little information."""
 
 from __future__ import annotations
 

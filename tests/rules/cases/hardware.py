@@ -36,7 +36,7 @@ def ignored(card: str, capability: str, minimum: str) -> str:
 
 
 def smi(driver: str, cuda: str, card: str, used: int = 5, total: int = 8192, process: str = "") -> str:
-    """A table of nvidia-smi as drivers from 400 on print it."""
+    """Return the table that nvidia-smi prints with drivers from version 400 on."""
     rule = "+-----------------------------------------------------------------------------+"
     rows = [
         rule,
@@ -51,7 +51,7 @@ def smi(driver: str, cuda: str, card: str, used: int = 5, total: int = 8192, pro
 
 
 def wrapped_by_docker(reason: str) -> str:
-    """The message with which docker reports that the NVIDIA runtime hook failed."""
+    """Return the message with which docker reports that the NVIDIA runtime hook failed."""
     return (
         "docker: Error response from daemon: failed to create task for container: failed to create shim"
         " task: OCI runtime create failed: runc create failed: unable to start container process: error"

@@ -25,7 +25,7 @@ REDIST = (
 
 
 def dll(words: str, python: str = "36") -> str:
-    """The message about a native library that Windows cannot load, in the language of the system."""
+    """Return the message about a native library that Windows cannot load, in the language of the system."""
     site = (
         f"C:\\Users\\mira\\AppData\\Local\\Programs\\Python\\Python{python}\\lib\\site-packages\\tensorflow"
     )

@@ -1,5 +1,5 @@
-"""Whole texts as people paste them: two runs in one text, only a title, a header line, somebody else's
-test."""
+"""Whole texts as people paste them: two runs in one text, only a title, only a header line, or somebody
+else's test."""
 
 from __future__ import annotations
 

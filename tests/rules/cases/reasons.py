@@ -1,4 +1,4 @@
-"""Sentences about what the reason turned out to be, in languages other than English, without a log."""
+"""Sentences without a log that say what the cause turned out to be, in languages other than English."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages of container runtimes, NVIDIA's images and schedulers about the host's driver and its GPUs."""
+"""Messages from container runtimes, NVIDIA's images and schedulers about the host's driver and its GPUs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Messages of other runtimes, loaders and builds about what is missing, and cases that decide which cause
-outranks which."""
+"""Messages from other runtimes, loaders and builds about something that is missing, and cases in which one
+cause must rank above another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statements about what was wrong or what helped, as in answers in threads: one or two sentences without a
+"""Statements about what was wrong or what helped, like answers in a thread: one or two sentences without a
 log."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Reports in the trackers of programs that are built on TensorFlow, where few people know how TensorFlow
-works."""
+"""Reports from the issue trackers of programs that are built on TensorFlow, whose users seldom know how
+TensorFlow works."""
 
 from __future__ import annotations
 

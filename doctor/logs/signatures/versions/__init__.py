@@ -1,1 +1,1 @@
-"""Signatures of the versions of installed software in programs' output, in report forms and in sentences."""
+"""Signatures of installed software versions in programs' output, in report forms and in sentences."""

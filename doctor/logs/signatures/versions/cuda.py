@@ -1,6 +1,5 @@
-"""Signatures of the installed CUDA version, and of the field for CUDA and cuDNN in issue forms.
-
-The CUDA version in nvidia-smi's header is the highest that the driver supports (DriverCuda), never an
+"""Signatures of the installed CUDA version, and of the field for CUDA and cuDNN in issue forms. The CUDA
+version in nvidia-smi's header is the highest version that the driver supports (DriverCuda), never an
 installed one.
 """
 
@@ -24,11 +23,12 @@ from doctor.logs.signatures.versions.spelling import (
 )
 
 _SMI = lazy.compile(r"\bnvidia-smi\b(?:[^\n.]|\.(?=\d)){0,40}\Z", re.IGNORECASE)
-"""Matches the text before a CUDA version from nvidia-smi, which is the highest that the driver supports."""
+"""Matches the text before a CUDA version that nvidia-smi shows, which is the highest version that the driver
+supports."""
 _BY_SMI = lazy.compile(
     r"\W{0,3}(?:from |by |per |in |shown (?:in|by) |according to |says )?(?:the )?nvidia-smi\b", re.IGNORECASE
 )
-"""Matches the text after a CUDA version from nvidia-smi."""
+"""Matches the text after a CUDA version that nvidia-smi shows."""
 _OFFERED = lazy.compile(r"\b(?:Driver|KMD) Version: [\d.]*\d[^\w\n]+\Z")
 """Matches the text before the CUDA version in nvidia-smi's header."""
 
@@ -39,7 +39,8 @@ def plausible_cuda(version: str) -> bool:
 
 
 def cuda(rank: int, sentence: bool = False) -> Maker:
-    """A function that makes a CudaVersion from a match. sentence: ignore a version that is only requested."""
+    """Return a function that makes a CudaVersion from a match. sentence: the match is in a sentence, so
+    ignore a version that is only requested or on another machine."""
 
     def make(match: re.Match[str], source: Source) -> Fact | None:
         version = match["version"].replace("-", ".").rstrip(".")
@@ -62,7 +63,7 @@ def cuda(rank: int, sentence: bool = False) -> Maker:
 
 
 def _only_cudnn(version: str) -> bool:
-    """Whether a number is a release of cuDNN but not of CUDA. For example, there was no CUDA 7.6, 8.1 or
+    """Whether a number is a cuDNN release but not a CUDA release. For example, there was no CUDA 7.6, 8.1 or
     9.3."""
     major, dot, rest = version.partition(".")
     return (
@@ -73,7 +74,8 @@ def _only_cudnn(version: str) -> bool:
 
 
 def cuda_and_cudnn(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """The facts in the field "CUDA/cuDNN version" of TensorFlow's issue form, however people fill it in."""
+    """Make the facts from the field "CUDA/cuDNN version" in TensorFlow's issue form, however people fill it
+    in."""
     value = match["value"]
     first = re.match(r"\W{0,4}(\d+(?:\.\d+){0,2}) ?cuda\b", value, re.I)  # the numbers before the names
     if first and plausible_cuda(first[1]):

@@ -22,7 +22,7 @@ def plausible_cudnn(version: str) -> bool:
 
 
 def cudnn_text(version: str) -> str:
-    """A cuDNN version as dotted text: 7605 becomes 7.6.5. A dotted version is cut to four parts."""
+    """Return a cuDNN version in dotted form: 7605 becomes 7.6.5. A dotted version is cut to four parts."""
     if version.isdigit() and len(version) >= 4:
         from doctor.logs.signatures.handles import dotted
 
@@ -31,8 +31,8 @@ def cudnn_text(version: str) -> str:
 
 
 def cudnn(rank: int, sentence: bool = False) -> Maker:
-    """A function that makes a CudnnVersion from a match. sentence: ignore a version that is only
-    requested."""
+    """Return a function that makes a CudnnVersion from a match. sentence: the match is in a sentence, so
+    ignore a version that is only requested or on another machine."""
 
     def make(match: re.Match[str], source: Source) -> Fact | None:
         version = cudnn_text(match["version"].rstrip("."))

@@ -1,4 +1,4 @@
-"""Signatures of the driver's version, and of the CUDA version that the driver supports."""
+"""Signatures of the driver version, and of the CUDA version that the driver supports."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from doctor.logs.signatures.versions.spelling import (
 
 
 def smi_header(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """The facts in nvidia-smi's header: the versions of the driver and of the CUDA that the driver
+    """Make the facts from nvidia-smi's header: the driver version, and the CUDA version that the driver
     supports."""
     group = match.groupdict()
     driver = group.get("kmd") or group.get("driver")
@@ -33,20 +33,20 @@ _WANTED = (
     r"(?:\bneed(?:s|ed|ing)?|\brequir\w+|\bat least|\bminimum|\bwants?|\b(?:newer|later|higher)"
     r" than|(?<=[\w)`'\"])>=?|(?<=[\w)`'\"] )>=?|≥)[^\n.;]{0,24}$"
 )
-"""Matches the text before a required driver version. A quotation mark (>) at the start of a line is not a
-comparison."""
+"""Matches the text before a driver version that something requires. A quotation mark (>) at the start of a
+line is not a comparison."""
 _OR_LATER = r"\s{0,4}(?:\+|or (?:later|newer|higher|above|greater)|and (?:later|newer|above))"
 
 
 def wanted(match: re.Match[str]) -> bool:
-    """Whether a match is a driver version that something needs, and not the installed one."""
+    """Whether a match is a driver version that something needs, not the installed one."""
     at = max(match.start(group) for group in ("version", "v2", "branch") if group in match.re.groupindex)
     before, after = match.string[max(0, at - 48) : at], match.string[match.end() : match.end() + 24]
     return bool(re.search(_WANTED, before, re.IGNORECASE) or re.match(_OR_LATER, after, re.IGNORECASE))
 
 
 def said(match: re.Match[str], source: Source) -> Fact | None:
-    """The fact for a driver version next to the word "driver" in a sentence."""
+    """Make the fact for a driver version next to the word "driver" in a sentence."""
     version = match["version"] or match["v2"] or match["branch"]
     return (
         DriverVersion(source, version, "any", PROSE)
@@ -56,7 +56,7 @@ def said(match: re.Match[str], source: Source) -> Fact | None:
 
 
 def driver(rank: int) -> Maker:
-    """A function that makes a DriverVersion from a match in a person's text."""
+    """Return a function that makes a DriverVersion from a match in a person's text."""
 
     def make(match: re.Match[str], source: Source) -> Fact | None:
         version = match["version"]
@@ -68,8 +68,8 @@ def driver(rank: int) -> Maker:
 
 
 def parts_differ(match: re.Match[str], source: Source) -> Fact | None:
-    """A DriverMismatch if a person states different versions of the driver's kernel module and its libraries;
-    None if the versions agree."""
+    """Make a DriverMismatch if a person states different versions for the driver's kernel module and its
+    libraries. Return None if the versions agree."""
     kernel, user = match["kernel"], match["user"]
     agree = f"{user}.".startswith(f"{kernel}.") or f"{kernel}.".startswith(f"{user}.")
     return None if agree else DriverMismatch(source, kernel, user)

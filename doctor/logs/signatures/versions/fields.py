@@ -1,11 +1,10 @@
-"""Signatures of environments that people state: fields of forms in their many spellings, lists of modules,
+"""Signatures of environments as people state them: form fields in their many spellings, lists of modules,
 lock files, missing software.
 
 They match lines such as `py = 3.8 (32-bit)`, `| Grafikkarte | none |`, `### CUDA/cuDNN version` and its
-answer, `2) cuda/11.2`, and `name = "tensorflow"` of a lock file. They make facts about versions as a form
-states them, about packages, and symptoms: `stated-absent` (a report states that something is not installed),
-`stated-package` (how TensorFlow was installed), `install-fails-said`, `import-fails-said`, `crash-said`,
-`slow-start-said`.
+answer, `2) cuda/11.2`, and `name = "tensorflow"` of a lock file. They make facts about versions and packages,
+and these symptoms: `stated-absent` (a report states that something is not installed), `stated-package` (how
+TensorFlow was installed), `install-fails-said`, `import-fails-said`, `crash-said`, `slow-start-said`.
 """
 
 from __future__ import annotations
@@ -48,8 +47,8 @@ _FIELDS = (
         "GPU = none",
     ),
 )
-"""Labels of fields, each with the pattern of its core, its literals and an example. `field` examines the text
-around the core."""
+"""For each field label: the pattern for the core of the label, its literals and an example. `field` examines
+the whole label."""
 _NUMBER = lazy.compile(r"(?<![\w.])v?(\d{1,3}(?:\.\d{1,5}){0,3})")
 _PIP_NAME = r"tensorflow(?:[-_](?:gpu|cpu|macos|intel))?"
 _LISTED = (

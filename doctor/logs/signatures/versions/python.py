@@ -10,7 +10,7 @@ from doctor.logs.signatures.versions.spelling import AFTER_NAME, NAMED, elsewher
 
 
 def py(rank: int) -> Maker:
-    """A function that makes a PythonVersion from a match."""
+    """Return a function that makes a PythonVersion from a match."""
 
     def make(match: re.Match[str], source: Source) -> Fact | None:
         version = match["version"]

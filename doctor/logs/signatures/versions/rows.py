@@ -25,7 +25,7 @@ LEAST = lazy.compile(
     r"\s*(?:\+|or (?:later|newer|higher|above)|and (?:later|up)|以上|以降|이상|o superior|и выше|ou plus)",
     re.IGNORECASE,
 )
-"""Matches the text after a version that is a lower bound."""
+"""Matches the text that follows a version if the version is a lower bound ("or later")."""
 _WHAT = (
     (
         "tensorflow",
@@ -45,14 +45,14 @@ _WHAT = (
 
 
 def row(match: re.Match[str], source: Source) -> Fact | None:
-    """The fact in one row; None for other rows, and for a lower bound."""
+    """Make the fact that one row states. Return None for rows about other things, and for a lower bound."""
     if LEAST.match(match["rest"]):
         return None
     return stated(match["what"].strip().lower(), match["version"], source)
 
 
 def columns(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """The facts in the only row of a table whose first line contains the names of the columns."""
+    """Make the facts from a table with one row below a line with the names of the columns."""
     heads, values = (
         [cell.strip() for cell in match[name].strip(" |\t").split("|")] for name in ("heads", "values")
     )
@@ -66,8 +66,8 @@ def columns(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 
 def stated(what: str, version: str, source: Source) -> Fact | None:
-    """The fact for a version of the software `what`; None if the software is not known or has no such
-    release."""
+    """Make the fact for a version of the software `what`. Return None if the software is unknown or has no
+    such release."""
     kind = next((kind for kind, pattern in _WHAT if re.match(pattern, what)), None)
     major = int(version.split(".")[0])
     if kind == "tensorflow" and major <= 2:

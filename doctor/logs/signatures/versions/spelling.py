@@ -1,5 +1,5 @@
-"""Patterns for the spellings of versions, and functions that distinguish the versions that people have from
-those that they want."""
+"""Patterns for the ways in which people write versions, and functions that tell the versions that people have
+from those that they want."""
 
 from __future__ import annotations
 
@@ -16,17 +16,16 @@ FOREIGN_DRIVERS = (
     *("treiber", "pilote", "controlador", "драйвер", "sürücü", "sterownik", "drivrutin", "ovladač"),
     *("stuurprogramma", "驱动", "驅動", "ドライバ", "드라이버", "تعريف", "برنامج التشغيل"),
 )
-"""Patterns for the word "driver" in other languages. An ending may follow."""
+"""The word "driver" in other languages. A grammatical ending may follow it."""
 FOREIGN_DRIVER = rf"(?:{'|'.join(FOREIGN_DRIVERS)})[^\W\d_]{{0,4}}"
 DRIVERS = ("driver", *FOREIGN_DRIVERS)
 DRIVER = rf"(?:{'|'.join(DRIVERS)})[^\W\d_]{{0,4}}"
-"""Matches the word "driver" in any of these languages."""
+"""Matches the word "driver" in English or any of these languages."""
 
 NAMED = r"(?:(?:__)?[*`'\" ]{0,6}(?:[:：=]|\bis\b)| [-–](?= ))"
 """Matches the text between the name of a field and its value: Markdown, quotation marks and a separator."""
 AFTER_NAME = ("__", *"*`'\" :：=", "is")
-"""The texts with which a match of NAMED may begin, for literals that consist of a name and what follows
-it."""
+"""The texts with which a match of NAMED may begin. They are appended to a name to make literals."""
 EMPHASIS = r"[*_`'\" ]{0,6}"
 """Matches Markdown and quotation marks around a value."""
 
@@ -65,10 +64,10 @@ _ELSEWHERE = lazy.compile(
     r" einem anderen (?:rechner|computer|pc)\b",
     re.IGNORECASE,
 )
-"""Matches words of a sentence about another machine, an earlier attempt or a plan."""
+"""Matches words that show that a sentence is about another machine, an earlier attempt or a plan."""
 _HERE = lazy.compile(r"\b(?:now|currently|this (?:machine|computer|one)|here|same)\b", re.IGNORECASE)
 SENTENCE = 240
-"""The rest of a sentence is looked for within this many characters before and after a match."""
+"""A sentence is assumed to reach at most this many characters before and after a match."""
 
 
 def elsewhere(match: re.Match[str]) -> bool:
@@ -98,24 +97,26 @@ _WORKS = lazy.compile(
     r"|\b(?:does|do|did)\W{0,3}$|работа(?:ет|ло|ла)|可以用|能用|正常",
     re.IGNORECASE,
 )
-"""Matches words that say that a run works or gets the GPU."""
+"""Matches words that say that a run works or uses the GPU."""
 _DOES = lazy.compile(r"\b(?:does|do|did)\b", re.IGNORECASE)
-"""Matches the verbs at which a clause that says that a run works may end ("2.10 does"), anywhere in a
-block."""
+"""Matches, anywhere in a block, the verbs with which a clause may end that says that a run works ("2.10
+does")."""
 _NOT_SO = lazy.compile(
     r"n't\b|\b(?:not|no|never|neither|cannot|nothing|none|only|cpu|fail\w*|errors?|until|if|whether|should"
     r"|would|could|may|might|will|i|we|want\w*|try|"
     r"nicht|kein\w*|non|pas|sin|нет|не)\b|不|没|無|ない|\?",
     re.IGNORECASE,
 )
-"""Matches words that deny such a clause, or turn it into a wish, a question or a statement about the CPU."""
+"""Matches words that negate a clause that says that a run works, or turn it into a wish, a question or a
+statement about the CPU."""
 _CLAUSE = lazy.compile(
     r"(?<=[.!?;])\s|\n|[,，](?=\s|[^\x00-\x7f])|[。"
     r"；？！]|\s[-–]{1,2}\s|\b(?:but|while|whereas|although|though|however|aber|mais|pero|sondern|но)\b|但"
 )
 """Matches the end of a clause."""
 _WITH = lazy.compile(r"\W{0,4}(?:back )?(?:with|in|on|under|using|mit|unter|avec|con|с|на)\b", re.IGNORECASE)
-"""Matches the beginning of an adverbial phrase. The clause continues after the comma of the phrase."""
+"""Matches the beginning of an adverbial phrase ("with CUDA 11, …"). The clause continues after the comma that
+ends the phrase."""
 
 
 @lru_cache(maxsize=256)
@@ -125,8 +126,8 @@ def _says_works(block: str) -> bool:
 
 
 def works_there(text: str, start: int, end: int) -> bool:
-    """Whether the clause around a position says that a run works, so that its versions are not those of the
-    failing run."""
+    """Whether the clause around a position says that a run works, so that the versions in it are not those of
+    the failing run."""
     around = text[max(0, start // SENTENCE - 1) * SENTENCE : (end // SENTENCE + 2) * SENTENCE]
     if not _says_works(around):  # cached, so this costs little for further positions in the block
         return False
@@ -141,13 +142,13 @@ def works_there(text: str, start: int, end: int) -> bool:
 
 
 def said_rank(match: re.Match[str], rank: int) -> int:
-    """The rank of a version in a sentence: OF_WORKING_RUN if the sentence says that TensorFlow works with
-    that version, otherwise `rank`."""
+    """Return the rank of a version in a sentence: OF_WORKING_RUN if the sentence says that TensorFlow works
+    with that version, otherwise `rank`."""
     return OF_WORKING_RUN if rank >= PROSE and works_there(match.string, *match.span("version")) else rank
 
 
 def asked_for(match: re.Match[str]) -> bool:
-    """Whether the words around a version request or deny it, so that it may not be installed."""
+    """Whether the words around a version say that it is only wanted or is not installed."""
     before = match.string[max(0, match.start() - 40) : match.start()]
     after = match.string[match.end() : match.end() + 80]
     return bool(re.search(_WANTED, before, re.I) or re.match(_DENIED, after, re.I))

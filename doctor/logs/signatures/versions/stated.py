@@ -1,4 +1,4 @@
-"""Makes facts from what people state in the field of a form, in a module's name or in a package's name."""
+"""Makes facts from what people state in a form field, in a module's name or in a package's name."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ _ABSENT = lazy.compile(
     r" (?:cuda|cudnn|nvidia)\b[^.\n]{0,30}|nicht installiert|keine?\b|aucun\w*|ninguna?|未安装|没有)",
     re.IGNORECASE,
 )
-"""Matches an answer in a field that says that something is absent. "N/A", a dash and an empty field do not
-match."""
+"""Matches an answer in a field that says that the software or GPU is absent. "N/A", a dash and an empty field
+do not match."""
 _FIRST = lazy.compile(
     r"\W{0,4}(?:[a-z][\w-]{0,20}[ =:v]{1,3}){0,2}v?(\d{1,3}(?:\.\d{1,5}){1,3})(?![\w/])", re.IGNORECASE
 )
@@ -63,7 +63,7 @@ _BITS = lazy.compile(r"\b(32|64)[ -]?bits?\b", re.IGNORECASE)
 
 
 def field(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """The facts of one field: a label and its value."""
+    """Make the facts from one form field, which consists of a label and a value."""
     label, value = match["label"].strip(), match["value"]
     what = next((name for name, pattern in _WHAT if pattern.fullmatch(label)), None)
     if what is None:
@@ -83,8 +83,8 @@ def field(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 
 def stated(what: str, version: str, value: str, source: Source) -> Iterator[Fact]:
-    """The fact for a version in a field, if the version is plausible. what: tensorflow, python, cuda, cudnn
-    or driver. value: the whole text of the field."""
+    """Make the fact for a version in a field, if the version is plausible. what: tensorflow, python, cuda,
+    cudnn or driver. value: the whole text of the field."""
     major, minor = (int(part) for part in version.split(".")[:2])
     if what == "tensorflow" and ((major == 2 and minor <= 40) or (major == 1 and minor <= 15)):
         package = _PACKAGE.search(value)
@@ -101,7 +101,7 @@ def stated(what: str, version: str, value: str, source: Source) -> Iterator[Fact
 
 
 def both_absent(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """The facts in a field "CUDA/cuDNN version" that says that CUDA, cuDNN or both are missing."""
+    """Make the facts from a field "CUDA/cuDNN version" that says that CUDA, cuDNN or both are missing."""
     value = match["value"]
     cuda = re.search(
         r"(?:^|\bcuda\b)\W{0,3}(?:none\b|not installed|no (?:cuda|toolkit))", value, re.IGNORECASE
@@ -114,7 +114,7 @@ def both_absent(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 
 def module(match: re.Match[str], source: Source) -> Fact | None:
-    """The fact about a module that the `module` command of a cluster loaded."""
+    """Make the fact about a module that a cluster's `module` command loaded."""
     name, version = match["name"].lower(), match["version"]
     if name == "cudnn":
         return CudnnVersion(source, cudnn_text(version), rank=FORM) if plausible_cudnn(version) else None
@@ -124,8 +124,8 @@ def module(match: re.Match[str], source: Source) -> Fact | None:
 
 
 def package(match: re.Match[str], source: Source) -> Fact:
-    """The fact about how TensorFlow was installed: the name of the distribution, its extra and its
-    release."""
+    """Make the symptom that states how TensorFlow was installed: the name of the distribution, its extra and
+    its release."""
     found = {key: value for key, value in match.groupdict().items() if value}
     name = next(value for key, value in found.items() if key.startswith("name"))
     version = next((value for key, value in found.items() if key.startswith("version")), "")
@@ -136,8 +136,8 @@ def package(match: re.Match[str], source: Source) -> Fact:
 
 
 def bare_release(match: re.Match[str], source: Source) -> Fact | None:
-    """The fact for a release number without a name, if its line mentions a GPU and the number is not higher
-    than TensorFlow's releases."""
+    """Make the fact for a release number that has no name with it. Return None if the line does not mention a
+    GPU, or if TensorFlow has no such release."""
     major, minor = (int(part) for part in match["version"].split(".")[:2])
     start = match.string.rfind("\n", 0, match.start()) + 1
     line = match.string[start : match.end() + 200].partition("\n")[0]

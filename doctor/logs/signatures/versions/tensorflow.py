@@ -20,16 +20,17 @@ from doctor.logs.signatures.versions.spelling import (
 )
 
 _PAGE = r"https?://[^\s()<>\"']{1,160}/[^\s/()<>\"']{0,80}$"
-"""Matches the part of a URL before a word in the URL's last component."""
+"""Matches the part of a URL that precedes a word in the URL's last component."""
 _WHEEL = r"-cp\d|[^\s/]{0,80}?\.(?:whl|tar|zip)\b"
-"""Matches the text after such a word if the last component is the name of a file to install."""
+"""Matches the text after a word in a URL's last component if that component is the name of a file to
+install."""
 
 _BOUNDS = ("<", ">", "≥", "≤")
 
 
 def tensorflow(rank: int, package: bool = False) -> Maker:
-    """A function that makes a TensorFlowVersion from a match. package: whether the pattern's group `package`
-    contains the name of the distribution."""
+    """Return a function that makes a TensorFlowVersion from a match. package: whether the pattern's group
+    `package` contains the name of the distribution."""
 
     def make(match: re.Match[str], source: Source) -> Fact | None:
         if (
@@ -77,8 +78,8 @@ _RELEASE_SAID = tensorflow(PROSE)
 
 
 def after_one_that_works(match: re.Match[str], source: Source) -> Fact | Iterable[Fact] | None:
-    """The fact for a release number without a name that follows, in the same sentence, the release that
-    works: "TF 2.10 works, in 2.12 the list is empty"."""
+    """Make the fact for a release number without a name that follows a working release in the same sentence:
+    "TF 2.10 works, in 2.12 the list is empty"."""
     text, number = match.string, match.span("version")
     if match["first"].split(".")[:2] == match["version"].split(".")[:2] or works_there(text, *number):
         return None
@@ -86,7 +87,7 @@ def after_one_that_works(match: re.Match[str], source: Source) -> Fact | Iterabl
 
 
 _FIELDS = ("tensorflow", "-gpu", "_gpu", "-cpu", "_cpu", "tf")
-"""The endings of the names that reports use for TensorFlow."""
+"""The endings of the names by which reports call TensorFlow."""
 _NAMED = (
     "tensorflow",
     "tensorflow-gpu",
