@@ -211,9 +211,9 @@ def check(
     `python3` and `python` on PATH, and the running interpreter. root: a folder to read instead of `/`;
     nothing in it is run or loaded. deep: also start TensorFlow in a separate process, for `limit` seconds at
     most, and use each GPU. record: read this file, written by `check --save`, instead of examining this
-    machine. tell: called with a text before each slow step. printed: what TensorFlow printed when it ran on
-    the machine. Raises UsageError if options exclude each other, InputError if a path or a record cannot be
-    read, UnableError if no Python was found to start TensorFlow with, DefectError if a rule fails.
+    machine. tell: called with a message before each slow step. printed: what TensorFlow printed when it ran
+    on the machine. Raises UsageError if options exclude each other, InputError if a path or a record cannot
+    be read, UnableError if no Python was found to start TensorFlow with, DefectError if a rule fails.
     """
     from doctor.errors import UsageError
 

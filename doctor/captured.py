@@ -6,7 +6,7 @@ import os
 import threading
 
 HEAD, KEPT = 256 << 10, 1 << 20
-"""The most bytes of output to keep: HEAD from its beginning, KEPT in total."""
+"""The maximum number of bytes of output to keep: HEAD from its beginning, KEPT in total."""
 WAIT = 0.5
 """Time limit, in seconds, to read the rest of the pipe at the end of a cell."""
 

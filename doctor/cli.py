@@ -136,7 +136,7 @@ def _version() -> str:
 
 
 def _complain(message: str, hint: str = "") -> None:
-    """Print an error in one line on standard error, and the hint in another line if there is one."""
+    """Print an error to standard error on one line, followed by the hint, if any, on a second line."""
     from doctor.printable import line, say
 
     say(f"tfgpu-doctor: {line(message)}")

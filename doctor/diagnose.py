@@ -85,7 +85,7 @@ def gathered(
         except Exception as error:
             raise DefectError(f"the rule {code} failed: {type(error).__name__}: {error}") from error
     sure = surer(findings, case)
-    left = overcome(sure, case)
+    left = overcome(before_the_import(sure, case), case)
     by_rules = merged(left, judges.by_code)
     if stages is not None:
         names = ("rules", "there is a more certain cause", "a later run got past it", "merged")
@@ -178,6 +178,24 @@ def surer(findings: list[Finding], case: Case) -> list[Finding]:
 
 BEFORE_IT_STARTS = ("tf-not-installed", "tf-no-wheel", "python-dependency-conflict", "tf-import-failed")
 """Codes of causes that prevent the installation or the import of TensorFlow."""
+
+
+ONLY_THE_GPU = ("tf-windows-native", "tf-cpu-only", "gpu-absent")
+"""Codes of causes for which TensorFlow can be imported and runs on the CPU."""
+
+
+def before_the_import(findings: list[Finding], case: Case) -> list[Finding]:
+    """Return the findings; causes that only take the GPU away are "possible" at most if a program's message
+    shows that the import of TensorFlow failed for another reason."""
+    failed = any(
+        f.code in ("tf-import-failed", "python-dependency-conflict")
+        and f.confidence != "possible"
+        and not in_prose(f, case)
+        for f in findings
+    )
+    if case.facts.kind != "report" or not failed:
+        return findings
+    return [replace(f, confidence="possible") if f.code in ONLY_THE_GPU else f for f in findings]
 
 
 def overcome(findings: list[Finding], case: Case) -> list[Finding]:

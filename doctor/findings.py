@@ -94,7 +94,7 @@ class Finding:
     """One root cause with its evidence, which is never empty.
 
     tables: citations of the rows of the compatibility tables that the conclusion uses. confidence: certain
-    (the text or the machine proves the cause), likely, possible. consequences: other findings that follow
+    (the report or the machine proves the cause), likely, possible. consequences: other findings that follow
     from this cause. proof: the command that shows whether the steps helped. Raises ValueError for an unknown
     severity, and for missing evidence.
     """

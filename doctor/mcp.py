@@ -27,7 +27,7 @@ LIMITS = {"check_machine": 90.0}
 """Time limits, in seconds, for the calls whose limit is not LIMIT."""
 LIMIT = 30.0
 TEXT = 4 << 20
-"""The maximum number of characters in a text."""
+"""The maximum number of characters in a string."""
 MACHINES = 200
 """The maximum number of reports to compare."""
 NOTE = (

@@ -3,7 +3,7 @@
 A command is a list of arguments. An argument that is a plain `str` is data, and is always quoted, whatever it
 contains. Shell syntax (a variable, a file name pattern, a redirection) is a `Literal`, whose text must be a
 string constant in the source of this program. The rendering depends on the platform: `sh` for Linux, WSL and
-macOS; `windows` for a text that cmd and PowerShell read in the same way.
+macOS; `windows` for text that cmd and PowerShell read in the same way.
 """
 
 from __future__ import annotations

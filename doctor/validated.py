@@ -1,5 +1,5 @@
-"""Validates values from a report that may become part of a command. Each function takes a text and returns it
-if it has the form that the function describes, otherwise None.
+"""Validates values from a report that may become part of a command. Each function takes a string and returns
+it if it has the form that the function describes, otherwise None.
 
 Anybody may have written a report. Its text gets into a command line only through one of these functions; all
 other text is only displayed. Quoting happens where a command becomes text (`doctor.shell`).

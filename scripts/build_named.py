@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the rows of compat_tables/bindings.json, programs.json and hosted.json, which state the TensorFlow
+"""Makes the rows of compat_tables/bindings.json, programs.json and hosted.json, which give the TensorFlow
 release in each release of a product.
 
 build_named.py packages                 reads the METADATA of the packages in PACKAGES, by range requests
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
 Stated: TypeAlias = "tuple[Version, dict[str, str], str]"
-"""A release of a product, the framework releases in it, and the source that states them."""
+"""A release of a product, the framework releases in it, and the source that gives them."""
 
 TABLES = ROOT / "compat_tables"
 PACKAGES = (
@@ -91,8 +91,8 @@ def packages() -> Iterator[dict[str, Any]]:
 
 
 def _where_it_changes(versions: list[Version], stated: Callable[[Version], Stated]) -> Iterator[Stated]:
-    """Yield the requirements of the releases. If the first and the last release of a minor version state the
-    same requirements, the releases between them are not read."""
+    """Yield the requirements of the releases. If the first and the last release of a minor version declare
+    the same requirements, the releases between them are not read."""
     for _, several in itertools.groupby(versions, lambda version: version.release[:2]):
         minor = [*several]
         first, last = stated(minor[0]), stated(minor[-1])

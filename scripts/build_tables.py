@@ -144,7 +144,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def read_all_texts(groups: list[Group], cache: Cache, remote: Remote) -> dict[str, WheelTexts]:
-    """Return a dictionary from the sha256 of each group's newest wheel to the texts in that wheel."""
+    """Return a dictionary from the sha256 of each group's newest wheel to the text files in that wheel."""
     found: dict[str, WheelTexts] = {}
     wanted = []
     for group in groups:

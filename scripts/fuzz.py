@@ -40,7 +40,7 @@ from scripts.fuzzing.machines import Saved, Tree  # noqa: E402
 from scripts.fuzzing.texts import dictionary, notebook, pumped_texts, seeds  # noqa: E402
 
 EACH_S, BESIDE_S = 15e-6, 1.0
-"""The seconds of processor time that reading a text may take: EACH_S for each character, plus BESIDE_S."""
+"""The seconds of processor time that reading an input may take: EACH_S for each character, plus BESIDE_S."""
 MACHINE_S = 8.0
 """The seconds of processor time that checking a changed machine may take."""
 

@@ -27,7 +27,7 @@ _FORM = re.compile(
 
 
 class _Plain(pickle.Unpickler):
-    """An unpickler that accepts only numbers, texts and dates, so that it runs no code from the file."""
+    """An unpickler that accepts only numbers, strings and dates, so that it runs no code from the file."""
 
     def find_class(self, module: str, name: str) -> Any:
         import datetime

@@ -48,7 +48,7 @@ wheel."""
 
 PRINTED = re.compile(rb"[\x20-\x7e\n\t]+")
 SHORTEST, LONGEST = 12, 600
-"""The shortest and longest literal to examine, in letters: shorter ones are names, longer ones are help texts
+"""The shortest and longest literal to examine, in letters: shorter ones are names, longer ones are help text
 and code."""
 SPEAKS = re.compile(
     r"\bGPUs?\b|\bgpu_|cuda|cudnn|cublas|cusolver|cusparse|cufft|curand|nccl|\bnvml|\bptx|libdevice|nvlink"
@@ -107,7 +107,7 @@ def libraries(path: Path, folder: Path) -> Iterator[Path]:
 
 
 def messages(paths: Iterable[Path]) -> list[str]:
-    """Return the messages in wheels or libraries, each once, in alphabetical order."""
+    """Return the messages in wheels or libraries, without duplicates, in alphabetical order."""
     with tempfile.TemporaryDirectory() as folder:
         return sorted(
             {
@@ -148,7 +148,7 @@ def _printed() -> tuple[Signature, ...]:
 
 
 def _says_little(fact: Fact) -> bool:
-    """Whether a fact only shows that a text names a GPU, a platform or a version."""
+    """Whether a fact only shows that a report mentions a GPU, a platform or a version."""
     return (
         isinstance(fact, (Platform, EnvironmentKind, OperatingSystem))
         or getattr(fact, "kind", "") == "mentions-gpu"

@@ -1,5 +1,5 @@
 """Writes doctor/logs/signatures/index.json, which maps words to signatures, so that only the signatures that
-a text needs are imported.
+the input needs are imported.
 
     python scripts/signature_index.py
 

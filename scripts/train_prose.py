@@ -103,26 +103,23 @@ def reports(which):
     return found
 
 
-def matrix(texts, frequencies=None):
-    """Return a matrix with one row of unit length for each text, and the inverse document frequency of each
-    bucket."""
+def matrix(counted, buckets):
+    """Return a matrix with one row of unit length for each example, and the inverse document frequency of
+    each bucket. counted: for each example, how often each bucket occurs."""
     import numpy as np
     from scipy.sparse import csr_matrix
 
-    from doctor.logs.prose.classify import grams
-
     rows, columns, values = [], [], []
-    for i, text in enumerate(texts):
-        for bucket, n in grams(text, BUCKETS).items():
+    for i, found in enumerate(counted):
+        for bucket, n in found.items():
             rows.append(i)
             columns.append(bucket)
             values.append(1 + math.log(n))
-    x = csr_matrix((values, (rows, columns)), shape=(len(texts), BUCKETS))
-    if frequencies is None:
-        seen = np.bincount(x.indices, minlength=BUCKETS)
-        exact = np.log((1 + len(texts)) / (1 + seen))
-        step = float(exact.max() / 255)
-        frequencies = (step, np.round(exact / step).astype(np.uint8))
+    x = csr_matrix((values, (rows, columns)), shape=(len(counted), buckets))
+    seen = np.bincount(x.indices, minlength=buckets)
+    exact = np.log((1 + len(counted)) / (1 + seen))
+    step = float(exact.max() / 255)
+    frequencies = (step, np.round(exact / step).astype(np.uint8))
     x = csr_matrix(x.multiply(1 + frequencies[0] * frequencies[1].astype(float)))
     length = np.sqrt(np.asarray(x.multiply(x).sum(1)))
     return csr_matrix(x.multiply(1 / np.maximum(length, 1e-9))), frequencies
@@ -157,15 +154,19 @@ def train_writers():
     )
 
 
-def train(examples, strength=STRENGTH, temperature=TEMPERATURE, balance=None):
-    """Train a model on examples. Return its packed weights (see doctor.logs.prose.classify.unpacked)."""
+def train(examples, strength=STRENGTH, temperature=TEMPERATURE, balance=None, buckets=BUCKETS):
+    """Train a model on examples: {"text" or "features" (how often each bucket occurs), "label", "weight"}.
+    Return its packed weights (see doctor.logs.prose.classify.unpacked)."""
     import numpy as np
     from sklearn.linear_model import LogisticRegression
 
+    from doctor.logs.prose.classify import grams
+
     print(f"training with {len(examples)} examples ...", file=sys.stderr, flush=True)
-    x, (frequency_step, frequencies) = matrix([e["text"] for e in examples])
+    counted = [e["features"] if "features" in e else grams(e["text"], buckets) for e in examples]
+    x, (frequency_step, frequencies) = matrix(counted, buckets)
     model = LogisticRegression(C=strength, max_iter=300, tol=1e-3, class_weight=balance)
-    model.fit(x, [e["label"] for e in examples])
+    model.fit(x, [e["label"] for e in examples], [e.get("weight", 1.0) for e in examples])
     coefficients, intercepts = model.coef_, model.intercept_
     if len(model.classes_) == 2:  # a single row, for the second class against the first
         coefficients, intercepts = (
@@ -176,7 +177,7 @@ def train(examples, strength=STRENGTH, temperature=TEMPERATURE, balance=None):
     weights = (np.round(coefficients / step).astype(int) + 128).astype(np.uint8)
     head = {
         "codes": [str(code) for code in model.classes_],
-        "buckets": BUCKETS,
+        "buckets": buckets,
         "step": step,
         "frequency_step": frequency_step,
         "intercepts": [round(float(b), 5) for b in intercepts],
@@ -190,7 +191,8 @@ def train(examples, strength=STRENGTH, temperature=TEMPERATURE, balance=None):
 
 def fingerprint(examples):
     """Return a fingerprint of the examples on which weights were trained."""
-    return hashlib.sha256(json.dumps([[e["text"], e["label"]] for e in examples]).encode()).hexdigest()[:16]
+    said = [[e.get("text") or sorted(e["features"].items()), e["label"]] for e in examples]
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
 
 
 def score(data, examples):

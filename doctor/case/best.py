@@ -29,8 +29,8 @@ R = TypeVar(
 
 
 def best(facts: Sequence[R]) -> R | None:
-    """Return the most reliable of several facts, and the first in the text if several are equally reliable.
-    If another fact states a longer version that begins with the chosen one, that fact is returned instead.
+    """Return the most reliable of several facts, and the first in the report if several are equally reliable.
+    If another fact has a longer version that begins with the chosen one, that fact is returned instead.
     Returns None if there are no facts."""
     if not facts:
         return None

@@ -54,7 +54,7 @@ def installed(
     known: TensorFlowVersion, row: TensorFlowRelease | None, facts: Facts, tables: Tables, platform: str
 ) -> TensorFlowRelease | None:
     """Return the build on a machine: the official wheel's row, or, for any other build, a row with the data
-    that the build states about itself."""
+    that the build declares about itself."""
     said = facts.first(TensorFlowBuild)
     if said is None:
         return row if "+" not in known.version else None

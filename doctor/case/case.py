@@ -183,7 +183,7 @@ class Case:
 
     @cached_property
     def bringing(self) -> Meant | None:
-        """The binding, program or notebook that decides the TensorFlow release, because no other fact states
+        """The binding, program or notebook that decides the TensorFlow release, because no other fact gives
         the release and all such names in the report agree; otherwise None."""
         stated = self.facts.of(TensorFlowVersion) or any(
             p.name in _TENSORFLOW_PACKAGES and p.version for p in self.facts.of(Package)
@@ -289,16 +289,16 @@ class Case:
 
     @cached_property
     def gpus(self) -> tuple[Gpu, ...]:
-        """The NVIDIA GPUs, each once, with the data from all facts; the compute capability comes from the
-        tables if no fact has it. GPUs that another driver holds are left out, unless that would leave
-        none."""
+        """The NVIDIA GPUs, without duplicates, with the data from all facts; the compute capability comes
+        from the tables if no fact has it. GPUs that another driver holds are left out, unless that would
+        leave none."""
         found = self.facts.of(Gpu)
         apart = {s.get("bus") for s in self.facts.symptoms("gpu-bound-to-other-driver", "gpu-without-driver")}
         return cards([gpu for gpu in found if gpu.bus_id not in apart] or found, self.tables)
 
     @cached_property
     def capabilities(self) -> tuple[str, ...]:
-        """The compute capabilities of the GPUs, each once."""
+        """The compute capabilities of the GPUs, without duplicates."""
         return tuple(dict.fromkeys(g.compute_capability for g in self.gpus if g.compute_capability))
 
     def stated_absent(self, what: str) -> list[Symptom]:
@@ -339,8 +339,8 @@ class Case:
 
     @cached_property
     def not_loaded(self) -> tuple[LibraryNotLoaded, ...]:
-        """Libraries that did not load, each once, without those that no GPU device needs (TensorRT, CUPTI and
-        their dependencies)."""
+        """Libraries that did not load, without duplicates and without those that no GPU device needs
+        (TensorRT, CUPTI and their dependencies)."""
         return not_loaded(self.facts)
 
     def component(self, name: str) -> str:
@@ -366,12 +366,19 @@ class Case:
         """The table row of the TensorFlow build in use, or None if the release is unknown or not in the
         table."""
         known = self.tensorflow
-        if known is None:
+        if known is None or (self.facts.kind == "report" and self.of_another_publisher):
             return None
         row = row_of(known, self.tables, self.table_platform, self._opening)
         if self.facts.kind == "machine":
             return installed(known, row, self.facts, self.tables, self.table_platform)
         return row if row is None or opens_runtime_of(row, self.facts) else None
+
+    @property
+    def of_another_publisher(self) -> bool:
+        """Whether the version has a local part, such as 2.15.0+nv24.2: the tables do not contain this
+        build."""
+        known = self.tensorflow
+        return known is not None and f"{known.version}+" in known.source.text
 
     @cached_property
     def _opening(self) -> tuple[Sequence[TensorFlowRelease], ...]:

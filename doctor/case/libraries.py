@@ -24,7 +24,8 @@ SYSTEM = (
 
 
 def not_loaded(facts: Facts) -> tuple[LibraryNotLoaded, ...]:
-    """Return the libraries that did not load, each once, without those that no GPU device needs."""
+    """Return the libraries that did not load, without duplicates and without those that no GPU device
+    needs."""
     optional = {wanted.name for wanted in facts.of(LibraryWanted) if not wanted.needed}
     seen: dict[str, LibraryNotLoaded] = {}
     tensorrt = [

@@ -51,7 +51,7 @@ class Meant:
 
 def meant(facts: Facts, tables: Tables, release: str, python: str) -> tuple[Meant, ...]:
     """Return each product name in a report once, with its table rows for the stated version and the date of
-    the log. release, python: the TensorFlow and Python versions that the report states, "" if none; they
+    the log. release, python: the TensorFlow and Python versions that the report mentions, "" if none; they
     select the rows of a hosted notebook if no date does."""
     if facts.kind != "report":
         return ()

@@ -1,4 +1,4 @@
-"""Separates the runs in a report: one text may contain a run that failed and a run that got a GPU."""
+"""Separates the runs in a report: one report may contain both a run that failed and a run that got a GPU."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def _document(
     said: tuple[str, ...] | None,
     assumed: int,
 ) -> dict[str, Any]:
-    """Return the answer as plain data, for --format json and for the text."""
+    """Return the answer as plain data, for --format json and for the text format."""
     from doctor import __version__
 
     numbers = {device.index: place for place, device in enumerate(visibility.shown)}

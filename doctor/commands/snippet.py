@@ -145,8 +145,8 @@ def _memory(text: str | None) -> tuple[int | None, float | None]:
 
 
 def installed(python: str | None) -> tuple[str | None, str]:
-    """Return the version of TensorFlow in the environment in use, read from its files, and a text that says
-    where it is. Without TensorFlow, the version is None and the text says so.
+    """Return the version of TensorFlow in the environment in use, read from its files, and a sentence that
+    says where it is. Without TensorFlow, the version is None and the sentence says so.
 
     Raises InputError if `python` is not an environment.
     """

@@ -12,8 +12,7 @@ from doctor.render.width import width_of
 
 
 class Formatter(argparse.HelpFormatter):
-    """Formats help texts for the width of the terminal. Each example keeps its own line, and words stay
-    whole.
+    """Formats help text for the width of the terminal. Each example keeps its own line, and words stay whole.
 
     argparse makes a formatter for each option and would load `shutil` to find the width. This class gets the
     width as an argument, which makes the start faster.

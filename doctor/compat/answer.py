@@ -39,7 +39,7 @@ class Answer:
 
     @property
     def refs(self) -> tuple[str, ...]:
-        """The citations of the rows, each once."""
+        """The citations of the table rows, without duplicates."""
         return tuple(dict.fromkeys(row.ref for row in self.rows))
 
 

@@ -24,7 +24,7 @@ from doctor.values import dataclass, replace
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """The answers to the questions about a build: pairs of an aspect (install, gpu, driver, cuda, cudnn or
-    libraries) and an answer. An aspect about which the situation states nothing is left out.
+    libraries) and an answer. An aspect about which the situation says nothing is left out.
     """
 
     build: TensorFlowRelease
@@ -48,7 +48,7 @@ class Judgement:
 
 
 def judge(build: TensorFlowRelease, situation: Situation, tables: Tables) -> Judgement:
-    """Answer the questions about a build for which the situation states a value."""
+    """Answer the questions about a build for which the situation contains a value."""
     answers: list[tuple[str, Answer]] = [("install", installs_on(build, situation, tables))]
     if build.gpu is False:
         answers.append(("gpu", runs_on_gpu(build, situation, tables)))

@@ -35,7 +35,7 @@ def requirement(build: TensorFlowRelease, *, extra: bool) -> str:
 
 
 def companions(build: TensorFlowRelease, tables: Tables) -> tuple[Pin, ...]:
-    """Return the bounds on other packages that a build needs but does not state in its METADATA (from the
+    """Return the bounds on other packages that a build needs but does not declare in its METADATA (from the
     table of dependencies)."""
     return _companions(tables, build.version, build.requires)
 

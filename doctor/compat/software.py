@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def cuda_of(build: TensorFlowRelease, tables: Tables) -> tuple[str | None, tuple[Row, ...]]:
     """Return the CUDA version for which a build was made, and the rows that show it.
 
-    If the build does not state its CUDA version (2.22.0rc0 and later), it is the first CUDA release with the
-    libcudart that the build loads, or None if that is also unknown.
+    If the build does not declare its CUDA version (2.22.0rc0 and later), it is the first CUDA release with
+    the libcudart that the build loads, or None if that is also unknown.
     """
     if build.cuda is not None:
         return build.cuda, (build,)
@@ -254,8 +254,8 @@ def cuda_major(build: TensorFlowRelease, tables: Tables) -> str | None:
 
 
 def compiled_cudnn(build: TensorFlowRelease, tables: Tables) -> tuple[str, Row] | None:
-    """Return the cuDNN minor version with which a build was compiled and the table row that states it, or
-    None if no row does."""
+    """Return the cuDNN minor version with which a build was compiled and the table row that gives it, or None
+    if no row does."""
     if not build.of_wheel:  # a self-made build is compiled with any cuDNN
         return None
     for row in tables.compiled_cudnn():

@@ -48,7 +48,7 @@ _PICKED: dict[tuple[int, str, tuple[str, ...]], Cudnn | None] = {}
 
 
 def pip_cudnn(build: TensorFlowRelease, tables: Tables, capabilities: tuple[str, ...] = ()) -> Cudnn | None:
-    """Return the answer of doctor.compat.install.pip_cudnn, cached because many releases state the same
+    """Return the answer of doctor.compat.install.pip_cudnn, cached because many releases declare the same
     range."""
     pins = build.extras.get("and-cuda", {})
     key = (id(tables), str(sorted((k, v) for k, v in pins.items() if "cudnn" in k)), capabilities)

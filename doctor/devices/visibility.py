@@ -147,7 +147,7 @@ def enumeration(
 
 
 def is_certain(devices: Sequence[Device], order: str | None, fastest: Sequence[str] | None = None) -> bool:
-    """Whether the order of `enumeration` is certain: it follows the bus, the driver stated it, or all GPUs
+    """Whether the order of `enumeration` is certain: it follows the bus, the driver reported it, or all GPUs
     are of one kind."""
     return order == "PCI_BUS_ID" or bool(fastest) or len({device.name for device in devices}) < 2
 
@@ -193,7 +193,11 @@ def _instance(text: str, devices: Sequence[Device], branch: int) -> tuple[Device
     """Return the MIG instance that an entry names, or None, and the reason. The entry is the instance's UUID
     or a unique beginning of it, or consists of the GPU, the GPU instance and the compute instance."""
     instances = [part for device in devices for part in device.mig]
-    none = "names no MIG instance here" if instances else "names a MIG instance, but no GPU here is divided"
+    none = (
+        "matches no MIG instance on this machine"
+        if instances
+        else "names a MIG instance, but no GPU here is divided"
+    )
     if text.upper().startswith("MIG-GPU-"):
         match = NUMBERED.fullmatch(text)
         gpus = [d for d in devices if match and (d.uuid or "").lower().startswith(match[1].lower())]

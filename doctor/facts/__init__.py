@@ -51,6 +51,7 @@ from doctor.facts.observations import (
     RestatedFinding,
     SentenceKind,
     Symptom,
+    Words,
 )
 from doctor.facts.software import (
     CudaVersion,
@@ -122,5 +123,6 @@ __all__ = [
     "TensorFlowBuild",
     "TensorFlowVersion",
     "Unreadable",
+    "Words",
     "normalised",
 ]

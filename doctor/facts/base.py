@@ -8,8 +8,8 @@ import re
 from doctor.values import dataclass
 
 EVIDENCE_LIMIT = 400
-"""The most characters to keep of a quoted line: enough for every decisive message, but limited because of
-hostile input."""
+"""The maximum number of characters to keep of a quoted line: enough for every decisive message, but limited
+because of hostile input."""
 
 # `rank` of a fact for which a case may have several values: the lowest rank wins.
 MEASURED = 0  # a program printed the value, or a probe read it

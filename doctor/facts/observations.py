@@ -141,6 +141,14 @@ class Prose(Fact):
 
 
 @dataclass(frozen=True, slots=True)
+class Words(Fact):
+    """The words at the start of a report in which a person wrote, programs' output included. hashes: the
+    CRC-32 of each word in lower case, with each digit as 0, in the order of the text."""
+
+    hashes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Noise(Fact):
     """A line that alarms people but is harmless. meaning: why it is harmless."""
 

@@ -23,7 +23,7 @@ class TensorFlowVersion(Fact):
 
 @dataclass(frozen=True, slots=True)
 class TensorFlowBuild(Fact):
-    """The data that the installed build states about itself. gpu: whether it has CUDA; cuda, cudnn: their
+    """The data that the installed build declares about itself. gpu: whether it has CUDA; cuda, cudnn: their
     versions; capabilities: the targets of its code, in the build's spelling ("sm_80", "compute_90")."""
 
     gpu: bool | None = None

@@ -18,9 +18,9 @@ class Status(NamedTuple):
     number: in the driver's enumeration, and since CUDA 10.1 in the runtime's. name: the driver's name.
     runtime: the runtime's name. words: the part of the libraries' message that is the same in all releases.
     symptom: what the status shows wherever it appears; "" if that depends on the call. starting: only the
-    start of CUDA returns the status, so that a text without a call means cuInit. common: other programs also
-    use the words, so they count only after CUDA's name or a call. before: the runtime's number before CUDA
-    10.1, if it differs.
+    start of CUDA returns the status, so that a message without a call means cuInit. common: other programs
+    also use the words, so they count only after CUDA's name or a call. before: the runtime's number before
+    CUDA 10.1, if it differs.
     """
 
     number: int

@@ -19,7 +19,7 @@ from doctor.values import dataclass
 
 STATUSES = ("answered", "unreachable", "timed-out", "failed")
 LARGEST = 32 << 20
-"""The most bytes of one report."""
+"""The maximum size of one report, in bytes."""
 LONGEST_NAME = 200
 
 
@@ -61,7 +61,7 @@ class Answer:
 
 
 def unanswered(name: str, status: str, reason: str) -> Answer:
-    """Return the answer for a node without a report. reason: a text, which is reduced to one line."""
+    """Return the answer for a node without a report. reason: a string, which is reduced to one line."""
     return Answer(name[:LONGEST_NAME], status, " ".join(reason.split())[:400] or "the reason is not known")
 
 
@@ -77,7 +77,8 @@ def parsed(text: bytes) -> dict[str, Any]:
         raise NotReportError("it is not a report of `check --format json`")
     if document.get("schema") != 1:
         raise NotReportError(
-            f"it has schema {str(document.get('schema'))[:20]!r}; this tfgpu-doctor reads schema 1"
+            f"its schema is {str(document.get('schema'))[:20]!r};"
+            " this version of tfgpu-doctor reads only schema 1"
         )
     return document
 

@@ -40,7 +40,7 @@ _TOLERATION = lazy.compile(
 @dataclass(frozen=True, slots=True)
 class Options:
     """The options of the manifest. nodes: the number of nodes; None for every node (a DaemonSet). selector,
-    tolerations: the texts from the command line."""
+    tolerations: the strings from the command line."""
 
     image: str
     nodes: int | None = None

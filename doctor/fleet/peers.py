@@ -18,7 +18,7 @@ from typing import Any
 PATIENCE = 2.0
 """Time limit of one connection in seconds."""
 LONGEST = 65536
-"""The most bytes of TF_CONFIG to print."""
+"""The maximum number of bytes of TF_CONFIG to print."""
 
 
 def main(order: dict[str, Any]) -> None:

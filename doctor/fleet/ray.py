@@ -29,7 +29,7 @@ from doctor.subprocesses import Child, ChildError, program
 START = 60.0
 """Time limit, in seconds, to reach the cluster."""
 OUTPUT = 1 << 30
-"""The most bytes of all answers together, compressed."""
+"""The maximum size of all answers together, compressed, in bytes."""
 _HAS_RAY = "import importlib.util, sys; sys.exit(importlib.util.find_spec('ray') is None)"
 
 

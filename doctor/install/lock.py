@@ -13,7 +13,7 @@ from typing import IO
 from doctor.errors import UnableError
 
 LIMIT = 1 << 16
-"""The largest number of bytes to read from a file that another process holds."""
+"""The maximum number of bytes to read from a file that another process holds."""
 
 
 class LockedError(Exception):

@@ -43,8 +43,8 @@ def parts(case: Case) -> tuple[Part, ...]:
     builds = _builds(case)
     known = case.tensorflow
     named = tuple(product_parts(case))
-    if known is not None and f"{known.version}+" in known.source.text:
-        return named  # a build that the tables do not contain, such as 2.15.0+nv24.2
+    if case.of_another_publisher:
+        return named
     if not builds:
         if known is not None or named:
             return (*named, *_elsewhere_only(case))
@@ -147,8 +147,8 @@ def _python(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
 
 
 def _elsewhere(case: Case, build: TensorFlowRelease) -> list[TensorFlowRelease]:
-    """Return the builds of the same release for Linux and Windows, if a report states no platform; otherwise
-    nothing."""
+    """Return the builds of the same release for Linux and Windows, if a report mentions no platform;
+    otherwise nothing."""
     if case.platform is not None or case.facts.kind != "report":
         return []
     rows = (

@@ -13,7 +13,7 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from doctor.facts import PROSE, Likelihood, Prose, SentenceKind, Source
+from doctor.facts import PROSE, Likelihood, Prose, SentenceKind, Source, Words
 from doctor.findings import Alternative, Finding, Part
 from doctor.judge.contradictions import against
 from doctor.judge.stated import explaining
@@ -29,6 +29,11 @@ MOST = 4
 """The highest number of alternatives to show."""
 LEAST = 0.05
 """An alternative with a lower likelihood is not shown."""
+RESEMBLING = 0.05
+"""A cause for which there is no other sign is only possible if the whole report suggests it with at least
+this probability."""
+LONG = 40
+"""A report of at least this number of words counts in full as a whole."""
 NOTHING = 0.02
 """The probability of a cause that no sentence suggests."""
 ENOUGH = 60
@@ -65,6 +70,7 @@ def in_prose(finding: Finding, case: Case) -> bool:
 def signs(case: Case, findings: Sequence[Finding], parts: Sequence[Part]) -> list[Sign]:
     """Return all signs for or against a cause in a case."""
     found = [*_of_rules(case, findings), *_of_prose(case), *_of_parts(parts), *_of_observations(case, parts)]
+    found += _of_whole(case, findings, parts, {sign.code for sign in found})
     codes = {sign.code for sign in found}
     registered = bool(case.registered)
     if registered:
@@ -114,6 +120,41 @@ def _of_prose(case: Case) -> Iterator[Sign]:
         yield Sign(likelihood.code, "prose", strength, (likelihood.source,))
         if place == 0:
             yield Sign(likelihood.code, "prose first", size)
+
+
+def _of_whole(
+    case: Case, findings: Sequence[Finding], parts: Sequence[Part], codes: Collection[str]
+) -> Iterator[Sign]:
+    """Yield what the report as a whole suggests, unless a program's message proves the cause. codes: the
+    causes for which there is another sign."""
+    strength = _of_length(case)
+    if not strength or (findings and findings[0].confidence == "certain"):
+        return
+    from doctor.judge.resemblance import likelihoods
+
+    found = likelihoods(case, findings, parts)
+    best = max(found, key=found.__getitem__)
+    for code, probability in found.items():
+        if code in codes or probability > RESEMBLING:
+            sources = () if code in codes else _telling(case)
+            likely = max(0.0, math.log(probability / NOTHING))
+            yield Sign(code, "whole report", strength * likely, sources)
+            yield Sign(code, f"usual: {code}", strength)
+            if code == best:
+                yield Sign(code, "whole report first", strength)
+
+
+def _of_length(case: Case) -> float:
+    """Return how much a report as a whole counts, from 0 to 1: a few words are only a sentence."""
+    words = case.facts.first(Words)
+    return 0.0 if words is None else min(1.0, len(words.hashes) / LONG)
+
+
+def _telling(case: Case) -> tuple[Source, ...]:
+    """Return the sentences that state an observation, or the first sentence."""
+    kinds = [kind for kind in case.facts.of(SentenceKind) if kind.kind not in ("states", "other", "asks")]
+    best = max(kinds, key=lambda kind: kind.probability, default=case.facts.first(Prose))
+    return () if best is None else (best.source,)
 
 
 def _sentences(case: Case) -> dict[str, float]:

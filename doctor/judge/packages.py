@@ -78,7 +78,8 @@ def package_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[P
         None,
         known.version,
     )  # the report states another release for tensorflow-gpu
-    if removed is not None and not of_another and minor_release(version) >= (2, 12):
+    of_conda = facts.has("conda-install")  # the end of tensorflow-gpu concerns only pip's package
+    if removed is not None and not of_another and not of_conda and minor_release(version) >= (2, 12):
         yield Part(
             "package",
             f"tensorflow-gpu {version}",
@@ -86,7 +87,7 @@ def package_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[P
             False,
             (removed.source,),
             (last.ref,) if last is not None else (),
-            "tensorflow-gpu ended with 2.11.0; the installation of 2.12.0 always fails",
+            "tensorflow-gpu was discontinued after 2.11.0; installing 2.12.0 always fails",
             "tf-gpu-package-removed",
             rank=release_rank(case),
         )

@@ -1,8 +1,8 @@
-"""Finds parts that a report states (a GPU, a driver, a CUDA release) and that no TensorFlow release can use
-together.
+"""Finds components that a report mentions (a GPU, a driver, a CUDA release) and that no TensorFlow release
+can use together.
 
-In: a `Case` whose TensorFlow release is unknown. Out: `Part` rows, only for misfits that no official release
-resolves.
+In: a `Case` whose TensorFlow release is unknown. Out: `Part` rows, only for incompatibilities that no
+official release resolves.
 """
 
 from __future__ import annotations

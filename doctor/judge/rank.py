@@ -40,6 +40,10 @@ harmless message."""
 DESPITE = 0.6
 """From this likelihood on, "no fault" can be the verdict although something speaks against it: of 43 such
 verdicts 32 were right and 3 of the verdicts that they replaced (cross-validation)."""
+FITTING = 0.2
+"""The lowest likelihood of "healthy" at which versions that fit together answer the question in a report."""
+GUESS = 0.2
+"""Below this likelihood, a cause that no rule found is only a guess, so the verdict is undetermined."""
 LIKELY = 0.7
 """If its likelihood is at least this, a cause that no program's message proves is called likely: 86 % of
 1,519 such verdicts were right (cross-validation)."""
@@ -68,6 +72,8 @@ def ranked(
     found = {finding.code for finding in findings}
     sound = (h for h in order if h.code in (*found, "undetermined") or _sound(h))
     best = next(sound, order[0])
+    if best.code not in found and best.likelihood < GUESS:
+        best = next(h for h in order if h.code == "undetermined")
     baseless = best.code == "benign-messages" and best.code not in found and not case.facts.of(Noise)
     if baseless and best.likelihood < HARMLESS:  # there is no line that could be harmless
         best = next(h for h in order if h.code == "undetermined")
@@ -82,7 +88,8 @@ def ranked(
         if best.code == "undetermined" or not _suggested(best, case):
             code = decided(case, parts, findings)
         sure = best.likelihood >= LIKELY and best.code not in ("undetermined", *NO_FAULT)
-        fits = all_fits(case, parts) if code is None and not sure else None
+        sound_enough = any(h.code == "healthy" and h.likelihood >= FITTING for h in order)
+        fits = all_fits(case, parts) if code is None and not sure and sound_enough else None
         if code is not None:
             best = next(h for h in order if h.code == code)
         elif fits is not None:

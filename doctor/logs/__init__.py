@@ -34,6 +34,10 @@ def facts_of(text: Text) -> Facts:
         from doctor.logs.own_reports import without_own_lines
 
         text, ours = without_own_lines(text)
+    if "\n+" in text.text:
+        from doctor.logs.changed import without_replaced
+
+        text = without_replaced(text)
     printed: set[int] = set()
     text, collected = read_collected(text, printed)
     facts = parse(text, catalogue(), printed)
@@ -42,9 +46,9 @@ def facts_of(text: Text) -> Facts:
         # imported here: the patterns for sentences are needed only if a person wrote some
         from doctor.logs.changed import after_changes
         from doctor.logs.mentioned import read_mentioned
-        from doctor.logs.prose import read_prose
+        from doctor.logs.prose import read_prose, read_words
 
-        said = read_prose(text, printed) if not ours else []
+        said = [read_words(text), *read_prose(text, printed)] if not ours else []
         known += [*read_mentioned(text, printed, known), *said]
         known = [*after_changes(known, {n for fact in said if isinstance(fact, Prose) for n in fact.lines})]
     return Facts(tuple(known), "report", text.name, text.total)

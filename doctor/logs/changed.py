@@ -32,6 +32,8 @@ from doctor.values import replace
 if TYPE_CHECKING:
     from typing import TypeAlias
 
+    from doctor.logs.text import Text
+
 VERSIONS = (TensorFlowVersion, CudaVersion, CudnnVersion, DriverVersion, PythonVersion)
 Version: TypeAlias = "TensorFlowVersion | CudaVersion | CudnnVersion | DriverVersion | PythonVersion"
 _CHANGE = lazy.compile(
@@ -59,6 +61,25 @@ _OTHER = lazy.compile(
     re.IGNORECASE,
 )
 _ARROW = lazy.compile("->|→|⇒|=>")
+
+
+_REMOVED = lazy.compile(r"-(?P<start>[^-\n][^\n]{0,200}?)\d+(?:\.\d+)+", re.MULTILINE)
+"""Matches a removed line in a diff, up to and including a version."""
+NEAR = 4
+"""In a diff, the line that replaces a removed one is at most this many lines below it."""
+
+
+def without_replaced(text: Text) -> Text:
+    """Return the text without the lines of a diff that a line with another version replaces."""
+    lines = list(text.lines())
+    left: list[tuple[int, str]] = []
+    for at, (number, line) in enumerate(lines):
+        removed = _REMOVED.match(line)
+        added = removed is not None and any(
+            following.startswith("+" + removed["start"]) for _, following in lines[at + 1 : at + 1 + NEAR]
+        )
+        left.append((number, "" if added else line))
+    return type(text).of(text.name, left, text.total)
 
 
 def after_changes(facts: Sequence[Fact], said: Collection[int]) -> Iterator[Fact]:

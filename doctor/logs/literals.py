@@ -1,7 +1,7 @@
-"""Finds many literals in a text in one pass (with the Aho-Corasick automaton).
+"""Finds many literals in a string in one pass (with the Aho-Corasick automaton).
 
-Make a `Literals` object once from the words. It then finds their offsets in any text, in a time that is
-linear in the length of the text.
+Make a `Literals` object once from the words. It then finds their offsets in any string, in time that is
+linear in the length of the string.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Hit: TypeAlias = "tuple[int, tuple[int, int]]"
 last."""
 
 SHORT = 1_500
-"""In a text of at most this many characters, each word is searched for separately, because building the
+"""In a string of at most this many characters, each word is searched for separately, because building the
 automaton takes longer."""
 CALL = 150
 """The fixed cost of one separate search, expressed in characters."""
@@ -39,7 +39,7 @@ class Literals:
         self._numbers = numbers
         self._automaton: Automaton | None = None
         self._left = 2 * SHORT
-        """The number of characters of short texts that will still be searched word by word."""
+        """The number of characters of short strings that will still be searched word by word."""
 
     def hits(self, text: str, start: int = 0, end: int | None = None) -> Iterator[Hit]:
         """Yield every occurrence of a word between two offsets, in the order in which the occurrences end."""

@@ -1,8 +1,8 @@
-"""Undoes the wrapping of a text by an editor, a mail program or a terminal.
+"""Undoes the wrapping of text by an editor, a mail program or a terminal.
 
-`rejoined` joins the parts of each wrapped line; the joined line has the number of its first part. A text was
-wrapped if no line of several words passes the margin, and if some lines end because the next word did not
-fit. If only a part of a text was wrapped, `rejoined` does not find the margin; doctor.logs.text.unwrap then
+`rejoined` joins the parts of each wrapped line; the joined line has the number of its first part. The input
+was wrapped if no line of several words passes the margin, and if some lines end because the next word did not
+fit. If only part of the input was wrapped, `rejoined` does not find the margin; doctor.logs.text.unwrap then
 joins the records of a log.
 """
 

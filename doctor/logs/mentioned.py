@@ -1,10 +1,10 @@
 """Reads the versions and cards that people mention, with a small grammar and a lexicon.
 
 `read_mentioned` reads the lines of a report that no program printed. It returns facts only of the kinds that
-nothing else in the report states. A version belongs to the nearest product in its clause, before the version
-("tf gpu 1.4.1") or after it ("the 396 driver"). A version without a product ("since 2.1.0") belongs to the
-driver if it has the form of a driver version, or to TensorFlow if it is the number of a release. A version
-that somebody needs, lacks or has on another machine is not read.
+nothing else in the report mentions. A version belongs to the nearest product in its clause, before the
+version ("tf gpu 1.4.1") or after it ("the 396 driver"). A version without a product ("since 2.1.0") belongs
+to the driver if it has the form of a driver version, or to TensorFlow if it is the number of a release. A
+version that somebody needs, lacks or has on another machine is not read.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from doctor.logs.text import Text
 
 LINES = 400
-"""Only this many lines are read, at the beginning of a text."""
+"""Only this many lines are read, at the beginning of the input."""
 LONGEST = 600
 """At most this many characters of a line are read."""
 CROWD = 16
@@ -114,7 +114,7 @@ _LINK = frozenset(
 _BEFORE_BARE = frozenset(["in", "on", "with", "since", "using"])
 """Words after which a TensorFlow release may appear without the name TensorFlow."""
 _UNIT = lazy.compile(
-    r"\s?(?:%|[x×*]\b|[gmk]i?b\b|[gm]hz\b|m?s\b|sec|min|hours?\b|h\b|days?\b|steps?\b|epochs?\b|images?\b"
+    r"\s?(?:%|>[&/]|[x×*]\b|[gmk]i?b\b|[gm]hz\b|m?s\b|sec|min|hours?\b|h\b|days?\b|steps?\b|epochs?\b|images?\b"
     r"|times\b|fps\b|seconds?\b|bits?\b|years?\b|weeks?\b)",
     re.IGNORECASE,
 )

@@ -96,7 +96,7 @@ _GPU = lazy.compile(
 
 
 def read_own(text: str, name: str) -> Facts | None:
-    """Return the facts in a report from this tool's `check`, or None for any other text. name: the text's
+    """Return the facts in a report from this tool's `check`, or None for any other input. name: the input's
     name."""
     if TOOL not in text:
         return None
@@ -199,7 +199,7 @@ def _by_structure(text: str, name: str) -> Facts | None:
 
 
 def _findings(text: str, name: str) -> Iterator[RestatedFinding]:
-    """Yield the findings that a report states, the verdict first."""
+    """Yield the findings that a report contains, the verdict first."""
     verdict = _VERDICT.search(text)
     if verdict is not None:
         matches = [verdict, *_ALSO.finditer(text, verdict.end())]

@@ -1,4 +1,4 @@
-"""Finds facts in a text with signatures."""
+"""Uses signatures to find facts in the input."""
 
 from __future__ import annotations
 
@@ -54,15 +54,15 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 BEGINNING = 12
-"""The largest number of characters that may precede a message on its line, such as a bullet, a number or the
+"""The maximum number of characters that may precede a message on its line, such as a bullet, a number or the
 name of an error class."""
 ENDING = 80
-"""The largest number of characters that may follow the message; if there are more, a person may have
+"""The maximum number of characters that may follow the message; if there are more, a person may have
 continued the line."""
 
 
 class _Index:
-    """Finds the signatures whose words occur in a text."""
+    """Finds the signatures whose words occur in the input."""
 
     def __init__(self, signatures: Sequence[Signature]) -> None:
         self.signatures = signatures
@@ -136,7 +136,7 @@ programs print."""
 
 
 def _search(text: Text, signatures: Sequence[Signature], printed: set[int]) -> list[tuple[int, Fact]]:
-    """Return the facts found in a text as (offset, fact) pairs, ordered by offset. For `printed`, see
+    """Return the facts found in the input as (offset, fact) pairs, ordered by offset. For `printed`, see
     `parse`."""
     body = text.text if text.text.isascii() else text.text.translate(_QUOTES)
     lower = body.lower()
@@ -214,8 +214,9 @@ def _key(fact: Fact) -> tuple[object, ...]:
 
 
 def parse(text: Text, signatures: Sequence[Signature], printed: set[int] | None = None) -> list[Fact]:
-    """Return all facts in a text, in line order, and add the numbers of the lines that a program printed to
-    `printed`. A fact from the unwrapped text is added only if the original lines do not state it."""
+    """Return all facts in the input, in line order, and add the numbers of the lines that a program printed
+    to `printed`. A fact from the unwrapped text is added only if the original lines do not already give
+    it."""
     printed = set() if printed is None else printed
     facts = [fact for _, fact in _search(text, signatures, printed)]
     wrapped = unwrap(text)

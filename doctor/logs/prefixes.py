@@ -9,8 +9,8 @@ from itertools import islice
 from doctor import lazy
 
 HEAD = 2_000
-"""Prefixes are removed only if the first one occurs within this many characters from the beginning of a
-text."""
+"""Prefixes are removed only if the first one occurs within this many characters from the beginning of the
+input."""
 LAYERS = 3
 """At most this many prefixes, each added by a different program, are removed from a line."""
 ALL = 0.9

@@ -1,4 +1,4 @@
-"""Turns the bytes of a report into a `Text`: detects the encoding, and extracts the texts of a notebook.
+"""Turns the bytes of a report into a `Text`: detects the encoding, and extracts the text from a notebook.
 
 The lines of a `Text` have the line numbers of the input. NotText is raised for input that contains no text.
 """
@@ -42,7 +42,7 @@ programs print them."""
 
 
 def encoding_of(data: bytes, *, whole: bool = True) -> str:
-    """Return the name of a text's encoding. `data` is the whole text if `whole` is true, otherwise its
+    """Return the name of the input's encoding. `data` is the whole input if `whole` is true, otherwise its
     beginning.
 
     A byte-order mark decides. Without one, the choice is between UTF-16, UTF-8, and the Windows code pages
@@ -96,8 +96,8 @@ _FREQUENT = {
     "gbk": "的一是不了在有我这个到们没错误显卡内存驱动无法安装时中出用请为会可以",
     "cp950": "的一是不了在有我這個到們沒錯誤顯卡記憶體驅動無法安裝時中出用請為會可以",
 }
-"""The most frequent letters in Korean and Chinese, by code page. If a text is decoded with the wrong code
-page, rare letters appear instead."""
+"""The most frequent letters in Korean and Chinese, by code page. If text is decoded with the wrong code page,
+rare letters appear instead."""
 
 
 def _frequent(sample: bytes, encoding: str) -> float:
@@ -181,7 +181,7 @@ def _strings(cells: list[object]) -> Iterator[str]:
 
 
 _LITERAL = lazy.compile(r"""b?(?:'[^'\\\n]*(?:\\.[^'\\\n]*)*'|"[^"\\\n]*(?:\\.[^"\\\n]*)*")""")
-"""Matches a whole text that is one string literal of Python or JSON."""
+"""Matches input that consists of a single string literal of Python or JSON."""
 _ESCAPED = lazy.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))")
 _NAMED = {"n": "\n", "r": "\r", "t": "\t", "b": " ", "f": " ", "0": ""}
 
@@ -205,12 +205,12 @@ def _character(escape: re.Match[str]) -> str:
 
 
 MOSTLY = 2 / 3
-"""A JSON document counts as a report if texts make up at least this share of its values."""
+"""A JSON document counts as a report if strings of text make up at least this share of its values."""
 
 
 def texts_of(text: str, name: str) -> Text | None:
-    """Return the texts in a JSON document, such as the title and body of an issue, or None if the text is not
-    JSON or consists mostly of other values."""
+    """Return the text in the strings of a JSON document, such as the title and body of an issue, or None if
+    the input is not JSON or consists mostly of other values."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):

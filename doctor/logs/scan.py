@@ -1,10 +1,10 @@
-"""Reduces a text of any size to the lines that can matter, in constant memory and as fast as a plain search.
+"""Reduces input of any size to the lines that can matter, in constant memory and as fast as a plain search.
 
 Most lines of a log differ only in numbers. The shape of a line is its text in lower case without digits. Its
 outline also lacks the letters a to f, which occur in hexadecimal numbers. Lines whose outline is known to add
 nothing are skipped. Every other shape in a block is searched once for the literals of all signatures. If a
 shape contains a literal, the first few lines of that shape are kept with their neighbours. The beginning and
-the end of the text are kept whole.
+the end of the input are kept whole.
 
 `scan_stream` reads a stream of bytes, and returns the kept lines as (line number, line) pairs, and the total
 number of lines.
@@ -137,7 +137,7 @@ def _triggers() -> _Triggers:
 
 
 def _letters(data: bytes) -> str:
-    """Return the bytes as a text with one letter for each byte."""
+    """Return the bytes as a string with one character for each byte."""
     return data.decode("latin-1")
 
 
@@ -206,8 +206,8 @@ def _shape(line: bytes) -> bytes:
 
 
 def scan(blocks: Iterable[bytes], *, head: bool = True) -> Scanned:
-    """Scan a text block by block. head: whether the first block is the beginning of the text, which is kept
-    whole."""
+    """Scan the input block by block. head: whether the first block is the beginning of the input, which is
+    kept whole."""
     shapes = Shapes()
     kept: list[Kept] = []
     size = 0
@@ -347,15 +347,15 @@ def with_tail(source: Iterable[bytes], tail: list[bytes]) -> Iterator[bytes]:
 
 
 def scan_stream(source: Iterable[bytes]) -> Scanned:
-    """Scan a whole text. Returns its beginning, its end, and the lines between them that can matter."""
+    """Scan the whole input. Returns its beginning, its end, and the lines between them that can matter."""
     tail: list[bytes] = []
     result = scan(with_tail(source, tail))
     return result._replace(kept=joined(result.kept, b"".join(tail), result.lines))
 
 
 def joined(kept: list[Kept], tail: bytes, lines: int) -> list[Kept]:
-    """Return the kept lines, followed by the lines in `tail`, the end of the text. The first line of `tail`
-    is left out because it may be incomplete. lines: the number of lines in the text."""
+    """Return the kept lines, followed by the lines in `tail`, the end of the input. The first line of `tail`
+    is left out because it may be incomplete. lines: the number of lines in the input."""
     tail = tail[-KEPT_WHOLE:]
     at = tail.find(b"\n") + 1
     tail = tail[at:]

@@ -25,9 +25,10 @@ LINE_LIMIT = 20_000
 characters."""
 OVERLAP = 500
 STRING = 160
-"""A line with at most this many characters is never taken for a string that contains a whole text."""
+r"""A line of at most this many characters is never treated as a quoted string that holds multi-line text
+(with its line breaks escaped as `\n`)."""
 PIECES = 12
-"""The largest number of lines over which one record may be wrapped."""
+"""The maximum number of lines over which one record may be wrapped."""
 
 _ANSI = lazy.compile(r"\x1b(?:\[[0-?]{0,32}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,512}(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _SPACES = lazy.compile(r"[\n\r\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
@@ -56,7 +57,7 @@ class Text:
 
     @classmethod
     def plain(cls, name: str, text: str, total: int) -> Text | None:
-        """Make a `Text` without cleaning, if no line needs cleaning, which is true of most texts. Otherwise
+        """Make a `Text` without cleaning, if no line needs cleaning, which is true of most input. Otherwise
         return None."""
         if "&" in text or "\\n" in text or not _shown(text.replace("\n", "")):
             return None
@@ -158,7 +159,7 @@ def _character(escape: re.Match[str]) -> str:
 
 
 def _unescape(line: str) -> Iterator[str]:
-    """Yield the lines that one line contains: a JSON or repr string that contains a whole text is cut at each
+    """Yield the lines that one line contains: a JSON or repr string that holds multi-line text is cut at each
     "\\n", and any part longer than LINE_LIMIT is cut into overlapping pieces."""
     if len(line) > STRING and (line.count("\\n") > 2 or ("\\n" in line and '": "' in line)):
         cut = line.replace("\\\\n", "\n").replace("\\r\\n", "\n").replace("\\n", "\n")
@@ -203,7 +204,7 @@ Lines: TypeAlias = "list[tuple[int, str]]"
 
 
 def unwrap(text: Text, limit: int = 400) -> Text | None:
-    """Return a text that consists of the wrapped log records, each joined into one line, or None if nothing
+    """Return text that consists of the wrapped log records, each joined into one line, or None if nothing
     looks wrapped.
 
     TensorFlow prints each record on one line. A line without a prefix after a record may continue the record.
@@ -258,7 +259,7 @@ def _wrapped(pieces: Lines, ends: list[int]) -> bool:
 
 
 def _joined(text: Text, broken: list[Lines]) -> Text | None:
-    """Join the records into one text. Each piece keeps its own line number."""
+    """Join the records into one `Text`. Each piece keeps its own line number."""
     joined: list[str] = []
     starts: list[int] = []
     numbers: list[int] = []

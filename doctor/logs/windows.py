@@ -1,6 +1,6 @@
-"""Finds the parts of a text (windows) on which to try a pattern: the lines that contain the pattern's words,
-cut to a bounded length. A window is a pair of offsets. There are only ever a few short windows, so no input
-can make a pattern slow."""
+"""Finds the parts of the input (windows) on which to try a pattern: the lines that contain the pattern's
+words, cut to a bounded length. A window is a pair of offsets. There are only ever a few short windows, so no
+input can make a pattern slow."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Words(NamedTuple):
 
 
 class Lines:
-    """The lines of a text, and the words in each line.
+    """The lines of the input, and the words in each line.
 
     lower: the same text in lower case. A word contains no line feed.
     """

@@ -1,4 +1,4 @@
-"""Makes the facts about a machine that is not examined but described: by options, or by the JSON from an
+"""Creates the facts about a machine that is not examined but described: by options, or by the JSON from an
 earlier check."""
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ def _number(text: str, option: str, example: str) -> str:
 
 
 def _system(text: str, arm: Mapping[str, Any] | None) -> list[Fact]:
-    """Return the facts that the value of --os states. arm: the table row for a requested GPU that exists only
-    in machines with an Arm CPU, or None. Raises UsageError for an unknown system."""
+    """Return the facts that the value of --os implies. arm: the table row for a requested GPU that exists
+    only in machines with an Arm CPU, or None. Raises UsageError for an unknown system."""
     source = Source("--os", None, text)
     low = text.lower()
     machine = next((name for word, name in _MACHINES.items() if word in low), None)

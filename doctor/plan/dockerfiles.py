@@ -149,7 +149,7 @@ def dockerfile(lines: Sequence[str]) -> Wanted:
 
 
 def _folders(text: str) -> list[str]:
-    """Return the folders of pip's CUDA libraries that a text names, or "*" if it covers them with a pattern
+    """Return the folders of pip's CUDA libraries that a string names, or "*" if it covers them with a pattern
     or variable."""
     return _FOLDERS.findall(text) or (["*"] if _SOME.search(text) else [])
 

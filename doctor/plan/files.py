@@ -51,8 +51,8 @@ def judged_files(
 
     texts: the text of each file by name. included: by name, the files that it includes with -r or -c, each as
     name, text (None if the file is missing) and whether it only constrains. The Python version that a file
-    states (environment.yml, requires-python, FROM python:3.12) applies to that file. Raises UsageError if an
-    option cannot be read.
+    declares (environment.yml, requires-python, FROM python:3.12) applies to that file. Raises UsageError if
+    an option cannot be read.
     """
     findings: list[Finding] = []
     outcome: Outcome | None = None

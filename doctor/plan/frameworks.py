@@ -223,7 +223,7 @@ def _no_release(line: Asked, solver: Solver, name: str) -> Finding:
         "error",
         f"no {_words(line)}{python}",
         f"The package index has no release of {line.name} that fits the line{python}, or the requirements of"
-        " every such release contradict each other.",
+        " every such release conflict with each other.",
         (_source(line, name),),
         tuple(row.ref for row in known[-1:]),
     )

@@ -27,8 +27,8 @@ counts."""
 LONGEST_WAY = 30
 """The maximum number of markers on one path; a package with more markers on its path always counts."""
 NAMESAKES = 30
-"""The maximum number of releases of one package that are distinguished by the paths to them; further releases
-always count."""
+"""The maximum number of releases of one package for which the dependency paths are followed. Any further
+releases are treated as always required."""
 _STRING = r"\"((?:[^\"\\]|\\.){0,4000})\""
 _FIELD = lazy.compile(rf"([\w-]{{1,80}})\s{{0,9}}=\s{{0,9}}(?:{_STRING}|\[([^\[\]]{{0,2000}})\])")
 _KEY = lazy.compile(r"([\w.\"-]{1,200})\s{0,9}=\s{0,9}(.*)")
@@ -39,7 +39,7 @@ _HERE = ("virtual", "editable", "directory")
 
 @dataclass(frozen=True)
 class _Edge:
-    """A requirement that a locked package states: an edge in the graph of requirements."""
+    """A requirement that a locked package declares: an edge in the graph of requirements."""
 
     name: str
     extras: tuple[str, ...] = ()
@@ -109,7 +109,7 @@ def toml_lock(lines: Sequence[str]) -> Wanted:
 
 
 def _read(lines: Sequence[str]) -> tuple[list[_Package], Asked | None]:
-    """Return the packages in a lock file, and the line that states its Python version."""
+    """Return the packages in a lock file, and the line that declares its Python version."""
     packages: list[_Package] = []
     python: Asked | None = None
     table, opened = "", ""
@@ -356,8 +356,8 @@ def _locked(
 
 
 def _with_python(asked: Sequence[Asked]) -> Wanted:
-    """Return the result for these lines. A line for Python is not a requirement; it states the environment's
-    Python version."""
+    """Return the result for these lines. A line for Python is not a requirement; it declares the
+    environment's Python version."""
     pythons = [line for line in asked if line.name == "python" and line.manager == "conda"]
     minors = {".".join(line.specifier[2:].split(".")[:2]) for line in pythons}
     python = None

@@ -1,5 +1,5 @@
-"""Finds other lines of a requirement file that conflict with TensorFlow: lines that contradict TensorFlow's
-own requirements, and packages whose newest releases break TensorFlow but for which no line sets a bound."""
+"""Finds other lines of a requirement file that conflict with TensorFlow: lines that violate TensorFlow's own
+requirements, and packages whose newest releases break TensorFlow but for which no line sets a bound."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class TooManyTriesError(Exception):
 
 @dataclass(frozen=True)
 class Need:
-    """A requirement. row: the release that states it, or None if a line of the file states it."""
+    """A requirement. row: the release that declares it, or None if a line of the file contains it."""
 
     name: str
     specifier: str
@@ -167,7 +167,7 @@ class Solver:
         return isinstance(row, Framework) or bool(row.extras.get(EXTRA))
 
     def _of(self, row: TensorFlowRelease | Framework, extras: frozenset[str]) -> tuple[Need, ...]:
-        """Return the requirements that a release states, with those for these extras."""
+        """Return the requirements that a release declares, including those for the given extras."""
         key = (row.package, row.version, extras)
         if key not in self._stated:
             lines = list(row.requires)

@@ -12,7 +12,7 @@ from doctor.backports import removeprefix
 from doctor.plan.asked import without_comment
 
 DEPTH = 40
-"""The most levels to read; deeper levels are left out."""
+"""The maximum number of levels to read; deeper levels are left out."""
 _KEY = lazy.compile(
     r"(\"[^\"]{0,500}\"|'[^']{0,500}'|[^\s\"'#{\[&*!|>-][^#]{0,499}?|-[^\s:][^#:]{0,200}):(?:\s(.*))?$",
     re.DOTALL,

@@ -8,7 +8,7 @@ from doctor.probe.account import Account
 from doctor.probe.machine import Machine
 
 SIZE = 64 << 10
-"""The most bytes to read of passwd and group."""
+"""The maximum number of bytes to read from passwd and group."""
 
 
 def home_of(machine: Machine, prefix: str | None) -> str:

@@ -1,7 +1,7 @@
 """Finds add-ons that were compiled against a TensorFlow release other than the installed one.
 
-An add-on states in its METADATA (Requires-Dist) which releases it was made for. tensorflow-text has the same
-minor version as the TensorFlow release that it works with (its README, "A Note about Compatibility with
+An add-on declares in its METADATA (Requires-Dist) which releases it was made for. tensorflow-text has the
+same minor version as the TensorFlow release that it works with (its README, "A Note about Compatibility with
 TensorFlow").
 """
 

@@ -65,7 +65,7 @@ SMI_FIELDS = (
     "memory.free",
 )
 ANSWER_LIMIT = 256
-"""The largest number of devices, and of processes, to read from an answer."""
+"""The maximum number of devices, and of processes, to read from an answer."""
 
 
 def ask(machine: Machine) -> Iterator[Fact]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 HEADER_SIZE = {32: 52, 64: 64}
 TABLE_LIMIT = 1 << 20
-"""The largest number of bytes to read from a dynamic section. In the largest TensorFlow library it has less
+"""The maximum number of bytes to read from a dynamic section. In the largest TensorFlow library it has less
 than 2 KiB."""
 STRING_LIMIT = 1 << 16
 """The largest length in bytes of a string such as a RUNPATH. TensorFlow's RUNPATHs have up to 2 KiB."""

@@ -78,7 +78,7 @@ def manager(machine: Machine, driver: str | None) -> Iterator[Symptom]:
 
 def _installed(machine: Machine) -> tuple[str | None, str]:
     """The fabric manager's version, which equals the version of the driver it was made for, and the file that
-    states it. The source is its Debian package, otherwise its last start in its log; None if neither shows
+    contains it. The source is its Debian package, otherwise its last start in its log; None if neither shows
     the version."""
     try:
         package = PACKAGE.search(machine.text(STATUS, 4 << 20) or "")

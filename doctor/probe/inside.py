@@ -38,7 +38,7 @@ examined."""
 LINKS_LIMIT = 40
 """More symbolic links than this in one path count as a loop, as in Linux (path_resolution(7))."""
 PARTS_LIMIT = 4096
-"""The largest number of names in one path, including those of links on the way; Linux's PATH_MAX allows no
+"""The maximum number of names in one path, including those of links on the way; Linux's PATH_MAX allows no
 more."""
 
 _CLOSED = getattr(os, "O_CLOEXEC", 0)

@@ -33,7 +33,7 @@ LIMIT = 15.0
 _VERSION = lazy.compile(r"\d+\.\d+\.\d+(?:[abcr]\d+)?\Z")
 _MINOR = lazy.compile(r"python3\.\d{1,2}")
 PATH_LIMIT = 200
-"""The largest number of folders in sys.path to examine."""
+"""The maximum number of folders in sys.path to examine."""
 IN_ENVIRONMENT = ("bin/python", "bin/python3", "python.exe", "Scripts/python.exe")
 
 
@@ -123,8 +123,8 @@ def _has_packages(machine: Machine, folder: str) -> bool:
 
 
 def _whole_path(machine: Machine, wanted: str) -> str:
-    """The requested path made absolute, because files that start programs refer to environments by absolute
-    paths."""
+    """Return the requested path as an absolute path, because launch scripts and service units refer to
+    environments by absolute path."""
     if machine.system == "windows" or wanted.startswith("/") or "/" not in wanted.rstrip("/"):
         return wanted
     return os.path.abspath(wanted) if machine.live else posixpath.normpath(f"/{wanted}")  # noqa: PTH100

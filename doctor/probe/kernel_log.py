@@ -1,7 +1,7 @@
 """Finds messages about the NVIDIA driver in the kernel log since the last boot, and modules that could not be
 built.
 
-Sources: NVIDIA, "Xid Errors", and the driver's own texts (NVRM); for refused modules, Linux's
+Sources: NVIDIA, "Xid Errors", and the driver's own messages (NVRM); for refused modules, Linux's
 kernel/module/signing.c and lockdown; for failed builds, DKMS and Fedora's akmods.
 """
 

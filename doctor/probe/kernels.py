@@ -69,10 +69,11 @@ def built_for_others(machine: Machine, *, stopped: bool) -> Iterator[Fact]:
 
 
 def next_start(machine: Machine) -> str:
-    """The release of the kernel that a stopped system would boot; "" if its files do not show it.
+    """Return the release of the kernel that a system that is not running would boot next; "" if its files do
+    not show it.
 
-    It is GRUB's configured choice if that contains a release; otherwise the newest, which GRUB and
-    systemd-boot list first.
+    This is GRUB's configured default entry if that entry names a release; otherwise it is the newest kernel,
+    which GRUB and systemd-boot list first.
     """
     images = [path.partition("vmlinuz-")[2] for path in machine.glob("/boot/vmlinuz-*")]
     folders = [  # a removed kernel leaves its folder behind, with modules that do not belong to the kernel

@@ -186,7 +186,7 @@ def _import_standard_library(machine: Machine, loader: Loader, environment: Envi
 
 def _linked_to_cuda(loader: Loader, path: str, core: str) -> list[str]:
     """The CUDA libraries to which a TensorFlow file and the other TensorFlow files that it needs are linked
-    (DT_NEEDED), each once."""
+    (DT_NEEDED), without duplicates."""
     found: dict[str, None] = {}
     queue, met = [path], {path}
     for entry in queue:

@@ -288,7 +288,7 @@ class Loader:
     ) -> Resolution:
         """Add an object and its dependencies to the process; on failure, restore the previous state.
 
-        bind: whether each object must also find its symbols (RTLD_NOW)."""
+        bind: whether every symbol of each object must also resolve (RTLD_NOW)."""
         before = len(self.objects)
         entry.names.add(name)
         self.objects.append(entry)

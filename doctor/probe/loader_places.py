@@ -25,9 +25,9 @@ NEXT_FOLDER = b"/\0/"
 LIBRARY_PATH, OF_NIX_LD = "LD_LIBRARY_PATH", "nix-ld's library path"
 CONFIGURED = "/etc/ld.so.conf (there is no ld.so.cache)"
 CONF_LIMIT = 100
-"""The largest number of ld.so.conf files to read."""
+"""The maximum number of ld.so.conf files to read."""
 INTERPRETER_LIMIT = 4 << 20
-"""The largest number of bytes to search in ld.so, whose size is 240 kB."""
+"""The maximum number of bytes to search in ld.so, whose size is 240 kB."""
 DEFAULT_FOLDERS = lazy.compile(rb"(?:/(?:usr/)?lib[^\0/]*(?:/[^\0/]+)*/\0){2,}")
 """Matches `system_dirs` inside ld.so: consecutive NUL-terminated folder names (elf/dl-load.c)."""
 NIX_LD = "/run/current-system/sw/share/nix-ld/lib"

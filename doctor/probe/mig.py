@@ -1,4 +1,4 @@
-"""Finds in files which GPUs are divided into instances (MIG, Multi-Instance GPU)."""
+"""Determines from files which GPUs are divided into MIG (Multi-Instance GPU) instances."""
 
 from __future__ import annotations
 

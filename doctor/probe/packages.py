@@ -214,8 +214,8 @@ def _module(machine: Machine, folders: tuple[str, ...]) -> tuple[str | None, str
 
 
 def _of_other_makers(machine: Machine, installed: tuple[Distribution, ...]) -> Iterator[Fact]:
-    """Symptoms for packages that make this TensorFlow use another vendor's GPU: Apple's and Microsoft's
-    plugins, and AMD's build if AMD's kernel driver (/dev/kfd) is present."""
+    """Symptoms for packages that make the installed TensorFlow use another vendor's GPU: Apple's and
+    Microsoft's plugins, and AMD's build if AMD's kernel driver (/dev/kfd) is present."""
     here = {"macos": ("tensorflow-metal",), "windows": DIRECTML}.get(machine.system, ())
     if machine.exists("/dev/dxg"):
         here = DIRECTML
@@ -285,7 +285,7 @@ def _metadata_version(machine: Machine, entry: Distribution) -> str | None:
 
 
 def _installer(machine: Machine, entry: Distribution) -> str:
-    """The installer (pip, uv, conda ...) that the distribution's metadata states."""
+    """The installer (pip, uv, conda ...) that the distribution's metadata names."""
     return (machine.text(f"{entry.info}/INSTALLER", 64) or "").strip()
 
 

@@ -27,7 +27,7 @@ _STARTED = lazy.compile(
 _SCRIPTED = lazy.compile(r"^(?:export )?([A-Z_]{4,40})=[\"']?(/[^\"'$\n]{1,8000})", re.MULTILINE)
 _COMPILED = lazy.compile(r"--(?:set|set-default|prefix|suffix) '([A-Z_]{4,40})'(?: ':')? '(/[^'\n]{1,8000})'")
 LIMIT = 200
-"""The largest number of folders in a path, and of .pth files in a folder, to examine."""
+"""The maximum number of folders in a path, and of .pth files in a folder, to examine."""
 SHIMS = "/.pyenv/shims/"
 STORE = lazy.compile(r"PythonSoftwareFoundation\.Python\.(\d\.\d+)_")
 """The package name of Python from the Microsoft Store, in the program folder and in the user's folder."""
@@ -81,7 +81,7 @@ NEVER = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class PythonPaths:
-    """The result of `paths`: the version and where the files state it, the package folders, whether the
+    """The result of `paths`: the version and where the files give it, the package folders, whether the
     environment is a venv, and the folder of the interpreter from which the venv was made."""
 
     version: str | None

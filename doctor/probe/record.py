@@ -58,7 +58,8 @@ def from_record(record: Any) -> Facts:
         raise NotRecordError("it is not a record of a machine (`tfgpu-doctor check --save` writes one)")
     if record.get("schema") != SCHEMA:
         raise NotRecordError(
-            f"the record has schema {record.get('schema')!r}; this tfgpu-doctor reads schema {SCHEMA}"
+            f"the record's schema is {record.get('schema')!r};"
+            f" this version of tfgpu-doctor reads only schema {SCHEMA}"
         )
     listed = record.get("facts")
     if not isinstance(listed, list) or len(listed) > FACTS_LIMIT:
@@ -121,7 +122,7 @@ def packed(record: dict[str, Any]) -> list[str]:
 
 
 def unpacked(text: str) -> Facts | None:
-    """The facts in the first complete block of a text; None if there is none."""
+    """The facts in the first complete block of the input; None if there is none."""
     import base64
     import zlib
 

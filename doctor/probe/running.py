@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
 OUTPUT_LIMIT = 4 << 20
-"""The largest number of bytes to keep of a program's stdout, and of its stderr."""
+"""The maximum number of bytes to keep of a program's stdout, and of its stderr."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
 SIZE = 64 << 10
-"""The largest number of bytes to read from a file."""
+"""The maximum number of bytes to read from a file."""
 DEPTH = 8
 """The longest chain of files that source each other."""
 TURNS = 50
-"""The largest number of iterations of a loop."""
+"""The maximum number of iterations of a loop."""
 STEPS = 5000
-"""The largest number of statements to follow, in all files together."""
+"""The maximum number of statements to follow, in all files together."""
 UNKNOWN = "\0"
 """Stands for a value that only running a command would show."""
 _NAME = lazy.compile(r"[A-Za-z_]\w*")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 SYMBOL = struct.Struct("<IBBHQQ")
 SYMBOLS_LIMIT = 1 << 16
-"""The largest number of undefined symbols to examine; TensorFlow's CUDA libraries have fewer than two
+"""The maximum number of undefined symbols to examine; TensorFlow's CUDA libraries have fewer than two
 thousand."""
 NAME_LIMIT = 4096
 GLOBAL, UNDEFINED, UNVERSIONED = 1, 0, 1

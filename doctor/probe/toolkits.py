@@ -107,7 +107,7 @@ def of_conda(
 
 
 def _toolkit(machine: Machine, home: str) -> Iterator[CudaVersion]:
-    """The version that a toolkit states in version.json (since 11.1), version.txt (up to 10.x), cuda.h, or
+    """The version that a toolkit gives in version.json (since 11.1), version.txt (up to 10.x), cuda.h, or
     nvcc's package."""
     text = machine.text(f"{home}/version.json")
     if text is not None:

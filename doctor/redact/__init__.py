@@ -1,4 +1,4 @@
-"""Redacts names, locations and secrets in a text, and keeps the parts that show the fault.
+"""Redacts names, locations and secrets in text, and keeps the parts that show the fault.
 
 `Redactor` redacts user and host names, home folders, addresses (`network`), secrets (`secret`), environment
 variables except the relevant ones (`variables`), and UUIDs. Equal values get equal placeholders, different

@@ -1,4 +1,4 @@
-"""Makes a text safe to share: a Redactor replaces the user and host names, home folders and addresses that
+"""Makes text safe to share: a Redactor replaces the user and host names, home folders and addresses that
 belong to a machine or occur in a report."""
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ def _node() -> str:
 
 
 class Redactor:
-    """Replaces names in the texts of one machine or one report.
+    """Replaces names in the strings from one machine or one report.
 
     `user`, `host` and `home` are those of this machine, "" if unknown; `learn` adds the names in a report.
     """
@@ -214,7 +214,7 @@ class Redactor:
         return cls(user, _node(), env.get("HOME") or env.get("USERPROFILE") or "")
 
     def learn(self, texts: Iterable[str]) -> Redactor:
-        """Learn the user and host names that the texts show: in paths of home folders, in prompts and in
+        """Learn the user and host names that the strings show: in paths of home folders, in prompts and in
         TensorFlow's diagnostics. Returns this Redactor."""
         found: dict[str, str] = {}
         for text in texts:

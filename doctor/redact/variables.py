@@ -71,7 +71,7 @@ def kept(name: str, value: str, hide: Callable[[str], str]) -> str:
     """The value of an environment variable in the form that a shared report may show: kept, redacted or
     removed.
 
-    hide: a function that removes names and secrets from a text.
+    hide: a function that removes names and secrets from a string.
     """
     if name == CONFIG:
         return config(value)

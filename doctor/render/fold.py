@@ -1,4 +1,4 @@
-"""Fits help texts, lists and tables into the width of a terminal. It cuts no text and breaks no word."""
+"""Fits help text, lists and tables into the width of a terminal. It cuts no text and breaks no word."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A diagnosis as one self-contained HTML page. It uses no network and no script, has a dark and a light
 theme, and is readable on a phone.
 
-This module escapes every text. It redacts nothing: pass it a diagnosis that is safe to share.
+This module escapes every string. It redacts nothing: pass it a diagnosis that is safe to share.
 """
 
 from __future__ import annotations

@@ -248,7 +248,7 @@ def markdown(outcome: Outcome) -> str:
 
 
 def _wrapped(words: str, width: int, indent: str, further: str | None = None) -> list[str]:
-    """A text wrapped into lines of at most this width. further: the indent of each line after the first; by
+    """A string wrapped into lines of at most this width. further: the indent of each line after the first; by
     default, two columns more than the first."""
     return textwrap.wrap(
         block(words), max(40, width), initial_indent=indent,
@@ -258,7 +258,7 @@ def _wrapped(words: str, width: int, indent: str, further: str | None = None) ->
 
 
 class _Paint:
-    """A function that colours a text, or leaves it unchanged if colours are off."""
+    """A function that colours a string, or leaves it unchanged if colours are off."""
 
     def __init__(self, on: bool) -> None:
         self.on = on

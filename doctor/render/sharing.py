@@ -1,4 +1,4 @@
-"""Makes a diagnosis safe to share: removes names, home folders, addresses and secrets from its texts.
+"""Makes a diagnosis safe to share: removes names, home folders, addresses and secrets from its strings.
 
 All formats use this module: a renderer gets a diagnosis that is safe to share, and redacts nothing itself.
 The user, host and home folder of this machine come from the environment, those of a report from its text.

@@ -214,9 +214,13 @@ class Page:
         facts = content.known_facts(diagnosis, tables)
         unread = content.not_examined(diagnosis.facts)
         if self.verbose:
+            from doctor.facts import Words
+
             self._heading("Every fact, and its source")
             places: dict[str, list[Source]] = {}
             for fact in diagnosis.facts:
+                if isinstance(fact, Words):  # hashes, which say nothing to a person
+                    continue
                 places.setdefault(line(fact_in_words(fact)), []).append(fact.source)
             for words, sources in places.items():
                 self._fact(words, sources)
@@ -283,8 +287,8 @@ class Page:
     def _prose(
         self, lead: str, text: str, *, style: str = "", rows: int = 0, hang: str | None = None
     ) -> None:
-        """Print wrapped text after a lead. Later rows begin under the text. `rows` is the most rows to print
-        (0: no limit)."""
+        """Print wrapped text after a lead. Later rows begin under the text. `rows` is the maximum number of
+        rows to print (0: no limit)."""
         indent = " " * len(lead) if hang is None else hang
         width = max(12, self.width - max(len(lead), len(indent)))
         wrapped = wrap(text, width, rows, self.symbols["cut"])

@@ -6,7 +6,7 @@ import os
 from typing import TextIO
 
 WIDEST = 100
-"""The most columns for prose, even on a wider terminal."""
+"""The maximum number of columns for prose, even on a wider terminal."""
 NARROWEST = 20
 
 

@@ -9,7 +9,7 @@ def wrap(text: str, width: int, rows: int = 0, cut: str = "...") -> list[str]:
     """The text as rows of at most `width` columns, broken between words. A word that is longer than a row is
     broken too.
 
-    rows: the most rows (0: no limit). If the text needs more, the last row ends with `cut`.
+    rows: the maximum number of rows (0: no limit). If the text needs more, the last row ends with `cut`.
     """
     found = [row.rstrip() for row in (_narrow if _one_column(text) else _wide)(text, width)]
     if rows and len(found) > rows:
@@ -25,7 +25,7 @@ def _one_column(text: str) -> bool:
 
 
 def _narrow(text: str, width: int) -> list[str]:
-    """The rows of a text whose characters take one column each."""
+    """The rows of a string whose characters take one column each."""
     breaks = [0]
     used = start = 0
     for match in re.finditer(r"\S+\s*", text):
@@ -46,7 +46,7 @@ def _narrow(text: str, width: int) -> list[str]:
 
 
 def _wide(text: str, width: int) -> list[str]:
-    """The rows of a text whose characters may be wider than one column; rich measures them."""
+    """The rows of a string whose characters may be wider than one column; rich measures them."""
     from rich.console import Console
     from rich.text import Text
 

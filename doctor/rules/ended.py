@@ -1,4 +1,5 @@
-"""The symptoms of a crashed process, and the steps for a GPU that is registered but has little work."""
+"""Symptoms that show that a process crashed, and the steps to suggest if a GPU is registered but mostly
+idle."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def benign_messages(case: Case) -> Iterator[Finding]:
     registered twice, a missing TensorRT, CPU features, the allocator's hints.
 
     ## What you see
-    The text contains only such lines, and a GPU is registered or nobody asked for one.
+    The report contains only such lines, and a GPU is registered or nobody asked for one.
 
     ## What to do
     Nothing. `TF_CPP_MIN_LOG_LEVEL=2` hides most of them, but also real warnings.

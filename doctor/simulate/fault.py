@@ -15,10 +15,11 @@ class Fault:
     code: the finding that states its cause. change: a function that adds the fault to a scenario. shown_by:
     what a program must do before the fault shows: "devices" (list the GPUs), "matmul", "kernels" (elementwise
     operations), "convolution", "jit" (a function compiled by XLA), "large" (allocate more memory than the GPU
-    has), "collective" (train on two GPUs), "nvml" (an NVML client, not TensorFlow). logged: the code that
-    TensorFlow's log leads to, if the log shows less than the machine ("": the same code). on_machine: the
-    code that examining the machine leads to, if it differs; None: examining the machine does not show the
-    fault. until: the last TensorFlow minor release on which the fault shows; None: it shows on all.
+    has), "collective" (train on two GPUs), "nvml" (an NVML client, not TensorFlow). logged: the finding that
+    TensorFlow's log alone leads to, if the log reveals less than an examination of the machine ("": the same
+    as `code`). on_machine: the finding that examining the machine leads to, if it differs; None: examining
+    the machine does not show the fault. until: the last TensorFlow minor release on which the fault shows;
+    None: it shows on all.
     """
 
     name: str

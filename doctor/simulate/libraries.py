@@ -110,7 +110,8 @@ def find_tensorflow(python: Path) -> TensorFlowBuild | None:
 
 
 def has_nccl_inside(build: TensorFlowBuild) -> bool:
-    """Whether NCCL is linked into this TensorFlow (2.12 to 2.18), so that a simulation cannot replace it."""
+    """Whether NCCL is linked into this TensorFlow release (2.12 to 2.18), so that a simulation cannot replace
+    it."""
     import mmap
 
     for name in (

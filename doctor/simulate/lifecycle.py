@@ -135,7 +135,7 @@ def _without_ptxas(path: str) -> str:
 
 
 def _damage(simulation: Simulation, wrong: Damage) -> None:
-    """Damage a library, if this TensorFlow loads it."""
+    """Damage a library, if the simulated TensorFlow release loads it."""
     for folder in (simulation.libraries, simulation.driver_libraries):
         for link in folder.glob(f"{wrong.stem}.so.*"):
             if link.is_symlink():  # damage the file under the name that TensorFlow loads

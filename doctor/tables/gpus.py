@@ -71,8 +71,8 @@ def capability(store: Store, asked: str) -> str | None:
 
 
 def _of_beginning(store: Store, asked: str) -> set[str | None]:
-    """The capabilities of all GPUs whose names begin with this text. nvidia-smi cuts long names off ("GeForce
-    GTX 108...")."""
+    """The capabilities of all GPUs whose names begin with this string. nvidia-smi cuts long names off
+    ("GeForce GTX 108...")."""
     begun = key(asked.rstrip(". "))
     if len(begun) < 6 or not any(c.isdigit() for c in begun):
         return set()

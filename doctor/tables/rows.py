@@ -98,7 +98,7 @@ class TensorFlowRelease(Row):
 
 @dataclass(frozen=True, slots=True)
 class Toolkit(Row):
-    """A CUDA toolkit release, and the driver version that was released with it (None if NVIDIA states
+    """A CUDA toolkit release, and the driver version that was released with it (None if NVIDIA publishes
     none)."""
 
     cuda: str
@@ -160,8 +160,8 @@ class ForwardCompatibility(Row):
 class GpuRow(Row):
     """A GPU, with its PCI id if it has one. `capability` is None if the name alone does not determine it.
 
-    memory_mib: all memory sizes with which cards of this name were sold; empty if no source states them.
-    multiprocessors: the number of multiprocessors; None if no source states it, or if cards with this name
+    memory_mib: all memory sizes with which cards of this name were sold; empty if no source gives them.
+    multiprocessors: the number of multiprocessors; None if no source gives it, or if cards with this name
     differ.
     """
 

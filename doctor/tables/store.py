@@ -38,7 +38,7 @@ BUNDLED = "compat_tables"
 
 _HEAD = 4096
 _MOST_REMEMBERED = 20_000
-"""The largest number of answers to keep. Without it, a report could fill the memory with answers."""
+"""The maximum number of answers to keep. Without it, a report could fill the memory with answers."""
 
 
 class TableError(ValueError):

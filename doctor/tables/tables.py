@@ -156,7 +156,7 @@ class Tables:
 
     def compiled_cudnn(self) -> tuple[Row, ...]:
         """Return the minor versions of cuDNN with which TensorFlow releases were compiled, as far as
-        documents state them."""
+        documents mention them."""
         return libraries.compiled_cudnn(self.store)
 
     def pip_library(self, soname: str, cuda_major: str | None = None) -> PipLibrary | None:
@@ -195,7 +195,7 @@ class Tables:
     # --- GPUs ------------------------------------------------------------------------------------
 
     def gpu(self, name_or_pci_or_capability: str) -> tuple[GpuRow, ...]:
-        """Return the GPUs that a text can mean: a name as people or nvidia-smi write it, a PCI id
+        """Return the GPUs that a string can mean: a name as people or nvidia-smi write it, a PCI id
         ("10de:2484") or a compute capability ("8.6", "sm_86"). The result has several GPUs if the name is
         ambiguous, and none if it is unknown."""
         return gpus.find(self.store, name_or_pci_or_capability)

@@ -1,4 +1,4 @@
-"""Makes texts to read: the fuzzer's seeds and dictionary, pumped texts, and notebooks of random shape."""
+"""Makes inputs to read: the fuzzer's seeds and dictionary, pumped strings, and notebooks of random shape."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def dictionary(path: Path) -> None:
 
 
 def pumped_texts(rng: random.Random) -> Iterator[bytes]:
-    """Yield texts made of words from the patterns, without end."""
+    """Yield strings made of words from the patterns, without end."""
     from doctor.logs.signatures import catalogue
     from tests.patterns.collect import others, signatures
     from tests.patterns.pumps import beginnings, pumped, pumps, words

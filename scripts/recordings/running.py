@@ -82,7 +82,7 @@ def _plain_environment(python: Path) -> dict[str, str]:
 def _run(
     recording: Recording, python: Path, project: Path, variables: dict[str, str]
 ) -> tuple[str, int | None]:
-    """Run the program. Return its standard output and standard error as one text, as a terminal shows them,
+    """Run the program. Return its standard output and standard error as one string, as a terminal shows them,
     and its exit code."""
     import resource
 

@@ -25,7 +25,7 @@ _RULES: tuple[tuple[str, str, str], ...] = (
 
 
 def normalised(text: str, replacements: Mapping[str, str]) -> tuple[str, list[str]]:
-    """Replace everything in a text that differs from run to run. Returns the new text, and the kinds of
+    """Replace everything in the text that differs from run to run. Returns the new text, and the kinds of
     things that were replaced. replacements: paths and names of this machine, and what replaces each; the
     longest are replaced first.
     """

@@ -1,4 +1,4 @@
-"""Tests `tfgpu-doctor bench` as people call it."""
+"""Tests `tfgpu-doctor bench` as users run it, from the command line."""
 
 from __future__ import annotations
 

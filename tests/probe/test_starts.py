@@ -1,6 +1,5 @@
-"""Tests environment variables that files set for one way to start a program: the machine is healthy for
-programs that are started in this way, and something is missing for programs that are started in another
-way."""
+"""Tests environment variables that a file sets for only one way of launching programs (a shell, a service, a
+notebook kernel ...): programs launched that way work, and programs launched any other way lack something."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def first(text: str) -> tuple[Finding, str]:
         (f"{NO_RUNTIME_VERSION}tensorflow 2.19.0, protobuf 4.25.3\n", "'protobuf>=5.26,<6'"),
         (f"{NO_RUNTIME_VERSION}tensorflow 2.21.0\n", "'protobuf>=6.31.1,<8'"),
         (f"{NO_RUNTIME_VERSION}tensorflow 2.20.0\n", "'protobuf>=5.28.0'"),
-        (f"{NO_RUNTIME_VERSION}tensorflow 2.15.0\n", "a newer TensorFlow that accepts protobuf 5.26"),
+        (f"{NO_RUNTIME_VERSION}tensorflow 2.15.0\n", "a newer TensorFlow release that accepts protobuf 5.26"),
         (NO_RUNTIME_VERSION, "'protobuf>=5.26'"),
         (
             "google.protobuf.runtime_version.VersionError: Detected incompatible Protobuf Gencode/Runtime"

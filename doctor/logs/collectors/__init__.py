@@ -1,8 +1,8 @@
 """Reads the output of collecting tools (pip list, lspci ...) by its structure: fields, rows and steps.
 
-`read_collected` returns the facts from the reports of these tools in a text, and the text without the lines
-of the reports. So a package name, or the heading "are we in docker", is not mistaken for a statement. The
-lines that other programs printed into a report are kept."""
+`read_collected` returns the facts from the reports of these tools in the input, and the input without the
+lines of these reports. So a package name, or the heading "are we in docker", is not mistaken for a statement.
+The lines that other programs printed into a report are kept."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ MARKS = {
         "Debug Mode: ",
     ),
 }
-"""For each module with collectors, the marks of its reports. The module is imported only for a text that
+"""For each module with collectors, the marks of its reports. The module is imported only for input that
 contains one of them."""
 
 FAILURES = 8
-"""A reader that failed this often on a text is not tried again, so that a text that only looks like reports
+"""A reader that failed this often on one input is not tried again, so that input that only looks like reports
 takes little time."""
 
 

@@ -37,10 +37,10 @@ class Block(NamedTuple):
 
 
 class Collector(NamedTuple):
-    """The reader for one collector's reports. mark: a text that every report contains. begins: matches the
-    first line of a report (match, not search). read: a function of all lines of a text, the index of the
-    report's first line, and the name of the text; it returns None if the lines are not a report of this
-    kind."""
+    """The reader for one collector's reports. mark: a string that every report contains. begins: matches
+    the first line of a report (match, not search). read: a function that takes all lines of the input, the
+    index of the report's first line, and the input's name; it returns None if the lines are not a report of
+    this kind."""
 
     mark: str
     begins: re.Pattern[str]

@@ -31,7 +31,7 @@ MOST = 5_000
 
 
 def read_document(text: str, name: str) -> Facts | None:
-    """Return the facts from a text that is one JSON document from a collector, or None for any other text."""
+    """Return the facts from input that is one JSON document from a collector, or None for any other input."""
     marks = ('"pip_version"', '"HostConfig"', '"build_string"', '"version"')
     if text.lstrip()[:1] not in ("{", "[") or not any(mark in text for mark in marks):
         return None

@@ -89,7 +89,7 @@ class Board:
         self.process = 0
 
     def field(self, group: str, field: str, value: str, line: Line, name: str) -> Iterator[Fact]:
-        """Read one field. Yield the facts that this field states by itself."""
+        """Read one field. Yield the facts that this field gives by itself."""
         size = _MIB.match(value)
         if field == "Product Name" and "Error" not in value:
             self.name, self.line = value[:80], line

@@ -40,7 +40,7 @@ _STEP = lazy.compile(
 def ld_debug(lines: Sequence[Line], at: int, name: str) -> Block | None:
     """Read the output of LD_DEBUG=libs, complete or filtered by grep, and possibly mixed with a program's own
     lines. A line with `calling init` shows that a library was loaded. A library that was searched for but
-    never initialised was not found, unless the text ends during the search. Source: glibc, elf/dl-load.c and
+    never initialised was not found, unless the input ends during the search. Source: glibc, elf/dl-load.c and
     elf/dl-init.c."""
     end = at
     keep: set[int] = set()

@@ -164,7 +164,8 @@ _VERSION = lazy.compile(r"(?:\d:)?(\d{1,3}(?:\.\d{1,4}){1,3})")
 
 
 def _installed(package: str, version: str, where: Source) -> Iterator[Fact]:
-    """Return the facts about the driver, CUDA or cuDNN that a Linux distribution's package states."""
+    """Yield the driver, CUDA or cuDNN version that follows from an installed package of a Linux
+    distribution."""
     number = _VERSION.match(version)
     if number is None:
         return

@@ -8,16 +8,17 @@ programs' output. `classify` reads them with two linear models that were trained
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from doctor import lazy
-from doctor.facts import EVIDENCE_LIMIT, Fact, Likelihood, Prose, SentenceKind, Source, Symptom
+from doctor.facts import EVIDENCE_LIMIT, Fact, Likelihood, Prose, SentenceKind, Source, Symptom, Words
 
 if TYPE_CHECKING:
     from doctor.logs.text import Text
 
-__all__ = ["MOST", "read_prose"]
+__all__ = ["MOST", "read_prose", "read_words"]
 
 LONG = 350
 """A text with at least this many characters but no word about GPUs or TensorFlow is about something else."""
@@ -43,12 +44,25 @@ OBSERVATIONS = {
     "works": "works-said",
     "elsewhere": "works-elsewhere",
 }
-"""Maps each kind of sentence to the symptom that it states."""
+"""Maps each kind of sentence to the symptom that it reports."""
 SURE = 0.8
 """A sentence counts as stating one of these symptoms only if the probability of its kind is higher than
 this."""
 LEAST = 0.02
 """Causes with a lower probability than this are not kept."""
+
+
+START = 3_000
+"""How many characters at the start of a report are read as `Words`."""
+_WORD = lazy.compile(r"[^\W_]{2,60}")
+_DIGIT = lazy.compile(r"\d")
+
+
+def read_words(text: Text) -> Words:
+    """Return the words at the start of a report."""
+    start = _DIGIT.sub("0", text.text[:START].lower())
+    hashes = (zlib.crc32(word.encode("utf-8", "replace")) for word in _WORD.findall(start))
+    return Words(Source(text.name, 1), tuple(hashes))
 
 
 def read_prose(text: Text, printed: Collection[int] = ()) -> list[Fact]:

@@ -23,7 +23,7 @@ SIZES = (2, 3, 4, 5)
 SCALE = 256
 """The scale that turns a feature's value into a whole number."""
 WHOLE = 1_500
-"""At most this many characters of a text are classified as a whole."""
+"""At most this many characters of the input are classified as a whole."""
 _DIGIT = lazy.compile(r"\d")
 _ADVERBS = """
 apparently really actually simply obviously just currently somehow basically honestly certainly clearly
@@ -34,7 +34,7 @@ _EMPTY = frozenset(_ADVERBS.split())
 
 
 def grams(text: str, buckets: int) -> dict[int, int]:
-    """Return how often each hashed n-gram and word pair occurs in a text, by bucket."""
+    """Return how often each hashed n-gram and word pair occurs in a string, by bucket."""
     found: dict[int, int] = {}
     get = found.get
     words = [word for word in _DIGIT.sub("0", text.lower()).split() if word.rstrip(",") not in _EMPTY]
@@ -145,7 +145,7 @@ def kinds() -> Model:
 
 
 class Reading(NamedTuple):
-    """The causes that the sentences of one report suggest, as probabilities for the whole text and for each
+    """The causes that the sentences of one report suggest, as probabilities for the whole report and for each
     sentence, and the kind of each sentence with its probability."""
 
     codes: tuple[str, ...]

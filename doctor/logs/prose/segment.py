@@ -33,13 +33,13 @@ classified from its beginning."""
 REPEATED = 4
 """If at least this many lines differ only in numbers, a program printed them."""
 MOST = 60
-"""At most this many sentences are kept: in a long text, the first ones and the last ones."""
+"""At most this many sentences are kept: in a long report, the first ones and the last ones."""
 PERSON = 0.6
 """A sentence counts as written by a person if the probability of that is at least this."""
 AROUND = 0.7
 """The threshold for a line that quotes a program's message."""
 ALONE = 0.25
-"""The threshold for a text without any program output, and for a sentence that is not in Latin script."""
+"""The threshold for input without any program output, and for a sentence that is not in Latin script."""
 
 REST = 6
 """A line under a program's message with fewer words than this continues the message."""
@@ -134,7 +134,7 @@ def parts(paragraph: str) -> Iterator[str]:
 
 
 def _words(text: str) -> int:
-    """Return the number of words in a text."""
+    """Return the number of words in a string."""
     return len((_ASCII_WORD if text.isascii() else _WORD).findall(text))
 
 

@@ -2,7 +2,7 @@
 to the module of its family.
 
 `python scripts/signature_index.py` writes the words of each signature to index.json, so that only the
-families whose words occur in a text are imported.
+families whose words occur in the input are imported.
 """
 
 from __future__ import annotations

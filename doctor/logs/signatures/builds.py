@@ -18,6 +18,8 @@ def pip_list_line(match: re.Match[str], source: Source) -> Fact | None:
     ):  # a row of a table that a person wrote: the name is that of the program, not of a package
         return None
     manager = "conda" if build or match.groupdict().get("channel") else "pip"
+    if manager == "pip" and match["name"].lower() in ("cudnn", "cudatoolkit"):
+        return None  # only conda has packages with these names, so this is an entry in a person's list
     return Package(source, normalised(match["name"]), match["version"], manager)
 
 
@@ -158,7 +160,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "own-build",
         ("(source or binary)", "from source", "bazel build"),
         r"(?:installed from|Source) \(source or binary\)[*_: ]{1,6}(?:from"
-        r" )?source\b|(?:built|compiled|build|compile)\b[^\n.]{0,20}\bfrom source|bazel build"
+        r" )?source\b|(?<!to )(?:built|compiled|build|compile)\b[^\n.]{0,20}\bfrom source|bazel build"
         r" [^\n]{0,200}tensorflow",
         "- TensorFlow installed from (source or binary): source",
         unlogged=True,

@@ -10,8 +10,8 @@ from doctor.logs.signatures.signature import Signature, sig
 
 
 def ignored(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """Make the facts about a GPU that TensorFlow ignores because of its compute capability or its
-    multiprocessor count."""
+    """Create the Gpu fact, if the message describes the GPU, and the Symptom: TensorFlow ignores the GPU
+    because of its compute capability or its multiprocessor count."""
     group = match.groupdict()
     name = (group.get("name") or "").strip() or None
     if name or group.get("cc"):

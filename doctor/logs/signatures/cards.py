@@ -85,8 +85,8 @@ _NEWER = r"(?:higher|newer|later|more recent)"
 
 
 def needs_newer(match: re.Match[str], source: Source) -> Fact:
-    """Make the symptom that a card needs newer software, with the first major version of CUDA whose libraries
-    contain code for the card."""
+    """Create the Symptom that a card needs newer software, with the first major version of CUDA whose
+    libraries contain code for the card."""
     return Symptom(source, "gpu-needs-newer", (("cuda", "11" if match["t11"] else "10"),))
 
 
@@ -128,19 +128,20 @@ card."""
 
 
 def capability(match: re.Match[str], source: Source) -> Fact | None:
-    """Make the fact for a compute capability that is stated without the name of a card."""
+    """Create the Gpu fact for a compute capability that is given without the name of a card. Return None if
+    the words before it show that it is a limit."""
     before = match.string[max(0, match.start() - 60) : match.start()].lower()
     return None if re.search(_BOUND, before) else Gpu(source, None, match["cc"], rank=FORM)
 
 
 def other_gpu(match: re.Match[str], source: Source) -> Fact:
-    """Make the fact that the machine has a graphics device from a maker other than NVIDIA."""
+    """Create the OtherGpu fact: the machine has a graphics device from a maker other than NVIDIA."""
     vendor = str(match.lastgroup)
     return OtherGpu(source, match[vendor].strip(), vendor)
 
 
 def smi_name(match: re.Match[str], source: Source) -> Fact:
-    """Make the fact for one card in an nvidia-smi table."""
+    """Create the Gpu fact for one card in an nvidia-smi table."""
     name = match["name"].strip().rstrip(".").strip()
     following = re.search(r"(\d{1,7})MiB\s*/\s*(\d{2,8})MiB", match.string[match.end() : match.end() + 240])
     return Gpu(

@@ -215,7 +215,8 @@ SIGNATURES: tuple[Signature, ...] = (
             "tensorflow-gpu==2.",
             "tensorflow_gpu==2.",
         ),
-        r"tensorflow[-_]gpu-2\.12\.0\.tar(?:\.gz)?|\binstall\b[^\n]{0,60}tensorflow[-_]gpu==2\.(?:1[2-9]"
+        r"tensorflow[-_]gpu-2\.12\.0\.tar(?:\.gz)?|(?<!conda )(?<!mamba )\binstall\b[^\n]{0,60}(?<!forge::)"
+        r"tensorflow[-_]gpu==2\.(?:1[2-9]"
         r"|[2-9]\d)",
         "Using cached tensorflow-gpu-2.12.0.tar.gz (2.6 kB)",
     ),

@@ -16,8 +16,8 @@ from doctor.logs.signatures.signature import Signature, sig
 
 
 def image_driver(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """Make the facts about a host driver that is older than the image requires. If the version is blank,
-    there is no driver."""
+    """Create the facts for a host driver that is older than the image requires: a Symptom and the
+    DriverVersion. If the version is blank, there is no driver."""
     version = match["version"]
     if not version:
         yield Symptom(source, "docker-no-gpu")
@@ -27,8 +27,8 @@ def image_driver(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 
 def image_gpu(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """Make the facts about a GPU whose compute capability is outside the range that an image was built
-    for."""
+    """Create the Symptom and the Gpu fact for a GPU whose compute capability is outside the range that an
+    image was built for."""
     yield Symptom(
         source, "container-gpu-newer" if match["yet"] else "container-gpu-older", (("gpu", match["name"]),)
     )
@@ -36,25 +36,26 @@ def image_gpu(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 
 def initialised(match: re.Match[str], source: Source) -> Fact:
-    """Make the fact about the result of cuInit, which an image's entry point prints."""
+    """Create the CudaCallFailed fact: the status that cuInit returned, which an image's entry point
+    prints."""
     return CudaCallFailed(source, "cuInit", CUDA_ERRORS.get(match["number"], "CUDA_ERROR_UNKNOWN"))
 
 
 def cli_cuda(match: re.Match[str], source: Source) -> Fact:
-    """Make the fact about the result that nvidia-container-cli got from cuInit on the host."""
+    """Create the CudaCallFailed fact: the error that nvidia-container-cli got from cuInit on the host."""
     no_device = match["error"].lower().startswith("no cuda-capable")
     return CudaCallFailed(source, "cuInit", "CUDA_ERROR_NO_DEVICE" if no_device else "CUDA_ERROR_UNKNOWN")
 
 
 def blocked(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """Make the facts for NVML_ERROR_OPERATING_SYSTEM as nvidia-smi words it. This status nearly always means
-    that WSL cannot reach the GPU."""
+    """Create the Symptom and the Platform fact for NVML_ERROR_OPERATING_SYSTEM, as nvidia-smi words it. This
+    status nearly always means that WSL cannot reach the GPU."""
     yield Symptom(source, "wsl-blocked")
     yield Platform(source, "wsl", rank=INFERRED)
 
 
 def image_tag(match: re.Match[str], source: Source) -> Fact:
-    """Make the symptom gpu-image or cpu-image from the tag of an official image. Without a tag, Docker uses
+    """Create the Symptom gpu-image or cpu-image from the tag of an official image. Without a tag, Docker uses
     `latest`, which is a CPU image."""
     tag = match["tag"] or "latest"
     return Symptom(source, "gpu-image" if "gpu" in tag.lower() else "cpu-image", (("tag", tag),))

@@ -27,8 +27,8 @@ AMD = r"\b(?:AMD|Radeon|Vega ?\d|gfx\d|Instinct|MI\d{2,3})\b"
 
 
 def mib(text: str) -> int | None:
-    """Convert a text such as "7.92GiB", "190.31MiB" or "6 GB" to a memory size in MiB. Return None for other
-    text."""
+    """Convert a string such as "7.92GiB", "190.31MiB" or "6 GB" to a memory size in MiB. Return None for any
+    other string."""
     match = re.match(r"\s*(\d+(?:\.\d+)?)\s*(gib|mib|gb|mb|kib|g|m|b)\b", text, re.I)
     return round(float(match[1]) * _UNITS[match[2].lower()]) if match else None
 
@@ -39,7 +39,8 @@ def _index(match: re.Match[str]) -> int | None:
 
 
 def registered(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """Make the facts about a device that TensorFlow created, and about its GPU."""
+    """Create the GpuRegistered fact for a device that TensorFlow created, and a Gpu or OtherGpu fact for its
+    GPU."""
     group = match.groupdict()
     name = (group.get("name") or "").strip() or None
     memory = int(group["memory"]) if group.get("memory") else None
@@ -58,8 +59,8 @@ def registered(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 
 def found_device(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """Make the facts about a GPU from the description that TensorFlow prints before it decides whether to use
-    that GPU."""
+    """Create the Gpu and GpuMemory facts from the description of a GPU that TensorFlow prints before it
+    decides whether to use that GPU."""
     group = match.groupdict()
     cc = group.get("cc") or (f"{group['major']}.{group['minor']}" if group.get("major") else None)
     total = mib(group.get("total") or "")
@@ -71,19 +72,19 @@ def found_device(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 
 def gpu_fact(match: re.Match[str], source: Source) -> Fact:
-    """Make a Gpu fact with all details that the message contains."""
+    """Create the Gpu fact with all details that the message contains."""
     group = match.groupdict()
     return Gpu(source, (group.get("name") or "").strip() or None, group.get("cc"), index=_index(match))
 
 
 def listed(match: re.Match[str], source: Source) -> Fact:
-    """Make the fact for a physical GPU that a program lists."""
+    """Create the GpuRegistered fact for a physical GPU that a program lists."""
     return GpuRegistered(source, _index(match))
 
 
 def plugged(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """Make the facts about an accelerator from a maker other than NVIDIA, which TensorFlow uses through a
-    plugin."""
+    """Create the Symptom for an accelerator from a maker other than NVIDIA that TensorFlow uses through a
+    plugin, and the OtherGpu fact for Apple's plugin (Metal)."""
     yield Symptom(source, "plugin-device", tuple((k, v.strip()) for k, v in match.groupdict().items() if v))
     if match["metal"]:
         name = match["metal"].strip()
@@ -93,7 +94,8 @@ def plugged(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 
 def counted(match: re.Match[str], source: Source) -> Fact | None:
-    """Make the fact for a number of GPUs that a program printed."""
+    """Create the fact for a number of GPUs that a program printed: GpuRegistered, or the Symptom
+    gpu-list-empty for 0."""
     number = int(match["count"])
     if number == 0:
         return Symptom(source, "gpu-list-empty")

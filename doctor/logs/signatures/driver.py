@@ -29,7 +29,7 @@ def _trim(version: str) -> str:
 
 
 def cuinit(match: re.Match[str], source: Source) -> Fact:
-    """Make the fact for a failed cuInit, with the symbolic name of its status."""
+    """Create the CudaCallFailed fact for a failed cuInit, with the symbolic name of its status."""
     error = match["error"].upper()
     number = re.search(r"-?\d+", error) if not error.startswith("CUDA_ERROR") else None
     return CudaCallFailed(
@@ -38,8 +38,8 @@ def cuinit(match: re.Match[str], source: Source) -> Fact:
 
 
 def checked(match: re.Match[str], source: Source) -> Fact:
-    """Make the fact for a failed CUDA call that a check in TensorFlow reports. If libcuda did not load,
-    TensorFlow's stub for it returns 303 from every call."""
+    """Create the CudaCallFailed fact for a failed CUDA call that a check in TensorFlow reports. If libcuda
+    did not load, TensorFlow's stub for it returns 303 from every call."""
     error = CUDA_ERRORS.get(match["error"], f"CUresult({match['error']})")
     return CudaCallFailed(source, "cuInit" if match["error"] == "303" else match["call"], error)
 
@@ -50,7 +50,8 @@ cudaErrorUnknown."""
 
 
 def asked(match: re.Match[str], source: Source) -> Fact | None:
-    """Make the fact that TensorFlow's query for the devices failed."""
+    """Create the CudaCallFailed fact: TensorFlow's query for the devices failed. Return None if the message
+    shows no error."""
     group = match.groupdict()
     error = (
         group.get("error")
@@ -61,17 +62,19 @@ def asked(match: re.Match[str], source: Source) -> Fact | None:
 
 
 def context(match: re.Match[str], source: Source) -> Fact:
-    """Make the fact for a CUDA call that failed while TensorFlow created a device."""
+    """Create the CudaCallFailed fact for a CUDA call that failed while TensorFlow created a device."""
     return CudaCallFailed(source, match["call"], match["error"].upper())
 
 
 def status(match: re.Match[str], source: Source) -> Fact:
-    """Make the fact for a failed cudaGetDevice() or cudaSetDevice() from the text of its status."""
+    """Create the CudaCallFailed fact for a failed cudaGetDevice() or cudaSetDevice() from the text of its
+    status."""
     return CudaCallFailed(source, match["call"], match["error"].strip().rstrip(".").lower())
 
 
 def mismatch(match: re.Match[str], source: Source) -> Fact:
-    """Make the fact that the driver's kernel module and user-space library have different versions."""
+    """Create the DriverMismatch fact: the driver's kernel module and its user-space library have different
+    versions."""
     found = match.groupdict()
     return DriverMismatch(
         source, _trim(found.get("kernel") or "") or None, _trim(found.get("user") or "") or None
@@ -88,8 +91,8 @@ def driver(part: str, rank: int = 0):  # type: ignore[no-untyped-def]
 
 
 def agreeing(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """Make the facts that both parts of the driver have the same version, from a message in which TensorFlow
-    compares them."""
+    """Create the DriverVersion fact and the Symptom that both parts of the driver have the same version, from
+    a message in which TensorFlow compares them."""
     yield DriverVersion(source, _trim(match["version"]), "kernel")
     yield Symptom(source, "driver-versions-agree")
 

@@ -21,18 +21,18 @@ def dotted(number: str) -> str:
 
 
 def runtime_mismatch(match: re.Match[str], source: Source) -> Fact:
-    """Make the fact with the cuDNN version that was loaded, and the one with which TensorFlow was
+    """Create the CudnnMismatch fact: the cuDNN version that was loaded, and the one with which TensorFlow was
     compiled."""
     return CudnnMismatch(source, dotted(match["loaded"].rstrip(".")), dotted(match["compiled"].rstrip(".")))
 
 
 def loaded_cudnn(match: re.Match[str], source: Source) -> Fact:
-    """Make the fact with the cuDNN version that TensorFlow loaded."""
+    """Create the CudnnVersion fact: the cuDNN version that TensorFlow loaded."""
     return CudnnVersion(source, dotted(match["version"]))
 
 
 def part_of_cudnn(match: re.Match[str], source: Source) -> Fact:
-    """Make the symptom for a part of cuDNN that does not load, or whose version differs from that of the
+    """Create the Symptom for a part of cuDNN that does not load, or whose version differs from that of the
     other parts."""
     problem = (
         "has a different version from the other parts"
@@ -43,7 +43,7 @@ def part_of_cudnn(match: re.Match[str], source: Source) -> Fact:
 
 
 def library_status(match: re.Match[str], source: Source) -> Fact | None:
-    """Make the symptom for a status that a CUDA library returned, in any message. If the library has no
+    """Create the Symptom for a status that a CUDA library returned, in any message. If the library has no
     memory for its own data, TensorFlow's memory pool left it none; other frameworks have no such pool."""
     detail = (("status", match["status"]),)
     if match["host"]:

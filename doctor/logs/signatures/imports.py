@@ -15,8 +15,8 @@ CUDA's DLLs depend on the build."""
 
 
 def preloaded(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """Make the facts about a DLL that TensorFlow looks for before it loads its native library, and did not
-    find."""
+    """Create the facts for a DLL that TensorFlow looks for before it loads its native library, and did not
+    find: the Platform (Windows), and a LibraryNotLoaded fact or the Symptom msvc-runtime."""
     yield Platform(source, "windows")
     what = match["what"]
     if what == "msvcp":

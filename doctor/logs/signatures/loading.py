@@ -37,7 +37,7 @@ PLUGINS = {
 
 
 def plugin(match: re.Match[str], source: Source) -> Fact | None:
-    """Make the symptom for a plugin for other devices that does not load because it was built for another
+    """Create the Symptom for a plugin for other devices that does not load because it was built for another
     TensorFlow release or because its own dependencies are missing."""
     addon = PLUGINS.get(match["library"].lower())
     return Symptom(source, "addon-mismatch", (("addon", addon), ("plugin", "yes"))) if addon else None
@@ -48,7 +48,8 @@ def _tidy(name: str) -> str:
 
 
 def not_loaded(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """Make the facts about a library that did not load, and about the search path that the message quotes."""
+    """Create the LibraryNotLoaded fact for a library that did not load, and the fact for the search path that
+    the message quotes."""
     name = _tidy(match["name"])
     error = (match.groupdict().get("error") or "").strip()
     lowered = error.lower()
@@ -69,13 +70,13 @@ def not_loaded(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 
 def loaded(match: re.Match[str], source: Source) -> Fact:
-    """Make the fact about a library that was loaded."""
+    """Create the LibraryLoaded fact for a library that was loaded."""
     return LibraryLoaded(source, _tidy(match["name"]))
 
 
 def on_disk(match: re.Match[str], source: Source) -> Fact | None:
-    """Make the fact about a library file in a listing, in ldconfig's cache or in the output of find. Return
-    None for other files, and for a link that does not prove which library it leads to."""
+    """Create the LibraryFile fact for a library file in a listing, in ldconfig's cache or in the output of
+    find. Return None for other files, and for a link that does not prove which library it leads to."""
     path = match["path"].strip("'\"`(),")
     link = re.search(
         r"\bln\s+-[a-rt-z]{0,6}s\w{0,6}\s+(\S{1,200}\.so\.[\d.]+)\s+\S{0,200}?(\.so\.[\d.]+)", source.text

@@ -11,7 +11,7 @@ from doctor.logs.signatures.signature import Signature, glued, sig, spoken
 
 
 def closed(match: re.Match[str], source: Source) -> Fact | None:
-    """Make the symptom for a device file that only its owner and group may use. Return None if everyone
+    """Create the Symptom for a device file that only its owner and group may use. Return None if everyone
     may."""
     if "rw" in match["others"]:
         return None
@@ -19,7 +19,7 @@ def closed(match: re.Match[str], source: Source) -> Fact | None:
 
 
 def bus_without_nvidia(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """Make the facts about a PCI bus without an NVIDIA device. If the line comes from `check --script`, the
+    """Create the facts for a PCI bus without an NVIDIA device. If the line comes from `check --script`, the
     absence counts as measured."""
     yield Symptom(source, "lspci-no-nvidia")
     if source.text.strip() == "lspci | grep -i nvidia shows nothing":

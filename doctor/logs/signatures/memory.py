@@ -15,12 +15,12 @@ def _bytes_mib(text: str) -> int:
 
 
 def alloc_failed(match: re.Match[str], source: Source) -> Fact:
-    """Make the symptom for an allocation that the driver refused; `mib` is its size."""
+    """Create the Symptom for an allocation that the driver refused; `mib` is its size."""
     return Symptom(source, "device-alloc-failed", (("mib", str(_bytes_mib(match["bytes"]))),))
 
 
 def limit_in_use(match: re.Match[str], source: Source) -> Fact:
-    """Make the symptom that states the allocator's limit and the memory in use, in MiB."""
+    """Create the Symptom with the allocator's limit and the memory in use, in MiB."""
     return Symptom(
         source,
         "allocator-stats",
@@ -29,7 +29,7 @@ def limit_in_use(match: re.Match[str], source: Source) -> Fact:
 
 
 def smi_usage(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """Make the facts about the memory of one card in an nvidia-smi table (the line above contains the card's
+    """Create the GpuMemory fact for one card in an nvidia-smi table (the line above contains the card's
     number)."""
     used, total = int(match["used"]), int(match["total"])
     index = int(match["index"]) if match.groupdict().get("index") else 0
@@ -37,14 +37,14 @@ def smi_usage(match: re.Match[str], source: Source) -> Iterator[Fact]:
 
 
 def smi_process(match: re.Match[str], source: Source) -> Fact:
-    """Make the fact for one process in an nvidia-smi table."""
+    """Create the GpuProcess fact for one process in an nvidia-smi table."""
     name = match["name"].strip().rsplit("/", 1)[-1].rsplit("\\", 1)[-1]
     return GpuProcess(source, int(match["pid"]), name, int(match["mib"]), int(match["index"]))
 
 
 def held_by_others(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """Make the facts about who uses the GPU's memory: other processes if more than half of it is neither free
-    nor used by PyTorch itself, or the program itself if it uses more than half."""
+    """Create the symptoms that show what uses the GPU's memory: other processes if more than half of it is
+    neither free nor used by PyTorch itself, or the program itself if it uses more than half."""
     total, free = mib(match["total"] or match["whole"]), mib(match["free"] or match["left"])
     own = mib(match["reserved"] or match["own"] or match["used"])
     if total is None or own is None or free is None:

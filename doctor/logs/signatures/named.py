@@ -20,7 +20,8 @@ _VERSION = (
 
 
 def named(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """Make the facts with the product's name from the tables and the version that follows it in the text."""
+    """Create the Symptom with the product's name from the tables and the version that follows it; add the
+    Symptom own-build if the product comes with its own TensorFlow build."""
     name, version = NAMES[match["name"].lower()], match["version"]
     yield Symptom(source, "named", (("name", name), *((("version", version),) if version else ())))
     if name in own_builds(Tables.bundled().store):

@@ -33,7 +33,7 @@ IN_EVERY_RELEASE = frozenset(
 
 
 def api(match: re.Match[str], source: Source) -> Fact | None:
-    """Make the symptom for a name that a module lacks: hollow-module (the package is incomplete),
+    """Create the Symptom for a name that a module lacks: hollow-module (the package is incomplete),
     keras-mismatch, or missing-attribute (usually a name from another release).
 
     Return None if a file with the module's name imports itself: the signature for circular imports reports
@@ -53,8 +53,8 @@ def api(match: re.Match[str], source: Source) -> Fact | None:
 
 
 def imported(match: re.Match[str], source: Source) -> Fact:
-    """Make the symptom for a name that cannot be imported from a module: hollow-module if only the package's
-    folder is left (the module has no file), otherwise missing-name."""
+    """Create the Symptom for a name that cannot be imported from a module: hollow-module if only the
+    package's folder is left (the module has no file), otherwise missing-name."""
     module = match["module"]
     hollow = match["hollow"] and module in ("tensorflow", "tensorflow.python")
     return Symptom(

@@ -10,8 +10,8 @@ from doctor.logs.signatures.signature import Signature, sig, spoken, words
 
 
 def specification(match: re.Match[str], source: Source) -> Fact:
-    """Make the symptom that an op cannot run on the requested device: no-gpu-kernel if the GPU exists but the
-    op has no kernel for it, otherwise device-unknown."""
+    """Create the Symptom that an op cannot run on the requested device: no-gpu-kernel if the GPU exists but
+    the op has no kernel for it, otherwise device-unknown."""
     wanted = match["wanted"].lower()
     device = wanted.rsplit("device:", 1)[-1]
     available = match["available"].lower()
@@ -23,7 +23,7 @@ def specification(match: re.Match[str], source: Source) -> Fact:
 
 
 def incompatible(match: re.Match[str], source: Source) -> Fact:
-    """Make the symptom that ops must run on the same GPU but cannot: no-gpu-kernel if a GPU is listed (then
+    """Create the Symptom that ops must run on the same GPU but cannot: no-gpu-kernel if a GPU is listed (then
     one of the ops has no kernel for it), otherwise device-unknown."""
     available = match["available"]
     there = available is None or re.search(r"(?<!XLA_)GPU:\d", available, re.IGNORECASE)
@@ -32,7 +32,7 @@ def incompatible(match: re.Match[str], source: Source) -> Fact:
 
 
 def expected(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """Make the symptoms from a message that lists the devices that Keras expects and the devices that it
+    """Create the symptoms from a message that lists the devices that Keras expects and the devices that it
     finds. If Keras finds no GPU at all, the cause is the missing GPU, not the number of GPUs."""
     available = match["available"].lower()
     there = "/gpu:" in available or "device:gpu" in available

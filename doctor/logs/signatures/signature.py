@@ -21,10 +21,10 @@ Maker: TypeAlias = "Callable[[re.Match[str], Source], Made]"
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """One message that programs print, or one way in which people state something.
+    """One message that programs print, or one way in which people say something.
 
     kind: the name of the signature; if `make` is None, a match makes a Symptom of this kind.
-    literals: texts in lower case; every occurrence contains at least one. Only lines with a literal are
+    literals: strings in lower case; every occurrence contains at least one. Only lines with a literal are
         tried, so choose rare ones (`glued` makes rare literals from a frequent word).
     pattern: a regular expression, matched without regard to case on the lines around the literal; its named
         groups become the fact's details. It spans at most `lines` lines.
@@ -59,7 +59,7 @@ class Signature:
         return start if start >= 0 else match.start()
 
     def fact(self, match: re.Match[str], source: Source) -> Made:
-        """Return the fact or facts that one match states, or None if it states none."""
+        """Return the fact or facts that follow from one match, or None if there are none."""
         if self.make is not None:
             return self.make(match, source)
         if match.lastindex is None:  # no named group matched
@@ -79,7 +79,7 @@ def glued(words: Iterable[str], ends: Iterable[str]) -> tuple[str, ...]:
 
 
 def words(text: str) -> tuple[str, ...]:
-    """Split a text at its bars (|) into literals. A bar alone is itself a literal."""
+    """Split a string at its bars (|) into literals. A bar alone is itself a literal."""
     return tuple(text.split("|")) if text != "|" else (text,)
 
 

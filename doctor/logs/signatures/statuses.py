@@ -37,34 +37,35 @@ def _facts(row: Status, source: Source) -> Iterator[Fact]:
 
 
 def named(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """Make the facts for a status that a message gives by name."""
+    """Create the Symptom and CudaCallFailed facts for a status that a message gives by name."""
     yield from _facts(_NAMES[match["name"].lower()], source)
 
 
 def worded(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """Make the facts for a status that a message gives in words."""
+    """Create the Symptom and CudaCallFailed facts for a status that a message gives in words."""
     words = (match["words"] or match["common"]).lower()
     yield from _facts(_WORDS.get(words) or _COMMON[words], source)
 
 
 def numbered(match: re.Match[str], source: Source) -> Made:
-    """Make the facts for a status that a message gives by number."""
+    """Create the Symptom and CudaCallFailed facts for a status that a message gives by number. Return None
+    for an unknown number."""
     runtime, number = match["runtime"], match["number"] or match["other"]
     row = BY_RUNTIME_NUMBER.get(int(runtime)) if runtime else BY_NUMBER.get(int(number))
     return None if row is None else tuple(_facts(row, source))
 
 
 _TORCH = {"no cuda gpus are available": "CUDA_ERROR_NO_DEVICE"}
-"""Maps PyTorch's own texts for statuses, in lower case, to the names of the statuses."""
+"""Maps PyTorch's own messages for statuses, in lower case, to the names of the statuses."""
 
 
 def of_torch(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """Make the facts for a status that PyTorch gives in its own words."""
+    """Create the Symptom and CudaCallFailed facts for a status that PyTorch gives in its own words."""
     yield from _facts(_NAMES[_TORCH[match[0].lower()].lower()], source)
 
 
 def of_nvml(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """Make the facts for an NVML status that pynvml gives in words."""
+    """Create the facts for an NVML status that pynvml gives in words."""
     yield from _facts(_OF_NVML[match["words"].lower()], source)
 
 

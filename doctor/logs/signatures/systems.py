@@ -214,8 +214,11 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "platform-wsl",
         ("wsl", "windows subsystem for linux"),
-        r"(?<!no )(?<!not )(?<!non-)(?<!not in )(?<!not on )(?<!without )(?<!not using )\bWSL"
-        r" ?2?\b(?!\w)(?![^\n]{0,40}DirectML)|Windows Subsystem for Linux",
+        r"(?<!no )(?<!not )(?<!non-)(?<!not in )(?<!not on )(?<!without )(?<!not using )(?<!ohne )(?<!kein )"
+        r"(?<!sans )(?<!pas de )(?<!sin )(?<!sem )(?<!senza )(?<!zonder )(?<!geen )(?<!bez )(?<!без )"
+        r"(?<!не в )(?<!không )(?<!没用)(?<!不用)(?<!没有)(?<!没装)(?<!不是)"
+        r"\bWSL ?2?\b(?!\w)(?![^\n]{0,40}DirectML)"
+        r"(?! ?(?:kullanm|yok|olmadan|nicht|なし|は使|ではな|없이|안 ))|Windows Subsystem for Linux",
         "I run it under WSL2",
         platform("wsl", PROSE),
         once=True,

@@ -19,8 +19,8 @@ def defect(release: str, cure: str) -> Maker:
 
 
 def part_missing(match: re.Match[str], source: Source) -> Fact | None:
-    """Make the symptom for a part of the toolkit that a compiler, linker or build script does not find. If
-    the part is TensorFlow's own library, make a LibraryNotLoaded instead."""
+    """Create the Symptom for a part of the toolkit that a compiler, linker or build script does not find. If
+    the part is TensorFlow's own library, create a LibraryNotLoaded fact instead."""
     found = match.groupdict()
     by = "linker" if found["library"] or found["lib"] else "build"
     part = next(value for value in found.values() if value)

@@ -14,8 +14,8 @@ runtime and schedulers use."""
 
 
 def env(match: re.Match[str], source: Source) -> Fact | None:
-    """Make the fact about an environment variable that was set. Return None if its value is not a device list
-    but just a word in the sentence."""
+    """Create the EnvVar fact for an environment variable that was set. Return None if its value is not a
+    device list but just a word in the sentence."""
     value = match["value"].strip()
     if (
         match["name"].upper().endswith("VISIBLE_DEVICES")
@@ -27,7 +27,7 @@ def env(match: re.Match[str], source: Source) -> Fact | None:
 
 
 def emptied(match: re.Match[str], source: Source) -> Fact:
-    """Make the symptom that, according to the reporter, something empties CUDA_VISIBLE_DEVICES."""
+    """Create the Symptom: according to the reporter, something empties CUDA_VISIBLE_DEVICES."""
     return Symptom(source, "visible-emptied")
 
 

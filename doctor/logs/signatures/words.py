@@ -19,7 +19,8 @@ _CUDA_LIBRARY = (
 
 
 def said_missing(match: re.Match[str], source: Source) -> Fact | None:
-    """Make the fact about a library that, according to the reporter, could not be found."""
+    """Create the LibraryNotLoaded fact for a library that, according to the reporter, could not be found.
+    Return None for libcuda.so and libcudnn.so."""
     name = match["name"]
     if name.lower() in ("libcuda.so", "libcudnn.so"):
         return None
@@ -27,7 +28,7 @@ def said_missing(match: re.Match[str], source: Source) -> Fact | None:
 
 
 def of_gpus(match: re.Match[str], source: Source) -> Fact | None:
-    """Make the symptom that a list of GPUs is empty. Return None if nothing in the line shows that it is a
+    """Create the Symptom that a list of GPUs is empty. Return None if nothing in the line shows that it is a
     list of GPUs, or if the sentence only supposes it."""
     if supposed(match):
         return None

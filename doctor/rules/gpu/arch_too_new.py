@@ -23,8 +23,8 @@ _ELEVEN_ON = r"(?:cudart64_|libcudart\.so\.|(?:cublas|cublasLt|cusparse)(?:64_|\
 
 
 def wanted_cuda_major(case: Case) -> int | None:
-    """The CUDA major version that this TensorFlow uses, from the libraries that it loads, otherwise from its
-    build, otherwise from the installed CUDA; None if nothing shows it."""
+    """The CUDA major version that this TensorFlow build uses, from the libraries that it loads, otherwise
+    from its build, otherwise from the installed CUDA; None if nothing shows it."""
     names = [*case.loaded, *(lib.name for lib in case.not_loaded)]
     opened = [int(found[1]) for name in names if (found := re.search(_ELEVEN_ON, name))]
     if opened:

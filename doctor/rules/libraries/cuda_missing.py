@@ -141,8 +141,8 @@ def cuda_missing(case: Case) -> Iterator[Finding]:
         cure = cure.after(
             manual(
                 "First find the file that loads the library: it is the last file in the traceback. If it does"
-                " not belong to TensorFlow, rebuild or reinstall its package for this TensorFlow. If it"
-                " does, the program imports a release other than the stated one (see pip list). Run the"
+                " not belong to TensorFlow, rebuild or reinstall its package for this TensorFlow release."
+                " If it does, the program imports a release other than the stated one (see pip list). Run the"
                 " next steps only if you keep the package as it is"
             )
         )
@@ -193,9 +193,9 @@ def _other_runtime(case: Case, names: list[str]) -> str:
 
 
 def _names_them(case: Case) -> bool:
-    """Whether the text comes from a TensorFlow release before 2.12, which prints the name of each library
-    that does not load. This is known from the version, or from the message about the processor's
-    instructions: 2.12 removed oneDNN's full name from it (tensorflow/core/platform/cpu_feature_guard.cc)."""
+    """Whether the log comes from a TensorFlow release before 2.12, which prints the name of each library that
+    does not load. This is known from the version, or from the message about the processor's instructions:
+    2.12 removed oneDNN's full name from it (tensorflow/core/platform/cpu_feature_guard.cc)."""
     if case.tensorflow is not None:
         return dotted(case.tensorflow.version) < (2, 12)
     return any(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def installed_releases(case: Case) -> list[CudaVersion]:
-    """Return every fact that states which CUDA version is installed, the most reliable first."""
+    """Return every fact that shows which CUDA version is installed, the most reliable first."""
     return sorted(case.facts.of(CudaVersion), key=lambda c: c.rank)
 
 
@@ -206,7 +206,7 @@ def _rank(reason: Fact) -> int:
 def _asked_by_another(case: Case, lib: LibraryNotLoaded) -> bool:
     """Whether something other than the build, such as cuDNN, requests the library, because the library
     belongs to a CUDA major version other than the build's. False if the import itself fails without the
-    library, because then the imported build is not the one that the report states."""
+    library, because then the imported build is not the one that the report mentions."""
     if "ImportError" in lib.source.text:
         return False
     row, build = case.tables.library(lib.name), case.build
@@ -217,7 +217,7 @@ def _asked_by_another(case: Case, lib: LibraryNotLoaded) -> bool:
 
 
 def _stated_pair(case: Case) -> Iterator[Finding]:
-    """The finding for a report that contains no log, but states versions of TensorFlow and CUDA that do not
+    """The finding for a report that contains no log, but mentions versions of TensorFlow and CUDA that do not
     match."""
     signs = mismatched_pair(case)
     builds, cuda = case.builds, case.cuda

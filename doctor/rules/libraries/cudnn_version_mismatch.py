@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     ),
 )
 def cudnn_version_mismatch(case: Case) -> Iterator[Finding]:
-    """The installed cuDNN has a version that this TensorFlow build, or this CUDA, cannot use.
+    """The installed cuDNN has a version that this TensorFlow build, or this CUDA release, cannot use.
 
     ## What it means
     A build needs the major version of cuDNN that it was compiled with, and the same or a higher minor

@@ -337,7 +337,7 @@ def _suggested(case: Case) -> Iterator[Finding]:
 
 
 def _soon_after(suggested: Fact, error: Fact) -> bool:
-    """Whether a suggestion follows an error within six lines, where reports usually state the solution."""
+    """Whether a suggestion follows an error within six lines, where reports usually give the solution."""
     first, then = error.source.line, suggested.source.line
     return first is not None and then is not None and 0 <= then - first <= 6
 

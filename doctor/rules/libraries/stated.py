@@ -1,4 +1,4 @@
-"""Reports that contain no message from the loader, but state versions of TensorFlow and CUDA that do not
+"""Reports that contain no message from the loader, but mention versions of TensorFlow and CUDA that do not
 match."""
 
 from __future__ import annotations

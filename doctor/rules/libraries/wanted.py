@@ -16,7 +16,7 @@ NO_GPU_SINCE = ("device-not-found", "tf-cpu-only", "benign-messages", "xla-toolc
 
 
 def xla_gpu_note(case: Case) -> str:
-    """A sentence about XLA_GPU devices, if the text lists any."""
+    """A sentence about XLA_GPU devices, if the report lists any."""
     if case.facts.has("xla-gpu-listed") and not registered(case):
         return (
             " The listed XLA_GPU devices do not mean that TensorFlow uses the GPUs: TensorFlow did not"
@@ -72,8 +72,8 @@ def _soname(file: LibraryFile, wanted: set[str]) -> bool:
 
 
 def works(case: Case) -> bool:
-    """Whether a GPU is registered and no import failed because of a missing library. If one failed, the text
-    shows two runs."""
+    """Whether a GPU is registered and no import failed because of a missing library. If one failed, the
+    report shows two runs."""
     return registered(case) and not any(
         re.search(r"ImportError|TensorFlow requires that this DLL", lib.source.text)
         for lib in case.not_loaded

@@ -57,7 +57,7 @@ def roomy_handle(case: Case) -> Symptom | None:
 
 
 def went_on(case: Case, signs: Iterable[Symptom]) -> bool:
-    """Whether the text shows that the program did more work after the last of the signs."""
+    """Whether the report shows that the program did more work after the last of the signs."""
     last = max((s.source.line or 0 for s in signs), default=0)
     return any((done.source.line or 0) > last for done in case.facts.symptoms("work-done"))
 
@@ -76,7 +76,7 @@ def retried_allocations(case: Case) -> list[Symptom]:
 
 def failed_routines(case: Case) -> list[Symptom]:
     """The routines of CUDA's libraries that failed on the GPU with a valid handle; [] if a handle, or a
-    routine with another status, failed as well, or if the text mentions a lack of memory.
+    routine with another status, failed as well, or if the report mentions a lack of memory.
 
     CUBLAS_STATUS_EXECUTION_FAILED: "The GPU program failed to execute" (cuBLAS, section cublasStatus_t); the
     other libraries' headers say the same.

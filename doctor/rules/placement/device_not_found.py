@@ -37,7 +37,7 @@ def device_not_found(case: Case) -> Iterator[Finding]:
 
     ## What it means
     The code requests `/gpu:1` although there is only one GPU, or `/gpu:0` although TensorFlow registered no
-    GPU. If the text shows why TensorFlow registered none, the finding is about that cause instead.
+    GPU. If the report shows why TensorFlow registered none, the finding is about that cause instead.
 
     ## What you see
     `was explicitly assigned to /device:GPU:1 but available devices are […]`, `unknown device`, `Invalid

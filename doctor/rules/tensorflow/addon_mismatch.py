@@ -41,8 +41,8 @@ def tf_addon_mismatch(case: Case) -> Iterator[Finding]:
     NotFoundError from `tf.load_op_library`.
 
     ## What to do
-    Install the release of the add-on that was built for this TensorFlow (tensorflow-text must have the same
-    minor version as TensorFlow), or rebuild the add-on against the installed TensorFlow.
+    Install the release of the add-on that was built for this TensorFlow release (tensorflow-text must have
+    the same minor version as TensorFlow), or rebuild the add-on against the installed TensorFlow.
     """
     facts = case.facts
     ops = own_ops(case)

@@ -171,9 +171,8 @@ def tf_cpu_only(case: Case) -> Iterator[Finding]:
     yield found(
         "tf-cpu-only",
         (
-            "TensorFlow started, but none of its lines mentions CUDA or a GPU. A build with"
-            " CUDA code prints which GPU or library it finds or does not find; a CPU build prints nothing"
-            " about them."
+            "TensorFlow started, but nothing in its output mentions CUDA or a GPU. A build with CUDA prints"
+            " which GPUs or libraries it found or failed to find; a CPU-only build prints nothing about them."
             if quiet
             else (
                 (

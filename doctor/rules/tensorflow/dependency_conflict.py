@@ -232,9 +232,9 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
         if older and not both:
             steps.append(
                 manual(
-                    f"Find the module's package in the traceback. Install a release of that package that was"
-                    f" compiled for {own}, which this TensorFlow requires, or install a newer TensorFlow that"
-                    f" accepts NumPy {older} (tfgpu-doctor plan)"
+                    f"In the traceback, find which package the module belongs to. Install a release of that"
+                    f" package that was compiled for {own}, which this TensorFlow release requires, or a"
+                    f" newer TensorFlow release that accepts NumPy {older} (`tfgpu-doctor plan` finds one)"
                 )
             )
             text = (
@@ -281,9 +281,9 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
         else:
             steps.append(
                 manual(
-                    f"Find the package of the generated file (_pb2.py) in the traceback. Install an older"
-                    f" release of that package, or install a newer TensorFlow that accepts protobuf {older}"
-                    f" (tfgpu-doctor plan)"
+                    f"In the traceback, find which package the generated file (_pb2.py) belongs to. Install"
+                    f" an older release of that package, or a newer TensorFlow release that accepts protobuf"
+                    f" {older} (`tfgpu-doctor plan` finds one)"
                 )
             )
         text = (
@@ -315,7 +315,7 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
                 " version"
             )
         )
-        text = "The releases of Keras and TensorFlow do not fit together."
+        text = "The installed Keras and TensorFlow releases are not compatible."
     elif broken:
         steps = [
             shell(
@@ -336,7 +336,7 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
             text += f" {package.name.capitalize()} {package.version}: {row['reason']}." if row else ""
     elif resolver:
         text = (
-            f"pip installed packages that contradict TensorFlow's own requirements: TensorFlow requires"
+            f"pip installed packages that conflict with TensorFlow's own requirements: TensorFlow requires"
             f" {resolver[0].get('requirement')}, but {resolver[0].get('have')} is installed."
         )
         wanted = validated.requirement(resolver[0].get("requirement"))
@@ -350,7 +350,7 @@ def python_dependency_conflict(case: Case) -> Iterator[Finding]:
                 "installs the packages that this release requires",
             )
         )
-    steps.append(shell(commands.pip(case, "check"), "lists the remaining contradictions"))
+    steps.append(shell(commands.pip(case, "check"), "lists the remaining dependency conflicts"))
     yield found(
         "python-dependency-conflict",
         text,

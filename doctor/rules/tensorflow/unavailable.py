@@ -44,8 +44,8 @@ _MANYLINUX = (
 
 
 def asked_for(case: Case) -> str | None:
-    """The release that the user requested from the installer. Without a request, the release that the text
-    names. None if there is neither."""
+    """The release that the user requested from the installer. Without a request, the release that the report
+    mentions. None if there is neither."""
     asked = next((r for r in case.facts.of(Requirement) if r.name.startswith("tensorflow")), None)
     if asked is None:
         return (

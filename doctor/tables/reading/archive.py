@@ -165,7 +165,7 @@ def inflate(remote: Remote, url: str, member: Member) -> Iterator[bytes]:
 
 
 def read_member(remote: Remote, url: str, member: Member, limit: int = 64 << 20) -> bytes:
-    """Return the content of a small member. Raises ArchiveError if its stated size is more than `limit`
+    """Return the content of a small member. Raises ArchiveError if its declared size is more than `limit`
     bytes."""
     if member.size > limit:
         raise ArchiveError(f"{url}: {member.name} has {member.size} bytes; at most {limit} were expected")

@@ -27,7 +27,7 @@ def default_folder() -> Path:
 
 
 _SHA256 = lazy.compile(r"[0-9a-f]{64}")
-"""Matches a valid hash from an index. Only a text that matches may become a file name."""
+"""Matches a valid hash from an index. Only a string that matches may become a file name."""
 
 
 class Cache:

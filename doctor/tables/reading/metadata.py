@@ -1,4 +1,5 @@
-"""Reads the texts in a wheel: METADATA (dependencies, extras) and TensorFlow's python/platform/build_info.py.
+"""Reads the text files in a wheel: METADATA (dependencies, extras) and TensorFlow's
+python/platform/build_info.py.
 
 tensorflow/tools/build_info/gen_build_info.py generates build_info.py (since 1.4.0), whose keys have changed
 often.

@@ -1,7 +1,7 @@
-"""Makes the rows of compat_tables/tensorflow.json, with their evidence, from the texts and binaries in the
-wheels of a release.
+"""Makes the rows of compat_tables/tensorflow.json, with their evidence, from the text files and binaries in
+the wheels of a release.
 
-If no fact states the value of a key, the value is None (null).
+If no fact gives the value of a key, the value is None (null).
 """
 
 from __future__ import annotations

@@ -242,15 +242,15 @@ FIRES = (
     Fires(
         "tf-cpu-only",
         "what the solver took",
-        "conda doesn't pick the right build of the two\n",
-        "doesn't pick",
+        "conda picked the CPU build of tensorflow and not the GPU build\n",
+        "picked the CPU build",
     ),
     Fires("model-oom", "advice on size", "Take a smaller network or a bigger GPU.\n", "smaller network"),
     Fires(
         "memory-leak", "folds", "In cross validation I run out of memory with the third\n", "cross validation"
     ),
     Fires("memory-leak", "memory that stays", "GPU memory isn't freed until Python ends\n", "isn't freed"),
-    Fires("gpu-memory-held", "somebody else", "Is anybody else using the GPU?\n", "anybody else"),
+    Fires("gpu-memory-held", "somebody else", "Somebody else is using all the GPU memory\n", "Somebody else"),
     Fires(
         "cudnn-init-oom",
         "growth in code",
