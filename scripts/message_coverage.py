@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""Measures, release by release, how many messages of TensorFlow and NVIDIA's libraries the signatures
-recognise.
+"""Measures, for each release, how many GPU messages of TensorFlow and NVIDIA the signatures recognise.
 
 The messages that TensorFlow can print about GPUs are string literals in the libraries of its wheels. Each
 literal that reads like a message and mentions a GPU is compared with the catalogue: it is known if a
@@ -10,10 +9,10 @@ scripts/message_families.json. For each family, that file states why its message
 a GPU. The error names of CUDA and its libraries, and the messages of installers, loaders and container
 runtimes, are treated in the same way. Messages that are neither known nor in a family are listed.
 
-    python scripts/message_coverage.py                               the error names, and the figures in
-    docs/messages.json python scripts/message_coverage.py --release 2.20.0 FILE ...     a wheel or a library;
-    --write keeps the
-                                                                     figures
+    python scripts/message_coverage.py
+        the error names, and the figures in docs/messages.json
+    python scripts/message_coverage.py --release 2.20.0 FILE ...
+        a wheel or a library; --write keeps the figures
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ is out of date.
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from pathlib import Path
@@ -20,10 +21,13 @@ sys.path.insert(0, str(ROOT))
 def main() -> None:
     from doctor.rules import all_rules
 
+    argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    ).parse_args()
     rows = (f"  {json.dumps(rule.code)}: {json.dumps(rule.reads)}" for rule in all_rules())
-    (ROOT / "doctor" / "rules" / "needs.json").write_text(
-        "{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8"
-    )
+    path = ROOT / "doctor" / "rules" / "needs.json"
+    path.write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")
+    print(f"{path.relative_to(ROOT)} is written")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ out of date.
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from pathlib import Path
@@ -33,7 +34,11 @@ def text() -> str:
 
 def main() -> None:
     path = ROOT / "doctor" / "logs" / "signatures" / "index.json"
+    argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    ).parse_args()
     path.write_text(text(), encoding="utf-8")
+    print(f"{path.relative_to(ROOT)} is written")
 
 
 if __name__ == "__main__":

@@ -303,7 +303,7 @@ class Case:
 
     def stated_absent(self, what: str) -> list[Symptom]:
         """Return the statements that CUDA, cuDNN or the GPU (what: "cuda", "cudnn" or "gpu") is missing, or
-        () if another fact shows that it is present."""
+        [] if another fact shows that it is present."""
         known = {"cuda": self.cuda, "cudnn": self.cudnn, "gpu": self.gpus}[what]
         return [] if known else [s for s in self.facts.symptoms("stated-absent") if s.get("what") == what]
 

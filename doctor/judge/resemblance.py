@@ -4,8 +4,8 @@ it, the findings of rules, and the parts that do not fit.
 In: a `Case`, its findings and its parts. Out: a probability for each cause, as one more sign for
 `hypotheses`. A sentence or a message often says too little; the report as a whole resembles labelled reports
 with the same cause. scripts/fit_weights.py trains the linear model (doctor.logs.prose.classify.Model) on
-scripts/training/reports.jsonl. In cross-validation, it makes the likeliest cause right in 81.7 % of the
-reports, without it 79.9 %.
+scripts/training/reports.jsonl. In cross-validation, the verdict is right in
+81.2 % of 5,082 reports, without this model in 79.5 %.
 """
 
 from __future__ import annotations

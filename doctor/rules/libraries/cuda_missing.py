@@ -11,7 +11,14 @@ from doctor.findings import Finding, manual, shell
 from doctor.remedies import commands, cures
 from doctor.rules.driver.signs import cuinit
 from doctor.rules.libraries.building import building
-from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, table_rows, works, xla_gpu_note
+from doctor.rules.libraries.wanted import (
+    NO_GPU_SINCE,
+    gone,
+    only_cudnn_absent,
+    table_rows,
+    works,
+    xla_gpu_note,
+)
 from doctor.rules.registry import found, rule
 from doctor.tables import dotted
 
@@ -89,7 +96,7 @@ def cuda_missing(case: Case) -> Iterator[Finding]:
     only_xla = [] if elsewhere else facts.symptoms("xla-gpu-listed")
     if not (missing or skipped or stub or absent or only_xla):
         return
-    if not missing and case.missing("cudnn"):
+    if not missing and (case.missing("cudnn") or only_cudnn_absent(case)):
         return
     if not missing and [lib for lib in case.not_loaded if lib.cause == "broken"]:
         return

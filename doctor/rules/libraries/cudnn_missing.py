@@ -10,7 +10,14 @@ from doctor.facts import LibraryLoaded
 from doctor.findings import Finding
 from doctor.rules.libraries.building import building
 from doctor.rules.libraries.cudnn import bring_cudnn, never_opened
-from doctor.rules.libraries.wanted import NO_GPU_SINCE, gone, table_rows, works, xla_gpu_note
+from doctor.rules.libraries.wanted import (
+    NO_GPU_SINCE,
+    gone,
+    only_cudnn_absent,
+    table_rows,
+    works,
+    xla_gpu_note,
+)
 from doctor.rules.registry import found, rule
 
 if TYPE_CHECKING:
@@ -26,6 +33,7 @@ if TYPE_CHECKING:
         "toolkit-part-missing",
         "cudnn-not-opened",
         "cudnn-symbol-missing",
+        "stated-absent",
     ),
 )
 def cudnn_missing(case: Case) -> Iterator[Finding]:
@@ -48,6 +56,18 @@ def cudnn_missing(case: Case) -> Iterator[Finding]:
     old = [*facts.symptoms("cudnn-not-opened"), *unopened]
     if (works(case) and not unopened) or gone(case):
         return
+    if not (missing or old) and only_cudnn_absent(case):
+        cure = bring_cudnn(case)
+        yield found(
+            "cudnn-missing",
+            "TensorFlow skipped the GPU because a library did not load. The report mentions CUDA but says"
+            " that cuDNN is not installed, and the CUDA toolkit does not contain it.",
+            [*case.stated_absent("cudnn")[:1], *facts.symptoms("gpu-skipped")[:1]],
+            confidence="likely",
+            tables=table_rows(case, []),
+            steps=cure.steps,
+            verify=cure.lists_gpus(case),
+        )
     if not missing and not old:
         return
     main = [lib for lib in missing if not re.search(r"cudnn_", lib.name)] or missing

@@ -80,6 +80,11 @@ def works(case: Case) -> bool:
     )
 
 
+def only_cudnn_absent(case: Case) -> bool:
+    """Whether TensorFlow skipped the GPU, and the report says that CUDA is installed and cuDNN is not."""
+    return bool(case.facts.has("gpu-skipped") and case.cuda and case.stated_absent("cudnn"))
+
+
 def table_rows(case: Case, names: list[str]) -> list[object]:
     """The table rows that a finding about these libraries cites: the rows of the first two names and of the
     build."""

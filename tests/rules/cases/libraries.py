@@ -617,6 +617,21 @@ FIRES = (
         " print(os.path.dirname(nvidia.cusolver.__file__) + '/lib')\")\n",
         "export LD_LIBRARY_PATH",
     ),
+    Fires(
+        "cudnn-missing",
+        "a skipped GPU where cuDNN was not installed",
+        "TensorFlow 2.15.0, CUDA 12.2 is installed but I did not install cuDNN.\n\n"
+        + log(
+            "2.15.0",
+            logged(
+                "W",
+                "core/common_runtime/gpu/gpu_device.cc",
+                "Cannot dlopen some GPU libraries. Please make sure the missing libraries mentioned above are"
+                " installed properly if you would like to use GPU.",
+            ),
+        ),
+        "did not install cuDNN",
+    ),
 )
 
 NEAR_MISSES = (
