@@ -85,7 +85,8 @@ def ranked(
     if code is not None:
         best = next(h for h in order if h.code == code)
     elif open_question(case, findings, parts) and not _agreed(best, first, parts):
-        if best.code == "undetermined" or not _suggested(best, case):
+        # no path leads to libraries that fit, if a stated version does not
+        if best.code in ("undetermined", "library-path") or not _suggested(best, case):
             code = decided(case, parts, findings)
         sure = best.likelihood >= LIKELY and best.code not in ("undetermined", *NO_FAULT)
         sound_enough = any(h.code == "healthy" and h.likelihood >= FITTING for h in order)

@@ -88,3 +88,22 @@ def test_a_build_of_another_publisher_is_not_judged_by_the_wheels_table() -> Non
     assert case.build is None
     assert parts == ()
     assert [finding.code for finding in findings] == ["undetermined"]
+
+
+def test_what_works_in_python_but_not_in_ipython_lacks_the_path_of_the_libraries() -> None:
+    failing = (
+        "TensorFlow works with python, Jupyter notebook, but not iPython.\n\nImportError: dlopen(/opt/env/"
+        "lib/python2.7/site-packages/tensorflow/python/_pywrap_tensorflow.so, 10): Library not loaded:"
+        " @rpath/libcudart.7.5.dylib\n"
+    )
+    assert verdict(failing) == "library-path"
+
+
+def test_a_stated_misfit_comes_before_a_path() -> None:
+    """A path to libraries of another release does not help."""
+    stated = (
+        "After upgrading from tensorflow-gpu 1.2.1 to 1.3.0 the import fails.\nUbuntu 16.04 LTS\n"
+        "Python 3.5.2\ntensorflow-gpu 1.3.0 via pip3\nCUDA 8.0.61\ncuDNN 5.1.10\nGTX 1070, driver 384.69\n\n.bashrc still"
+        " exports LD_LIBRARY_PATH=/usr/local/cuda-8.0/lib64.\n"
+    )
+    assert verdict(stated) == "cudnn-version-mismatch"

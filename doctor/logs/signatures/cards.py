@@ -243,7 +243,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "gpu-unclaimed",
         " unclaimed",
         r"\*-display(?::\d)? UNCLAIMED\n(?:[^\n]{0,120}\n)?"
-        r"\s*product: (?:\w{2,12} \[)?(?P<name>[^\]\n]{3,60})\]?\n\s*vendor: NVIDIA",
+        r"\s*\**product: (?:\w{2,12} \[)?(?P<name>[^\]\n]{3,60})\]?\n\s*vendor: NVIDIA",
         "  *-display UNCLAIMED\n       description: 3D controller\n       product: GP108M [GeForce MX150]\n"
         "       vendor: NVIDIA Corporation",
         lambda m, s: (Symptom(s, "gpu-unclaimed"), Gpu(s, m["name"])),

@@ -241,13 +241,16 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(
         "works-in-terminal",
-        ("terminal", "command line", "cmd", "console", "shell", "bash"),
-        r"(?:(?:in|from|on|with) (?:a|the|my)? ?(?:terminal|command"
-        r" line|cmd|console|shell|bash)\b[^\n.]{0,60}\b(?:works?|fine|ok|no (?:error|problem)|succeeds?)"
+        ("terminal", "command line", "cmd", "console", "shell", "bash", "but not"),
+        r"works?\b[^\n.]{0,40}\bwith (?:python|jupyter)\b[^\n.]{0,40}\bbut not (?:in|with|from)? ?(?:the )?"
+        r"(?:ipython|jupyter|pycharm|spyder|rstudio|vs ?code|atom|eclipse|cron|systemd|sudo)\b"
+        r"|(?:(?:in|from|on|with) (?:a|the|my)? ?(?:terminal|command"
+        r" line|cmd|console|shell|bash)\b[^\n.]{0,60}\b(?:works?|fine|ok|no (?:error|problem)|succeeds?"
+        r"|gets? along)"
         r"|(?:works?|fine|ok|no (?:error|problem)s?|succeeds?)\b[^\n.]{0,40}(?:in|from|on|with) (?:a|the|my)?"
         r" ?(?:terminal|command line|cmd|console|shell)\b)",
         "In a terminal import tensorflow works fine",
-        near="work|fine|ok|no error|no problem|succeed",
+        near="work|fine|ok|no error|no problem|succeed|along",
     ),
     sig(  # TensorFlow's library in a program that is not a Python program
         "binding",

@@ -110,8 +110,9 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "wheel-platform",
-        "is not a supported wheel on this platform",
-        r"(?P<wheel>tensorflow[\w.+-]*\.whl)?[^\n]{0,40}is not a supported wheel on this platform",
+        ("is not a supported wheel on this platform", "不支持"),
+        r"(?P<wheel>tensorflow[\w.+-]*\.whl)?[^\n]{0,40}is not a supported wheel on this platform"
+        r"|不支持 ?(?:tensorflow[\w.+-]{3,80}\.whl)",
         "ERROR: tensorflow-1.12.0-cp36-cp36m-linux_x86_64.whl is not a supported wheel on this platform.",
     ),
     sig(
