@@ -103,7 +103,7 @@ def test_a_stated_misfit_comes_before_a_path() -> None:
     """A path to libraries of another release does not help."""
     stated = (
         "After upgrading from tensorflow-gpu 1.2.1 to 1.3.0 the import fails.\nUbuntu 16.04 LTS\n"
-        "Python 3.5.2\ntensorflow-gpu 1.3.0 via pip3\nCUDA 8.0.61\ncuDNN 5.1.10\nGTX 1070, driver 384.69\n\n.bashrc still"
-        " exports LD_LIBRARY_PATH=/usr/local/cuda-8.0/lib64.\n"
+        "Python 3.5.2\ntensorflow-gpu 1.3.0 via pip3\nCUDA 8.0.61\ncuDNN 5.1.10\nGTX 1070, driver 384.69\n\n"
+        ".bashrc still exports LD_LIBRARY_PATH=/usr/local/cuda-8.0/lib64.\n"
     )
     assert verdict(stated) == "cudnn-version-mismatch"
