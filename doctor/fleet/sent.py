@@ -30,6 +30,7 @@ LEFT_OUT = (
     "doctor/site/",
     "doctor/shell_files/",
     "doctor/logs/prose/weights.bin",
+    "doctor/judge/resemblance.bin",
     "compat_tables/licenses/",
 )
 """Parts of the tool that are not sent, because `check` never uses them."""

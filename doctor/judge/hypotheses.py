@@ -145,8 +145,9 @@ def _of_whole(
 
 
 def _of_length(case: Case) -> float:
-    """Return how much a report as a whole counts, from 0 to 1: a few words are only a sentence."""
-    words = case.facts.first(Words)
+    """Return how much a report as a whole counts, from 0 to 1: a few words are only a sentence, and the
+    output of a deep check is not a report."""
+    words = case.facts.first(Words) if case.facts.kind == "report" else None
     return 0.0 if words is None else min(1.0, len(words.hashes) / LONG)
 
 
