@@ -114,8 +114,8 @@ _LINK = frozenset(
 _BEFORE_BARE = frozenset(["in", "on", "with", "since", "using"])
 """Words after which a TensorFlow release may appear without the name TensorFlow."""
 _UNIT = lazy.compile(
-    r"\s?(?:%|>[&/]|[x×*]\b|[gmk]i?b\b|[gm]hz\b|m?s\b|sec|min|hours?\b|h\b|days?\b|steps?\b|epochs?\b|images?\b"
-    r"|times\b|fps\b|seconds?\b|bits?\b|years?\b|weeks?\b)",
+    r"\s?(?:%|>[&/]|[x×*]\b|[gmk]i?b\b|[gm]hz\b|m?s\b|sec|min|hours?\b|h\b|days?\b|steps?\b|epochs?\b"
+    r"|images?\b|times\b|fps\b|seconds?\b|bits?\b|years?\b|weeks?\b)",
     re.IGNORECASE,
 )
 _DRIVER = lazy.compile(r"[1-9]\d\d\.\d{2,3}(?:\.\d{2})?")
