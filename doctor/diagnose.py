@@ -85,11 +85,15 @@ def gathered(
         except Exception as error:
             raise DefectError(f"the rule {code} failed: {type(error).__name__}: {error}") from error
     sure = surer(findings, case)
-    left = overcome(before_the_import(sure, case), case)
+    importing = before_the_import(sure, case)
+    left = overcome(importing, case)
     by_rules = merged(left, judges.by_code)
     if stages is not None:
-        names = ("rules", "there is a more certain cause", "a later run got past it", "merged")
-        stages += zip(names, (findings, sure, left, by_rules))
+        names = (
+            "rules", "there is a more certain cause", "the import fails before it matters",
+            "a later run got past it", "merged",
+        )  # fmt: skip
+        stages += zip(names, (findings, sure, importing, left, by_rules))
     try:
         return case, by_rules, compatibility.parts(case)
     except TableError as error:

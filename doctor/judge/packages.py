@@ -78,7 +78,9 @@ def package_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[P
         None,
         known.version,
     )  # the report states another release for tensorflow-gpu
-    of_conda = facts.has("conda-install")  # the end of tensorflow-gpu concerns only pip's package
+    # the end of tensorflow-gpu concerns only pip's package
+    asked = {symptom.source.line for symptom in facts.symptoms("conda-install")}
+    of_conda = removed is not None and removed.source.line in asked
     if removed is not None and not of_another and not of_conda and minor_release(version) >= (2, 12):
         yield Part(
             "package",

@@ -125,8 +125,8 @@ def _sound(hypothesis: Hypothesis) -> bool:
     """Whether a cause that no rule found can be the verdict: a sentence or a misfit suggests it, and neither
     the tables nor a program contradicts it. What speaks against "no fault" is often the problem that a person
     solved or describes as an example, so a high likelihood counts more."""
-    doubtless = hypothesis.code in NO_FAULT and hypothesis.likelihood >= DESPITE
-    return bool(hypothesis.evidence) and (doubtless or not hypothesis.against)
+    likely = hypothesis.code in NO_FAULT and hypothesis.likelihood >= DESPITE
+    return bool(hypothesis.evidence) and (likely or not hypothesis.against)
 
 
 def _agreed(best: Hypothesis, first: Finding, parts: Sequence[Part]) -> bool:

@@ -107,3 +107,17 @@ def test_a_stated_misfit_comes_before_a_path() -> None:
         ".bashrc still exports LD_LIBRARY_PATH=/usr/local/cuda-8.0/lib64.\n"
     )
     assert verdict(stated) == "cudnn-version-mismatch"
+
+
+def test_pips_tensorflow_gpu_ended_although_conda_installed_something_else() -> None:
+    mixed = (
+        "conda install tensorflow\n\nThen, in another environment with Python 3.10 on Ubuntu 22.04, `pip"
+        " install tensorflow-gpu==2.12.0` stops with an error, nothing gets installed.\n"
+    )
+    assert verdict(mixed) == "tf-gpu-package-removed"
+
+
+def test_a_build_that_somebody_had_to_make_is_their_own() -> None:
+    made = "I had to build TensorFlow from source with CUDA 11.2.\n"
+    assert read(made.encode(), "-").has("own-build")
+    assert not read(b"Do I have to build from source?\n", "-").has("own-build")

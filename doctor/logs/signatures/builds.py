@@ -160,7 +160,8 @@ SIGNATURES: tuple[Signature, ...] = (
         "own-build",
         ("(source or binary)", "from source", "bazel build"),
         r"(?:installed from|Source) \(source or binary\)[*_: ]{1,6}(?:from"
-        r" )?source\b|(?<!to )(?:built|compiled|build|compile)\b[^\n.]{0,20}\bfrom source|bazel build"
+        r" )?source\b|(?<!do i have to )(?<!need to )(?<!should i )(?<!how to )(?<!want to )"
+        r"(?:built|compiled|build|compile)\b[^\n.]{0,20}\bfrom source|bazel build"
         r" [^\n]{0,200}tensorflow",
         "- TensorFlow installed from (source or binary): source",
         unlogged=True,

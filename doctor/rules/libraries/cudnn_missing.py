@@ -63,6 +63,7 @@ def cudnn_missing(case: Case) -> Iterator[Finding]:
             "TensorFlow skipped the GPU because a library did not load. The report mentions CUDA but says"
             " that cuDNN is not installed, and the CUDA toolkit does not contain it.",
             [*case.stated_absent("cudnn")[:1], *facts.symptoms("gpu-skipped")[:1]],
+            title="cuDNN is not installed",
             confidence="likely",
             tables=table_rows(case, []),
             steps=cure.steps,

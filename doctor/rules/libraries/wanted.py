@@ -81,7 +81,7 @@ def works(case: Case) -> bool:
 
 
 def only_cudnn_absent(case: Case) -> bool:
-    """Whether TensorFlow skipped the GPU, and the report says that CUDA is installed and cuDNN is not."""
+    """Whether TensorFlow skipped the GPU, and the report mentions CUDA but says that cuDNN is missing."""
     return bool(case.facts.has("gpu-skipped") and case.cuda and case.stated_absent("cudnn"))
 
 
