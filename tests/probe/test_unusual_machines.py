@@ -829,6 +829,14 @@ def test_a_broken_machine_of_an_unusual_kind_is_not_called_healthy(name: str, tm
     assert diagnosis.verdict.code in code.split("|"), (codes(diagnosis), diagnosis.verdict.explanation)
 
 
+def test_a_hidden_gpu_is_found_although_a_library_is_missing_too(tmp_path: Path) -> None:
+    """Whoever mends only the library meets the other fault next."""
+    machine = visible(Disk(tmp_path / "root"), "1")
+    (tmp_path / "root" / machine.site.lstrip("/") / "nvidia/cufft/lib/libcufft.so.11").unlink()
+    found = codes(diagnose(machine.facts(), Tables.bundled()))
+    assert "gpu-hidden" in found and {"cuda-missing", "library-path"} & set(found), found
+
+
 def test_a_node_made_by_hand_for_an_earlier_start_leads_to_no_driver(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -151,7 +151,7 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
         or (agree and mapped)
         or idle
         or (hiding and facts.has("gpu-index-error", "gpu-not-used", "uses-cpu") and not (broken or met))
-        or (hiding and (empty or facts.kind == "machine") and not broken)
+        or (hiding and (facts.kind == "machine" or (empty and not broken)))
     ):
         return
     if (
