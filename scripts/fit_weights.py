@@ -78,36 +78,48 @@ def read_all():
     fold = [zlib.crc32((r.get("project") or r["id"]).encode()) % FOLDS for r in reports]
     prose = [train_prose.prose_of(r["text"])[:1500] for r in reports]
     fits = [train_prose.part(r) == "fit" for r in reports]
-    cases, whole = [None] * len(reports), [None] * len(reports)
+    said = [json.loads(line) for line in train_prose.SAID.open(encoding="utf-8")]
+    cases, features = [None] * len(reports), [None] * len(reports)
     print("reading the examples ...", file=sys.stderr, flush=True)
-    short = [{"features": resemblance.features(*of(e["text"])), "label": e["label"], "weight": OF_EXAMPLE}
-             for e in examples]  # fmt: skip
+    short = [{"features": resemblance.features(*of(e["text"])), "label": e["label"], "weight": OF_EXAMPLE,
+              "report": e.get("report")} for e in examples]  # fmt: skip
     for number in range(FOLDS):
         print(f"part {number + 1} of {FOLDS}, sentences: ", end="", file=sys.stderr, flush=True)
-        others = [{"text": prose[i], "label": r["label"]} for i, r in enumerate(reports)
-                  if fold[i] != number and fits[i] and len(prose[i]) > 30]  # fmt: skip
-        model = classify.unpacked(train_prose.train(train_prose.together(examples, others)))
-        classify.bundled = lambda model=model: model
+        here = {r["id"] for i, r in enumerate(reports) if fold[i] == number}
+        others = train_prose.examples_of(
+            (prose[i], r) for i, r in enumerate(reports)
+            if fold[i] != number and fits[i] and len(prose[i]) > 30
+        )  # fmt: skip
+        kept = [e for e in examples if e.get("report") not in here]
+        model = classify.unpacked(train_prose.train(train_prose.together(kept, others)))
+        kinds = classify.unpacked(train_prose.train_kinds([e for e in said if e.get("report") not in here]))
+        classify.bundled, classify.kinds = (lambda model=model: model), (lambda kinds=kinds: kinds)
         for i, report in enumerate(reports):
             if fold[i] == number:
                 cases[i] = of(report["text"])
-                whole[i] = {"features": resemblance.features(*cases[i]), "label": report["label"]}
+                features[i] = resemblance.features(*cases[i])
 
-    def of_whole(kept):
-        real = [example for example, keep in zip(whole, kept) if keep]
-        several = [example for example in (*real, *short) if example["features"]]
-        return train_prose.train(several, OF_WHOLE, 1.0, buckets=resemblance.BUCKETS)
+    def of_whole(number=None):
+        """Train the model of whole reports without the reports of one fold."""
+        real = [
+            example for i, report in enumerate(reports)
+            if fits[i] and fold[i] != number and features[i]
+            for example in train_prose.weighted({"features": features[i]}, report)
+        ]  # fmt: skip
+        here = {r["id"] for i, r in enumerate(reports) if fold[i] == number}
+        some = [e for e in short if e["features"] and e["report"] not in here]
+        return train_prose.train([*real, *some], OF_WHOLE, 1.0, buckets=resemblance.BUCKETS)
 
     found = {"fit": [], "score": []}
     for number in range(FOLDS):
         print(f"part {number + 1} of {FOLDS}, whole reports: ", end="", file=sys.stderr, flush=True)
-        model = classify.unpacked(of_whole([f and n != number for f, n in zip(fits, fold)]))
+        model = classify.unpacked(of_whole(number))
         resemblance.bundled = lambda model=model: model
         for i, report in enumerate(reports):
             if fold[i] == number:
                 right = {report["label"], *report.get("accept", ())}
                 found[train_prose.part(report)].append((signs_of(cases[i]), right))
-    return found, of_whole(fits)
+    return found, of_whole()
 
 
 def fit(cases):

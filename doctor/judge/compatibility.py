@@ -24,6 +24,7 @@ from doctor.judge.answers import (
 from doctor.judge.libraries import cuda_parts, cudnn_parts
 from doctor.judge.packages import companion_parts, named_distributions, package_parts, product_parts
 from doctor.remedies.fitness import situation
+from doctor.tables import dotted
 from doctor.tables.ordering import order
 from doctor.values import replace
 
@@ -52,7 +53,7 @@ def parts(case: Case) -> tuple[Part, ...]:
 
         return tuple(pair_parts(case))
     asked: tuple[Callable[[Case, Sequence[TensorFlowRelease]], Iterator[Part]], ...] = (
-        _platform, package_parts, companion_parts, _python, _gpu, _driver, cuda_parts, cudnn_parts,
+        _platform, package_parts, companion_parts, _python, _system, _gpu, _driver, cuda_parts, cudnn_parts,
     )  # fmt: skip
     found = (*named, *(part for ask in asked for part in ask(case, builds)))
     if any(part.code == "tf-no-wheel" for part in found) and not case.facts.has(*NO_DEVICE_SEEN):
@@ -144,6 +145,27 @@ def _python(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
     reason = f"{build.requirement} has wheels for Python {', '.join(build.pythons)}"
     yield Part("python", python.version, needs, fits, (python.source,), (build.ref,), reason,
                "tf-no-wheel" if fits is False else "", rank=max(python.rank, release_rank(case)))  # fmt: skip
+
+
+def _system(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
+    """Yield the part about a Linux distribution whose glibc is too old for the build. Since 1.15 the wheels'
+    tags state the glibc that they need, so pip refuses them; before, pip installs them and the import
+    fails."""
+    from doctor.tables.systems import system_row
+
+    build, known = case.build, case.os
+    failed = case.facts.kind == "report" and case.facts.has("import-fails-said", "install-fails-said")
+    if not failed or build is None or known is None or case.platform != "linux":
+        return  # where TensorFlow runs, its build fits
+    row = None if case.container else system_row(case.tables, known.name)
+    if row is None or build.glibc is None or dotted(row["glibc"]) >= dotted(build.glibc):
+        return
+    refused = minor_release(build.version) >= (1, 15)
+    yield Part(
+        "system", f"{known.name} (glibc {row['glibc']})", f"glibc {build.glibc} or newer", False,
+        (known.source,), (build.ref,), f"{build.requirement} uses functions of glibc {build.glibc}",
+        "tf-no-wheel" if refused else "tf-import-failed", rank=max(known.rank, release_rank(case)),
+    )  # fmt: skip
 
 
 def _elsewhere(case: Case, build: TensorFlowRelease) -> list[TensorFlowRelease]:

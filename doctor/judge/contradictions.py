@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from doctor.facts import PROSE, Fact, GpuMemory, OtherGpu, Source, TensorFlowBuild
+from doctor.facts import PROSE, Fact, GpuMemory, OtherGpu, Source, TensorFlowBuild, TensorFlowVersion
 from doctor.judge.answers import NO_DEVICE_SEEN
 from doctor.tables import dotted
 
@@ -200,6 +200,18 @@ def _driver_inside(case: Case) -> Sequence[Fact]:
     return case.facts.symptoms("no-device-shown") if gives_driver(case) else []
 
 
+def _one_build(case: Case) -> Sequence[Fact]:
+    """Return the versions of tensorflow and tensorflow-gpu if both are the same release since 2.1: they
+    contain the same build (their wheels), so they do not conflict."""
+    stated = case.facts.of(TensorFlowVersion)
+    build, names = case.build, {version.package or "tensorflow" for version in stated}
+    if build is None or names != {"tensorflow", "tensorflow-gpu"}:
+        return []
+    plain = case.tables.tensorflow(build.version, "tensorflow", case.table_platform)
+    one = len({version.version for version in stated}) == 1
+    return stated if plain is not None and plain.gpu and one else []
+
+
 def _failed(case: Case) -> Sequence[Fact]:
     """Return messages in which a program reports a failure, if no GPU is registered or the failure ended the
     run."""
@@ -269,6 +281,7 @@ SIGNS: tuple[tuple[str, Sign, tuple[str, ...]], ...] = (
     ("a self-made build", _own_build, ("cuda-version-mismatch",)),
     ("another framework computes", _another_framework, OF_TENSORFLOW),
     ("the driver is in the container", _driver_inside, ("container-no-gpu",)),
+    ("one build with two names", _one_build, ("tf-conflicting-packages",)),
     ("the memory is free", _memory_free, ("gpu-memory-held",)),
     ("a program failed", _failed, ("healthy", "benign-messages")),
     ("the GPU is of another maker", _another_makers_gpu, OF_NVIDIA),

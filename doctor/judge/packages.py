@@ -3,6 +3,7 @@ it."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from doctor.facts import (
 )
 from doctor.findings import Part
 from doctor.judge.answers import NO_DEVICE_SEEN, minor_release, release_rank
+from doctor.probe.addons import SAME_MINOR
 
 if TYPE_CHECKING:
     from doctor.case import Case
@@ -60,7 +62,9 @@ def named_distributions(case: Case) -> dict[str, Fact]:
     if case.bringing is not None and case.tensorflow is not None and case.tensorflow.package is not None:
         # the program's own request to pip
         named.setdefault(case.tensorflow.package, case.bringing.fact)
-    return {name: fact for name, fact in named.items() if name.startswith("tensorflow")}
+    return {
+        name: fact for name, fact in named.items() if name.startswith("tensorflow") and name not in SAME_MINOR
+    }
 
 
 def package_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
@@ -94,7 +98,11 @@ def package_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[P
             rank=release_rank(case),
         )
         return
-    if len(installed) > 1 and len({p.version for p in installed.values()}) > 1:
+    plain = case.tables.tensorflow(version, "tensorflow", side)
+    several = len({p.version for p in installed.values()}) > 1
+    of_pip = all(package.manager != "conda" for package in installed.values())
+    cpu_only = of_pip and "tensorflow" in installed and plain is not None and plain.gpu is False
+    if len(installed) > 1 and (several or cpu_only):
         both = list(installed.values())
         yield Part(
             "package",
@@ -108,7 +116,6 @@ def package_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[P
         )
         return
     images = [i for i in facts.symptoms("image-tag") if "gpu" not in i.get("tag")]
-    plain = case.tables.tensorflow(version, "tensorflow", side)
     why: tuple[Fact, str, str] | None = None
     if images and len(images) == len(facts.symptoms("image-tag")):
         why = images[0], "an image without -gpu in its tag contains a CPU build", "container-no-gpu"
@@ -140,7 +147,8 @@ def package_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[P
 
 def companion_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
     """Yield one part for each other Python package in a report's package lists that the table of dependencies
-    contains; the part states whether that package fits the TensorFlow release."""
+    contains, and for each add-on that must have TensorFlow's minor version; the part states whether that
+    package fits the TensorFlow release."""
     from doctor.tables.ordering import order
     from doctor.tables.ranges import within
 
@@ -167,4 +175,21 @@ def companion_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator
             (f"dependencies {row['package']}: {row['source']}",),
             "" if fits else reason,
             "" if fits else "python-dependency-conflict",
+        )
+    for name in SAME_MINOR:
+        addon = listed.get(name)
+        if addon is None or addon.version is None or not re.match(r"\d+\.\d", addon.version):
+            continue
+        there = known.version.split("+")[0]
+        fits = minor_release(addon.version) == minor_release(there)
+        reason = f"{name} {addon.version} was compiled for another TensorFlow release than {there}"
+        yield Part(
+            "package",
+            f"{name} {addon.version}",
+            f"{name} {'.'.join(there.split('.')[:2])}",
+            fits,
+            (addon.source,),
+            (),
+            "" if fits else reason,
+            "" if fits else "tf-addon-mismatch",
         )

@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Likelihood, Noise, Prose
 from doctor.findings import Alternative, Finding, Part, Step, shell
-from doctor.judge.answers import NO_DEVICE_SEEN
 from doctor.judge.hypotheses import NO_FAULT, Hypothesis, alternatives, hypotheses, in_prose
 from doctor.judge.stated import (
     BY_VERSIONS,
     all_fits,
     decided,
-    observed,
     only_states,
     open_question,
+    troubled,
     uninstallable,
 )
 from doctor.remedies import commands
@@ -96,11 +95,10 @@ def ranked(
         elif fits is not None:
             return [fits], alternatives(fits, order, [], found)
         elif (
-            best.code != "undetermined"
-            and best.code not in (first.code, *NO_FAULT)
-            and (best.likelihood < SOUND or not observed(case))
+            best.code not in ("undetermined", first.code, *NO_FAULT)
+            and not troubled(case)
             and _fits(case, parts)
-            and not (_suggested(best, case, 0.0) or _compared(case))
+            and not _suggested(best, case, 0.0)
         ):
             best = next(h for h in order if h.code == first.code)  # all stated versions fit one another
     if case.facts.kind == "report" and best.code not in (first.code, "undetermined"):
@@ -122,11 +120,10 @@ def ranked(
 
 
 def _sound(hypothesis: Hypothesis) -> bool:
-    """Whether a cause that no rule found can be the verdict: a sentence or a misfit suggests it, and neither
-    the tables nor a program contradicts it. What speaks against "no fault" is often the problem that a person
-    solved or describes as an example, so a high likelihood counts more."""
-    likely = hypothesis.code in NO_FAULT and hypothesis.likelihood >= DESPITE
-    return bool(hypothesis.evidence) and (likely or not hypothesis.against)
+    """Whether a cause that no rule found can be the verdict: neither the tables nor a program contradicts it.
+    What speaks against "no fault" is often the problem that a person solved or describes as an example, so a
+    high likelihood counts more."""
+    return not hypothesis.against or (hypothesis.code in NO_FAULT and hypothesis.likelihood >= DESPITE)
 
 
 def _agreed(best: Hypothesis, first: Finding, parts: Sequence[Part]) -> bool:
@@ -144,12 +141,6 @@ def _fits(case: Case, parts: Sequence[Part]) -> bool:
     return any(part.fits for part in parts) or (
         case.facts.has("gpus-flag") and any("gpu" in tag for tag in images)
     )
-
-
-def _compared(case: Case) -> bool:
-    """Whether one run in a report gets the GPU and another does not. A part that fits does not explain this
-    difference."""
-    return case.facts.has("works-elsewhere") and case.facts.has(*NO_DEVICE_SEEN)
 
 
 def _suggested(best: Hypothesis, case: Case, least: float = SUGGESTED) -> bool:

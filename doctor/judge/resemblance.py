@@ -16,7 +16,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from doctor import resources
-from doctor.facts import Symptom, Words
+from doctor.facts import SentenceKind, Symptom, Words
+from doctor.judge.stated import OF_KIND
 
 if TYPE_CHECKING:
     from doctor.case import Case
@@ -51,6 +52,8 @@ def _read(case: Case, findings: Sequence[Finding], parts: Sequence[Part]) -> Ite
         yield f"fact {type(fact).__name__}"
         if isinstance(fact, Symptom):
             yield f"symptom {fact.kind}"
+        elif isinstance(fact, SentenceKind) and fact.probability > OF_KIND:
+            yield f"says {fact.kind}"
     for place, finding in enumerate(findings):
         yield f"finding {finding.code} {finding.confidence}"
         if place == 0:

@@ -38,7 +38,9 @@ EXPLAINS: dict[str, tuple[str, ...]] = {
     "container-no-gpu": ("no device",),
     "tf-windows-native": ("no device",),
     "tf-cpu-only": ("no device",),
+    "tf-import-failed": ("import",),
     "python-dependency-conflict": ("import",),
+    "tf-addon-mismatch": ("import", "crash"),
     "tf-conflicting-packages": ("no device", "import"),
     "driver-too-new": ("no device",),
     "driver-too-old": ("no device", "crash"),
@@ -219,22 +221,26 @@ _NO = lazy.compile(
 """Matches words for "no" and "only" in the languages of the training examples."""
 
 
+def troubled(case: Case) -> bool:
+    """Whether a report states an observation or some other trouble. The model does not distinguish a success
+    from its negation ("finds a GPU", "finds no GPU"); the words of _NO do."""
+    return bool(observed(case)) or any(
+        kind.kind not in ("asks", "states", "works", "other")
+        or (kind.kind == "works" and _NO.search(kind.source.text))
+        for kind in case.facts.of(SentenceKind)
+        if kind.probability > OF_KIND
+    )
+
+
 def asked(case: Case) -> Sequence[SentenceKind]:
-    """Return the questions in a report that states no trouble. The model does not distinguish a success from
-    its negation ("finds a GPU", "finds no GPU"); the words of _NO do."""
-    kinds = case.facts.of(SentenceKind)
-    said = (k for k in kinds if k.probability > OF_KIND)
-    trouble = (
-        k for k in said
-        if k.kind not in ("asks", "states", "works", "other")
-        or (k.kind == "works" and _NO.search(k.source.text))
-    )  # fmt: skip
-    if observed(case) or next(trouble, None) is not None:
+    """Return the questions in a report that states no trouble."""
+    if troubled(case):
         return []
     return [
-        k
-        for k in kinds
-        if (k.kind == "asks" and k.probability > 0.5) or k.source.text.rstrip().endswith(("?", "？", "؟"))
+        kind
+        for kind in case.facts.of(SentenceKind)
+        if (kind.kind == "asks" and kind.probability > 0.5)
+        or kind.source.text.rstrip().endswith(("?", "？", "؟"))
     ]
 
 

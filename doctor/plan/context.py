@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable
 
 from doctor.case import Case
@@ -22,10 +21,9 @@ from doctor.facts import (
 from doctor.plan.version_request import VersionRequest, newest_final
 from doctor.remedies.fitness import no_gpu_meant
 from doctor.tables import Tables, TensorFlowRelease
+from doctor.tables.systems import system_row
 from doctor.tables.versions import minor
 from doctor.values import cached_property, dataclass
-
-_REBUILDS = ("centos", "rocky", "alma", "red hat", "redhat", "rhel", "oracle")
 
 
 @dataclass(frozen=True)
@@ -288,19 +286,3 @@ class PlanContext:
             return Source("the distribution's own python3", None, self.system["source"])
         absent = self.facts.first(Absent)
         return absent.source if absent is not None else Source("the request", None, "not given")
-
-
-def system_row(tables: Tables, name: str) -> dict[str, str] | None:
-    """Return the table row for a Linux distribution, given its name in os-release or in a report ("Ubuntu
-    24.04 LTS", "Rocky Linux 9.3"), or None if there is none."""
-    low = name.lower()
-    wanted = "red hat enterprise linux" if any(word in low for word in _REBUILDS) else low
-    number = re.search(r"\d+(?:\.\d+)?", low)
-    if number is None or not tables.store.has("systems"):
-        return None
-    for row in tables.store.all("systems"):
-        if row["name"].lower() in wanted and (
-            row["version"] == number[0] or row["version"] == number[0].split(".")[0]
-        ):
-            return row
-    return None

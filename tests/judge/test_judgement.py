@@ -316,8 +316,8 @@ _TABLE = """\
 def test_memory_that_is_free_is_held_by_nobody() -> None:
     said = "It hangs and then dies, maybe memory. tensorflow 2.4.1 runs out of GPU memory at start\n"
     held, free = (
-        [other.code for other in diagnosed(said + _TABLE.format(used=used)).alternatives]
-        for used in (3000, 10)
+        [judged.verdict.code, *(other.code for other in judged.alternatives)]
+        for judged in (diagnosed(said + _TABLE.format(used=used)) for used in (3000, 10))
     )
     assert "gpu-memory-held" in held
     assert "gpu-memory-held" not in free

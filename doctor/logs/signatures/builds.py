@@ -146,9 +146,9 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "installed-package",
-        glued((*LISTED, "-base", "_base", "-metal", "_metal", "-plugin", *_BESIDE), LISTING),
+        glued((*LISTED, *glued("-_", ("base", "metal", "text")), "-plugin", *_BESIDE), LISTING),
         r"^[\s│|>$#*-]{0,8}(?P<name>tensorflow(?:[-_](?:gpu|cpu|intel|base|macos|metal|directml"
-        r"|directml-plugin|cpu-aws))?|tf[-_]nightly(?:[-_](?:gpu|cpu))?|keras|tf[-_]keras|numpy|protobuf|h5py"
+        r"|directml-plugin|cpu-aws|text))?|tf[-_]nightly(?:[-_](?:gpu|cpu))?|keras|tf[-_]keras|numpy|protobuf|h5py"
         r"|cudatoolkit|cudnn|nvidia[-_](?:cuda[-_])?[a-z]{2,12}[-_]cu1[123])"
         r"(?:==|\s{1,40}|\s*\|\s*)(?P<version>\d+\.\d+(?:\.[\w.]+)?)(?:\s+(?P<build>[\w.]+_\w+|\d"
         r"|h\w{5,12}_\d)(?:\s+(?P<channel>[\w-]+))?)?\s*[|│]?$",

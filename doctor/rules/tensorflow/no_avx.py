@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from doctor.case import Case
 
 
+FAILS_SILENTLY = ("dll-load-failed", "native-runtime-failed", "segfault", "import-fails-said")
+"""Symptoms of an import that ends without a message about the processor."""
+
+
 @rule(
     "cpu-no-avx",
     "The processor lacks an instruction set that this TensorFlow uses",
@@ -40,7 +44,7 @@ def cpu_no_avx(case: Case) -> Iterator[Finding]:
     said = facts.symptoms("cpu-instructions", "cpu-without-avx")
     illegal = facts.symptoms("illegal-instruction")
     lacking = facts.symptoms("no-avx")
-    if facts.has("dll-load-failed", "native-runtime-failed", "segfault") and not case.not_loaded:
+    if facts.has(*FAILS_SILENTLY) and not case.not_loaded:
         lacking = [*lacking, *facts.symptoms("processor-without-avx")]
     if not said and not illegal and not lacking:
         return
@@ -50,7 +54,7 @@ def cpu_no_avx(case: Case) -> Iterator[Finding]:
     if (
         lacking
         and not (said or illegal or (stated and not case.not_loaded))
-        and not facts.has("dll-load-failed", "native-runtime-failed", "core-dumped", "segfault")
+        and not facts.has(*FAILS_SILENTLY, "core-dumped")
     ):
         return
     if illegal and not (said or lacking) and facts.has("illegal-address", "launch-failed"):
