@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from doctor.facts import (
+    OF_WORKING_RUN,
     CudaVersion,
     CudnnVersion,
     DriverVersion,
@@ -26,6 +27,14 @@ R = TypeVar(
     Platform,
     covariant=False,
 )
+
+
+def of_this_run(facts: Sequence[R], build: TensorFlowVersion | None) -> Sequence[R]:
+    """Return the facts without those about a run that works, if `build` is that of another run: its CUDA is
+    not the one of the run that fails."""
+    if build is None or build.rank >= OF_WORKING_RUN:
+        return facts
+    return [fact for fact in facts if fact.rank < OF_WORKING_RUN]
 
 
 def best(facts: Sequence[R]) -> R | None:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from doctor.case.best import best
+from doctor.case.best import best, of_this_run
 from doctor.case.builds import common, installed, opening, opens_runtime_of, row_of
 from doctor.case.cards import cards
 from doctor.case.libraries import (
@@ -227,7 +227,8 @@ class Case:
             for p in self.facts.of(Package)
             if p.version and p.name in ("cudatoolkit", "cuda-runtime")
         ]
-        stated = best([*self.facts.of(CudaVersion), *packages]) or opened_cuda(self.facts)
+        versions = of_this_run(self.facts.of(CudaVersion), self.tensorflow)
+        stated = best([*versions, *packages]) or opened_cuda(self.facts)
         hosted = self._hosted("cuda") if stated is None else None
         return CudaVersion(hosted[0].fact.source, hosted[1], rank=INFERRED) if hosted else stated
 
@@ -240,7 +241,7 @@ class Case:
             for p in self.facts.of(Package)
             if p.version and (p.name == "cudnn" or p.name.startswith("nvidia-cudnn-cu"))
         ]
-        chosen = best([*loaded, *self.facts.of(CudnnVersion), *packages])
+        chosen = best([*loaded, *of_this_run(self.facts.of(CudnnVersion), self.tensorflow), *packages])
         if chosen is not None:
             return chosen
         for lib in self.facts.of(LibraryLoaded):

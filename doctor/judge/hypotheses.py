@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from doctor.facts import PROSE, Likelihood, Prose, SentenceKind, Source, Words
 from doctor.findings import Alternative, Finding, Part
 from doctor.judge.contradictions import against
-from doctor.judge.stated import explaining
+from doctor.judge.stated import explaining, troubled
 from doctor.judge.weights import WEIGHTS
 from doctor.values import dataclass
 
@@ -77,6 +77,16 @@ def signs(case: Case, findings: Sequence[Finding], parts: Sequence[Part]) -> lis
         codes |= {"healthy", "benign-messages"}
     found += [Sign(code, "no fault, and a GPU is registered" if registered else "no fault", 1.0)
               for code in NO_FAULT if code in codes]  # fmt: skip
+    fitting = {part.part for part in parts if part.fits} & {"gpu", "driver", "cuda", "cudnn"}
+    found += [
+        Sign(code, f"no fault, and {name}", 1.0)
+        for name, holds in (
+            ("no trouble is stated", not troubled(case)),
+            ("everything fits", len(fitting) > 1 and all(part.fits is not False for part in parts)),
+        )
+        for code in NO_FAULT
+        if holds and code in codes
+    ]
     found += [
         Sign(code, f"{'undetermined' if code == 'undetermined' else 'no fault'}, and a sentence {kind}", p)
         for kind, p in _sentences(case).items()

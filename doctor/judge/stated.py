@@ -25,7 +25,7 @@ OBSERVED = {
     "installation": ("install-fails-said",),
     "import": ("import-fails-said",),
     "crash": ("crash-said",),
-    "slow": ("slow-start-said", "slow-first-run"),
+    "slow": ("slow-start-said", "slow-first-run", "low-use-said"),
     "wrong numbers": ("nan-results",),
     "no device": NO_DEVICE_SEEN,
 }
@@ -205,7 +205,7 @@ def only_states(sentence: str) -> bool:
     return len(more) <= len(words) // 6
 
 
-OF_KIND = 0.45
+OF_KIND = 0.6
 """A sentence is of a kind (crash, cause, works) if the model's probability is higher than this."""
 
 _NO = lazy.compile(
@@ -225,7 +225,7 @@ def troubled(case: Case) -> bool:
     """Whether a report states an observation or some other trouble. The model does not distinguish a success
     from its negation ("finds a GPU", "finds no GPU"); the words of _NO do."""
     return bool(observed(case)) or any(
-        kind.kind not in ("asks", "states", "works", "other")
+        kind.kind not in ("asks", "states", "works", "elsewhere", "other")
         or (kind.kind == "works" and _NO.search(kind.source.text))
         for kind in case.facts.of(SentenceKind)
         if kind.probability > OF_KIND
@@ -289,6 +289,8 @@ def open_question(case: Case, findings: Sequence[Finding], parts: Sequence[Part]
     misfits = {*BY_VERSIONS, *codes}
     if codes & {"cuda-missing", "cudnn-missing", *HIDES}:
         misfits.add("library-path")  # there is no library that a path could lead to
+    if codes & set(OPENED):
+        misfits.add("cuda-missing")  # TensorFlow does not say which library it misses, and the tables do
     return all(
         f.code == "undetermined"
         or (f.confidence == "possible" and f.code in EXPLAINS)

@@ -22,6 +22,7 @@ from doctor.facts import (
     DriverVersion,
     Fact,
     PythonVersion,
+    SentenceKind,
     TensorFlowVersion,
 )
 from doctor.logs.signatures.versions.cuda import plausible_cuda
@@ -54,6 +55,10 @@ _TO = lazy.compile(
     re.IGNORECASE,
 )
 """Matches the text between the old version and the new one."""
+WORKING = ("elsewhere", "works")
+"""Kinds of sentences about a run that works."""
+WORKS = 0.5
+"""A sentence is of one of these kinds if its probability is higher than this."""
 _RELEASE = lazy.compile(r"[12]\.\d{1,2}(?:\.\d{1,2})?")
 _CLAUSE = lazy.compile(r"[.!?;。！？；](?:\s|$)|[。！？；，,]")
 _OTHER = lazy.compile(
@@ -84,12 +89,28 @@ def without_replaced(text: Text) -> Text:
 
 def after_changes(facts: Sequence[Fact], said: Collection[int]) -> Iterator[Fact]:
     """Yield the facts. If somebody changed from one version to another, the new version becomes the current
-    one, and the old one that of an earlier run. said: the numbers of the lines that contain sentences."""
+    one, and the old one that of an earlier run, as does a version in a sentence about what works elsewhere.
+    said: the numbers of the lines that contain sentences."""
+    sentences: dict[int | None, list[SentenceKind]] = {}
+    for fact in facts:
+        if isinstance(fact, SentenceKind):
+            sentences.setdefault(fact.source.line, []).append(fact)
     for fact in facts:
         if isinstance(fact, VERSIONS) and fact.rank in (FORM, PROSE) and fact.source.line in said:
-            yield from _present(fact, fact.source.text)
+            if _of_working_run(fact.version, sentences.get(fact.source.line, ())):
+                yield replace(fact, rank=OF_WORKING_RUN)
+            else:
+                yield from _present(fact, fact.source.text)
         else:
             yield fact
+
+
+def _of_working_run(version: str, sentences: Sequence[SentenceKind]) -> bool:
+    """Whether only sentences about what works state a version. sentences: those of its line."""
+    stating = [sentence for sentence in sentences if version in sentence.source.text]
+    return bool(stating) and all(
+        sentence.kind in WORKING and sentence.probability > WORKS for sentence in stating
+    )
 
 
 def _present(fact: Version, line: str) -> Iterator[Fact]:

@@ -17,6 +17,7 @@ from doctor import lazy
 from doctor.facts import (
     EVIDENCE_LIMIT,
     INFERRED,
+    OF_WORKING_RUN,
     PROSE,
     CudaVersion,
     CudnnMismatch,
@@ -33,8 +34,9 @@ from doctor.facts import (
 )
 from doctor.logs.signatures.versions.cuda import plausible_cuda
 from doctor.logs.signatures.versions.cudnn import cudnn_text, plausible_cudnn
-from doctor.logs.signatures.versions.spelling import DRIVER, asked_for, elsewhere, works_there
+from doctor.logs.signatures.versions.spelling import DRIVER, asked_for, elsewhere, given_up, works_there
 from doctor.logs.windows import PRINTED
+from doctor.values import replace
 
 if TYPE_CHECKING:
     from doctor.logs.text import Text
@@ -94,7 +96,7 @@ _LINK = frozenset(
             "updated",
         ),
         *("upgraded", "to", "downgraded", "lowered", "moved", "changed", "apparently", "exactly", "namely"),
-        *("latest", "newest", "current"),
+        *("latest", "newest", "current", "took", "got", "gets", "gives", "gave", "pulls", "pulled", "picked"),
         *(
             "image",
             "container",
@@ -111,7 +113,12 @@ _LINK = frozenset(
     )
 )
 """Words that may come between a product and its version."""
-_BEFORE_BARE = frozenset(["in", "on", "with", "since", "using"])
+_BEFORE_BARE = frozenset(
+    (
+        *("in", "on", "with", "since", "using"),
+        *("took", "got", "gets", "gives", "gave", "pulls", "pulled", "picked", "installed"),
+    )
+)
 """Words after which a TensorFlow release may appear without the name TensorFlow."""
 _UNIT = lazy.compile(
     r"\s?(?:%|>[&/]|[x×*]\b|[gmk]i?b\b|[gm]hz\b|m?s\b|sec|min|hours?\b|h\b|days?\b|steps?\b|epochs?\b"
@@ -126,6 +133,8 @@ _MUST = lazy.compile(
     r"必须|需要|要求|\b(?:must|should|needs?|has to|have to|require[ds]?|please|try)\b", re.IGNORECASE
 )
 """Matches words before a version that somebody needs or recommends."""
+_IS = lazy.compile("的是|版本")
+"""Matches Chinese words between a product and the version that was installed."""
 BEFORE = 40
 """A word that _MUST matches counts if it is at most this many characters before a product."""
 _OFFERED = lazy.compile(r"nvidia-?smi\b|driver version|__cuda", re.IGNORECASE)
@@ -142,11 +151,13 @@ _NUMBERS = "10[5-8]0|16[56]0|20[678]0|30[5-9]0|40[6-9]0|50[6-9]0"
 _NUMBER = lazy.compile(
     r"(?:^|[,，;、(:：]|\b(?:single|an?|one|my|the|on)|[用是张块片卡有买的在上换为])\s?"
     rf"(?P<card>{_NUMBERS})(?=\s?(?:$|[,，;、):：?？。.](?!\d)|\d{{1,2}} ?G\b|[的卡显上机服和跟能]))"
+    rf"|\b(?:an?|my|the|new) (?P<beside>{_NUMBERS})"
+    r"(?= (?:yesterday|today|now|and|but|with|in|on|at|is|was|works?|here|has|from|too|since|for)\b)"
     rf"|(?<![\w.:-])(?P<chinese>{_NUMBERS})(?=\s?[的显]?(?:显?卡|机器|服务器))",
     re.IGNORECASE | re.MULTILINE,
 )
-"""Matches the number of a card without a suffix, as an item of a list or beside the Chinese words for a card
-or its use."""
+"""Matches the number of a card without a suffix, as an item of a list, behind an article, or beside the
+Chinese words for a card or its use."""
 
 _KIND = (
     r"(?:an? |any |my own )?(?:(?:nvidia|nvida|nividia|nvidea|dedicated|discrete|cuda"
@@ -215,13 +226,13 @@ def _no_gpu(line: str) -> re.Match[str] | None:
 
 def _cards(line: str, source: Source) -> Iterator[Fact]:
     for match in (*_CARD.finditer(line), *_NUMBER.finditer(line)):
-        if not elsewhere(match) and not asked_for(match):
+        if not elsewhere(match) and not asked_for(match) and not given_up(line, *match.span()):
             yield Gpu(source, _card_of(match), rank=PROSE)
 
 
 def _card_of(match: re.Match[str]) -> str:
     groups = match.groupdict()
-    return groups.get("card") or groups.get("chinese") or match[0]
+    return groups.get("card") or groups.get("beside") or groups.get("chinese") or match[0]
 
 
 def _versions(line: str, source: Source) -> Iterator[Fact]:
@@ -239,17 +250,19 @@ def _versions(line: str, source: Source) -> Iterator[Fact]:
         if _MUST.search(line, max(0, begin - BEFORE), token.start()):
             continue
         span = _SPAN.match(line, begin, token.end())
-        if product == "other" or span is None or elsewhere(span) or asked_for(span):
+        if product == "other" or span is None or elsewhere(span):
             continue
-        works = product != "driver" and works_there(line, token.start(), token.end())
-        if works or _UNIT.match(line, token.end()):
+        if asked_for(span) and not _IS.search(line, begin, token.start()):
+            continue
+        if _UNIT.match(line, token.end()):
             continue
         if product == "package":
             yield Package(source, normalised(_NAME.findall(line, begin)[0]), token["version"])
             continue
         fact = _fact(product, token["version"], source)
+        works = product != "driver" and works_there(line, token.start(), token.end())
         if fact is not None:
-            yield fact
+            yield replace(fact, rank=OF_WORKING_RUN) if works and fact.rank == PROSE else fact
 
 
 def _product(tokens: Sequence[re.Match[str]], place: int) -> tuple[str, int]:

@@ -41,11 +41,12 @@ OBSERVATIONS = {
     "installation": "install-fails-said",
     "crash": "crash-said",
     "slow": "slow-start-said",
+    "low use": "low-use-said",
     "works": "works-said",
     "elsewhere": "works-elsewhere",
 }
 """Maps each kind of sentence to the symptom that it reports."""
-SURE = 0.8
+SURE = 0.65
 """A sentence counts as stating one of these symptoms only if the probability of its kind is higher than
 this."""
 LEAST = 0.02

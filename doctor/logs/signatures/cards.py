@@ -9,7 +9,7 @@ from doctor import lazy
 from doctor.facts import FORM, PROSE, Fact, Gpu, OtherGpu, Source, Symptom
 from doctor.logs.signatures.devices import mib
 from doctor.logs.signatures.signature import DIGITS, Maker, Signature, glued, sig, spoken, words
-from doctor.logs.signatures.versions.spelling import elsewhere
+from doctor.logs.signatures.versions.spelling import elsewhere, given_up
 
 GPU_NAME = (
     r"(?:NVIDIA\s+)?(?:"
@@ -96,7 +96,7 @@ def gpu_in(rank: int) -> Maker:
     def make(match: re.Match[str], source: Source) -> Iterator[Fact]:
         value = match.groupdict().get("value") or match[0]
         start = match.start("value" if match.groupdict().get("value") else 0)
-        if rank == PROSE and elsewhere(match):
+        if rank == PROSE and (elsewhere(match) or given_up(match.string, *match.span())):
             return
         found_names = list(re.finditer(GPU_NAME, value, re.I))[:16]
         if not found_names and rank == FORM:
@@ -120,6 +120,13 @@ def gpu_in(rank: int) -> Maker:
                 yield Gpu(source, name, memory_mib=memory, rank=rank)
 
     return make
+
+
+def by_number(match: re.Match[str], source: Source) -> Fact | None:
+    """Make a Gpu from the number of a card, unless somebody replaced that card."""
+    group = "value" if match["value"] else "v2"
+    replaced = given_up(match.string, *match.span(group))
+    return None if replaced else Gpu(source, match[group].strip(), rank=PROSE)
 
 
 _BOUND = r"(?:minimum|requires?|wants|least|needs?|below|above|under|lowest|than)\W[^\n]{0,40}$"
@@ -291,14 +298,14 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(  # only a number, as the owner calls the card
         "gpu-prose",
         glued(glued((" 1", " 2", " 3", " 4", " 5"), ("05", "06", "07", "08", "09", "65", "66")), "0"),
-        r"\b(?:it's|it is|have|has|got|own|bought|using|use|with|my|our|on(?= an? | my )|to(?= an? | my"
-        r" )|до)(?: (?:a|an|my|our|one|two|dual|[2-8] ?x))? (?P<value>" + _NUMBER + r")\b"
+        r"\b(?:it's|it is|have|has|got|own|bought|using|use|with|my|our|on(?= an? | my )|(?:to|for)(?= an? "
+        r"| my )|до)(?: (?:a|an|my|our|one|two|dual|[2-8] ?x))? (?P<value>" + _NUMBER + r")\b"
         r"(?![.,]?\d|[:%/=-]|"
         r" ?(?:[x×*]|px|MB|MiB|GB|ms|s|seconds?|min|steps?|images?|epochs?|samples?|rows?|columns?|frames?"
         r"|classes|features|words|tokens|iterations|files|points|videos|units|neurons|pixels?|people|cases"
         r"|lines|errors?)\b)",
         "Will it use my GPU? It's a 3090.",
-        lambda m, s: Gpu(s, m["value"].strip(), rank=PROSE),
+        by_number,
     ),
     spoken(  # a series, given by its number
         "gpu-prose",
@@ -315,7 +322,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"(?![\d.:%/]|\s?(?:[x×*]|端口|年|行|个|次|步|元|条|MB|GB|ms))"
         rf"|(?<![\d.,:/-])(?P<v2>{_NUMBER})(?=으로|에서|이랑|을 |를 |쓰|사용)",
         "我用3090训练",
-        lambda m, s: Gpu(s, (m["value"] or m["v2"]).strip(), rank=PROSE),
+        by_number,
         near="用|是|换|卡|张|块|买|上|在|으로|에서|이랑|을|를|쓰|사용",
     ),
     sig(  # a number next to a word for a card
@@ -326,7 +333,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|(?:显卡|グラボ|그래픽 ?카드|видеокарт\S{0,3}|(?:graphics?|video) card)(?:是|は|:|：| is|"
         rf" -)?\s?(?:an? )?(?P<v2>{_NUMBER})(?![\w.,:%/])",
         "那块 3060 显卡",
-        lambda m, s: Gpu(s, (m["value"] or m["v2"]).strip(), rank=PROSE),
+        by_number,
         near=(_BESIDE_NUMBER,),
     ),
     sig(

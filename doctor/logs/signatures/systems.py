@@ -68,6 +68,18 @@ def platform(name: str, rank: int = MEASURED) -> Maker:
     return make
 
 
+def abroad(match: re.Match[str], source: Source) -> Fact:
+    """Make a Platform from a system's name in a language other than English."""
+    return Platform(source, next(name for name, found in match.groupdict().items() if found), rank=INFERRED)
+
+
+_NOT_IN_WORD = "(?<![а-яёіїє])"
+_IN = (
+    r"\b(?:auf|unter|sous|sur|en|sul?|sotto|no|em|na|w|pod|di|trên|på|onder|op)"
+    r"(?: (?:de[mn]?|mein(?:em)?|mon|mi|mio|meu|moim|mój|min|mijn|máy))?"
+)
+"""Matches a preposition before a system's name, in German, French, Spanish, Italian, Portuguese, Polish,
+Indonesian, Vietnamese, Swedish or Dutch."""
 _SYSTEMS = (
     rf"(?:(?:Linux )?(?:{_DISTRIBUTION})"
     r"(?:[ -]?(?:\(?[a-z]{4,10}\)? )?v?\d{1,2}(?:\.\d{1,2}){0,2})?(?: ?LTS| SP\d)?"
@@ -247,6 +259,26 @@ SIGNATURES: tuple[Signature, ...] = (
         r" (?:works|runs)|works|everything|there))(?!,? (?:but|while|whereas|where|not)\b)(?! ?/)",
         "my GPU is not found on Windows any more",
         lambda m, s: Platform(s, "windows", rank=INFERRED),
+        once=True,
+    ),
+    sig(  # counts only if nothing else states the system
+        "platform-abroad",
+        (
+            *words("windows|винд|вінд|윈도|ウィンドウズ|ウインドウズ|视窗|linux|линукс|лінукс|убунт|리눅스|우분투"),
+            *words("リナックス|乌班图| mac|mac |mac'|mac에|макбук|на мо|маке|маку|맥북|맥에|マックブック"),
+            *words("macで|mac上|mac电脑|mac系统"),
+            "苹果",
+        ),
+        rf"(?P<windows>{_IN} windows\b(?! subsystem)|\bwindows(?:'[dt][ae]|owsie)\b"
+        r"|windows ?(?:で|上|下|系统|电脑|機|에서|环境|環境)|윈도우?|ウ[ィイ]ンドウズ|视窗"
+        rf"|{_NOT_IN_WORD}в[иі]нд(?:а|е|у|ы|и|і|ой|ою|овс)(?![а-яёіїє]))"
+        rf"|(?P<linux>{_IN} linux\b|\blinux(?:'[dt][ae]|ie)\b|linux ?(?:で|上|下|系统|에서|环境|環境)"
+        rf"|{_NOT_IN_WORD}(?:линукс|лінукс|убунт)|리눅스|우분투|リナックス|乌班图)"
+        rf"|(?P<macos>{_IN} mac(?:book)?\b|\bmac'[dt][ae]\b|mac ?(?:で|上|에서|电脑|系统)"
+        rf"|{_NOT_IN_WORD}(?:макбук|на (?:моём |моем |моєму )?мак[еу](?![а-яёіїє]))"
+        r"|맥북|맥에서|マックブック|苹果(?:电脑|笔记本|本|系统))",
+        "Поставив на вінду TensorFlow 2.12",
+        abroad,
         once=True,
     ),
     spoken(

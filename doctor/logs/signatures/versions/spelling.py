@@ -84,6 +84,24 @@ def of_another(sentence: str) -> bool:
     return _ELSEWHERE.search(sentence) is not None and _HERE.search(sentence) is None
 
 
+_EXCHANGED = lazy.compile(
+    r"\b(?:swapp?|replac|upgrad|switch|exchang|chang|mov|went|tausch|getauscht|gewechselt|remplac|cambi"
+    r"|troqu?|sostitu|замен|换)\w*(?: over)?(?: from| von| de| da)?(?: my| the| our| an?| meine?n?| ma| mi"
+    r"| la| minha)?(?: old| alte)? ?(?:nvidia |geforce |rtx |gtx ){0,2}$",
+    re.IGNORECASE,
+)
+_FOR = lazy.compile(
+    r"\S{0,8} (?:(?:with|for|to|by|gegen|auf|durch|par|por|per|con|на)|成|到)\b", re.IGNORECASE
+)
+
+
+def given_up(text: str, start: int, end: int) -> bool:
+    """Whether somebody replaced the card between two offsets of a text by another one."""
+    return (
+        _EXCHANGED.search(text, max(0, start - 40), start) is not None and _FOR.match(text, end) is not None
+    )
+
+
 _GPU = r"(?:gpus?|cards?|graphics card|grafikkarte|\w{0,4}-?gpu)"
 _WORKS = lazy.compile(
     rf"\b(?:works|worked|is working|(?:is|was|are|were)(?: all)?"
@@ -110,8 +128,8 @@ _NOT_SO = lazy.compile(
 """Matches words that negate a clause that says that a run works, or turn it into a wish, a question or a
 statement about the CPU."""
 _CLAUSE = lazy.compile(
-    r"(?<=[.!?;])\s|\n|[,，](?=\s|[^\x00-\x7f])|[。"
-    r"；？！]|\s[-–]{1,2}\s|\b(?:but|while|whereas|although|though|however|aber|mais|pero|sondern|но)\b|但"
+    r"(?<=[.!?;])\s|\n|[,，](?=\s|[^\x00-\x7f])|[。；？！)）]|[(（](?=[^()（）\n]{0,60}\d)"
+    r"|\s[-–]{1,2}\s|\b(?:but|while|whereas|although|though|however|aber|mais|pero|sondern|но)\b|但"
 )
 """Matches the end of a clause."""
 _WITH = lazy.compile(r"\W{0,4}(?:back )?(?:with|in|on|under|using|mit|unter|avec|con|с|на)\b", re.IGNORECASE)
