@@ -32,6 +32,7 @@ from doctor.facts import (
     TensorFlowVersion,
     normalised,
 )
+from doctor.logs.changed import VERSIONS
 from doctor.logs.signatures.versions.cuda import plausible_cuda
 from doctor.logs.signatures.versions.cudnn import cudnn_text, plausible_cudnn
 from doctor.logs.signatures.versions.spelling import DRIVER, asked_for, elsewhere, given_up, works_there
@@ -261,8 +262,10 @@ def _versions(line: str, source: Source) -> Iterator[Fact]:
             continue
         fact = _fact(product, token["version"], source)
         works = product != "driver" and works_there(line, token.start(), token.end())
-        if fact is not None:
-            yield replace(fact, rank=OF_WORKING_RUN) if works and fact.rank == PROSE else fact
+        if works and isinstance(fact, VERSIONS) and fact.rank == PROSE:
+            yield replace(fact, rank=OF_WORKING_RUN)
+        elif fact is not None:
+            yield fact
 
 
 def _product(tokens: Sequence[re.Match[str]], place: int) -> tuple[str, int]:

@@ -336,6 +336,13 @@ SIGNATURES: tuple[Signature, ...] = (
         r"(?<!['\"])GPU device not found",  # in quotes, it is the code that would raise the error
         "SystemError: GPU device not found",
     ),
+    sig(  # the driver finds the GPU, and TensorFlow has not registered it
+        "xla-gpu-listed",
+        "registered devices: [",
+        r"Registered devices: \[(?:(?:XLA_)?CPU, ){1,2}XLA_GPU(?:, XLA_CPU)?\]",
+        "No OpKernel was registered to support Op 'CudnnRNN'. Registered devices: [CPU, XLA_CPU, XLA_GPU]",
+        origin="tensorflow/core/framework/op_kernel.cc",
+    ),
     sig(
         "xla-gpu-listed",
         ("device:xla_gpu:", "xla_gpu_jit"),
