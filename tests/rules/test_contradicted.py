@@ -44,6 +44,14 @@ SITUATIONS = {
         ),
         "device-not-found",
     ),
+    "an op of the GPU where only XLA has one": (
+        (
+            "No OpKernel was registered to support Op 'CudnnRNN' used by node lstm/CudnnRNN with these attrs:"
+            " [seed=0]\nRegistered devices: [CPU, XLA_CPU, XLA_GPU]\nRegistered kernels:\n"
+            "  device='GPU'; T in [DT_FLOAT]\n  device='GPU'; T in [DT_HALF]\n"
+        ),
+        "cuda-missing",
+    ),
     "ops that must share a GPU that is there": (
         (
             "Error: Cannot assign a device for operation w/Initializer: Could not satisfy explicit device"

@@ -90,7 +90,9 @@ def cuda_missing(case: Case) -> Iterator[Finding]:
     # a CUDA runtime that loads is installed, even if no search for a toolkit covers its folder
     opens = any("cudart" in name for name in case.loaded)
     absent = [a for a in [facts.absent("cuda")] if a and not opens]
-    elsewhere = case.loaded or facts.of(CudaCallFailed)
+    # if the code requests a device that does not exist, device-not-found reports this as well
+    named = facts.has("device-unknown", "device-unmet", "colocation-failed", "no-gpu-kernel")
+    elsewhere = named or case.loaded or facts.of(CudaCallFailed)
     only_xla = [] if elsewhere else facts.symptoms("xla-gpu-listed")
     if not (missing or skipped or stub or absent or only_xla):
         return
@@ -171,7 +173,9 @@ def cuda_missing(case: Case) -> Iterator[Finding]:
             if missing and skipped
             else (
                 "likely"
-                if missing or skipped or facts.has("device-unknown", "invalid-ordinal", "gpu-list-empty")
+                if missing
+                or skipped
+                or facts.has("device-unknown", "invalid-ordinal", "gpu-list-empty", "gpu-op-without-gpu")
                 else "possible"
             )
         ),
