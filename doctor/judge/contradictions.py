@@ -212,6 +212,12 @@ def _one_build(case: Case) -> Sequence[Fact]:
     return stated if plain is not None and plain.gpu and one else []
 
 
+def _has_avx(case: Case) -> Sequence[Fact]:
+    """Return evidence of a processor with AVX; none if a virtual machine may hide it."""
+    hidden = case.facts.has("virtual-machine", "processor-without-avx", "no-avx", "cpu-instructions")
+    return [] if hidden else case.facts.symptoms("processor-with-avx")
+
+
 def _failed(case: Case) -> Sequence[Fact]:
     """Return messages in which a program reports a failure, if no GPU is registered or the failure ended the
     run."""
@@ -281,6 +287,7 @@ SIGNS: tuple[tuple[str, Sign, tuple[str, ...]], ...] = (
     ("a self-made build", _own_build, ("cuda-version-mismatch",)),
     ("another framework computes", _another_framework, OF_TENSORFLOW),
     ("the driver is in the container", _driver_inside, ("container-no-gpu",)),
+    ("the processor has AVX", _has_avx, ("cpu-no-avx",)),
     ("one build with two names", _one_build, ("tf-conflicting-packages",)),
     ("the memory is free", _memory_free, ("gpu-memory-held",)),
     ("a program failed", _failed, ("healthy", "benign-messages")),

@@ -121,3 +121,91 @@ def test_a_build_that_somebody_had_to_make_is_their_own() -> None:
     made = "I had to build TensorFlow from source with CUDA 11.2.\n"
     assert read(made.encode(), "-").has("own-build")
     assert not read(b"Do I have to build from source?\n", "-").has("own-build")
+
+
+def misfits(text: str) -> list[tuple[str, str]]:
+    """Return (part, code) for each part of a report that does not fit."""
+    _, _, parts = gathered(read(text.encode(), "-"), Tables.bundled())
+    return [(part.part, part.code) for part in parts if part.fits is False]
+
+
+def test_a_distribution_whose_glibc_is_too_old_keeps_the_import_from_working() -> None:
+    said = "CentOS 6.9, Python 2.7, pip install tensorflow 1.4.0. The import dies with an ImportError.\n"
+    assert ("system", "tf-import-failed") in misfits(said)
+    assert ("system", "tf-import-failed") not in misfits(said.replace("6.9", "7.4"))
+
+
+def test_tensorflow_text_has_the_minor_version_of_tensorflow() -> None:
+    listed = "tensorflow==2.11.0\ntensorflow-text==2.6.0\n\nimport tensorflow_text fails.\n"
+    assert ("package", "tf-addon-mismatch") in misfits(listed)
+    assert not misfits(listed.replace("2.6.0", "2.11.0"))
+
+
+@pytest.mark.parametrize(("release", "overwritten"), [("1.13.1", True), ("2.3.0", False)])
+def test_two_packages_of_one_release_conflict_while_one_has_no_cuda(release: str, overwritten: bool) -> None:
+    listed = f"$ pip list\ntensorflow       {release}\ntensorflow-gpu   {release}\nonly the CPU works\n"
+    assert (("package", "tf-conflicting-packages") in misfits(listed)) is overwritten
+
+
+@pytest.mark.parametrize(
+    ("said", "system"),
+    [
+        ("Поставив на вінду TensorFlow 2.12, відеокарти не бачить", "windows"),
+        ("윈도우에서 텐서플로 2.12를 쓰는데 GPU가 안 잡힙니다", "windows"),
+        ("auf Windows findet TensorFlow 2.12 keine GPU", "windows"),
+        ("sur mon Mac TensorFlow ne voit pas la carte", "macos"),
+        ("TensorFlow на линуксе видит только процессор", "linux"),
+    ],
+)
+def test_a_system_is_known_by_its_name_in_the_persons_language(said: str, system: str) -> None:
+    assert facts(api.explain(said + "\n"))["platform"] == system
+
+
+@pytest.mark.parametrize(
+    ("said", "card"),
+    [
+        ("swapped my 4090 for a 5090 yesterday, TensorFlow 2.19 crashes", "5090"),
+        ("I replaced the GTX 1080 Ti with an RTX 3080, TensorFlow 2.4", "RTX 3080"),
+        ("TensorFlow 2.4 on a 3090. It's a 3090 from last year.", "3090"),
+    ],
+)
+def test_a_card_that_somebody_replaced_is_not_in_the_machine(said: str, card: str) -> None:
+    case, _, _ = gathered(read(f"{said}\n".encode(), "-"), Tables.bundled())
+    assert {gpu.name for gpu in case.gpus} == {card}
+
+
+def test_what_works_beside_the_failing_run_does_not_lend_it_its_cuda() -> None:
+    said = (
+        "tf[and-cuda] 2.15.0 in a clean venv, Python 3.10, 2x 2080Ti. GPU list is empty."
+        " TF 2.11 with cudatoolkit 11.2 in conda on this same box works ok so hardware is fine.\n"
+    )
+    assert ("cuda", "cuda-version-mismatch") not in misfits(said)
+
+
+def test_a_line_of_a_dockerfile_is_no_sentence() -> None:
+    image = (
+        "FROM nvidia/cuda:12.2.2-runtime-ubuntu22.04\nRUN apt-get update && apt-get install -y python3.10\n"
+        "RUN pip install tensorflow==2.15.0\n\nnvidia-smi works in the pod, TensorFlow lists no GPU.\n"
+    )
+    assert verdict(image) == "cudnn-missing"
+
+
+def test_a_processor_without_avx_explains_an_import_that_just_ends() -> None:
+    said = (
+        "Phenom II X6 1090T, GTX 1050 Ti, Ubuntu 18.04, driver 418.56, CUDA 10.0, cuDNN 7.4.2, Python 3.6,"
+        " tensorflow-gpu 1.13.1. The import of tensorflow crashes, no traceback.\n"
+    )
+    assert verdict(said) == "cpu-no-avx"
+    assert verdict(said.replace("Phenom II X6 1090T", "Core i5-8400")) != "cpu-no-avx"
+
+
+def test_a_mac_has_no_cuda_whatever_the_release() -> None:
+    assert ("platform", "tf-cpu-only") in misfits("MacBook M2, TensorFlow does not find the GPU\n")
+
+
+def test_cudnn_that_does_not_fit_comes_before_a_library_that_nobody_names() -> None:
+    said = (
+        "tf2.5 + cuda 11.2.2 + cudnn 7.6.5 + driver 465.19.01 + 1660 super + ubuntu 20.04."
+        ' "Skipping registering GPU devices".\n'
+    )
+    assert verdict(said) == "cudnn-version-mismatch"

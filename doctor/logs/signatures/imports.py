@@ -238,6 +238,14 @@ SIGNATURES: tuple[Signature, ...] = (
         origin="Intel ARK: Intel added AVX with Sandy Bridge (2011), to Pentium and Celeron with Tiger Lake;"
         " AMD added it with Bulldozer",
     ),
+    sig(  # by name: processors that all have AVX, outside a virtual machine that hides it
+        "processor-with-avx",
+        words("i3|i5|i7|i9|ryzen|threadripper|epyc|xeon"),
+        r"\b(?:Core(?:\(TM\))? )?i[3579](?: CPU)?[ -]+(?:[2-9]|1[0-4])\d{3}[A-Z]{0,2}\d?\b(?! ?(?:GB|MB))"
+        r"|\bRyzen\b|\bThreadripper\b|\bEPYC\b|\bXeon(?:\(R\))? (?:CPU )?(?:Gold|Silver|E[357]-\d{4} ?v\d)",
+        "Windows 10 64-bit, the processor is an Intel Core i5-8400",
+        origin="Intel ARK: Core processors have AVX since Sandy Bridge (2011); AMD's since Bulldozer",
+    ),
     sig(  # from Node's loader, about the addon itself or a library that it needs
         "node-addon-failed",
         "tfjs_binding.node",

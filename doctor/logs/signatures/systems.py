@@ -261,10 +261,19 @@ SIGNATURES: tuple[Signature, ...] = (
         lambda m, s: Platform(s, "windows", rank=INFERRED),
         once=True,
     ),
+    sig(
+        "virtual-machine",
+        words("virtualbox|vmware|proxmox|qemu|kvm|hyper-v|parallels|virtual machine|vm|虚拟机|виртуалк"),
+        r"\b(?:VirtualBox|VMware|Proxmox|QEMU|KVM|Hyper-V|Parallels|virtual machine|VMs?)\b|虚拟机|виртуалк",
+        "inside VirtualBox on Windows 10",
+        once=True,
+    ),
     sig(  # counts only if nothing else states the system
         "platform-abroad",
         (
-            *words("windows|винд|вінд|윈도|ウィンドウズ|ウインドウズ|视窗|linux|линукс|лінукс|убунт|리눅스|우분투"),
+            *words(
+                "windows|винд|вінд|윈도|ウィンドウズ|ウインドウズ|视窗|linux|линукс|лінукс|убунт|리눅스|우분투"
+            ),
             *words("リナックス|乌班图| mac|mac |mac'|mac에|макбук|на мо|маке|маку|맥북|맥에|マックブック"),
             *words("macで|mac上|mac电脑|mac系统"),
             "苹果",
