@@ -58,7 +58,9 @@ def trace(facts: Facts, tables: Tables) -> tuple[Row, ...]:
         if hypothesis.code == verdict.code:
             outcome += f", the verdict ({verdict.severity}, {verdict.confidence})"
             outcome += f" instead of the rules' first finding, {first}" if first != verdict.code else ""
-        outcome += "; there is evidence against it" if hypothesis.against else ""
+        if hypothesis.against:
+            outcome += "; there is evidence against it"
+            outcome += ", so it is not the verdict" if place == 1 and hypothesis.code != verdict.code else ""
         rows.append(Row("rank", hypothesis.code, outcome))
     return tuple(rows)
 

@@ -108,7 +108,8 @@ def run(args: argparse.Namespace) -> int:
 def _beforehand(args: argparse.Namespace) -> str:
     """Return the sentences that say, before the attempts, what the command will do."""
     what = "A separate process fills the GPU's memory" + (
-        "; cuDNN creates its handle with ample memory, with none, and with ample memory again."
+        "; cuDNN tries to create its handle before the memory is full, while it is full, and after it is free"
+        " again."
         if args.backend == "native"
         else "; TensorFlow runs a convolution there with five settings, one process each."
     )

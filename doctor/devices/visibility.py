@@ -218,8 +218,9 @@ def _parts(device: Device) -> tuple[Device, ...]:
 
 
 def _expanded(devices: Sequence[Device], branch: int) -> tuple[Device, ...]:
-    """Return the devices that a process gets: the parts of these devices. Before R570, if one of them is a
-    MIG instance, the process gets only the first instance."""
+    """Return the devices that a process sees when these devices are visible: a GPU divided by MIG counts as
+    its instances. With drivers before R570, a process that is given a MIG instance sees only the first
+    one."""
     shown = tuple(part for device in devices for part in _parts(device))
     first = next((device for device in shown if (device.uuid or "").upper().startswith("MIG-")), None)
     return (first,) if first is not None and branch < FIRST_WITH_SEVERAL_INSTANCES else shown

@@ -121,10 +121,10 @@ class Likelihood(Fact):
 
 @dataclass(frozen=True, slots=True)
 class SentenceKind(Fact):
-    """The kind of a sentence in a report. kind: asks (whether versions fit, what to install), cause, states
-    (an environment), works, elsewhere (it works in another place), other, or an observation: no device, low
-    use, import, installation, memory, crash, slow (first start), wrong numbers. probability: from 0 to 1, by
-    the model of sentences."""
+    """The kind of a sentence in a report. kind: "asks" (whether versions fit, what to install), "cause",
+    "states" (an environment), "works", "elsewhere" (it works on another machine or with other versions),
+    "other", or an observation: "no device", "low use", "import", "installation", "memory", "crash", "slow"
+    (first start), "wrong numbers". probability: from 0 to 1, as estimated by the sentence model."""
 
     kind: str
     probability: float

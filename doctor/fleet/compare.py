@@ -78,7 +78,8 @@ class Comparison:
 
     @property
     def incomplete(self) -> bool:
-        """Whether a node could not be asked, or a decisive part of a node could not be examined."""
+        """Whether any node could not be queried, or some part of a node that affects the verdict could not
+        be examined."""
         return any(answer.status != "answered" or answer.unexamined for answer in self.answers)
 
 

@@ -67,8 +67,8 @@ def make_job(
 ) -> Job:
     """Return the job for a plan. `installer`: auto (uv if it is on PATH, otherwise pip), pip or uv.
 
-    Raises UnableError if the plan cannot be installed on this machine, or no Python of its version is
-    available.
+    Raises UnableError if the plan cannot be installed on this machine, or if the Python version that it needs
+    is not available.
     """
     if plan.route not in ROUTES:
         raise UnableError(

@@ -17,7 +17,7 @@ LIMIT = 1 << 16
 
 
 class LockedError(Exception):
-    """Another process holds the file; `words` is its content."""
+    """Another process has locked the file. `words`: the content of the file."""
 
     def __init__(self, words: bytes) -> None:
         super().__init__("locked")

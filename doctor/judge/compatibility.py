@@ -51,7 +51,7 @@ def parts(case: Case) -> tuple[Part, ...]:
             return (*named, *_elsewhere_only(case))
         from doctor.judge.pairs import pair_parts
 
-        return (*_of_macs(case), *pair_parts(case))
+        return tuple(pair_parts(case))
     asked: tuple[Callable[[Case, Sequence[TensorFlowRelease]], Iterator[Part]], ...] = (
         _platform, package_parts, companion_parts, _python, _system, _gpu, _driver, cuda_parts, cudnn_parts,
     )  # fmt: skip
@@ -81,21 +81,6 @@ def _elsewhere_only(case: Case) -> Iterator[Part]:
         reason=f"TensorFlow {known.version} has no wheel for {here}; {last} is the last release with one",
         code="tf-no-wheel", rank=max(known.rank, case.platform_fact.rank),
     )  # fmt: skip
-
-
-def _of_macs(case: Case) -> Iterator[Part]:
-    """Yield the platform part for a Mac if the release is unknown: since 1.2, no wheel for macOS has CUDA."""
-    place, here = case.platform_fact, case.table_platform
-    installing = case.facts.has("install-fails-said", "no-matching-distribution")
-    if place is None or place.kind != "macos" or case.facts.kind != "report" or installing:
-        return
-    last = max(case.tables.versions("tensorflow", here), key=order, default="")
-    row = case.tables.tensorflow(last, "tensorflow", here)
-    if row is not None and row.gpu is False:
-        yield Part(
-            "platform", here, "a build with CUDA", False, (place.source,), (row.ref,),
-            "no TensorFlow for macOS since 1.2 is built with CUDA", "tf-cpu-only", rank=place.rank,
-        )  # fmt: skip
 
 
 def _builds(case: Case) -> Sequence[TensorFlowRelease]:

@@ -212,6 +212,14 @@ def _one_build(case: Case) -> Sequence[Fact]:
     return stated if plain is not None and plain.gpu and one else []
 
 
+def _no_gpu_meant(case: Case) -> Sequence[Fact]:
+    """Return the stated release if nothing in a report is about a GPU: then a build without CUDA is no
+    fault."""
+    meant = bool(case.gpus) or case.facts.has("mentions-gpu", "low-use-said", *NO_DEVICE_SEEN)
+    known = case.tensorflow
+    return [] if meant or known is None or case.facts.kind != "report" else [known]
+
+
 def _has_avx(case: Case) -> Sequence[Fact]:
     """Return evidence of a processor with AVX; none if a virtual machine may hide it."""
     hidden = case.facts.has("virtual-machine", "processor-without-avx", "no-avx", "cpu-instructions")
@@ -287,6 +295,7 @@ SIGNS: tuple[tuple[str, Sign, tuple[str, ...]], ...] = (
     ("a self-made build", _own_build, ("cuda-version-mismatch",)),
     ("another framework computes", _another_framework, OF_TENSORFLOW),
     ("the driver is in the container", _driver_inside, ("container-no-gpu",)),
+    ("no GPU is meant", _no_gpu_meant, ("tf-windows-native", "tf-cpu-only")),
     ("the processor has AVX", _has_avx, ("cpu-no-avx",)),
     ("one build with two names", _one_build, ("tf-conflicting-packages",)),
     ("the memory is free", _memory_free, ("gpu-memory-held",)),

@@ -62,7 +62,11 @@ def cuda_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part
             not traps,
             tuple(f.source for f in brought[:2]),
             (gpu_builds[-1].ref, *(trap.ref for trap in traps)),
-            traps[0].reason if traps else "NVIDIA's packages contain the CUDA that this TensorFlow loads",
+            (
+                traps[0].reason
+                if traps
+                else "NVIDIA's pip packages contain the CUDA libraries that this TensorFlow loads"
+            ),
             "library-path" if traps else "",
         )
         return

@@ -14,7 +14,7 @@ from doctor.facts import (
 )
 from doctor.findings import Part
 from doctor.judge.answers import NO_DEVICE_SEEN, minor_release, release_rank
-from doctor.probe.addons import SAME_MINOR
+from doctor.tables.addons import SAME_MINOR
 
 if TYPE_CHECKING:
     from doctor.case import Case

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from doctor.facts import Likelihood, Noise, Prose
+from doctor.facts import Likelihood, Noise, Prose, SentenceKind
 from doctor.findings import Alternative, Finding, Part, Step, shell
 from doctor.judge.hypotheses import NO_FAULT, Hypothesis, alternatives, hypotheses, in_prose
 from doctor.judge.stated import (
@@ -55,6 +55,8 @@ message."""
 UNPROVED = "Nothing in the report points to a fault in the GPU setup"
 """The title of "healthy" and "benign-messages" if only sentences suggest this verdict and no program shows a
 registered GPU."""
+A_FEW = 30
+"""Prose of fewer characters is only a few words."""
 SHORT = 120
 """Prose of at most this number of characters makes a cause only possible: it is a sentence or two without
 context."""
@@ -74,7 +76,8 @@ def ranked(
     if best.code not in found and best.likelihood < GUESS:
         best = next(h for h in order if h.code == "undetermined")
     baseless = best.code == "benign-messages" and best.code not in found and not case.facts.of(Noise)
-    if baseless and best.likelihood < HARMLESS:  # there is no line that could be harmless
+    empty = best.code in NO_FAULT and best.code not in found and _says_nothing(case)
+    if empty or (baseless and best.likelihood < HARMLESS):  # there is no line that could be harmless
         best = next(h for h in order if h.code == "undetermined")
     # no harmless message explains a fault, and versions that do not fit do
     misfit = next((part.code for part in parts if part.fits is False and part.code in BY_VERSIONS), None)
@@ -124,6 +127,13 @@ def _sound(hypothesis: Hypothesis) -> bool:
     What speaks against "no fault" is often the problem that a person solved or describes as an example, so a
     high likelihood counts more."""
     return not hypothesis.against or (hypothesis.code in NO_FAULT and hypothesis.likelihood >= DESPITE)
+
+
+def _says_nothing(case: Case) -> bool:
+    """Whether a report is a few words that neither ask anything nor say that something works."""
+    prose = case.facts.first(Prose)
+    telling = any(kind.kind in ("asks", "works", "elsewhere") for kind in case.facts.of(SentenceKind))
+    return prose is not None and prose.size < A_FEW and not telling
 
 
 def _agreed(best: Hypothesis, first: Finding, parts: Sequence[Part]) -> bool:

@@ -57,7 +57,8 @@ _ALSO = lazy.compile(
     re.MULTILINE,
 )
 _HEADLINE = lazy.compile(
-    r"^\*\*(?P<lead>Cause|Likely cause|Possible cause|Not enough to tell|All is well|Nothing to fix):"
+    r"^\*\*(?P<lead>Cause|Likely cause|Possible cause|Not enough to tell|All is well|Nothing to fix"
+    r"|Possibly nothing to fix):"
     r" [^\n]{1,500}?"
     r"\*\* \(`(?P<code>[a-z0-9-]{2,60})`\)$",
     re.MULTILINE,
@@ -68,7 +69,11 @@ _FOLDED = lazy.compile(
 _SEEN = lazy.compile(
     r"^What was seen:?\n\s*(?:```\w*\n)?(?P<rows>(?:[^\n`#<]{1,4000}\n){1,80})", re.MULTILINE
 )
-_LEADS = {"Likely cause": "likely", "Possible cause": "possible"}
+_LEADS = {
+    "Likely cause": "likely",
+    "Possible cause": "possible",
+    "Possibly nothing to fix": "possible",
+}
 _QUOTED = lazy.compile(r"^(?:> ?)+", re.MULTILINE)
 _VERSIONS: dict[str, Any] = {
     "TensorFlow": TensorFlowVersion, "Python": PythonVersion, "CUDA": CudaVersion, "cuDNN": CudnnVersion,

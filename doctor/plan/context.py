@@ -143,7 +143,7 @@ class PlanContext:
 
     @property
     def driver_absent(self) -> bool:
-        """Whether there is a GPU, and a search for a driver found none."""
+        """Whether there is a GPU but a search found no driver."""
         if self.driver is not None or not self.case.gpus:
             return False
         return any(

@@ -29,7 +29,7 @@ def nothing(line: Asked, name: str, context: PlanContext) -> Finding:
             "error",
             "tensorflow-gpu ended with 2.11",
             (trap.reason if trap else "tensorflow-gpu ended with 2.11.0")
-            + ". The package tensorflow has been the GPU build since 2.1.",
+            + ". Since 2.1, the package tensorflow itself contains the GPU build.",
             (here,),
             (trap.ref,) if trap else (),
             same_with_cuda(line, context, name),

@@ -178,8 +178,8 @@ def named(aspect: str, build: TensorFlowRelease, answer: Answer, context: PlanCo
 
 
 def _no(name: str) -> str:
-    """Return "no" and a name: "no TensorFlow 2.15 release" for "TensorFlow 2.15", "no TensorFlow release with
-    CUDA" for "any TensorFlow release with CUDA"."""
+    """Return a phrase that says that something does not exist: "no TensorFlow 2.15 release" for "TensorFlow
+    2.15", "no TensorFlow release with CUDA" for "any TensorFlow release with CUDA"."""
     return f"no {removeprefix(name, 'any ')}" + ("" if name.startswith("any ") else " release")
 
 

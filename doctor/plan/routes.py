@@ -118,8 +118,8 @@ def _found_by_the_loader(candidate: Candidate, context: PlanContext) -> list[Ste
     else:
         text = f"Make sure that the loader finds {which}{at}"
         how = (
-            "put their library folders into ldconfig's cache or on LD_LIBRARY_PATH; on a cluster, use `module"
-            " load`"
+            "list their library folders in /etc/ld.so.conf.d and run ldconfig, or add them to LD_LIBRARY_PATH"
+            "; on a cluster, use `module load`"
         )
     return [
         manual(text, f"{how}; the last command lists each library that is not found", platform=context.kind)

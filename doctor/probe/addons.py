@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Fact, Source, Symptom, normalised
+from doctor.tables.addons import SAME_MINOR
 from doctor.tables.ranges import satisfies
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ COMPILED = (
     "tensorflow-recommenders-addons-gpu",
 )
 """Add-ons whose wheels contain ops linked to libtensorflow_framework."""
-SAME_MINOR = ("tensorflow-text",)
 METADATA_LIMIT = 1 << 16
 
 

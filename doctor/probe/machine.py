@@ -289,9 +289,9 @@ class Machine:
         """Whether this user may read and write a device. A record lists under "denied" the devices that its
         user may not open.
 
-        For another machine's files, the mode counts only if the device's group has a name there, or if only
-        the owner may open the device while everyone may open /dev/null: in a copy whose files lost their
-        owners, the mode shows nothing.
+        A copy of another machine's files may have lost the original owners, and then a device's mode means
+        nothing. The mode is therefore trusted only if the device's group is listed in that machine's
+        /etc/group, or if only the owner may open the device although everyone may open /dev/null.
         """
         if self.live:
             return inside.may_inside(path, os.R_OK | os.W_OK)

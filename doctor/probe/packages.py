@@ -214,8 +214,8 @@ def _module(machine: Machine, folders: tuple[str, ...]) -> tuple[str | None, str
 
 
 def _of_other_makers(machine: Machine, installed: tuple[Distribution, ...]) -> Iterator[Fact]:
-    """Symptoms for packages that make the installed TensorFlow use another vendor's GPU: Apple's and
-    Microsoft's plugins, and AMD's build if AMD's kernel driver (/dev/kfd) is present."""
+    """Symptoms for packages that let the installed TensorFlow use a GPU without CUDA: Apple's Metal and
+    Microsoft's DirectML plugins, and AMD's build if AMD's kernel driver (/dev/kfd) is present."""
     here = {"macos": ("tensorflow-metal",), "windows": DIRECTML}.get(machine.system, ())
     if machine.exists("/dev/dxg"):
         here = DIRECTML

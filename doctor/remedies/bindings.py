@@ -38,9 +38,9 @@ _GPU_BUILD = {
         " in place of SciSharp.TensorFlow.Redist, never together with it"
     ),
     "java": manual(
-        "Up to 0.5, depend on tensorflow-core-platform-gpu in place of tensorflow-core-platform. From 1.0"
-        " on, depend on tensorflow-core-native with the classifier that the README of tensorflow/java lists"
-        " for the GPU"
+        "With TensorFlow Java 0.5 or earlier, depend on tensorflow-core-platform-gpu in place of"
+        " tensorflow-core-platform. With 1.0 or later, depend on tensorflow-core-native with the classifier"
+        " that the README of tensorflow/java lists for the GPU"
     ),
     "go": manual(
         "Install the GPU build of libtensorflow in place of the CPU build; the archives are at"

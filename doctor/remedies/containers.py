@@ -189,8 +189,8 @@ def give_gpu(case: Case, *, no_toolkit: bool = False) -> tuple[list[Step], Comma
     steps = [
         shell(
             look,
-            "shows whether containers on this host get the GPU: nvidia-smi's table must appear; then add"
-            " --gpus all to your own `docker run`, before the image's name",
+            "shows whether containers on this host can use the GPU. If nvidia-smi's table appears, add"
+            " --gpus all to your own `docker run`, before the image name",
             platform="linux",
         )
     ]

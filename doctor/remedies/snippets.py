@@ -235,12 +235,14 @@ def _several(options: Options) -> Snippet:
             "kept MirroredStrategy."
         )
     variables = () if options.gpus is None else tuple(code.environment(options.gpus).items())
+    if variables:
+        notes.append("If you set these environment variables, leave the device list out of the code.")
     return Snippet(
         "multi-gpu",
         "train one model on several GPUs of this machine",
         code.multi_gpu(options.tensorflow, options.gpus or ()),
         AROUND_MODEL,
-        (*notes, *(["If you set the variables, omit the list of devices in the code."] if variables else [])),
+        tuple(notes),
         variables,
     )
 

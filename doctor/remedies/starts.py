@@ -71,7 +71,8 @@ def _give_to(start: Symptom, value: str) -> list[Step]:
         return [
             manual(
                 f'In {file}, below [Service], add Environment="LD_LIBRARY_PATH={value}"',
-                "a service does not inherit the variables of shells and environments",
+                "a service does not inherit variables that are set in a shell or by activating an"
+                " environment",
             ),
             shell(
                 run("sudo", "systemctl", "daemon-reload"),

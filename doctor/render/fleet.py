@@ -183,7 +183,8 @@ def _unexamined(comparison: Comparison, *, verbose: bool) -> list[_Section]:
             _Line("nodes", _names(names, verbose=verbose)),
             _Line("text", f"could not be examined: {', '.join(what)}"),
         ]
-    return [_Section("Not examined, so these verdicts are incomplete", "unknown", rows)] if rows else []
+    heading = "Verdicts that are incomplete because something could not be examined"
+    return [_Section(heading, "unknown", rows)] if rows else []
 
 
 def _differences(comparison: Comparison, *, verbose: bool) -> list[_Section]:

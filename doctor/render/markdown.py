@@ -135,10 +135,11 @@ class _Page:
         return packed(record)
 
     def _headline(self, finding: Finding) -> str:
+        possible = finding.confidence == "possible"
         lead = {
             "undetermined": "Not enough to tell",
-            "healthy": "All is well",
-            "benign-messages": "Nothing to fix",
+            "healthy": "Possibly nothing to fix" if possible else "All is well",
+            "benign-messages": "Possibly nothing to fix" if possible else "Nothing to fix",
         }
         first = lead.get(finding.code) or LEADS[finding.confidence]
         return f"**{first}: {escaped(finding.title)}** (`{finding.code}`)"

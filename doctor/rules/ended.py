@@ -19,7 +19,11 @@ def busy(case: Case) -> list[Step]:
     """Return the steps that show whether a registered GPU is busy, and the steps that give it more work."""
     watch = run("nvidia-smi", "--query-gpu=utilization.gpu,memory.used", "--format=csv", "-l", "1")
     steps = [
-        shell(watch, "while the program runs: if the utilisation goes up and down, the GPU waits for input"),
+        shell(
+            watch,
+            "run this while the program is running: if the utilisation goes up and down, the GPU is waiting"
+            " for input",
+        ),
         manual(
             "Use larger batches, and let tf.data prepare the next batch while the GPU computes (map with"
             " num_parallel_calls, prefetch)"

@@ -95,7 +95,7 @@ def benign_messages(case: Case) -> Iterator[Finding]:
     if board:
         text += " TensorBoard, which runs here, needs no GPU."
     if registered(case):
-        text += " A GPU is registered and used."
+        text += " A GPU is registered and in use."
     if facts.has("nan-results"):
         text += " These lines do not explain the NaN in the results."
     evidence: list[Source] = [*(r.source for r in retried[:2]), *(n.source for n in noise[:4])]
@@ -183,7 +183,7 @@ def _title_in_simulation(facts: Facts) -> str:
             "A simulated GPU works; the environment's own CUDA libraries were not tested, and some are"
             " missing"
         )
-    return "A simulated GPU is registered; nothing alarming"
+    return "A simulated GPU is registered; no problem found"
 
 
 def _without_compiler(lack: Symptom) -> str:
@@ -197,19 +197,19 @@ def _without_compiler(lack: Symptom) -> str:
     )
 
 
-@rule("healthy", "A GPU is registered and used; nothing alarming", severity="info")
+@rule("healthy", "A GPU is registered and in use; no problem found", severity="info")
 def healthy(case: Case) -> Iterator[Finding]:
-    """A GPU is registered and used; nothing alarming.
+    """A GPU is registered and in use; no problem found.
 
     ## What it means
     TensorFlow created the device GPU:0 and loaded the libraries that it needs.
 
     ## What you see
-    `Created device … GPU:0`, `Loaded cuDNN version`, and a program that continues.
+    `Created device … GPU:0`, `Loaded cuDNN version`, and the program keeps running.
 
     ## What to do
-    Nothing. `check --deep` turns memory growth on; `reproduce cudnn-init-oom` shows what happens to a program
-    that does not.
+    Nothing. Note that `check --deep` turns memory growth on; to see what happens without it, run
+    `reproduce cudnn-init-oom`.
     """
     facts = case.facts
     works = [r for r in case.registered if r.count]
@@ -378,7 +378,7 @@ def healthy(case: Case) -> Iterator[Finding]:
         title=(
             _title_in_simulation(facts)
             if simulated
-            else "A GPU is registered; nothing alarming"
+            else "A GPU is registered; no problem found"
             if idle
             else ""
         ),

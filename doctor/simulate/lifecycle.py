@@ -211,7 +211,7 @@ def _clean(folder: Path) -> None:
 
 
 def _wait(process: subprocess.Popen[bytes]) -> None:
-    """Wait for a process that ends by itself, even after Ctrl-C."""
+    """Wait until a process ends by itself; Ctrl-C does not stop the wait."""
     while True:
         try:
             process.wait()

@@ -13,7 +13,7 @@ _STAGES = {"a": -2000, "b": -1500, "rc": -1000, ".post": 1}
 
 @functools.lru_cache(maxsize=4096)
 def order(version: str) -> tuple[Any, ...]:
-    """Return a key that sorts versions in PEP 440 order. Texts that are not versions sort first."""
+    """Return a key that sorts versions in PEP 440 order. Strings that are not versions sort first."""
     plain = re.fullmatch(r"(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?(?:(a|b|rc|\.post)(\d{1,3}))?", version)
     if plain:  # most versions are plain numbers, and need no import of packaging
         *numbers, kind, number = plain.groups()

@@ -199,13 +199,20 @@ def test_a_processor_without_avx_explains_an_import_that_just_ends() -> None:
     assert verdict(said.replace("Phenom II X6 1090T", "Core i5-8400")) != "cpu-no-avx"
 
 
-def test_a_mac_has_no_cuda_whatever_the_release() -> None:
-    assert ("platform", "tf-cpu-only") in misfits("MacBook M2, TensorFlow does not find the GPU\n")
-
-
 def test_cudnn_that_does_not_fit_comes_before_a_library_that_nobody_names() -> None:
     said = (
         "tf2.5 + cuda 11.2.2 + cudnn 7.6.5 + driver 465.19.01 + 1660 super + ubuntu 20.04."
         ' "Skipping registering GPU devices".\n'
     )
     assert verdict(said) == "cudnn-version-mismatch"
+
+
+def test_a_compose_file_passes_the_gpu_on_or_not() -> None:
+    services = (
+        "services:\n  trainer:\n    image: tensorflow/tensorflow:2.15.0-gpu\n    command: python train.py\n"
+    )
+    given = "    deploy: {resources: {reservations: {devices: [{driver: nvidia}]}}}\n"
+    host = "\nHost: Debian 12, RTX 4090, driver 545.23.08. TensorFlow lists no GPU.\n"
+    assert verdict(services + host) == "container-no-gpu"
+    assert read((services + given + host).encode(), "-").has("gpus-flag")
+    assert not read((services + given + host).encode(), "-").has("compose-without-gpu")

@@ -95,6 +95,7 @@ CARDS = {
     "torch-collect-env.txt": "A100-SXM4-40GB",
 }
 NAMED = {
+    "conda-list.txt": "tf-conflicting-packages",
     "docker-inspect.json": "container-no-gpu",
     "ld-debug.txt": "driver-missing",
     "strace.txt": "driver-missing",

@@ -136,7 +136,7 @@ ABSENT = Symptom(Source("case", 5, "No module named 'tensorflow'"), "tensorflow-
 
 def test_tensorflow_in_a_package_list_means_that_another_python_ran() -> None:
     (finding,) = judged("tf-not-installed", ABSENT, Package(HERE, "tensorflow", "2.15.0"))
-    assert "another Python or environment" in finding.explanation
+    assert "a different Python or environment" in finding.explanation
 
 
 def test_other_packages_in_a_list_do_not_mean_that_another_python_ran() -> None:

@@ -12,10 +12,8 @@ CODES = tuple(rule.code for rule in all_rules())
 
 @each("code", CODES)
 def test_code_has_a_firing_text_and_a_near_miss(code: str) -> None:
-    assert [case for case in FIRES if case.code == code], f"{code} has no text that makes it fire"
-    assert [case for case in NEAR_MISSES if case.code == code], (
-        f"{code} has no text that must not make it fire"
-    )
+    assert [case for case in FIRES if case.code == code], f"{code} needs a Fires row (tests/rules/cases)"
+    assert [case for case in NEAR_MISSES if case.code == code], f"{code} needs a NearMiss row"
 
 
 def test_every_case_is_of_a_code_that_exists() -> None:

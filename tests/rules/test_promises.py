@@ -218,7 +218,7 @@ def test_the_frightening_lines_of_a_healthy_log_are_named_as_harmless() -> None:
     assert verdict.code == "benign-messages"
     assert "numa node" in verdict.explanation
     assert "TensorRT is an optional" in verdict.explanation
-    assert "A GPU is registered and used" in verdict.explanation
+    assert "A GPU is registered and in use" in verdict.explanation
 
 
 def test_what_rules_say_holds_of_a_machine_as_of_a_text() -> None:

@@ -129,7 +129,7 @@ def test_lower_bound_of_the_extra_is_the_compiled_cudnn(tables: Tables) -> None:
                     for r in tables.compiled_cudnn()
                     if within(build.version, r.data["versions"], order)
                 ]
-                assert [minor(f) for f in floors] == said, build.ref
+                assert [minor(f) for f in floors] == said, f"{build.ref}: see cudnn_compiled.json"
 
 
 def test_wheel_of_a_library_lies_within_the_catalogues_span(tables: Tables) -> None:

@@ -62,7 +62,7 @@ _VERSIONED = lazy.compile(r"lib(cudart|cudnn)\.so\.(\d{1,2}(?:\.\d{1,4}){1,3})$"
 
 
 def gpu_library(path: str) -> str:
-    """Return the file name of a library that a GPU needs, or "" for any other file."""
+    """Return the file name if the path is that of a library needed to use a GPU; otherwise return ""."""
     name = path[path.rfind("/") + 1 :]
     return name if len(name) < 80 and _GPU_LIBRARY.match(name) else ""
 

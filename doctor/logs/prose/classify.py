@@ -68,7 +68,7 @@ class Model(NamedTuple):
     rows: bytes
 
     def lanes(self, bucket: int) -> int:
-        """Return the weights of a bucket as one integer."""
+        """Return a bucket's weights, packed into one integer (one lane for each code)."""
         return _lanes(self.rows, bucket, len(self.codes))
 
     def scores(self, found: dict[int, int]) -> list[float]:

@@ -143,7 +143,8 @@ SIGNATURES: tuple[Signature, ...] = (
     spoken(
         "smi-works",
         ("nvidia-smi", "nvida-smi", "nvidia smi", "nvida smi"),
-        r"nvidi?a[- ]smi\W{0,3}[^\n.|]{0,30}?\b(?:works?|is (?:good|fine|ok)|(?:are |looks?"
+        r"nvidi?a[- ]smi\W{0,3}(?![^\n.|]{0,24}(?:\bnot\b|n['’]t\b|no longer|never))"
+        r"[^\n.|]{0,30}?\b(?:works?|is (?:good|fine|ok)|(?:are |looks?"
         r" )?(?:good|fine|ok)|shows? (?:the|my|both|all|a|2|two)|lists?|saw|sees|normal|正常)\b",
         "what nvidia-smi prints is good",
     ),

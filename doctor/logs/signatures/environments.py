@@ -23,6 +23,16 @@ def binding(match: re.Match[str], source: Source) -> Fact:
     return Symptom(source, "binding", (("language", match.lastgroup or ""),))
 
 
+def compose(match: re.Match[str], source: Source) -> Fact | None:
+    """Make the fact that the services in a docker compose file get the GPU, or get none. Return None for
+    another kind of file."""
+    services = match["services"]
+    if not re.search(r"^\s+(?:image|build):", services, re.MULTILINE):
+        return None
+    given = re.search(r"nvidia|\bgpus?:|\[\W*gpu|runtime:|devices:", services)
+    return Symptom(source, "gpus-flag" if given else "compose-without-gpu")
+
+
 SIGNATURES: tuple[Signature, ...] = (
     sig(
         "environment-docker",
@@ -113,6 +123,14 @@ SIGNATURES: tuple[Signature, ...] = (
         "singularity shell tensorflow.sif",
     ),
     sig("nv-flag", "--nv", r"--nv(?:ccli)?\b", "apptainer exec --nv tensorflow.sif python train.py"),
+    sig(
+        "compose-without-gpu",
+        "services:",
+        r"^services:[ \t]*\n(?P<services>(?:[ \t]+[^\n]*\n|\n){1,60}(?:[ \t]+[^\n]+)?)",
+        "services:\n  trainer:\n    image: tensorflow/tensorflow:2.15.0-gpu\n    command: python train.py\n",
+        compose,
+        lines=62,
+    ),
     sig(  # docker run without an option for the GPU, of an image made for the GPU
         "gpus-flag-missing",
         "docker run ",

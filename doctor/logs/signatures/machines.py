@@ -19,8 +19,8 @@ def closed(match: re.Match[str], source: Source) -> Fact | None:
 
 
 def bus_without_nvidia(match: re.Match[str], source: Source) -> Iterator[Fact]:
-    """Create the facts for a PCI bus without an NVIDIA device. If the line comes from `check --script`, the
-    absence counts as measured."""
+    """Create the facts for a PCI bus without an NVIDIA device. A line from `check --script` also proves that
+    there is no NVIDIA GPU."""
     yield Symptom(source, "lspci-no-nvidia")
     if source.text.strip() == "lspci | grep -i nvidia shows nothing":
         yield Absent(source, "nvidia gpu")

@@ -102,7 +102,7 @@ SIGNATURES: tuple[Signature, ...] = (
         r"|(?:works?|fine|ok|succeeds?|no (?:error|problem)|able)\b[^\n.]{0,50}\b(?:with sudo|as root|under"
         r" sudo|using sudo)"
         r"|(?:without sudo|non-root|not root)\b[^\n.]{0,80}(?:error|fail|cuda_error)|(?:with|using)"
-        r" sudo\b[^\n.]{0,30}\bworks?\b",
+        r" sudo\b[^\n.]{0,30}\b(?:works?|does)\b(?! not|n't)",
         "It works fine when I run it as root, but not as my user",
     ),
     sig(

@@ -70,7 +70,7 @@ def known_release_bug(case: Case) -> Iterator[Finding]:
         )
     yield found(
         "known-release-bug",
-        f"Only TensorFlow {release} prints this message; nothing on the machine is wrong.",
+        f"Only TensorFlow {release} prints this message; nothing is wrong with the machine.",
         signs[:3],
         confidence="likely",
         tables=[defective] if defective is not None else [],

@@ -198,9 +198,9 @@ def _undriven(case: Case, symptom: Symptom) -> Finding:
     log = piped(run("sudo", "dmesg"), run("grep", "NVRM"))
     return found(
         "driver-not-loaded",
-        "The driver's kernel module is loaded, but it drives no GPU: this GPU was unbound from it, or the"
-        " module does not support this GPU. NVIDIA's open modules support Turing and later GPUs; Blackwell"
-        " GPUs need them.",
+        "The driver's kernel module is loaded, but it does not drive this GPU: either the GPU was unbound"
+        " from the module, or the module does not support it. NVIDIA's open modules support Turing and later"
+        " GPUs; Blackwell GPUs need them.",
         [symptom, *case.facts.of(DriverVersion)[:1]],
         title="NVIDIA's kernel module is loaded, but it does not drive this GPU",
         confidence="likely",

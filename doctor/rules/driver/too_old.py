@@ -56,8 +56,9 @@ def _is_enough(driver: DriverVersion | None, floor: DriverFloor | None, case: Ca
 
 
 def _newer_than_ptxas(case: Case, cuda: str) -> list[Step]:
-    """Return the steps that install a driver from the branch that came with `cuda`, the CUDA version of XLA's
-    compiler ("12.3"); if that branch no longer supports the GPU, a step that keeps the driver."""
+    """Return the steps that install a driver as new as XLA's compiler: from the branch released with `cuda`
+    ("12.3"), the compiler's CUDA version. If that branch no longer supports the GPU, return a step that says
+    to keep the driver."""
     made_with = case.tables.toolkit(cuda)
     branch = ((made_with.linux if made_with else "") or "").split(".")[0]
     lasts = [row.last_driver for c in case.capabilities if (row := case.tables.architecture(c)) is not None]

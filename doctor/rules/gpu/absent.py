@@ -80,8 +80,8 @@ def gpu_absent(case: Case) -> Iterator[Finding]:
     version = f"TensorFlow {case.tensorflow.version}" if case.tensorflow is not None else "TensorFlow"
     steps = [
         manual(
-            "Run the program on a machine or node that has an NVIDIA GPU; to use the CPU, install nothing"
-            " further",
+            "Run the program on a machine or node that has an NVIDIA GPU; to use the CPU, you need not"
+            " install anything else",
             f"on this machine {version} computes on the CPU; ignore its messages about CUDA",
         )
     ]

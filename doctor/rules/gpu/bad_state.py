@@ -269,7 +269,8 @@ def gpu_bad_state(case: Case) -> Iterator[Finding]:
         steps.append(
             shell(
                 run("nvidia-smi"),
-                "shows which process holds the GPU, and the compute mode (E. Process, Prohibited)",
+                'shows which process holds the GPU, and the compute mode ("E. Process": one process only;'
+                ' "Prohibited": none)',
             )
         )
     reset = refused is not None and refused.error == "NVML_ERROR_RESET_REQUIRED"

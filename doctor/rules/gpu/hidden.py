@@ -179,7 +179,7 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
             if shown is variable and zero and not said
             else (
                 f'{shown.name if shown else "CUDA_VISIBLE_DEVICES"} is "{value}", which leaves this process'
-                " no GPU."
+                " without a GPU."
                 if value is not None
                 else (
                     "Something sets CUDA_VISIBLE_DEVICES to an empty value for this process: a scheduler such"
@@ -190,7 +190,7 @@ def gpu_hidden(case: Case) -> Iterator[Finding]:
                         if agree
                         else "The driver answers, and the machine has a GPU"
                         if known
-                        else "The driver's library loads, and nothing suggests that the driver does not run"
+                        else "The driver's library loads, and nothing suggests a problem with the driver"
                     )
                     + ", but the process sees no device. "
                     + (

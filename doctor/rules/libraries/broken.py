@@ -153,7 +153,7 @@ def library_broken(case: Case) -> Iterator[Finding]:
         where = "Add to the image" if case.container else "Install"
         steps.append(
             manual(
-                f"{where} the system's package that contains {lib.culprit}{held}: {lib.name} needs it",
+                f"{where} the system package that contains {lib.culprit}{held}; {lib.name} needs it",
                 platform="linux",
             )
         )

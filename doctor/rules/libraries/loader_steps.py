@@ -38,8 +38,8 @@ def named_to_the_loader(case: Case, folders: Sequence[str]) -> list[Step]:
         return [named, manual(f"Put the same line at the end of {prefix}/bin/activate", why)]
     if any(folder.startswith(("/home/", "/root/")) for folder in folders):  # folders of a single user
         last = (
-            "to make it permanent, put the same line into the file that starts the program: ~/.bashrc, the"
-            " job's script or the service's unit file"
+            "to make it permanent, add the export line to ~/.bashrc or the job script; in a service's unit"
+            ' file, write Environment="LD_LIBRARY_PATH=..." below [Service]'
         )
         return [named, manual(f"Set LD_LIBRARY_PATH={':'.join(folders)} where the program is started", last)]
     lines = run("echo", *paths) if len(paths) == 1 else run("printf", Literal("'%s\\n'"), *paths)

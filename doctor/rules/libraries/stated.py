@@ -29,8 +29,8 @@ _NOT_ABSENT = ("initialization", "win32", "1455", "access", "denied", "初始化
 
 
 def mismatched_pair(case: Case) -> list[Symptom]:
-    """The symptoms that a mismatch between the stated TensorFlow and CUDA explains; empty if they fit, or if
-    the report does not prove a mismatch."""
+    """The symptoms that a mismatch between the stated TensorFlow and CUDA versions explains; empty if the
+    versions fit, or if the report does not prove a mismatch."""
     facts = case.facts
     tensorflow, cuda = case.tensorflow, case.cuda
     if facts.kind != "report" or tensorflow is None or cuda is None or case.not_loaded:

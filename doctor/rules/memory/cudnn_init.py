@@ -89,7 +89,7 @@ def cudnn_init_oom(case: Case) -> Iterator[Finding]:
     versions = manual(
         f"{'If that does not help, c' if not growth and not enough else 'C'}ompare versions: {needs}. The log"
         " line `Loaded runtime CuDNN library` or `Loaded cuDNN version` shows the loaded version",
-        "another cuDNN version fails with the same message",
+        "a wrong cuDNN version causes the same message",
     )
     steps: list[Step] = [*grow, others, versions]
     if enough:

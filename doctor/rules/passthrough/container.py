@@ -14,7 +14,7 @@ from doctor.facts import (
     Fact,
     Symptom,
 )
-from doctor.findings import Finding, shell
+from doctor.findings import Finding, manual, shell
 from doctor.remedies import containers
 from doctor.rules.driver.signs import (
     cuinit,
@@ -62,6 +62,7 @@ NONE_SEEN = ("no-known-devices", "gpu-list-empty", "gpu-not-found", "cpu-only-li
         "nv-flag-missing",
         "gpus-flag-missing",
         "cpu-image",
+        "compose-without-gpu",
     ),
 )
 def container_no_gpu(case: Case) -> Iterator[Finding]:
@@ -129,6 +130,11 @@ def container_no_gpu(case: Case) -> Iterator[Finding]:
     image = [] if facts.has("gpu-image") or case.loaded else facts.symptoms("cpu-image")
     if image and facts.has(*NONE_SEEN) and not said and not facts.has("container-lacks-gpu"):
         yield _image_for_cpu(image, facts.symptoms(*NONE_SEEN))
+        return
+    compose = facts.symptoms("compose-without-gpu")
+    unused = facts.symptoms(*NONE_SEEN, "no-gpu-said", "uses-cpu", "low-use-said")
+    if compose and unused and not said:
+        yield _composed(compose, unused)
         return
     if not said and (not (inside and signs) or without_compute(case)):
         return  # nothing is missing, or only a part of the driver, which is driver-libcuda-missing
@@ -227,6 +233,18 @@ def _stated(case: Case, stated: list[Symptom]) -> Iterator[Finding]:
         confidence="possible",
         steps=steps,
         verify=verify,
+    )
+
+
+def _composed(compose: list[Symptom], unused: list[Symptom]) -> Finding:
+    """Return the finding for a docker compose file whose services request no GPU."""
+    return found(
+        "container-no-gpu",
+        "The docker compose file passes no GPU to its services: it has no device reservation.",
+        [*compose[:1], *unused[:1]],
+        confidence="likely",
+        steps=[manual(f"Add this to the service: {containers.COMPOSE}")],
+        verify=run("docker", "compose", "up"),
     )
 
 

@@ -23,8 +23,8 @@ _ELSEWHERE = lazy.compile(r"\bvenv\b|\bconda create\b|\bdocker run\b|\bsingulari
 
 
 def with_its_python(finding: Finding, case: Case) -> Finding:
-    """Return the finding. If a step installs a release that has no wheel for the case's Python version, and
-    no other step makes an environment, steps that make a new environment replace that step."""
+    """Return the finding. A step that installs a release without a wheel for the case's Python version is
+    replaced by steps that create a new environment, unless another step already creates one."""
     steps = finding.prescription
     if case.python is None or any(_ELSEWHERE.search(step.text) for step in steps):
         return finding

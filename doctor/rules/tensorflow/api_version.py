@@ -88,7 +88,8 @@ def tf_api_version(case: Case) -> Iterator[Finding]:
             steps.append(
                 python(
                     code.memory_growth("2.15"),
-                    "the usual settings of ConfigProto and Session, written for TensorFlow 2",
+                    "does in TensorFlow 2 what ConfigProto and Session are usually used for: turns on memory"
+                    " growth",
                 )
             )
         steps.append(

@@ -113,7 +113,7 @@ def tf_conflicting_packages(case: Case) -> Iterator[Finding]:
                     " deleted some of its files, or another file or folder is called tensorflow."
                     if hollow
                     else (
-                        "One process loads files of two TensorFlow installations."
+                        "One process loads files from two TensorFlow installations."
                         if crossed
                         else "The TensorFlow packages from pip and conda overwrite each other."
                     )

@@ -256,8 +256,8 @@ def tf_import_failed(case: Case) -> Iterator[Finding]:
     elif stored:
         kept = stored[0].get("elsewhere")
         text = (
-            f"TensorFlow's wheel needs {stored[0].get('culprit')} from a folder that the loader searches, but"
-            f" this Python's loader does not search the folder of {kept}."
+            f"TensorFlow's wheel expects the loader to find {stored[0].get('culprit')}. The file exists"
+            f" ({kept}), but this Python's loader does not search its folder."
         )
         folder = Joined((Path(kept.rpartition("/")[0]), Literal("${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}")))
         steps = [

@@ -45,7 +45,10 @@ def tf_not_installed(case: Case) -> Iterator[Finding]:
     installed = [p for p in facts.of(Package) if p.name in ("tensorflow", "tensorflow-gpu")]
     text = "The Python that runs the program has no TensorFlow."
     if installed or (case.tensorflow is not None and case.tensorflow.rank == 0):
-        text += " TensorFlow is installed elsewhere, so another Python or environment runs the program."
+        text += (
+            " TensorFlow is installed in a different Python or environment from the one that runs the"
+            " program."
+        )
     bare = facts.kind == "machine" and not case.environments & {"venv", "conda", "virtualenv"}
     cure = cures.another_build(case, own=bare) if case.platform != "macos" else cures.build_for_mac(case)
     asks = "import sys; print(sys.executable)"

@@ -20,7 +20,7 @@ def not_found(case: Case, library: LibraryNotLoaded) -> tuple[str, list[Step]]:
     name = library.name
     if case.component(name) == "system":
         package = manual(
-            f"Install the system's package that contains {name} (for libstdc++: libstdc++6 on Debian and"
+            f"Install the system package that contains {name} (for libstdc++: libstdc++6 on Debian and"
             " Ubuntu, libstdc++ on Fedora, RHEL and Alpine); instead of Alpine, use an image with glibc,"
             " which TensorFlow's wheels need"
         )

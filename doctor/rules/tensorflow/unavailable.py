@@ -139,7 +139,8 @@ def _newer_than_pip(case: Case, offer: Offer, version: str) -> Reason | None:
                     ),
                     shell(
                         commands.pip(case, "install", *again),
-                        "repeats the installation, with version limits that the release itself does not set",
+                        "repeats the installation, with extra version limits that the release needs but does"
+                        " not declare",
                     ),
                     *cures.driver_for(case, asked),
                 ),

@@ -73,7 +73,7 @@ FIRES = (
         ),
         "Unable to register cuDNN factory",
         # a line of TF-TRT matches two signatures and counts once
-        words=("5 lines sound alarming but are harmless", "A GPU is registered and used"),
+        words=("5 lines sound alarming but are harmless", "A GPU is registered and in use"),
     ),
     Fires(
         "benign-messages",

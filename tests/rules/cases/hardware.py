@@ -169,7 +169,7 @@ FIRES = (
             no_module("login02"),
         ),
         "host (login02)",
-        says=("srun --gres=gpu:1", "to use the CPU, install nothing further"),
+        says=("srun --gres=gpu:1", "to use the CPU, you need not install anything else"),
         verify="lspci",
     ),
     Fires(

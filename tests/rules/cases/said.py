@@ -245,7 +245,12 @@ FIRES = (
         "conda picked the CPU build of tensorflow and not the GPU build\n",
         "picked the CPU build",
     ),
-    Fires("model-oom", "advice on size", "Take a smaller network or a bigger GPU.\n", "smaller network"),
+    Fires(
+        "model-oom",
+        "a question about size",
+        "My network runs out of GPU memory: a smaller network or a bigger GPU?\n",
+        "smaller network",
+    ),
     Fires(
         "memory-leak", "folds", "In cross validation I run out of memory with the third\n", "cross validation"
     ),

@@ -180,8 +180,8 @@ FIRES = (
     Fires(
         "tf-conflicting-packages",
         "both in a sentence, with their versions",
-        "pip list shows tensorflow 2.3.0, tensorflow-gpu 2.3.0, and the GPU is not used.\n",
-        "tensorflow-gpu 2.3.0",
+        "pip list shows tensorflow 1.14.0, tensorflow-gpu 1.14.0, and the GPU is not used.\n",
+        "tensorflow-gpu 1.14.0",
     ),
     Fires(
         "gpu-memory-held",
