@@ -107,6 +107,7 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in made().items():
         (folder / FILES[name]).write_text(text, encoding="utf-8")
+    print(f"{len(FILES)} files in {folder} are written")
 
 
 if __name__ == "__main__":

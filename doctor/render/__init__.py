@@ -76,7 +76,7 @@ def rendered(diagnosis: Diagnosis, options: Options) -> str:
 
 LEGEND = (
     "  (the weight of a sign is added to the natural logarithm of the cause's odds: +0.69 doubles the odds,"
-    " -0.69 halves them; likelihoods are between 0 and 1, and add up to 1 over all causes)"
+    " -0.69 halves them; likelihoods are between 0 and 1, and add up to 1 over all listed causes)"
 )
 """The units of the trace."""
 
