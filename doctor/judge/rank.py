@@ -41,6 +41,8 @@ DESPITE = 0.6
 verdicts 42 were right, and 20 of the verdicts that they replaced (cross-validation)."""
 FITTING = 0.2
 """The lowest likelihood of "healthy" at which versions that fit together answer the question in a report."""
+EVEN = 0.5
+"""From this likelihood on, a fault comes before the answer that the stated versions fit."""
 GUESS = 0.2
 """Below this likelihood, a cause that no rule found is only a guess, so the verdict is undetermined."""
 LIKELY = 0.7
@@ -90,7 +92,7 @@ def ranked(
         # no path leads to libraries that fit, if a stated version does not
         if best.code in ("undetermined", "library-path") or not _suggested(best, case):
             code = decided(case, parts, findings)
-        sure = best.likelihood >= LIKELY and best.code not in ("undetermined", *NO_FAULT)
+        sure = best.likelihood >= EVEN and best.code not in ("undetermined", *NO_FAULT)
         sound_enough = any(h.code == "healthy" and h.likelihood >= FITTING for h in order)
         fits = all_fits(case, parts) if code is None and not sure and sound_enough else None
         if code is not None:

@@ -174,6 +174,15 @@ def test_a_card_that_somebody_replaced_is_not_in_the_machine(said: str, card: st
     assert {gpu.name for gpu in case.gpus} == {card}
 
 
+def test_the_name_of_a_package_is_no_field_for_a_card() -> None:
+    """A field counts more than a sentence, so the card behind `tensorflow-gpu=` hid the other one."""
+    said = (
+        "RTX 3090，cuda 10.0，tensorflow-gpu==1.15.0（pip 安装），loss 全是 nan，在 2080Ti 的机器上正常。\n"
+    )
+    case, _, _ = gathered(read(said.encode(), "-"), Tables.bundled())
+    assert "RTX 3090" in {gpu.name for gpu in case.gpus}
+
+
 def test_what_works_beside_the_failing_run_does_not_lend_it_its_cuda() -> None:
     said = (
         "tf[and-cuda] 2.15.0 in a clean venv, Python 3.10, 2x 2080Ti. GPU list is empty."

@@ -261,8 +261,8 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "gpu-form",
         glued(_FIELDS, (*":：=-*`_", *(f" {mark}" for mark in ":：=-*`_("), "is", " is")),
-        r"(?<![/:_])(?:GPU model and memory|GPU models?|GPU type|GPUs?|graphics? cards?|video card|显卡|GPU"
-        r" name|CUDA device)(?: \([^)\n]{0,40}\))?(?: ?[*_`]{1,3})? ?(?:[:：=-]|is)["
+        r"(?<![/:_])(?<!\w-)(?:GPU model and memory|GPU models?|GPU type|GPUs?|graphics? cards?|video card"
+        r"|显卡|GPU name|CUDA device)(?: \([^)\n]{0,40}\))?(?: ?[*_`]{1,3})? ?(?:[:：=-]|is)["
         r" *_`-]{0,6}(?!\d{1,2}['\"\])])(?P<value>[^\n]{2,120})",
         "- GPU model and memory: GeForce GTX 1060 6GB",
         gpu_in(FORM),

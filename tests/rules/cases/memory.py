@@ -35,6 +35,13 @@ def oom(shape: str) -> str:
 
 FIRES = (
     Fires(
+        "host-oom",
+        "a title that leaves the device out",
+        "OOM when allocating tensor with shape\n\nOOM when allocating tensor with shape[1,75,75,256] and type"
+        " float on /job:localhost/replica:0/task:0/device:CPU:0 by allocator cpu\n",
+        "by allocator cpu",
+    ),
+    Fires(
         "model-oom",
         "weights that no GPU holds, in TensorFlow 1",
         versions("1.9.0")
