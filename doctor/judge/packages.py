@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from doctor.facts import (
+    OF_WORKING_RUN,
     Fact,
     Package,
     TensorFlowVersion,
@@ -57,7 +58,7 @@ def named_distributions(case: Case) -> dict[str, Fact]:
     for version in facts.of(
         TensorFlowVersion
     ):  # a plain "tensorflow 1.14" means the program, not the distribution
-        if version.package not in (None, "tensorflow"):
+        if version.package not in (None, "tensorflow") and version.rank < OF_WORKING_RUN:
             named.setdefault(str(version.package), version)
     if case.bringing is not None and case.tensorflow is not None and case.tensorflow.package is not None:
         # the program's own request to pip

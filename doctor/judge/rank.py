@@ -43,6 +43,8 @@ FITTING = 0.2
 """The lowest likelihood of "healthy" at which versions that fit together answer the question in a report."""
 EVEN = 0.5
 """From this likelihood on, a fault comes before the answer that the stated versions fit."""
+BEYOND_DOUBT = 0.95
+"""From this likelihood on, a fault is the verdict even if no trouble is stated and everything fits."""
 GUESS = 0.2
 """Below this likelihood, a cause that no rule found is only a guess, so the verdict is undetermined."""
 LIKELY = 0.7
@@ -101,6 +103,7 @@ def ranked(
             return [fits], alternatives(fits, order, [], found)
         elif (
             best.code not in ("undetermined", first.code, *NO_FAULT)
+            and best.likelihood < BEYOND_DOUBT
             and not troubled(case)
             and _fits(case, parts)
             and not _suggested(best, case, 0.0)
@@ -147,12 +150,11 @@ def _agreed(best: Hypothesis, first: Finding, parts: Sequence[Part]) -> bool:
 
 
 def _fits(case: Case, parts: Sequence[Part]) -> bool:
-    """Whether something that a report states is known to fit: a part, by the tables, or a GPU image that was
-    started with --gpus."""
+    """Whether something that a report states is known to fit, and nothing misfits: a part, by the tables, or
+    a GPU image that was started with --gpus."""
     images = [tag.get("tag") for tag in case.facts.symptoms("image-tag")]
-    return any(part.fits for part in parts) or (
-        case.facts.has("gpus-flag") and any("gpu" in tag for tag in images)
-    )
+    image = case.facts.has("gpus-flag") and any("gpu" in tag for tag in images)
+    return (image or any(part.fits for part in parts)) and all(part.fits is not False for part in parts)
 
 
 def _suggested(best: Hypothesis, case: Case, least: float = SUGGESTED) -> bool:

@@ -225,3 +225,12 @@ def test_a_compose_file_passes_the_gpu_on_or_not() -> None:
     assert verdict(services + host) == "container-no-gpu"
     assert read((services + given + host).encode(), "-").has("gpus-flag")
     assert not read((services + given + host).encode(), "-").has("compose-without-gpu")
+
+
+def test_a_misfit_is_the_verdict_although_other_versions_fit_and_no_trouble_is_recognised() -> None:
+    said = (
+        "Python 3.13 from deadsnakes on Ubuntu 24.10, an L4, driver 560.35. For"
+        " `pip install tensorflow[and-cuda]==2.18.0` in a clean venv pip knows nothing that it could install."
+        " A colleague's 24.04 takes the same line.\n"
+    )
+    assert verdict(said) == "tf-no-wheel"
