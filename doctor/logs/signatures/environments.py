@@ -27,9 +27,9 @@ def compose(match: re.Match[str], source: Source) -> Fact | None:
     """Make the fact that the services in a docker compose file get the GPU, or get none. Return None for
     another kind of file."""
     services = match["services"]
-    if not re.search(r"^\s+(?:image|build):", services, re.MULTILINE):
+    if not re.search(r"^[ \t]{1,12}(?:image|build):", services, re.MULTILINE):
         return None
-    given = re.search(r"nvidia|\bgpus?:|\[\W*gpu|runtime:|devices:", services)
+    given = re.search(r"nvidia|\bgpus?:|\[[ '\"]{0,3}gpu|runtime:|devices:", services)
     return Symptom(source, "gpus-flag" if given else "compose-without-gpu")
 
 
