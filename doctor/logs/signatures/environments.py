@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 
+from doctor import lazy
 from doctor.facts import EnvironmentKind, Fact, Source, Symptom
 from doctor.logs.signatures.signature import Maker, Signature, sig, spoken, words
 
@@ -23,11 +24,17 @@ def binding(match: re.Match[str], source: Source) -> Fact:
     return Symptom(source, "binding", (("language", match.lastgroup or ""),))
 
 
+_COMPUTES = lazy.compile(
+    r"^[ \t]{1,12}(?:build:|image:[^\n]{0,80}(?:tensorflow|cuda|gpu|nvcr|jupyter|python))", re.MULTILINE
+)
+"""Matches a service in a compose file that may need a GPU; a database does not."""
+
+
 def compose(match: re.Match[str], source: Source) -> Fact | None:
-    """Make the fact that the services in a docker compose file get the GPU, or get none. Return None for
-    another kind of file."""
+    """Make the fact that the services in a docker compose file get the GPU, or get none. Return None if no
+    service may need one."""
     services = match["services"]
-    if not re.search(r"^[ \t]{1,12}(?:image|build):", services, re.MULTILINE):
+    if not _COMPUTES.search(services):
         return None
     given = re.search(r"nvidia|\bgpus?:|\[[ '\"]{0,3}gpu|runtime:|devices:", services)
     return Symptom(source, "gpus-flag" if given else "compose-without-gpu")

@@ -73,9 +73,9 @@ def device_not_found(case: Case) -> Iterator[Finding]:
         return
     available = " ".join(s.get("available") + s.get("available2") for s in signs)
     none = gpus == "XLA" or ("GPU" not in available.upper().replace("XLA_GPU", "") and bool(available))
-    only_xla = (
-        gpus == "XLA" or ("XLA_GPU" in available.upper() and none) or facts.has("xla-gpu-listed")
-    )  # the driver shows the GPU, so a library keeps TensorFlow from registering it
+    # only CPU and XLA are registered: the driver shows the GPU, so a library keeps TensorFlow from using it
+    registered_xla = facts.has("gpu-op-without-gpu") and facts.has("xla-gpu-listed")
+    only_xla = gpus == "XLA" or ("XLA_GPU" in available.upper() and none) or registered_xla
     text = "The code requests a device that TensorFlow did not register in this process"
     unseen = bool(layout) or facts.has("gpu-not-found", "gpu-index-error", "gpu-op-without-gpu")
     if all(s.kind in ("gpu-op-without-gpu", "gpu-layout-on-cpu") for s in signs):

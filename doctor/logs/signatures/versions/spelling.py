@@ -90,9 +90,11 @@ _EXCHANGED = lazy.compile(
     r"| la| minha)?(?: old| alte)? ?(?:nvidia |geforce |rtx |gtx ){0,2}$",
     re.IGNORECASE,
 )
+"""Matches the words before a card that somebody exchanges."""
 _FOR = lazy.compile(
     r"\S{0,8} (?:(?:with|for|to|by|gegen|auf|durch|par|por|per|con|на)|成|到)\b", re.IGNORECASE
 )
+"""Matches the words between that card and the one that replaces it."""
 
 
 def given_up(text: str, start: int, end: int) -> bool:
