@@ -225,6 +225,8 @@ def test_a_compose_file_passes_the_gpu_on_or_not() -> None:
     assert verdict(services + host) == "container-no-gpu"
     assert read((services + given + host).encode(), "-").has("gpus-flag")
     assert not read((services + given + host).encode(), "-").has("compose-without-gpu")
+    database = services.replace("tensorflow/tensorflow:2.15.0-gpu", "postgres:16").replace("train.py", "x")
+    assert not read((database + host).encode(), "-").has("compose-without-gpu")
 
 
 def test_a_misfit_is_the_verdict_although_other_versions_fit_and_no_trouble_is_recognised() -> None:
