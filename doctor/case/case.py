@@ -50,6 +50,7 @@ from doctor.facts import (
     Symptom,
     TensorFlowVersion,
 )
+from doctor.tables.ordering import order
 from doctor.values import cached_property, dataclass
 
 if TYPE_CHECKING:
@@ -301,6 +302,14 @@ class Case:
     def capabilities(self) -> tuple[str, ...]:
         """The compute capabilities of the GPUs, without duplicates."""
         return tuple(dict.fromkeys(g.compute_capability for g in self.gpus if g.compute_capability))
+
+    def capabilities_of(self, gpu: Gpu) -> tuple[str, ...]:
+        """The compute capability of a GPU, or those of all cards with its name, lowest first; empty if its
+        name is unknown."""
+        if gpu.compute_capability:
+            return (gpu.compute_capability,)
+        rows = self.tables.gpu(gpu.name) if gpu.name else ()
+        return tuple(sorted({row.capability for row in rows if row.capability}, key=order))
 
     def stated_absent(self, what: str) -> list[Symptom]:
         """Return the statements that CUDA, cuDNN or the GPU (what: "cuda", "cudnn" or "gpu") is missing, or

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from doctor.facts import PROSE, CudaVersion, Gpu, OtherGpu, PythonVersion, TensorFlowBuild
+from doctor.facts import PROSE, CudaVersion, OtherGpu, PythonVersion, TensorFlowBuild
 from doctor.findings import Part
 from doctor.judge.answers import (
     NO_DEVICE_SEEN,
@@ -191,7 +191,7 @@ def _gpu(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
 
         yield from without_gpu(case, gpu_builds[-1])
     for gpu in case.gpus:
-        possible = (gpu.compute_capability,) if gpu.compute_capability else _possible(gpu, case)
+        possible = case.capabilities_of(gpu)
         if not possible:
             continue
         answers = [
@@ -232,12 +232,6 @@ def _and_later(capabilities: Sequence[str], compiled: Sequence[str]) -> str:
     return f" and later {last[0]}.x" if later and all(number[0] == last[0] for number in later) else ""
 
 
-def _possible(gpu: Gpu, case: Case) -> tuple[str, ...]:
-    """Return the compute capabilities of all cards that have this GPU's name."""
-    found = {row.capability for row in case.tables.gpu(gpu.name or "") if row.capability}
-    return tuple(sorted(found, key=capability_number))
-
-
 def _misfit(answer: Answer | None, capability: str, compiled: Sequence[str]) -> str:
     """Return the finding code for a GPU that cannot run a build, or can run it only after a compilation; ""
     for any other GPU. compiled: the compute capabilities for which the build has machine code."""
@@ -267,9 +261,13 @@ def _driver(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
         return
     answer = agreed([compat.runs_on_driver(build, driver.version, case.tables, side) for build in gpu_builds])
     code = "driver-too-old"
-    for capability in case.capabilities:
-        serves = compat.driver_serves_gpu(capability, driver.version, case.tables, side)
-        if serves.verdict == "no" and answer is not None and answer.verdict != "no":
+    for gpu in case.gpus:
+        several = [
+            compat.driver_serves_gpu(capability, driver.version, case.tables, side)
+            for capability in case.capabilities_of(gpu)
+        ]
+        serves = agreed(several)
+        if serves is not None and serves.verdict == "no" and answer is not None and answer.verdict != "no":
             code = "driver-too-new" if "last driver branch" in serves.reason else "driver-too-old"
             answer = serves
     fits = is_fit(answer)

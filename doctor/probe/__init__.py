@@ -54,6 +54,7 @@ in doctor.logs.signatures if a log can show the same problem:
     xid                            the kernel log contains an Xid error [xid, bus]
     gpu-lost                       the kernel log says that a GPU has fallen off the bus
     nvrm-api-mismatch              the kernel log says that module and libraries differ in version
+    kernel-modules                 the kind of NVIDIA's loaded kernel modules [kind: open or closed]
     open-modules-required          the kernel log says that this GPU needs NVIDIA's open kernel modules
     kernel-module-rejected         the kernel refused a module not signed with a key that it trusts [key]
     module-build-failed            DKMS or akmods could not build the module [version, running, headers, tool]

@@ -76,6 +76,9 @@ def kernel_side(machine: Machine) -> Iterator[Fact]:
     version = kernel_version(machine)
     if version is not None:
         yield version
+        if version.source.where == VERSION_FILE:
+            kind = "open" if "Open Kernel Module" in version.source.text else "closed"
+            yield Symptom(version.source, "kernel-modules", (("kind", kind),))
     elif loaded is not None and "nvidia" not in loaded and _has_a_module(machine):
         yield missing(Source("/proc/modules", None, "no module named nvidia"), "nvidia kernel module", unseen)
     yield from _nodes(machine, loaded or {})

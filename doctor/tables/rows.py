@@ -139,13 +139,15 @@ class PtxIsa(Row):
 @dataclass(frozen=True, slots=True)
 class Architecture(Row):
     """A GPU architecture: its compute capabilities, the first and last CUDA toolkits that support it, and the
-    last driver branch that does (None: still supported)."""
+    last driver branch that does (None: still supported). kernel_modules: the only kind of the driver's kernel
+    modules on Linux that supports it, "open" or "closed"; "" if both do."""
 
     name: str
     capabilities: tuple[str, ...]
     first_cuda: str | None = None
     last_cuda: str | None = None
     last_driver: str | None = None
+    kernel_modules: str = ""
 
 
 @dataclass(frozen=True, slots=True)

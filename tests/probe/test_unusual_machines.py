@@ -708,16 +708,22 @@ def unbounded(machine: Disk, release: str, package: str, version: str) -> Disk:
     return machine.in_loader_cache("/usr/local/cuda-11.2/lib64", LIB)  # type: ignore[return-value]
 
 
-def undriven(machine: Disk) -> Disk:
-    """A GPU that was unbound from the driver, whose kernel module is still loaded."""
-    machine.gpu("1db6", None).pci("0000:02:00.0", "144d", "a808", "010802", "nvme").kernel_module(VERSION)
+def undriven(machine: Disk, device: str = "1db6", driver: str = VERSION) -> Disk:
+    """A GPU that no driver controls, although the kernel module is loaded: it was unbound, or the module does
+    not support it."""
+    machine.gpu(device, None).pci("0000:02:00.0", "144d", "a808", "010802", "nvme").kernel_module(driver)
     (machine.root / "proc/driver/nvidia/gpus").mkdir()
-    machine.user_driver(VERSION).write("/usr/bin/nvidia-modprobe", "")
+    machine.user_driver(driver).write("/usr/bin/nvidia-modprobe", "")
     return machine.venv("/home/u/tf").wheels()  # type: ignore[attr-defined]
 
 
 BROKEN: dict[str, tuple[str, Make]] = {
     "a GPU that is bound to no driver": ("driver-not-loaded", undriven),
+    "a Blackwell GPU under the closed kernel modules": (
+        "driver-not-loaded",
+        lambda m: undriven(m, "2b85", "575.57.08"),
+    ),
+    "a Blackwell GPU under a driver that is older": ("driver-too-old", lambda m: undriven(m, "2b85")),
     "a protobuf that came later": (
         "python-dependency-conflict",
         lambda m: unbounded(m, "2.8.0", "protobuf", "4.21.1"),

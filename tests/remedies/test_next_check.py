@@ -83,7 +83,13 @@ def test_a_machine_without_a_gpu_gets_nothing_of_cuda(
 
 
 LEFT = dict.fromkeys(
-    ("blackwell_with_a_build_of_2023", "a GPU that needs the open modules"), "gpu-arch-too-new"
+    (
+        "blackwell_with_a_build_of_2023",
+        "a GPU that needs the open modules",
+        "a Blackwell GPU under the closed kernel modules",
+        "a Blackwell GPU under a driver that is older",
+    ),
+    "gpu-arch-too-new",
 )
 """Machines on which a warning remains, because no wheel has machine code for the GPU and the driver compiles
 the code at the first start."""

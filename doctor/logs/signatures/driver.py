@@ -90,6 +90,11 @@ def driver(part: str, rank: int = 0):  # type: ignore[no-untyped-def]
     return make
 
 
+def modules(match: re.Match[str], source: Source) -> Fact:
+    """Create the Symptom that names the kind of the driver's kernel modules: open or closed."""
+    return Symptom(source, "kernel-modules", (("kind", "open" if match["open"] else "closed"),))
+
+
 def agreeing(match: re.Match[str], source: Source) -> Iterator[Fact]:
     """Create the DriverVersion fact and the Symptom that both parts of the driver have the same version, from
     a message in which TensorFlow compares them."""
@@ -307,10 +312,26 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "driver-version",
         "nvidia unix",
-        r"NVIDIA UNIX (?:Open )?(?:x86_64|aarch64|ppc64le) Kernel Module(?: for"
+        r"NVIDIA UNIX (?:Open )?(?:(?:x86_64|aarch64|ppc64le) )?Kernel Module(?: for"
         r" \w+)?\s+(?P<version>\d{3}\.\d+(?:\.\d+)?)",
         "NVRM version: NVIDIA UNIX x86_64 Kernel Module  470.63.01  Tue Aug  3 20:44:16 UTC 2021",
         driver("kernel"),
+    ),
+    sig(
+        "kernel-modules",
+        "nvidia unix",
+        r"NVIDIA UNIX (?P<open>Open )?(?:(?:x86_64|aarch64|ppc64le) )?Kernel Module",
+        "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.124.06  Release Build",
+        modules,
+        origin="the driver's file /proc/driver/nvidia/version",
+    ),
+    sig(
+        "kernel-modules",
+        ("nvidia-driver-", "nvidia-dkms-"),
+        r"\bnvidia-(?:driver|dkms)-\d{3}(?:-server)?(?P<open>-open)?(?![\w-])",
+        "sudo apt install nvidia-driver-570-open",
+        modules,
+        origin="Ubuntu's packages of the driver",
     ),
     spoken(
         "cuinit-failed",

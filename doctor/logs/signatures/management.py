@@ -31,7 +31,7 @@ SIGNATURES: tuple[Signature, ...] = (
     sig(
         "smi-no-devices",
         "no devices were found",
-        r"(?:^\W*|-> ?)No devices were found",
+        r"(?:^\W*|-> ?|nvidia-smi\b[^\n.]{0,24}[ :\"'`])[Nn]o devices were found",
         "No devices were found",
     ),
     sig(

@@ -9,7 +9,7 @@ from doctor import validated
 from doctor.facts import Absent, DriverVersion, Fact, Kernel, KernelModule, Symptom
 from doctor.findings import Finding, Step, manual, shell
 from doctor.remedies import commands, driver
-from doctor.rules.driver.signs import all_reserved, cuinit, no_libcuda
+from doctor.rules.driver.signs import all_reserved, cuinit, needed_modules, no_libcuda
 from doctor.rules.gpu.registered import NO_TENSORFLOW_GPU, registered
 from doctor.rules.registry import found, rule
 from doctor.shell import piped, run
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         "kernel-driver-not-running",
         "open-modules-required",
         "closed-modules-required",
+        "kernel-modules",
         "gpu-not-driven",
         "driver-module-for-other-kernel",
         "module-build-failed",
@@ -68,16 +69,17 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
         return
     if facts.absent("nvidia gpu") is not None:  # there is no GPU that a driver could be loaded for
         return
+    needed, reasons = needed_modules(case)
     undriven = facts.symptoms("gpu-not-driven")
-    if undriven:
+    if undriven and not needed:
         yield _undriven(case, undriven[0])
         return
     smi = [*facts.symptoms("smi-no-driver"), *facts.symptoms("host-driver-down")]
     nouveau = [m for m in facts.of(KernelModule) if m.name == "nouveau"] or facts.symptoms("nouveau")
     refused = facts.symptoms("kernel-module-missing", "secure-boot-enabled")
     built = facts.symptoms("driver-module-for-other-kernel", "driver-module-not-loaded")
-    opens = facts.symptoms("open-modules-required") if not facts.has("cuda-devices") else []
-    closes = facts.symptoms("closed-modules-required") if not facts.has("cuda-devices") else []
+    opens = reasons if needed == "open" else []
+    closes = reasons if needed == "closed" else []
     rejected = facts.symptoms("kernel-module-rejected")
     failed = facts.symptoms("module-build-failed")
     error = cuinit(
@@ -96,8 +98,7 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
     quiet = cuinit(case, "CUDA_ERROR_NO_DEVICE", "CUDA_ERROR_UNKNOWN")
     missing = no_libcuda(case)
     evidence: list[Fact | None] = [
-        *opens[:1],
-        *closes[:1],
+        *reasons,
         *rejected[:1],
         *failed[:1],
         *smi[:2],
@@ -158,7 +159,7 @@ def driver_not_loaded(case: Case) -> Iterator[Finding]:
             )
         )
     )
-    steps = _steps(case)
+    steps = _steps(case, needed)
     if case.platform == "windows":
         steps = commands.driver_install(case)
     yield found(
@@ -212,19 +213,20 @@ def _undriven(case: Case, symptom: Symptom) -> Finding:
     )
 
 
-def _steps(case: Case) -> list[Step]:
+def _steps(case: Case, needed: str) -> list[Step]:
     """Return the steps that get the module loaded: those for the known reason, or those for the usual reasons
-    if the reason is unknown."""
+    if the reason is unknown. needed: the kind of modules that the GPU needs, "" if the kind is not the
+    reason."""
     facts = case.facts
     name = case.os.name if case.os else ""
     manager = commands.linux_family(case)
-    if facts.has("open-modules-required"):
+    if needed == "open":
         branch = (case.driver.version if case.driver else "").partition(".")[0]
         reboot = shell(run("sudo", "reboot"), "loads them", platform="linux", root=True)
         return [driver.open_modules(name, manager, branch), reboot]
     nouveau = any(m.name == "nouveau" for m in facts.of(KernelModule)) or facts.has("nouveau")
     first = [driver.without_nouveau(manager)] if nouveau else []
-    if facts.has("closed-modules-required"):
+    if needed == "closed":
         return [
             manual(
                 "Install the same driver with NVIDIA's closed (proprietary) kernel modules, from the newest"

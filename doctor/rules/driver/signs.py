@@ -107,13 +107,36 @@ def unserved_gpus(case: Case, sign: str) -> list[tuple[Gpu, Answer]]:
     side = case.platform if case.platform in ("windows", "wsl") else "linux"
     found = []
     for gpu in case.gpus:
-        if not gpu.compute_capability or gpu.uuid:
+        possible = case.capabilities_of(gpu)
+        answers = [compat.driver_serves_gpu(c, driver.version, case.tables, side) for c in possible]
+        if not answers or gpu.uuid or any(a.verdict != "no" or sign not in a.reason for a in answers):
             return []
-        answer = compat.driver_serves_gpu(gpu.compute_capability, driver.version, case.tables, side)
-        if answer.verdict != "no" or sign not in answer.reason:
-            return []
-        found.append((gpu, answer))
+        found.append((gpu, answers[-1]))
     return found
+
+
+def needed_modules(case: Case) -> tuple[str, list[Fact]]:
+    """Return the kind of kernel modules that the GPU needs ("open" or "closed") if the driver has only the
+    other kind, with the evidence: the driver's own message, or the kind in use beside a GPU that it does not
+    drive. Otherwise ("", [])."""
+    facts = case.facts
+    if facts.has("cuda-devices"):
+        return "", []
+    for kind in ("open", "closed"):
+        if said := facts.symptoms(f"{kind}-modules-required"):
+            return kind, [said[0]]
+    used = facts.symptoms("kernel-modules")
+    if unserved_gpus(case, ""):
+        return "", []  # the driver's release does not support the GPU with any kind of modules
+    undriven = facts.symptoms("gpu-not-driven", "smi-no-devices", "smi-no-driver")
+    rows = [case.tables.architecture(capability) for capability in case.capabilities]
+    needs = {row.kernel_modules if row is not None else "" for row in rows}
+    if not undriven or len(needs) != 1 or len({one.get("kind") for one in used}) != 1:
+        return "", []
+    needed = needs.pop()
+    if needed in ("", used[0].get("kind")):
+        return "", []
+    return needed, [used[0], *case.gpus[:1], undriven[0]]
 
 
 def notebook_service(case: Case) -> EnvironmentKind | None:

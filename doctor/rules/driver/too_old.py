@@ -122,12 +122,13 @@ def driver_too_old(case: Case) -> Iterator[Finding]:
     with_cuda = case.build is None or case.build.gpu  # a build without CUDA needs no driver
     unserved = unserved_gpus(case, "came with CUDA") if with_cuda and not said else []
     # a driver older than the first CUDA for a card's architecture may still support it: a sign is needed
-    if unserved and (facts.has("smi-no-devices") or cuinit(case, NO_DEVICE)):
+    signs = [*facts.symptoms("smi-no-devices", "gpu-not-driven")[:1], cuinit(case, NO_DEVICE)]
+    if unserved and any(signs):
         gpu, answer = unserved[0]
         yield found(
             "driver-too-old",
             f"The driver does not know this GPU: {answer.reason}.",
-            [driver, gpu, *facts.symptoms("smi-no-devices")[:1], cuinit(case, NO_DEVICE)],
+            [driver, gpu, *signs],
             title="The NVIDIA driver is too old for this GPU",
             confidence="certain" if facts.kind == "machine" else "likely",
             tables=answer.rows,

@@ -16,7 +16,7 @@ from doctor.facts import (
     Unreadable,
 )
 from doctor.findings import Finding, manual, shell
-from doctor.rules.driver.signs import NO_ANSWER, cuinit, no_driver_signs, notebook_service, unserved_gpus
+from doctor.rules.driver.signs import NO_ANSWER, cuinit, no_driver_signs, notebook_service
 from doctor.rules.gpu.makers import only_another_makers
 from doctor.rules.gpu.registered import registered
 from doctor.rules.registry import found, rule
@@ -254,7 +254,7 @@ def sign(case: Case) -> Reason | None:
             [*facts.symptoms("directml-no-adapter")],
             "likely",
         )
-    if facts.has("smi-no-devices") and not unserved_gpus(case, "came with CUDA"):
+    if facts.has("smi-no-devices") and (case.container or not case.gpus):
         return Reason(
             "The driver answers but sees no GPU: none is installed, or none is passed to this machine or"
             " job.",

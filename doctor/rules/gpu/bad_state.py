@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from doctor.facts import CudaCallFailed, Fact, GpuProcess, Symptom
 from doctor.findings import Finding, manual, shell
 from doctor.remedies import commands
+from doctor.rules.driver.signs import needed_modules, unserved_gpus
 from doctor.rules.gpu import xid
 from doctor.rules.gpu.ecc import memory_errors
 from doctor.rules.gpu.forked import forked
@@ -75,6 +76,16 @@ variable that cuInit succeeded, so a worker forked from a process with TensorFlo
 healthy driver."""
 
 
+def _rejected(case: Case) -> list[Fact]:
+    """Return the evidence that the driver lists no GPU although the report names one, and neither its release
+    nor the kind of its modules explains this; otherwise []."""
+    listed = case.facts.symptoms("smi-no-devices")
+    if not listed or not case.gpus or case.container or case.facts.kind != "report":
+        return []
+    served = not unserved_gpus(case, "") and not needed_modules(case)[0]
+    return [listed[0], case.gpus[0]] if served else []
+
+
 @rule(
     "gpu-bad-state",
     "The GPU or its driver is in a bad state",
@@ -97,6 +108,7 @@ healthy driver."""
         "exclusive-mode",
         "session-failed",
         "ecc-errors",
+        "smi-no-devices",
     ),
 )
 def gpu_bad_state(case: Case) -> Iterator[Finding]:
@@ -205,6 +217,8 @@ def gpu_bad_state(case: Case) -> Iterator[Finding]:
         else []
     )
     evidence += [*slept, *stopped[:1]] if slept else []
+    rejected = _rejected(case) if not evidence else []
+    evidence += rejected
     silent = [] if evidence or facts.of(CudaCallFailed) else facts.symptoms("cuda-unknown-error")
     evidence += silent[:1]  # CUDA returns this error for a state that it does not recognise
     if not evidence:
@@ -300,6 +314,9 @@ def gpu_bad_state(case: Case) -> Iterator[Finding]:
         (
             "GPUs connected by NVSwitch need a running fabric manager: without it, cuInit fails."
             if fabric is not None
+            else "nvidia-smi lists no GPU, although the report names one: the driver could not start it. The"
+            " driver's lines in the kernel log (NVRM) say why."
+            if rejected
             else "The driver is installed, but the GPU does not respond properly."
         )
         + xid.meanings(xids)
@@ -314,7 +331,7 @@ def gpu_bad_state(case: Case) -> Iterator[Finding]:
             if xids
             or facts.has("gpu-lost", "ecc-error", "system-not-ready", "device-busy", "fabric-manager-missing")
             else "possible"
-            if silent
+            if silent or rejected
             else "likely"
         ),
         steps=steps,

@@ -390,6 +390,28 @@ FIRES = (
         "Required key not available",
         words=("refused",),
     ),
+    Fires(
+        "driver-not-loaded",
+        "Ubuntu's closed modules under a Blackwell card",
+        "RTX 5090, Ubuntu 24.04, sudo apt install nvidia-driver-570. nvidia-smi says: No devices were found\n",
+        "No devices were found",
+        says=("nvidia-driver-570-open",),
+        words=("open kernel modules",),
+    ),
+    Fires(
+        "driver-not-loaded",
+        "the open modules under a card before Turing",
+        "GTX 1080 Ti\nNVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.124.06  Release Build\n"
+        "$ nvidia-smi\nNo devices were found\n",
+        "Open Kernel Module",
+        says=("closed (proprietary) kernel modules",),
+    ),
+    NearMiss(
+        "driver-not-loaded",
+        "modules that support the card",
+        "gpu-bad-state",
+        "RTX 4090, nvidia-driver-570\n$ nvidia-smi\nNo devices were found\n",
+    ),
     # --- driver-library-mismatch
     Fires(
         "driver-library-mismatch",
