@@ -18,6 +18,9 @@ def cards(found: Sequence[Gpu], tables: Tables) -> tuple[Gpu, ...]:
     """Return each card once, with the data from all facts about it; the compute capability comes from the
     tables if no fact has it."""
     named = [g for g in found if g.name]
+    models = [g for g in named if not _is_family(g.name or "", tables)]
+    if models or len({g.name for g in named}) > 1:
+        named = models  # several architectures are a comparison, not somebody's cards
     rank = min((g.rank for g in named), default=MEASURED)
     merged: list[Gpu] = []
     for gpu in (g for g in named if g.rank == rank):
@@ -40,6 +43,11 @@ def cards(found: Sequence[Gpu], tables: Tables) -> tuple[Gpu, ...]:
         g if g.compute_capability or not g.name else replace(g, compute_capability=tables.capability(g.name))
         for g in merged
     )
+
+
+def _is_family(name: str, tables: Tables) -> bool:
+    """Whether a name is that of an architecture ("Ampere") and not that of a card."""
+    return name.replace(" ", "").isalpha() and any(row.name == name for row in tables.architectures())
 
 
 def _same(a: Gpu, b: Gpu) -> bool:

@@ -44,6 +44,10 @@ def parts(case: Case) -> tuple[Part, ...]:
     builds = _builds(case)
     known = case.tensorflow
     named = tuple(product_parts(case))
+    if case.facts.has("nvidia-image") and case.facts.kind == "report":
+        from doctor.judge.containers import container_parts
+
+        return (*named, *container_parts(case))  # the container has NVIDIA's own build
     if case.of_another_publisher:
         return named
     if not builds:

@@ -177,6 +177,17 @@ def _built_with_cuda(case: Case) -> Sequence[Fact]:
     return [] if any(build.gpu is False for build in builds) else [build for build in builds if build.gpu]
 
 
+def _release_with_cuda(case: Case) -> Sequence[Fact]:
+    """Return the stated release if pip's package "tensorflow" of this release has CUDA on the platform of the
+    case; none if the build may be another one: conda's, a distribution's or the user's own."""
+    known = case.tensorflow
+    others = case.facts.has("tensorflow-of-conda", "own-build", "conda-cpu-build", "mentions-cpu-build")
+    if known is None or case.build is None or case.bound or others or "conda" in case.environments:
+        return []
+    plain = case.tables.tensorflow(known.version.split("+")[0], "tensorflow", case.table_platform)
+    return [known] if plain is not None and plain.gpu else []
+
+
 def _own_build(case: Case) -> Sequence[Fact]:
     """Return evidence that the user compiled TensorFlow: such a build loads the CUDA version with which it
     was compiled."""
@@ -292,6 +303,7 @@ SIGNS: tuple[tuple[str, Sign, tuple[str, ...]], ...] = (
     ("macOS", _on_a_mac, ("wsl-driver",)),
     ("TensorFlow ran", _imported, STARTS),
     ("a build with CUDA", _built_with_cuda, ("tf-cpu-only", "tf-windows-native", *STARTS)),
+    ("a release with CUDA", _release_with_cuda, ("tf-cpu-only",)),
     ("a self-made build", _own_build, ("cuda-version-mismatch",)),
     ("another framework computes", _another_framework, OF_TENSORFLOW),
     ("the driver is in the container", _driver_inside, ("container-no-gpu",)),

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from doctor import lazy
+from doctor.tables import drivers
 from doctor.tables.rows import GpuRow, made
 from doctor.tables.store import Store, remembered
 
@@ -57,6 +58,9 @@ def find(store: Store, asked: str) -> tuple[GpuRow, ...]:
     pci_id = _as_pci_id(text)
     if pci_id is not None:
         return tuple(row(raw) for raw in store.all("gpus") if raw.get("pci_id") == pci_id)
+    family = {c for one in drivers.architectures(store) if one.name == text for c in one.capabilities}
+    if family:
+        return tuple(row(raw) for raw in _rows(store) if raw.get("capability") in family)
     return tuple(row(raw) for raw in _by_name(store, text))
 
 

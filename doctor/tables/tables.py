@@ -195,9 +195,9 @@ class Tables:
     # --- GPUs ------------------------------------------------------------------------------------
 
     def gpu(self, name_or_pci_or_capability: str) -> tuple[GpuRow, ...]:
-        """Return the GPUs that a string can mean: a name as people or nvidia-smi write it, a PCI id
-        ("10de:2484") or a compute capability ("8.6", "sm_86"). The result has several GPUs if the name is
-        ambiguous, and none if it is unknown."""
+        """Return the GPUs that a string can mean: a name as people or nvidia-smi write it, an architecture
+        ("Ampere"), a PCI id ("10de:2484") or a compute capability ("8.6", "sm_86"). The result has several
+        GPUs if the name is ambiguous, and none if it is unknown."""
         return gpus.find(self.store, name_or_pci_or_capability)
 
     def capability(self, gpu_name: str) -> str | None:

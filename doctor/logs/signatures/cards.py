@@ -122,6 +122,13 @@ def gpu_in(rank: int) -> Maker:
     return make
 
 
+def family(match: re.Match[str], source: Source) -> Fact | None:
+    """Make a Gpu from the name of an architecture, unless the sentence is about another machine."""
+    name = match["family"].title()
+    name = "Ada Lovelace" if name == "Ada" else name
+    return None if elsewhere(match) else Gpu(source, name, rank=PROSE)
+
+
 def by_number(match: re.Match[str], source: Source) -> Fact | None:
     """Make a Gpu from the number of a card, unless somebody replaced that card."""
     group = "value" if match["value"] else "v2"
@@ -309,10 +316,21 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken(  # a series, given by its number
         "gpu-prose",
-        ("0系", "0 系"),
-        r"(?<![A-Za-z\d.])(?P<series>[2-5])0 ?系列?的?(?:显卡|卡|GPU)(?!及|以)",
+        ("0系", "0 系", *glued("2345", ("0xx", "0 series", "0-series"))),
+        r"(?<![A-Za-z\d.])(?P<series>[2-5])0(?: ?系列?的?(?:显卡|卡|GPU)(?!及|以)"
+        r"|(?:xx|[ -]series|xx series)[ -](?:(?:NVIDIA|graphics) )?(?:cards?|GPUs?)\b)",
         "我是40系的显卡",
         lambda m, s: Gpu(s, f"GeForce RTX {m['series']}0 series", _OF_SERIES[m["series"]], rank=PROSE),
+    ),
+    spoken(  # the name of an architecture
+        "gpu-prose",
+        words("kepler|maxwell|pascal|volta|turing|ampere|ada|hopper|blackwell"),
+        r"(?<![\w/-])(?P<family>Kepler|Maxwell|Pascal|Volta|Turing|Ampere|Ada(?: Lovelace)?|Hopper|Blackwell)"
+        r"[ -]?(?:based|class|gen(?:eration)?|series|arch(?:itecture)?|NVIDIA|graphics|[ -]){0,3}"
+        r"(?:GPUs?|cards?|arch(?:itecture)?|generation|显卡|卡|架构|アーキテクチャ|아키텍처)"
+        r"(?![\w-]| (?:and|or) (?:newer|older|later|above|below))",
+        "my card is of the Ampere generation",
+        family,
     ),
     spoken(  # only a number, in languages that put no article before it
         "gpu-prose",

@@ -92,6 +92,14 @@ SIGNATURES: tuple[Signature, ...] = (
         image_tag,
     ),
     sig(
+        "nvidia-image",
+        ("nvidia/tensorflow", "nvidia release"),
+        r"\b(?:nvcr\.io/)?nvidia/tensorflow:(?P<release>\d\d\.\d\d)\b"
+        r"|^NVIDIA Release (?P<banner>\d\d\.\d\d)-tf",
+        "docker run --gpus all -it nvcr.io/nvidia/tensorflow:24.03-tf2-py3",
+        lambda m, s: Symptom(s, "nvidia-image", (("release", m["release"] or m["banner"]),)),
+    ),
+    sig(
         "container-requirement",
         "unsupported cuda version: driver",
         r"(?P<condition>unsupported CUDA version: driver [\d.]+ < image [\d.]+)",

@@ -97,6 +97,13 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     spoken("mentions-gpu", "cuda", r"\bCUDA\b", "I have CUDA 9 installed", once=True),
     spoken(
+        "mentions-cpu-build",
+        words("cpu only|cpu-only|cpu version|cpu-version|cpu build|cpu-build|cpu版|cpu 版|mkl"),
+        r"\bCPU[- ](?:only|version|build)|\bCPU ?版|\bmkl\b",
+        "we only have the CPU version of TensorFlow 2.8",
+        once=True,
+    ),
+    spoken(
         "gpu-not-used",
         ("gpu",),
         r"(?<!\w\(['\"])(?<!\(f['\"])GPUs? (?:is|are|was|were)? ?(?:not|n't|never) (?:being"
