@@ -52,7 +52,7 @@ def parts(case: Case) -> tuple[Part, ...]:
         return named
     if not builds:
         if known is not None or named:
-            return (*named, *_elsewhere_only(case))
+            return (*named, *companion_parts(case), *_elsewhere_only(case))
         from doctor.judge.pairs import pair_parts
 
         return tuple(pair_parts(case))

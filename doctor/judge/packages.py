@@ -3,7 +3,6 @@ it."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -11,11 +10,12 @@ from doctor.facts import (
     OF_WORKING_RUN,
     Fact,
     Package,
+    SentenceKind,
     TensorFlowVersion,
 )
 from doctor.findings import Part
 from doctor.judge.answers import NO_DEVICE_SEEN, minor_release, release_rank
-from doctor.tables.addons import SAME_MINOR
+from doctor.tables import addons
 
 if TYPE_CHECKING:
     from doctor.case import Case
@@ -64,7 +64,9 @@ def named_distributions(case: Case) -> dict[str, Fact]:
         # the program's own request to pip
         named.setdefault(case.tensorflow.package, case.bringing.fact)
     return {
-        name: fact for name, fact in named.items() if name.startswith("tensorflow") and name not in SAME_MINOR
+        name: fact
+        for name, fact in named.items()
+        if name.startswith("tensorflow") and name not in addons.packages(case.tables.store)
     }
 
 
@@ -146,12 +148,11 @@ def package_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[P
         )
 
 
-def companion_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator[Part]:
+def companion_parts(case: Case, builds: Sequence[TensorFlowRelease] = ()) -> Iterator[Part]:
     """Yield one part for each other Python package in a report's package lists that the table of dependencies
-    contains, and for each add-on that must have TensorFlow's minor version; the part states whether that
-    package fits the TensorFlow release."""
+    or the table of add-ons contains; the part states whether that package fits the TensorFlow release."""
     from doctor.tables.ordering import order
-    from doctor.tables.ranges import within
+    from doctor.tables.ranges import satisfies, within
 
     known, store = case.tensorflow, case.tables.store
     if known is None or case.bound or case.facts.kind != "report" or not store.has("dependencies"):
@@ -177,20 +178,17 @@ def companion_parts(case: Case, builds: Sequence[TensorFlowRelease]) -> Iterator
             "" if fits else reason,
             "" if fits else "python-dependency-conflict",
         )
-    for name in SAME_MINOR:
-        addon = listed.get(name)
-        if addon is None or addon.version is None or not re.match(r"\d+\.\d", addon.version):
+    for name, package in listed.items():
+        made_for = addons.release(store, name, package.version or "")
+        if made_for is None:
             continue
         there = known.version.split("+")[0]
-        fits = minor_release(addon.version) == minor_release(there)
-        reason = f"{name} {addon.version} was compiled for another TensorFlow release than {there}"
+        fits = satisfies(there, made_for.tensorflow)
+        module = name.replace("-", "_")
+        named = any(module in kind.source.text for kind in case.facts.of(SentenceKind))
+        breaks = not fits and (named or made_for.loads != "partly" or case.facts.has("import-fails-said"))
+        reason = f"{name} {package.version} works with TensorFlow {made_for.tensorflow}, not with {there}"
         yield Part(
-            "package",
-            f"{name} {addon.version}",
-            f"{name} {'.'.join(there.split('.')[:2])}",
-            fits,
-            (addon.source,),
-            (),
-            "" if fits else reason,
-            "" if fits else "tf-addon-mismatch",
-        )
+            "package", f"{name} {package.version}", f"TensorFlow {made_for.tensorflow}", fits,
+            (package.source,), (made_for.ref,), "" if fits else reason, "tf-addon-mismatch" if breaks else "",
+        )  # fmt: skip

@@ -60,7 +60,11 @@ _PRODUCTS = (
     ("cuda", r"cuda(?:[-_]?(?:toolkit|v|sdk|runtime))?|nvcc|(?:lib)?cudart"),
     ("driver", rf"(?:nvidia[-_ ]?)?(?:{DRIVER}|smi|utils)|nvidia|nvrm|modinfo"),
     ("python", r"python|py|cpython|venv"),
-    ("package", r"numpy|protobuf|keras|h5py|tf[-_]keras|ml[-_]dtypes"),
+    (
+        "package",
+        r"numpy|protobuf|keras|h5py|tf[-_]keras|ml[-_]dtypes"
+        r"|tensorflow[-_](?:text|io|addons|probability|directml[-_]plugin)",
+    ),
 )
 _PRODUCT = tuple((name, lazy.compile(pattern, re.IGNORECASE)) for name, pattern in _PRODUCTS)
 _OF_DRIVER = lazy.compile(DRIVER)

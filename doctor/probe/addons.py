@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Fact, Source, Symptom, normalised
-from doctor.tables.addons import SAME_MINOR
 from doctor.tables.ranges import satisfies
 
 if TYPE_CHECKING:
@@ -27,6 +26,8 @@ COMPILED = (
     "tensorflow-recommenders-addons-gpu",
 )
 """Add-ons whose wheels contain ops linked to libtensorflow_framework."""
+SAME_MINOR = ("tensorflow-text",)
+"""Add-ons with the minor version of their TensorFlow, whatever their metadata says."""
 METADATA_LIMIT = 1 << 16
 
 

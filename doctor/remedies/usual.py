@@ -11,6 +11,7 @@ from doctor.findings import manual, shell
 from doctor.remedies import commands, cures
 from doctor.remedies.usual_steps import (
     Usual,
+    addon,
     cudnn,
     for_the_gpu,
     growth,
@@ -246,12 +247,7 @@ USUAL: dict[str, Usual] = {
         "a package in a version that TensorFlow cannot use",
     ),
     "tf-addon-mismatch": Usual(
-        text(
-            "Install the add-on release that fits this TensorFlow release, or rebuild the add-on against it:"
-            " tensorflow-text has the same minor number as its TensorFlow release; the project page of"
-            " tensorflow-io lists the TensorFlow release for each tensorflow-io release;"
-            " Horovod and your own ops are compiled for one TensorFlow release"
-        ),
+        addon,
         LIST,
         "an add-on whose release does not match TensorFlow's",
     ),

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from doctor.facts import Package
 from doctor.findings import Step, manual, python, shell
 from doctor.remedies import code as snippets, commands, cures
 from doctor.remedies.cure import Cure
 from doctor.shell import Literal, run
+from doctor.tables.ranges import satisfies
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -87,6 +89,32 @@ def in_slurm() -> list[Step]:
             platform="linux",
         ),
         manual("If the program or the job's script sets CUDA_VISIBLE_DEVICES, remove that line"),
+    ]
+
+
+def addon(case: Case) -> Sequence[Step]:
+    """Steps that install the release of each listed add-on that was made for the installed TensorFlow, or
+    the TensorFlow that the add-on needs."""
+    from doctor.tables import addons
+
+    store, there = case.tables.store, case.tensorflow.version if case.tensorflow else ""
+    steps: list[Step] = []
+    for package in case.facts.of(Package):
+        row = addons.release(store, package.name, package.version or "")
+        if row is None or not there or satisfies(there, row.tensorflow):
+            continue
+        fits = addons.fitting(store, package.name, there)
+        wanted = f"{package.name}{fits}" if fits else f"{row.distribution}{row.tensorflow}"
+        of = f"{package.name} that works with TensorFlow {there}" if fits else f"TensorFlow for {package.name}"
+        why = f"installs the release of {of}"
+        steps.append(shell(commands.pip(case, "install", wanted), why))
+    return steps or [
+        manual(
+            "Install the add-on release that fits this TensorFlow release, or rebuild the add-on against it:"
+            " tensorflow-text has the same minor number as its TensorFlow release; the project page of"
+            " tensorflow-io lists the TensorFlow release for each tensorflow-io release;"
+            " Horovod and your own ops are compiled for one TensorFlow release"
+        )
     ]
 
 

@@ -43,6 +43,9 @@ def with_cuda(match: re.Match[str], source: Source) -> Fact:
 _BESIDE = ("keras", "numpy", "protobuf", "h5py", "cudatoolkit", "cudnn", "cu11", "cu12", "cu13")
 """The endings of the names of other relevant packages."""
 
+_PARTS = ("base", "metal", "text", "io", "addons", "probability")
+"""The endings of the names of TensorFlow's add-ons and of conda's packages with a part of it."""
+
 _NUMBERED = r"(?:==| |=| \()?\d\.\d[\w.]*\)?"
 
 
@@ -146,9 +149,9 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     sig(
         "installed-package",
-        glued((*LISTED, *glued("-_", ("base", "metal", "text")), "-plugin", *_BESIDE), LISTING),
+        glued((*LISTED, *glued("-_", _PARTS), "-plugin", *_BESIDE), LISTING),
         r"^[\s│|>$#*-]{0,8}(?P<name>tensorflow(?:[-_](?:gpu|cpu|intel|base|macos|metal|directml"
-        r"|directml-plugin|cpu-aws|text))?|tf[-_]nightly(?:[-_](?:gpu|cpu))?|keras|tf[-_]keras|numpy|protobuf|h5py"
+        r"|directml-plugin|cpu-aws|text|io|addons|probability))?|tf[-_]nightly(?:[-_](?:gpu|cpu))?|keras|tf[-_]keras|numpy|protobuf|h5py"
         r"|cudatoolkit|cudnn|nvidia[-_](?:cuda[-_])?[a-z]{2,12}[-_]cu1[123])"
         r"(?:==|\s{1,40}|\s*\|\s*)(?P<version>\d+\.\d+(?:\.[\w.]+)?)(?:\s+(?P<build>[\w.]+_\w+|\d"
         r"|h\w{5,12}_\d)(?:\s+(?P<channel>[\w-]+))?)?\s*[|│]?$",
