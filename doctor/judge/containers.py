@@ -79,12 +79,14 @@ def _gpus(case: Case, image: Symptom, row: Mapping[str, Any], ref: str) -> Itera
         old = max(several) < lowest
         new = len({number[0] for number in several}) == 1 and dotted(row["cuda"]) < dotted(first)
         code = "gpu-arch-too-old" if old else "gpu-arch-too-new" if new else ""
+        # where the card and the container's CUDA came together, NVIDIA's build may lack code for the card
+        fits = False if code else None if dotted(row["cuda"])[:2] == dotted(first)[:2] else True
         holds = f"CUDA {row['cuda']}; this GPU needs CUDA {first}" if new else ""
         holds = holds or f"no code for GPUs below compute capability {row.get('lowest')}"
         shown = ".".join(map(str, several[0]))
         yield Part(
             "gpu", f"{gpu.name or 'GPU'} ({shown})", f"compute capability {row['lowest']} or higher"
-            if "lowest" in row else "", not code, (gpu.source, image.source), (ref,),
+            if "lowest" in row else "", fits, (gpu.source, image.source), (ref,),
             f"NVIDIA's container {row['release']} has {holds}" if code else "", code,
             rank=max(gpu.rank, PROSE),
         )  # fmt: skip

@@ -105,8 +105,7 @@ def addon(case: Case) -> Sequence[Step]:
             continue
         fits = addons.fitting(store, package.name, there)
         wanted = f"{package.name}{fits}" if fits else f"{row.distribution}{row.tensorflow}"
-        of = f"{package.name} that works with TensorFlow {there}" if fits else f"TensorFlow for {package.name}"
-        why = f"installs the release of {of}"
+        why = f"installs the release that works with {package.name if not fits else f'TensorFlow {there}'}"
         steps.append(shell(commands.pip(case, "install", wanted), why))
     return steps or [
         manual(

@@ -18,7 +18,7 @@ from tests.sampling import each
         ),
         (
             "tensorflow==2.4.1\ntensorflow-addons==0.16.1",
-            "Importing tensorflow_addons fails.",
+            "As soon as I import tensorflow_addons my program ends with an error. What can I do?",
             "tf-addon-mismatch",
             "'tensorflow-addons>=0.14,<0.15'",
         ),

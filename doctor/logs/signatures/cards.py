@@ -9,7 +9,7 @@ from doctor import lazy
 from doctor.facts import FORM, PROSE, Fact, Gpu, OtherGpu, Source, Symptom
 from doctor.logs.signatures.devices import mib
 from doctor.logs.signatures.signature import DIGITS, Maker, Signature, glued, sig, spoken, words
-from doctor.logs.signatures.versions.spelling import elsewhere, given_up
+from doctor.logs.signatures.versions.spelling import elsewhere, given_up, works_there
 
 GPU_NAME = (
     r"(?:NVIDIA\s+)?(?:"
@@ -123,10 +123,12 @@ def gpu_in(rank: int) -> Maker:
 
 
 def family(match: re.Match[str], source: Source) -> Fact | None:
-    """Make a Gpu from the name of an architecture, unless the sentence is about another machine."""
+    """Make a Gpu from the name of an architecture, unless the sentence is about another machine or a run
+    that works."""
     name = match["family"].title()
     name = "Ada Lovelace" if name == "Ada" else name
-    return None if elsewhere(match) else Gpu(source, name, rank=PROSE)
+    works = elsewhere(match) or works_there(match.string, *match.span())
+    return None if works else Gpu(source, name, rank=PROSE)
 
 
 def by_number(match: re.Match[str], source: Source) -> Fact | None:
