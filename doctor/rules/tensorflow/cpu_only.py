@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from doctor.facts import CudaCallFailed, Fact, Noise, Package, TensorFlowBuild, TensorFlowVersion
+from doctor.facts import (
+    CudaCallFailed,
+    Fact,
+    Noise,
+    Package,
+    SentenceKind,
+    TensorFlowBuild,
+    TensorFlowVersion,
+)
 from doctor.findings import Finding, shell
 from doctor.remedies import commands, cures
 from doctor.rules.gpu.registered import registered
@@ -16,6 +24,10 @@ from doctor.tables import dotted
 
 if TYPE_CHECKING:
     from doctor.case import Case
+
+
+ASKED = 0.8
+"""A sentence counts as a question if the probability of this kind is higher than this."""
 
 
 @rule(
@@ -156,8 +168,9 @@ def tf_cpu_only(case: Case) -> Iterator[Finding]:
         ):  # the versions of NVIDIA's builds for these boards have this form
             evidence, confidence, build = [plain[0][0], *wanting[:1]], "possible", plain[0][1]
     quiet = [] if evidence else _nothing_of_gpus(case)
-    if quiet and wanting:
-        evidence, confidence = [*wanting[:1], *quiet], "possible"
+    asking = wanting or _asks_for_a_gpu(case)
+    if quiet and asking:
+        evidence, confidence = [*asking[:1], *quiet], "possible"
     if not evidence:
         return
     cure = cures.another_build(case)
@@ -184,7 +197,7 @@ def tf_cpu_only(case: Case) -> Iterator[Finding]:
             )
         ),
         evidence,
-        severity="error" if wanting or facts.kind == "machine" or no_cuda else "warning",
+        severity="error" if wanting or quiet or facts.kind == "machine" or no_cuda else "warning",
         confidence=confidence,
         tables=[build] if build is not None and not build.gpu else [],
         steps=cure.steps,
@@ -192,6 +205,15 @@ def tf_cpu_only(case: Case) -> Iterator[Finding]:
             case, "import tensorflow as tf; print(tf.test.is_built_with_cuda())", cure.python
         ),
     )
+
+
+def _asks_for_a_gpu(case: Case) -> list[Fact]:
+    """Return the sentences that say that there is no GPU device, or ask about the GPU."""
+    asks = (kind for kind in case.facts.of(SentenceKind) if kind.kind == "asks" and kind.probability > ASKED)
+    return [
+        *case.facts.symptoms("no-gpu-said"),
+        *(kind for kind in asks if "gpu" in kind.source.text.lower()),
+    ]
 
 
 def _nothing_of_gpus(case: Case) -> list[Fact]:
@@ -215,5 +237,6 @@ def _nothing_of_gpus(case: Case) -> list[Fact]:
         *facts.symptoms("work-done", "losses-printed"),
     ]
     after = [w for w in work if up and (w.source.line or 0) > (up[0].source.line or 0)]
-    said = facts.has("gpu-not-used", "uses-cpu")  # without a person's words, a log may just end early
+    # without a sentence about it, the log may just be cut
+    said = facts.has("gpu-not-used", "uses-cpu", "no-gpu-said")
     return [*up[:1], *after[:1]] if after or (up and said) else []
