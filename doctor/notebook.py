@@ -25,29 +25,15 @@ from doctor.captured import KEPT, Captured
 if TYPE_CHECKING:
     from doctor.api import Report
 COMPARED = (
-    "LD_LIBRARY_PATH",
-    "LD_PRELOAD",
-    "CUDA_VISIBLE_DEVICES",
-    "CUDA_HOME",
-    "CUDA_PATH",
-    "XLA_FLAGS",
-    "CONDA_PREFIX",
-    "VIRTUAL_ENV",
-    "TF_FORCE_GPU_ALLOW_GROWTH",
-    "TF_GPU_ALLOCATOR",
-    "TF_USE_LEGACY_KERAS",
+    "LD_LIBRARY_PATH", "LD_PRELOAD", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "CUDA_PATH", "XLA_FLAGS",
+    "CONDA_PREFIX", "VIRTUAL_ENV", "TF_FORCE_GPU_ALLOW_GROWTH", "TF_GPU_ALLOCATOR", "TF_USE_LEGACY_KERAS",
     "TF_XLA_FLAGS",
-)
+)  # fmt: skip
 """Environment variables that may be the reason why TensorFlow works in a shell but not in a kernel."""
 OURS = (
-    "tensorflow",
-    "keras",
-    "tf_keras",
-    "tensorflow_probability",
-    "tensorflow_hub",
-    "tensorflow_text",
+    "tensorflow", "keras", "tf_keras", "tensorflow_probability", "tensorflow_hub", "tensorflow_text",
     "tensorflow_addons",
-)
+)  # fmt: skip
 """The packages whose errors are explained."""
 SILENT = ("undetermined", "healthy", "benign-messages")
 
