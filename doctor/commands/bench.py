@@ -8,8 +8,10 @@ import sys
 from typing import TYPE_CHECKING, TextIO
 
 from doctor.commands.numbers import SECONDS
-from doctor.errors import UnableError, UsageError
+from doctor.errors import UnableError
 from doctor.printable import as_json, say
+
+FORMATS = ("text", "json")
 
 if TYPE_CHECKING:
     from doctor.bench.results import Bench, Measurement
@@ -18,8 +20,8 @@ if TYPE_CHECKING:
 EPILOG = """\
 examples:
   tfgpu-doctor bench
-  tfgpu-doctor bench --quick  half a minute at most
-  tfgpu-doctor bench --gpu 1 --output bench.svg
+  tfgpu-doctor bench --quick                     takes half a minute at most
+  tfgpu-doctor bench --gpu 1 --output bench.svg  draws the plot into a file (.svg or .png)
   tfgpu-doctor bench --format json
 
 Each time is the median of repeated calls after a warm-up. The first call, which loads libraries,
@@ -35,22 +37,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--gpu",
         type=int,
         metavar="N",
-        help="the GPU, by nvidia-smi's number (default: the first that the process sees)",
+        help="the GPU's number in nvidia-smi (default: the first GPU that the process sees)",
     )
-    parser.add_argument("--quick", action="store_true", help="small sizes, few repeats")
+    parser.add_argument("--quick", action="store_true", help="measure only small sizes, with few repeats")
     parser.add_argument(
         "--limit",
         type=SECONDS,
         metavar="SECONDS",
-        help="time limit for the whole measurement (300; with --quick 60)",
+        help="time limit for the whole measurement (default: 300; with --quick: 60)",
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Measure, print the results and return exit code 0.
-
-    Raises UnableError if nothing can be measured, UsageError for wrong options.
-    """
+    """Measure, print the results and return exit code 0. Raises UnableError if nothing can be measured."""
     from doctor import charts
     from doctor.bench.run import bench
     from doctor.render.output import destination
@@ -58,14 +57,12 @@ def run(args: argparse.Namespace) -> int:
     from doctor.simulate.libraries import find_interpreter, find_tensorflow
     from doctor.subprocesses.signals import ending_in_order
 
-    if args.format in ("markdown", "html"):
-        raise UsageError("bench supports only --format text and json")
     picture = bool(args.output) and args.output.lower().endswith((".svg", ".png"))
     if picture:
         charts.may_write(args.output)
     interpreter = find_interpreter(args.python, ())
     if interpreter is None:
-        raise UnableError("found no Python to measure with", "choose one with --python")
+        raise UnableError("no Python was found to measure with", "choose one with --python")
     build = find_tensorflow(interpreter)
     environment = dict(os.environ)
     if args.gpu is not None:

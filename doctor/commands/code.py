@@ -20,7 +20,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the page for a code, or list all codes. Raises UsageError for a code that does not exist."""
+    """Print the page for a code, or list all codes, and return exit code 0. Raises UsageError for a code that
+    does not exist."""
     from doctor.render.fold import columns_of, fold
     from doctor.render.output import destination
     from doctor.rules import PLACES, all_rules, rule_of

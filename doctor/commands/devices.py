@@ -21,18 +21,22 @@ examples:
   tfgpu-doctor devices --visible 2,0 --order PCI_BUS_ID
   tfgpu-doctor devices --visible 1 --count 4  on a machine with four GPUs of the same model"""
 ASSUMED = 4
+"""The number of GPUs for which a value is explained on a machine without a GPU, unless --count is given."""
+FORMATS = ("text", "json")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `devices` to the parser."""
     parser.epilog = EPILOG
     parser.add_argument(
-        "--visible", metavar="VALUE", help="a value of CUDA_VISIBLE_DEVICES to explain (--visible=-1)"
+        "--visible",
+        metavar="VALUE",
+        help="a value of CUDA_VISIBLE_DEVICES to explain; needs = if it starts with a minus (--visible=-1)",
     )
     parser.add_argument(
         "--order",
         choices=("FASTEST_FIRST", "PCI_BUS_ID"),
-        help="CUDA_DEVICE_ORDER (default: its current value)",
+        help="a value of CUDA_DEVICE_ORDER (default: the current one)",
     )
     parser.add_argument(
         "--count", type=whole(0, 64), metavar="N", help="explain the value for N GPUs of the same model"
@@ -40,17 +44,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the GPUs and the explanation. Raises UnableError if there is no GPU and no value to explain."""
+    """Print the GPUs and the explanation, and return exit code 0. Raises UsageError for a value without
+    commas, UnableError if there is no GPU and no value to explain."""
     from doctor.devices.look import Seen, driver_shows, look
     from doctor.devices.visibility import Device, enumeration, interpret, is_certain, unseparated
     from doctor.render.output import destination
 
-    if args.format in ("markdown", "html"):
-        raise UsageError("devices supports only --format text and json")
     if args.visible is not None and (words := unseparated(args.visible)):
         raise UsageError(
-            f"CUDA separates the entries at commas: in {args.visible!r} it would read only `{words[0]}`",
-            f"tfgpu-doctor devices --visible {','.join(words)}",
+            f"CUDA separates the entries at commas: from {args.visible!r} it would read only `{words[0]}`",
+            f"use commas: tfgpu-doctor devices --visible {','.join(words)}",
         )
     value = args.visible if args.visible is not None else os.environ.get("CUDA_VISIBLE_DEVICES")
     order = args.order or os.environ.get("CUDA_DEVICE_ORDER")

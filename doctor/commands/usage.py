@@ -14,8 +14,8 @@ from doctor.render.width import width_of
 class Formatter(argparse.HelpFormatter):
     """Formats help text for the width of the terminal. Each example keeps its own line, and words stay whole.
 
-    argparse makes a formatter for each option and would load `shutil` to find the width. This class gets the
-    width as an argument, which makes the start faster.
+    argparse makes a formatter for each option, and without a width it would import `shutil` to find one. This
+    class passes the width, which makes the start faster.
     """
 
     def __init__(self, prog: str, **options: Any) -> None:
