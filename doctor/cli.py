@@ -38,8 +38,8 @@ COMMANDS = {
     "serve": "serve a web page on this machine: paste logs, plan, look things up",
     "code": "explain a finding code; without a code, list all",
 }
-"""Each command with its description in --help. doctor.commands.NAME, the module of a command, is imported only
-if the command is used."""
+"""Each command with its description in --help. Its module, doctor.commands.NAME, is imported only if the
+command is used."""
 
 FORMATS = ("text", "json", "markdown", "html")
 GROUPS = {

@@ -111,7 +111,7 @@ def run(args: argparse.Namespace) -> int:
     facts = report.diagnosis.facts
     if args.save:
         _save(facts, args.save)
-    code = render.emit([report.diagnosis], args)
+    code = render.emit(report.diagnosis, args)
     return UnableError.exit_code if facts.unexamined and not code else code
 
 

@@ -11,10 +11,10 @@ from doctor.errors import UnableError, UsageError
 EPILOG = """\
 examples:
   tfgpu-doctor serve              prints the URL of the page, and opens it if there is a display
-  tfgpu-doctor serve --port 8080  uses this port; to open the page on another machine, first run there
-                                  ssh -L 8080:127.0.0.1:8080 HOST
+  tfgpu-doctor serve --port 8080  uses this port
 
-Only programs on this machine that know the URL can reach the page. Ctrl-C ends the command."""
+Only programs on this machine that know the URL can reach the page. To open it on another machine, first run
+`ssh -L 8080:127.0.0.1:8080 HOST` there. Ctrl-C ends the command."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

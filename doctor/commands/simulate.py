@@ -226,7 +226,7 @@ def _opening(scenario: Scenario, tensorflow: str, faults: list[str]) -> str:
     )
     none = "" if tensorflow else " (no TensorFlow was found in this environment)"
     return (
-        f"a simulation, without a real GPU: {gpus}, driver {machine.driver}, {libraries}{none}{held}{wrong};"
+        f"a simulation without a real GPU: {gpus}, driver {machine.driver}, {libraries}{none}{held}{wrong};"
         " kernels do not compute (`tfgpu-doctor simulate --about` says more)"
     )
 

@@ -26,9 +26,15 @@ def test_a_row_continues_below_its_last_cell_or_below_itself() -> None:
         assert all(len(row) <= width or " " not in row.strip() for row in rows), width
 
 
-def test_a_paragraph_is_filled_anew_and_a_list_is_not() -> None:
+def test_a_paragraph_is_filled_anew_and_a_table_is_not() -> None:
     page = "one two\nthree\n\n## What\nfour\nexamples:\n  five  six"
     assert fold(page, 60, paragraphs=True) == "one two three\n\n## What\nfour\nexamples:\n  five  six"
+
+
+def test_an_item_of_a_list_is_filled_anew_and_its_rows_are_indented() -> None:
+    text = "Facts:\n- one two\n  three\n- four"
+    assert fold(text, 60, paragraphs=True) == "Facts:\n- one two three\n- four"
+    assert fold(text, 8, paragraphs=True) == "Facts:\n- one\n  two\n  three\n- four"
 
 
 @pytest.mark.parametrize("call", [*CALLS, *(f"{name} --help" for name in COMMANDS)])
