@@ -160,16 +160,16 @@ def _split(argv: Sequence[str]) -> tuple[str, list[str]]:
     return "check", arguments
 
 
-def _suggestion(word: str) -> str:
+def _instead_of(word: str) -> str:
     """Return a hint that says what to type instead of a word that is not a command."""
-    import difflib
     import shlex
     from pathlib import Path
 
+    from doctor.commands.usage import suggestion
+
     if Path(word).exists() or word.startswith(("https://", "http://")):
         return f"to diagnose it, run `tfgpu-doctor explain {shlex.quote(word)}`"
-    near = difflib.get_close_matches(word, COMMANDS, 1)
-    return f"did you mean `{near[0]}`?" if near else "`tfgpu-doctor --help` lists the commands"
+    return suggestion(word, COMMANDS, "`tfgpu-doctor --help` lists the commands")
 
 
 def run(argv: Sequence[str]) -> int:
@@ -188,7 +188,7 @@ def run(argv: Sequence[str]) -> int:
         name, arguments = _split(argv)
     except LookupError as error:
         word = str(error.args[0])
-        _complain(f"there is no command `{word}`", _suggestion(word))
+        _complain(f"there is no command `{word}`", _instead_of(word))
         return 2
     args = _parser(name).parse_args(arguments)
     try:
@@ -202,7 +202,8 @@ def run(argv: Sequence[str]) -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The entry point. Returns the exit code. An error never becomes a traceback."""
+    """Run the command line. Returns the exit code. An error becomes one line, and a traceback only if
+    TFGPU_DOCTOR_TRACEBACK is set."""
     from doctor.errors import CommandError
 
     if "doctor.processes" in sys.modules:  # an earlier call in this process was interrupted
@@ -229,18 +230,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MemoryError:
         _complain("there is not enough memory", "pass a smaller input, or free memory")
         return UNABLE
-    except OSError as error:  # caused by the machine: a full disk, an unreadable file, no standard output
+    except Exception as error:
         if os.environ.get("TFGPU_DOCTOR_TRACEBACK"):
             raise
-        return _os_error(error)
-    except ModuleNotFoundError as error:
-        if os.environ.get("TFGPU_DOCTOR_TRACEBACK") or (error.name or "doctor").partition(".")[0] == "doctor":
-            raise
-        _complain(f"the Python package `{error.name}` is not installed", "reinstall tfgpu-doctor")
-        return UNABLE
-    except Exception as error:  # a defect of the tool: print one line instead of a traceback
-        if os.environ.get("TFGPU_DOCTOR_TRACEBACK"):
-            raise
+        if isinstance(error, OSError):  # caused by the machine: a full disk, an unreadable file
+            return _os_error(error)
+        if isinstance(error, ModuleNotFoundError) and not (error.name or "doctor").startswith("doctor"):
+            _complain(f"the Python package `{error.name}` is not installed", "reinstall tfgpu-doctor")
+            return UNABLE
         return _defect(str(error) if isinstance(error, CommandError) else f"{type(error).__name__}: {error}")
 
 
@@ -298,5 +295,5 @@ def _defect(what: str) -> int:
 
 
 def entry() -> NoReturn:
-    """The entry point of `python -m doctor`."""
+    """Run the command line, and end the process with the exit code."""
     sys.exit(main())

@@ -227,7 +227,7 @@ def differences() -> list[str]:
         else:
             note = (
                 f"{name} is not set in this kernel; a login shell sets it to {there!r}{origin}. A kernel has"
-                " the variables of the process that started Jupyter, and those under `env` in its kernel.json."
+                " the variables of the process that started Jupyter, and those of `env` in its kernel.json."
             )
         notes.append(note)
     return notes

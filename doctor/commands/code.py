@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from doctor.commands.usage import suggestion
 from doctor.errors import UsageError
 from doctor.printable import as_json
 
@@ -27,12 +28,9 @@ def run(args: argparse.Namespace) -> int:
     from doctor.rules import PLACES, all_rules, rule_of
 
     if args.code is not None and args.code not in PLACES:
-        import difflib
-
-        near = difflib.get_close_matches(args.code, PLACES, 3)
         raise UsageError(
             f"there is no finding code `{args.code}`",
-            f"did you mean {', '.join(near)}?" if near else "`tfgpu-doctor code` lists all codes",
+            suggestion(args.code, PLACES, "`tfgpu-doctor code` lists all codes"),
         )
     with destination(args.output) as out:
         if args.code is None:

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from doctor.commands.numbers import whole
+from doctor.commands.usage import suggestion
 from doctor.errors import InputError, UsageError
 from doctor.printable import as_json
 from doctor.render.output import write
@@ -76,12 +77,9 @@ def run(args: argparse.Namespace) -> int:
         write(args.output, _list(args))
         return 0
     if args.name not in SNIPPETS:
-        import difflib
-
-        near = difflib.get_close_matches(args.name, SNIPPETS, 3)
         raise UsageError(
             f"there is no snippet `{args.name}`",
-            f"did you mean {', '.join(near)}?" if near else "`tfgpu-doctor snippet` lists all snippets",
+            suggestion(args.name, SNIPPETS, "`tfgpu-doctor snippet` lists all snippets"),
         )
     options, origin = _requested(args)
     snippet = SNIPPETS[args.name](options)
@@ -203,21 +201,16 @@ def _json(snippet: Snippet, options: Options, origin: str) -> str:
 
 def _text(snippet: Snippet, options: Options, origin: str, args: argparse.Namespace) -> str:
     """Return the answer as code that can be pasted whole: all explanations are comments."""
-    import textwrap
-
     from doctor.remedies import code
     from doctor.render.fold import columns_of
+    from doctor.render.wrap import hanging
 
     if args.quiet:
         return snippet.code + "\n"
     width = columns_of(sys.stdout) or 100
 
     def comment(text: str) -> str:
-        lines = textwrap.wrap(
-            text, width, initial_indent="# ", subsequent_indent="#   ",
-            break_on_hyphens=False, break_long_words=False,
-        )  # fmt: skip
-        return "\n".join(lines) + "\n"
+        return "\n".join(hanging(text, width, "# ", "#   ")) + "\n"
 
     out = comment(f"{snippet.name}: {snippet.title}. {code.era_name(options.tensorflow)}")
     if args.tensorflow is None:

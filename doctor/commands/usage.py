@@ -1,14 +1,24 @@
-"""The layout of every command's help."""
+"""The layout of every command's help, and the hint for a word that was mistyped."""
 
 from __future__ import annotations
 
 import argparse
 import re
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 from doctor.printable import block
 from doctor.render.width import width_of
+
+
+def suggestion(word: str, known: Iterable[str], otherwise: str) -> str:
+    """Return a hint that names those of the known words that are similar to `word`, or `otherwise` if there
+    are none."""
+    import difflib
+
+    near = difflib.get_close_matches(word, known, 3)
+    return f"did you mean {' or '.join(f'`{name}`' for name in near)}?" if near else otherwise
 
 
 class Formatter(argparse.HelpFormatter):

@@ -217,6 +217,11 @@ def conditions(step: Step) -> str:
     return ", ".join(parts)
 
 
+def request(step: Step) -> str:
+    """Return the words before the code of a step: why to run it, or where it belongs."""
+    return sentence(step.why) or ("In the program" if step.kind == "python" else "Run")
+
+
 def sentence(text: str) -> str:
     """Return the text with a capital first letter, or unchanged if its first word is not an ordinary word
     (for example a file name)."""

@@ -7,7 +7,6 @@ names of the nodes stay, because they are the answer.
 from __future__ import annotations
 
 import os
-import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
@@ -22,6 +21,7 @@ from doctor.redact import Redactor, without_doors
 from doctor.render.content import LABELS
 from doctor.render.fleet_document import Result, document, fixes
 from doctor.render.symbols import painted
+from doctor.render.wrap import hanging
 
 if TYPE_CHECKING:
     from doctor.findings import Step
@@ -275,9 +275,7 @@ def _text(sections: Sequence[_Section], options: Options) -> Iterator[str]:
 
 
 def _wrapped(words: str, width: int, indent: str, further: str) -> list[str]:
-    return textwrap.wrap(
-        line(words), max(20, width), initial_indent=indent, subsequent_indent=further, break_on_hyphens=False
-    )
+    return hanging(line(words), max(20, width), indent, further)
 
 
 def _markdown(sections: Sequence[_Section]) -> Iterator[str]:

@@ -131,8 +131,7 @@ class _Page:
         if step.kind == "manual":
             why = f': <span class="dim">{_text(step.why)}</span>' if step.why else ""
             return f"<li>{_text(content.sentence(step.text))}{note}{why}</li>"
-        said = content.sentence(step.why) or ("In the program" if step.kind == "python" else "Run")
-        return f"<li>{_text(said)}{note}{_code(step.text)}</li>"
+        return f"<li>{_text(content.request(step))}{note}{_code(step.text)}</li>"
 
     def _compatibility(self) -> str:
         parts = []

@@ -172,14 +172,15 @@ class _Page:
         asks = content.conditions(step)
         lead = f"{number}. "
         indent = " " * len(lead)
-        why = escaped(content.sentence(step.why))
         if step.kind == "manual":
             text = escaped(content.sentence(step.text))
-            return [lead + text + (f" ({asks})" if asks else "") + (f": {escaped(step.why)}" if why else "")]
+            return [
+                lead + text + (f" ({asks})" if asks else "") + (f": {escaped(step.why)}" if step.why else "")
+            ]
         language = "python" if step.kind == "python" else "sh"
         code = fence(block(step.text).rstrip().split("\n"), language)
-        said = why or ("In the program" if step.kind == "python" else "Run")
-        return [f"{lead}{said}{f' ({asks})' if asks else ''}:", "", *(indent + row for row in code), ""]
+        said = escaped(content.request(step)) + (f" ({asks})" if asks else "")
+        return [f"{lead}{said}:", "", *(indent + row for row in code), ""]
 
     def _wanted(self, verdict: Finding) -> list[str]:
         """The request for more information, if the answer is not certain."""

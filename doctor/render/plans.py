@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import os
-import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +15,7 @@ from doctor.printable import as_json, block, line
 from doctor.redact import Redactor, without_doors
 from doctor.render.document import facts_document, finding_document, step_document
 from doctor.render.symbols import painted
+from doctor.render.wrap import hanging
 from doctor.shell import comment, one_line
 
 ROUTE_NAMES = {
@@ -252,8 +252,5 @@ def markdown(outcome: Outcome) -> str:
 def _wrapped(words: str, width: int, indent: str, further: str | None = None) -> list[str]:
     """Return a string, wrapped into lines of at most this width. further: the indent of each line after the
     first; by default, two columns more than the first."""
-    return textwrap.wrap(
-        block(words), max(40, width), initial_indent=indent,
-        subsequent_indent=" " * (len(indent) + 2) if further is None else further,
-        break_long_words=False, break_on_hyphens=False,
-    )  # fmt: skip
+    further = " " * (len(indent) + 2) if further is None else further
+    return hanging(block(words), max(40, width), indent, further)

@@ -143,15 +143,13 @@ class Page:
     def _step(self, number: int, step: Step, of: int) -> None:
         lead = f"  {number}. " if of > 1 else "  "
         asks = content.conditions(step)
-        why = content.sentence(line(step.why))
+        note = f" ({asks})" if asks else ""
         if step.kind == "manual":
-            text = content.sentence(line(step.text))
-            said = f"{text}: {line(step.why)}" if why else text
-            self._prose(lead, said + (f" ({asks})" if asks else ""))
-            return
-        said = why or ("In the program" if step.kind == "python" else "Run")
-        self._prose(lead, said + (f" ({asks})" if asks else "") + ":")
-        self._code(step.text)
+            why = f": {line(step.why)}" if step.why else ""
+            self._prose(lead, content.sentence(line(step.text)) + why + note)
+        else:
+            self._prose(lead, line(content.request(step)) + note + ":")
+            self._code(step.text)
 
     def _short(self, finding: Finding) -> None:
         mark = tone(finding)

@@ -16,7 +16,7 @@ from doctor.render.plans import ROUTE_NAMES
 from doctor.rules import PLACES, Rule, all_rules
 from doctor.site import tables as tables_of_site
 from doctor.site.tables import filled
-from doctor.tables import Tables
+from doctor.tables import Tables, dotted
 
 SCRIPTS = ("app", "dom", "explain", "judge", "machines", "plan", "tables", "view", "worker")
 AS_THEY_ARE = ("style.css", "icon.svg", *(f"{name}.js" for name in SCRIPTS))
@@ -106,16 +106,11 @@ def _words() -> bytes:
 def _main(tables: Tables) -> str:
     gpus = dict.fromkeys(row["name"] for table in ("gpu_names", "gpus") for row in tables.store.all(table))
     latest = [row.version for row in tables.releases("linux-x86_64", "tensorflow")]
-    systems = [f"{row['name']} {row['version']}" for row in tables.store.all("systems")]
-    numbers = {name: name.rsplit(" ", 1)[-1] for name in systems}
-    plain = {name for name, number in numbers.items() if number.replace(".", "", 1).isdecimal()}
-    newest_first = sorted(systems, key=lambda name: [-float(numbers[name])] if name in plain else [])
-    by_name = [
-        name
-        for kind in dict.fromkeys(s.rsplit(" ", 1)[0] for s in systems)
-        for name in newest_first
-        if name.startswith(kind)
-    ]
+    rows = tables.store.all("systems")
+    names = list(dict.fromkeys(row["name"] for row in rows))
+    newest_first = sorted(rows, key=lambda row: dotted(row["version"]), reverse=True)
+    by_name = sorted(newest_first, key=lambda row: names.index(row["name"]))
+    systems = [f"{row['name']} {row['version']}" for row in by_name]
     pythons = sorted(
         {p for row in tables.store.all("tensorflow") for p in row["pythons"] or ()}, key=lambda p: -int(p[2:])
     )
@@ -127,7 +122,7 @@ def _main(tables: Tables) -> str:
         ),
         gpus=_options(gpus),
         releases=_options(reversed(latest)),
-        systems=_options(("Linux", *by_name, *SYSTEMS)),
+        systems=_options(("Linux", *systems, *SYSTEMS)),
         drivers=_options(b.first_linux or b.branch for b in reversed(tables.driver_branches())),
         pythons=_options(p for p in pythons if p.startswith("3.")),
     )
