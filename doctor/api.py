@@ -238,9 +238,11 @@ def _recorded(path: str) -> Facts:
     try:
         return record.load(path)
     except record.NotRecordError as problem:
-        raise InputError(f"{path}: {problem}") from problem
+        raise InputError(
+            f"cannot read `{path}`: {problem}", "`tfgpu-doctor check --save FILE` writes such a file"
+        ) from problem
     except OSError as problem:
-        raise InputError(f"{path}: {problem.strerror}") from problem
+        raise InputError(f"cannot read `{path}`: {problem.strerror}") from problem
 
 
 def _examined(

@@ -121,8 +121,8 @@ def _document(
         )
     if not certain:
         notes.append(
-            "The GPUs differ, and without CUDA_DEVICE_ORDER=PCI_BUS_ID, CUDA puts the fastest first and"
-            " leaves the order of the rest unspecified; the driver gave no order, so the numbers may differ."
+            "The numbers may differ: the GPUs are not equal, and without CUDA_DEVICE_ORDER=PCI_BUS_ID, CUDA"
+            " puts the fastest first and leaves the order of the rest unspecified. The driver gave no order."
         )
     elif seen.driver_order and list(seen.driver_order) != [device.bus_id for device in seen.devices]:
         notes.append(
@@ -132,8 +132,7 @@ def _document(
     agrees = None if said is None else said == expected
     if agrees is False:
         notes.append(
-            f"The driver itself shows {', '.join(said or ()) or 'no GPU'}, and its answer is the one"
-            " that counts."
+            f"But the driver itself shows {', '.join(said or ()) or 'no GPU'}. Rely on the driver's answer."
         )
     if visibility.value is not None and visibility.shown:
         notes.append(
@@ -192,7 +191,7 @@ def _print(page: dict[str, Any], out: TextIO, color: str, *, real: bool) -> None
         console.print(table)
     value, order = page["cuda_visible_devices"], page["cuda_device_order"]
     setting = "CUDA_VISIBLE_DEVICES is not set" if value is None else f'CUDA_VISIBLE_DEVICES="{value}"'
-    console.print(safe(f"{setting}, CUDA_DEVICE_ORDER {order or 'is not set (the fastest first)'}"))
+    console.print(safe(f"{setting}, CUDA_DEVICE_ORDER {order or 'is not set (the fastest GPU is first)'}"))
     if page["explanation"]:
         console.print(safe(f"  {page['explanation']}"))
     for entry in page["entries"]:

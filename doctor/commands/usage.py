@@ -17,8 +17,9 @@ def suggestion(word: str, known: Iterable[str], otherwise: str) -> str:
     are none."""
     import difflib
 
-    near = difflib.get_close_matches(word, known, 3)
-    return f"did you mean {' or '.join(f'`{name}`' for name in near)}?" if near else otherwise
+    *others, last = [f"`{name}`" for name in difflib.get_close_matches(word, known, 3)] or [""]
+    either = f"{', '.join(others)} or " if others else ""
+    return f"did you mean {either}{last}?" if last else otherwise
 
 
 class Formatter(argparse.HelpFormatter):

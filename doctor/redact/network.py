@@ -104,7 +104,7 @@ def without_addresses(text: str) -> str:
     if "@" in text:
         text = AT.sub(_at, text)
     lower = text.lower()
-    if "host" in lower or "name" in lower or "_addr" in lower or "domain" in lower or "ssh " in lower:
+    if any(word in lower for word in ("host", "name", "_addr", "domain", "ssh ")):
         text = NAMED.sub(lambda m: m[0] if is_public(m["host"]) else m["by"] + HOST, text)
     if ":" in text and _PORT.search(text):
         text = _MEMBER.sub(_member, text)
@@ -112,12 +112,10 @@ def without_addresses(text: str) -> str:
         text = _IPV4.sub(_ipv4, text)
     if "ip-" in text or ".dkr." in text:
         text = _AWS.sub(HOST, text)
-    if "::" in text or text.count(":") > 3:
+    colons = "::" in text or text.count(":") > 3
+    if colons:
         text = _IPV6.sub(lambda m: HOST if m[0].count(":") > 2 or "::" in m[0] else m[0], text)
-        text = _MAC.sub("MAC", text)
-    elif text.count("-") > 4:
-        text = _MAC.sub("MAC", text)
-    return text
+    return _MAC.sub("MAC", text) if colons or text.count("-") > 4 else text
 
 
 def stripped_urls(text: str) -> str:

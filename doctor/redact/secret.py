@@ -13,7 +13,7 @@ from doctor import lazy
 
 REMOVED = "REDACTED"
 
-_SHAPES = (  # literals (at least one must be in the text); the shape
+_SHAPES = (
     (("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), r"\bgh[pousr]_[A-Za-z0-9]{16,255}"),
     (("github_pat_",), r"\bgithub_pat_\w{16,255}"),
     (("hf_", "api_org_"), r"\b(?:hf|api_org)_[A-Za-z0-9]{16,255}"),
@@ -36,6 +36,8 @@ _SHAPES = (  # literals (at least one must be in the text); the shape
         r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----[^\0-]{0,20000}(?:-----END[A-Z ]{0,60}-{0,5})?",
     ),
 )
+"""Pairs of literals and the pattern of a secret. The pattern can match only a text that contains one of the
+literals."""
 _PEM_LINE = lazy.compile(
     r"(?m)^(?=[^\n]{0,75}[a-z])(?=[^\n]{0,75}[A-Z])(?=[^\n]{0,75}\d)[A-Za-z0-9+/]{64,76}={0,2}$"
 )
@@ -82,7 +84,6 @@ _HINTS = (
     "_pw", "pw=", "bearer", "sas", "_sig", "sig=", "signature", "_sid",
 )  # fmt: skip
 """Every name of a secret contains one of these in lower case."""
-_BY_LITERAL = tuple((literal, number) for number, (literals, _) in enumerate(_SHAPES) for literal in literals)
 
 _STRONG = {
     "password", "passwd", "passwort", "passphrase", "passcode", "pwd", "secret", "secrets", "credential",
@@ -133,14 +134,15 @@ def _compiled(shape: str) -> re.Pattern[str]:
 
 def without_secrets(text: str) -> str:
     """The text with each secret replaced by REDACTED; the rest is unchanged."""
-    for number in sorted({number for literal, number in _BY_LITERAL if literal in text}):
-        text = _compiled(_SHAPES[number][1]).sub(REMOVED, text)
+    for literals, shape in _SHAPES:
+        if any(literal in text for literal in literals):
+            text = _compiled(shape).sub(REMOVED, text)
     if len(text) >= 64 and (" " not in text or "\n" in text):
         text = _PEM_LINE.sub(REMOVED, text)
     lower = text.lower()
     if "wandb" in lower or "weights & biases" in lower:
         text = _WANDB.sub(REMOVED, text)
-    if "ic " in text or "er " in text or "ate " in text or "st " in text or "LM " in text:
+    if any(end in text for end in ("ic ", "er ", "ate ", "st ", "LM ")):  # the ends of the schemes' names
         text = _SCHEME.sub(_keep_lead, text)
     if (
         "password" in lower

@@ -93,14 +93,7 @@ def _pages(tables: Tables) -> list[Page]:
             "The highest CUDA version that each driver branch supports.",
             ("Branch", "Supports CUDA", "First on Linux", "First on Windows", "Note"),
             (),
-            _plain(
-                (b.data for b in reversed(tables.driver_branches())),
-                "branch",
-                "cuda",
-                "linux",
-                "windows",
-                "note",
-            ),
+            _plain(reversed(tables.driver_branches()), "branch", "cuda", "linux", "windows", "note"),
         ),
         Page(
             "cuda",
@@ -124,7 +117,7 @@ def _pages(tables: Tables) -> list[Page]:
             ("cuDNN", "CUDA", "Lowest capability", "Machine code for", "PTX for", "Package", "Note"),
             ("CUDA", "Package"),
             _plain(
-                (row.data for row in reversed(tables.cudnns())),
+                reversed(tables.cudnns()),
                 "version",
                 "cuda",
                 "lowest",
@@ -140,16 +133,7 @@ def _pages(tables: Tables) -> list[Page]:
             "The product that each library belongs to. Look up a library here if it cannot be loaded.",
             ("File", "Component", "Product", "First in", "Last in", "Platform", "Note"),
             ("Component", "Platform"),
-            _plain(
-                (row.data for row in tables.libraries()),
-                "soname",
-                "component",
-                "product",
-                "first",
-                "last",
-                "platform",
-                "note",
-            ),
+            _plain(tables.libraries(), "soname", "component", "product", "first", "last", "platform", "note"),
         ),
         Page(
             "trap",
@@ -157,7 +141,7 @@ def _pages(tables: Tables) -> list[Page]:
             "Releases and combinations that do not work as their version numbers suggest.",
             ("Trap", "What", "Why", "Fix"),
             (),
-            _plain((row.data for row in tables.traps()), "name", "title", "reason", "cure"),
+            _plain(tables.traps(), "name", "title", "reason", "cure"),
         ),
     ]
 
@@ -168,12 +152,13 @@ def _said(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _plain(rows: Iterable[Mapping[str, Any]], *keys: str) -> Iterator[tuple[str, Sequence[Cell]]]:
+def _plain(rows: Iterable[Any], *keys: str) -> Iterator[tuple[str, Sequence[Cell]]]:
     """Yield the anchor and the cells of rows that have one source for all their cells. keys: those of the
     columns."""
-    for row in rows:
-        about = " ".join(str(row[key]) for key in ("version", "package") if key in row) or str(row[keys[0]])
-        yield _anchor(about), [Cell(_said(row.get(key)), row["source"]) for key in keys]
+    for data in (row.data for row in rows):
+        named_by = [key for key in ("version", "package") if key in data] or keys[:1]
+        anchor = _anchor(" ".join(str(data[key]) for key in named_by))
+        yield anchor, [Cell(_said(data.get(key)), data["source"]) for key in keys]
 
 
 def _anchor(text: str) -> str:

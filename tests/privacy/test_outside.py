@@ -93,7 +93,7 @@ def test_a_stream_that_takes_nothing_is_no_defect(command: str, redirection: str
     no_defect(code, errors)
     if redirection in (">&-", "> /dev/full") and command not in ("a wrong call", "help of a command"):
         assert code == 3
-        assert errors.splitlines()[0].startswith("tfgpu-doctor: cannot go on: `standard output`")
+        assert errors.splitlines()[0].startswith("tfgpu-doctor: cannot continue: `standard output`")
         assert "--output FILE" in errors
 
 
