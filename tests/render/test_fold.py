@@ -38,7 +38,7 @@ def test_an_item_of_a_list_is_filled_anew_and_its_rows_are_indented() -> None:
 
 
 @pytest.mark.parametrize("call", [*CALLS, *(f"{name} --help" for name in COMMANDS)])
-def test_sixty_columns_are_enough(
+def test_no_row_is_longer_than_sixty_columns_and_no_word_is_broken(
     call: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "100")
@@ -56,7 +56,7 @@ def _said(call: str, capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().out
 
 
-def test_examples_have_one_form() -> None:
+def test_examples_in_help_have_the_same_form() -> None:
     for name in COMMANDS:
         epilog = _parser(name).epilog or ""
         heading, *lines = epilog.split("\n")
