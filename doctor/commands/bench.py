@@ -146,8 +146,7 @@ def _print(result: Bench, out: TextIO, args: argparse.Namespace) -> None:
     from rich.table import Table
 
     from doctor.bench.results import NOISY, SIZES, pays_from
-    from doctor.charts import text
-    from doctor.render.console import console_for, safe
+    from doctor.render.console import console_for, print_chart, safe
 
     console = console_for(out, args.color, 120)
     against = (
@@ -159,7 +158,7 @@ def _print(result: Bench, out: TextIO, args: argparse.Namespace) -> None:
             continue
         table = Table(title=safe(f"{op}: {against}, {result.software} ({SIZES[op]})"), title_justify="left")
         for heading in ("size", "device", "first call", "median", "middle half", "GFLOP/s", "calls"):
-            table.add_column(heading, justify="left" if heading == "device" else "right")
+            table.add_column(heading, justify="left" if heading == "device" else "right", overflow="fold")
         for m in sorted(rows, key=lambda m: (m.size, m.device, m.transfer)):
             low, high = m.quartiles
             table.add_row(
@@ -172,10 +171,7 @@ def _print(result: Bench, out: TextIO, args: argparse.Namespace) -> None:
                 str(len(m.times)),
             )
         console.print(table)
-        plain = not (out.encoding or "").lower().startswith("utf")
-        console.print(
-            "\n" + safe(text.drawn(_chart(result, op), min(console.width, 90), plain=plain)), soft_wrap=True
-        )
+        print_chart(console, _chart(result, op), 90)
         if result.gpu and not result.simulated:
             for transfer, words in ((False, "With the data on the GPU"), (True, "With transfer")):
                 size = pays_from(result.measured, op, transfer=transfer)

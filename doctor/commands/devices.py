@@ -181,7 +181,7 @@ def _print(page: dict[str, Any], out: TextIO, color: str, *, real: bool) -> None
             ("free MiB", "right"),
             ("used by", "left"),
         ):
-            table.add_column(heading, justify=side)  # type: ignore[arg-type]
+            table.add_column(heading, justify=side, overflow="fold")  # type: ignore[arg-type]
         for gpu in page["gpus"]:
             memory = "?" if gpu["memory_mib"] is None else f"{gpu['free_mib']} of {gpu['memory_mib']}"
             users = "\n".join(_user(process) for process in gpu["processes"]) or "nobody"

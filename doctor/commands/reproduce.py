@@ -145,17 +145,16 @@ def _print(result: Result, out: TextIO, args: argparse.Namespace) -> None:
         return
     from rich.table import Table
 
-    from doctor.charts import text
-    from doctor.render.console import console_for, safe
+    from doctor.render.console import console_for, print_chart, safe
 
     console = console_for(out, args.color, 160)
     versions = ", ".join(Path(version).name for version in result.versions)
     title = f"cudnn-init-oom on {result.gpu}{', SIMULATED' if result.simulated else ''}, {versions}"
     table = Table(title=safe(title), title_justify="left")
     for heading in ("setting", "outcome", "verdict"):
-        table.add_column(heading)
+        table.add_column(heading, overflow="fold")
     for heading in ("free before", "held by the other process", "lowest free", "seconds"):
-        table.add_column(heading, justify="right")
+        table.add_column(heading, justify="right", overflow="fold")
     colours = {"passed": "green", "failed": "red"}
     for row in result.rows:
         colour = colours.get(row.outcome, "yellow")
@@ -171,10 +170,7 @@ def _print(result: Result, out: TextIO, args: argparse.Namespace) -> None:
     for row in result.rows:
         if row.line:
             console.print(safe(f"{row.mode}: {row.line[:400]}"), soft_wrap=True)
-    plain = not (out.encoding or "").lower().startswith("utf")
-    console.print(
-        "\n" + safe(text.drawn(_chart(result), min(console.width, 100), plain=plain)), soft_wrap=True
-    )
+    print_chart(console, _chart(result), 100)
     console.print(f"\n{safe(result.conclusion())}", soft_wrap=True)
     console.print(
         f"Free memory: {result.free_at_start_mib} MiB at the start, {result.free_at_end_mib} MiB at the end.",

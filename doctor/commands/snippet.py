@@ -219,9 +219,14 @@ def _text(snippet: Snippet, options: Options, origin: str, args: argparse.Namesp
     if snippet.environment or snippet.notes:
         out += "\n"
     if snippet.environment:
-        variables = " ".join(f"{name}={value}" for name, value in snippet.environment)
-        out += comment(f"Or without a change to the program: {variables} python YOUR_PROGRAM.py")
+        out += comment(f"Or without a change to the program: {_started(snippet)}")
     return out + "".join(comment(note) for note in snippet.notes)
+
+
+def _started(snippet: Snippet) -> str:
+    """Return a command that starts a program with the snippet's environment variables."""
+    variables = " ".join(f"{name}={value}" for name, value in snippet.environment)
+    return f"{variables} python YOUR_PROGRAM.py"
 
 
 def _markdown(snippet: Snippet, options: Options) -> str:
@@ -230,6 +235,5 @@ def _markdown(snippet: Snippet, options: Options) -> str:
     out = f"### {snippet.name}: {snippet.title}\n\n{code.era_name(options.tensorflow)}. {snippet.where}\n\n"
     out += f"```python\n{snippet.code}\n```\n"
     if snippet.environment:
-        variables = " ".join(f"{name}={value}" for name, value in snippet.environment)
-        out += f"\nOr without a change to the program:\n\n```sh\n{variables} python YOUR_PROGRAM.py\n```\n"
+        out += f"\nOr without a change to the program:\n\n```sh\n{_started(snippet)}\n```\n"
     return out + "".join(f"\n- {note}" for note in snippet.notes) + "\n"
