@@ -77,4 +77,4 @@ def test_a_release_that_is_not_in_the_tables_gives_a_warning(cli):
 
 
 def test_a_misspelt_name_gets_suggestions(cli):
-    assert b"did you mean memory-growth" in cli("snippet", "memory-groth").stderr
+    assert b"did you mean `memory-growth`" in cli("snippet", "memory-groth").stderr
