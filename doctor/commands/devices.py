@@ -184,7 +184,7 @@ def _print(page: dict[str, Any], out: TextIO, color: str, *, real: bool) -> None
             table.add_column(heading, justify=side, overflow="fold")  # type: ignore[arg-type]
         for gpu in page["gpus"]:
             memory = "?" if gpu["memory_mib"] is None else f"{gpu['free_mib']} of {gpu['memory_mib']}"
-            users = "\n".join(_user(process) for process in gpu["processes"]) or "nobody"
+            users = "\n".join(_user(process) for process in gpu["processes"]) or "no process"
             name = gpu["name"] + "".join(f"\n  {part['name']}" for part in gpu["mig_instances"])
             shown = gpu["tensorflow"] or "hidden"
             table.add_row(str(gpu["nvidia_smi"]), shown, safe(name), memory, safe(users))

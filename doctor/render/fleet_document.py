@@ -43,7 +43,7 @@ class Result(NamedTuple):
 
 
 def document(result: Result) -> Iterator[str]:
-    """Yield the JSON of schema 1 in parts. Each node has a line of its own, so that a program can write and
+    """Yield the JSON of schema 1 in parts. Each node is on a separate line, so that a program can write and
     read a large document line by line."""
     from doctor.tables import Tables
 

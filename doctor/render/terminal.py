@@ -209,16 +209,16 @@ class Page:
 
     def _every_fact(self, diagnosis: Diagnosis) -> None:
         self._heading("Every fact, and its source")
-        places: dict[str, list[Source]] = {}
+        places: dict[str, dict[str, None]] = {}
         for fact in diagnosis.facts:
             if not isinstance(fact, Words):  # hashes, which say nothing to a person
-                places.setdefault(line(fact_in_words(fact)), []).append(fact.source)
-        for words, sources in places.items():
+                places.setdefault(line(fact_in_words(fact)), {})[content.place(fact.source)] = None
+        for words, found in places.items():
             self._prose("  ", words, hang="    ")
-            for source in sources[:PLACES_SHOWN]:
-                self._verbatim("    " + content.place(source), style="place")
-            if len(sources) > PLACES_SHOWN:
-                self._verbatim(f"    and at {len(sources) - PLACES_SHOWN} more places", style="place")
+            for place in list(found)[:PLACES_SHOWN]:
+                self._verbatim(f"    {place}", style="place")
+            if len(found) > PLACES_SHOWN:
+                self._verbatim(f"    and at {len(found) - PLACES_SHOWN} more places", style="place")
         if not places:
             self._prose("  ", "none")
 
@@ -300,5 +300,6 @@ def fact_in_words(fact: Fact) -> str:
                 words += [f"{key} {item}" for key, item in value if item]
             else:
                 words.append(f"{name} {value}" if value is not True else name)
-    name = "".join(f" {c.lower()}" if c.isupper() else c for c in type(fact).__name__).strip()
+    class_name = type(fact).__name__.replace("TensorFlow", "Tensorflow")
+    name = "".join(f" {c.lower()}" if c.isupper() else c for c in class_name).strip()
     return f"{name}: {', '.join(words)}" if words else name

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from doctor.facts import Facts, Noise, Source, Unreadable
+from doctor.facts import Facts, Noise, Source, TensorFlowVersion, Unreadable
 from doctor.findings import Diagnosis, Finding, manual, python, shell
 from doctor.render import Options, content, rendered
 from doctor.shell import Literal
@@ -183,6 +183,15 @@ def test_verbose_shows_every_fact_with_its_source_and_what_was_not_examined(
     assert "kernel module: no permission" in rendered(more, Options()), (
         "what could not be examined is never hidden"
     )
+
+
+def test_verbose_names_tensorflow_in_one_word_and_each_place_once() -> None:
+    source = Source("train.log", 7, "TensorFlow 2.15.1")
+    facts = Facts(
+        (TensorFlowVersion(source, "2.15.1"), TensorFlowVersion(source, "2.15.1")), "report", "x", 9
+    )
+    text = rendered(Diagnosis(facts, made().findings), Options(verbose=1))
+    assert "tensorflow version: version 2.15.1\n    train.log:7\n\n" in text
 
 
 def test_prefix_of_a_log_line_is_left_out_of_the_quotation(diagnosed: Callable[..., Diagnosis]) -> None:
