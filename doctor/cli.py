@@ -99,8 +99,9 @@ def _parser(name: str) -> argparse.ArgumentParser:
 
 
 def filled(parser: Parsed, name: str) -> Parsed:
-    """Add a command's options to a parser, and return the parser."""
+    """Add a command's options and examples to a parser, and return the parser."""
     module = _module(name)
+    parser.epilog = module.EPILOG
     module.add_arguments(parser)
     shared_options(parser, getattr(module, "FORMATS", FORMATS))
     return parser
@@ -138,12 +139,9 @@ def _version() -> str:
 
 
 def _complain(message: str, hint: str = "") -> None:
-    """Print an error to standard error on one line, followed by the hint, if any, on a second line."""
-    from doctor.printable import line, say
+    from doctor.printable import complain
 
-    say(f"tfgpu-doctor: {line(message)}")
-    if hint:
-        say(f"hint: {line(hint)}")
+    complain(message, hint)
 
 
 def _split(argv: Sequence[str]) -> tuple[str, list[str]]:

@@ -56,6 +56,13 @@ def say(text: str, stream: TextIO | None = None, *, end: str = "\n", over: bool 
         print(("\r\x1b[K" if over else "") + block(text), end=end, file=stream, flush=True)
 
 
+def complain(message: str, hint: str = "") -> None:
+    """Write an error to standard error on one line, followed by the hint, if any, on a second line."""
+    say(f"tfgpu-doctor: {line(message)}")
+    if hint:
+        say(f"hint: {line(hint)}")
+
+
 def as_json(value: Any, *, ascii_only: bool = False, indent: int | None = None) -> str:
     """Return the value as JSON in which unprintable characters are escaped, so that a terminal can show it
     safely."""

@@ -31,7 +31,6 @@ to the GPU and back."""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `bench` to the parser."""
-    parser.epilog = EPILOG
     parser.add_argument("--python", metavar="ENV", help="measure TensorFlow (or NumPy) in this environment")
     parser.add_argument(
         "--gpu",

@@ -27,7 +27,6 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `check` to the parser."""
-    parser.epilog = EPILOG
     parser.add_argument(
         "--python",
         metavar="PATH",

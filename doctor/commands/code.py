@@ -16,7 +16,6 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `code` to the parser."""
-    parser.epilog = EPILOG
     parser.add_argument("code", nargs="?", help="a finding code, such as cudnn-init-oom")
 
 

@@ -24,7 +24,6 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `completion` to the parser."""
-    parser.epilog = EPILOG
     parser.add_argument("shell", choices=FILES, help="the shell, or man for the manual page")
 
 

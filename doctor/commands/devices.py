@@ -27,7 +27,6 @@ FORMATS = ("text", "json")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `devices` to the parser."""
-    parser.epilog = EPILOG
     parser.add_argument(
         "--visible",
         metavar="VALUE",

@@ -28,6 +28,7 @@ Requests to GitHub use the token in GITHUB_TOKEN or GH_TOKEN if one is set."""
 
 MANY = 32
 """If there are more reports than this, all cores read them."""
+EMPTY_HINT = "did the program print anything? 2>&1 also captures standard error"
 ALONE = 0.25
 """For this many seconds at the start, only this process reads reports: it compiles the patterns that most
 reports need, before it starts other processes, which inherit them."""
@@ -35,7 +36,6 @@ reports need, before it starts other processes, which inherit them."""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `explain` to the parser."""
-    parser.epilog = EPILOG
     parser.add_argument(
         "inputs",
         nargs="*",
@@ -86,6 +86,7 @@ def run(args: argparse.Namespace) -> int:
     gc.set_threshold(100_000, 20, 20)
     from doctor import render
     from doctor.inputs import expand
+    from doctor.printable import complain
     from doctor.render.output import destination
 
     inputs = list(expand(args.inputs or ["-"], comments=args.comments))
@@ -107,7 +108,7 @@ def run(args: argparse.Namespace) -> int:
             defects += answer.defect
             if answer.failed:
                 failed += 1
-                _complain(answer, args)
+                complain(answer.error, "" if args.quiet else answer.hint)
                 continue
             if not answer.code:
                 continue
@@ -129,15 +130,6 @@ def run(args: argparse.Namespace) -> int:
             stream.write(before + summaries.show(summary, options))
         stream.write(after)
     return DefectError.exit_code if defects else 2 if failed else worst
-
-
-def _complain(answer: Answer, args: argparse.Namespace) -> None:
-    """Print one line on standard error for an input that could not be read, and a hint if there is one."""
-    from doctor.printable import line, say
-
-    say(f"tfgpu-doctor: {line(answer.error)}")
-    if answer.hint and not args.quiet:
-        say(f"hint: {line(answer.hint)}")
 
 
 def _progress(args: argparse.Namespace) -> Progress:
@@ -163,11 +155,13 @@ def _explained(
     except DefectError:
         raise
     except CommandError as error:
+        hint = error.hint
         if isinstance(error.__cause__, NotText):
-            return Answer(item.name) if item.listed else Answer(
-                item.name, failed=True, error=str(error), hint=_hint(str(error.__cause__))
-            )  # fmt: skip
-        return Answer(item.name, failed=True, error=str(error), hint=error.hint)
+            if item.listed:
+                return Answer(item.name)
+            is_empty = str(error.__cause__) == "empty"
+            hint = EMPTY_HINT if is_empty else "pass a text file"
+        return Answer(item.name, failed=True, error=str(error), hint=hint)
     except (OSError, EOFError) as error:  # a file that has disappeared from its folder, a damaged archive
         reason = getattr(error, "strerror", None) or str(error)
         return Answer(item.name, failed=True, error=f"cannot read `{item.name}`: {reason}")
@@ -177,14 +171,6 @@ def _explained(
     verdict = diagnosis.verdict
     text = "" if brief else rendered(diagnosis, options)
     return Answer(item.name, text, diagnosis.worst, verdict.code, verdict.title)
-
-
-def _hint(reason: str) -> str:
-    return (
-        "did the program print anything? 2>&1 also captures standard error"
-        if reason == "empty"
-        else "pass a text file"
-    )
 
 
 def _invite(item: Input, options: Options) -> None:

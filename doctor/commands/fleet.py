@@ -28,7 +28,6 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `fleet` to the parser."""
-    parser.epilog = EPILOG
     parser.add_argument(
         "words", nargs="*", metavar="read PATH", help="compare reports: files, folders, - for standard input"
     )

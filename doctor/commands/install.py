@@ -34,7 +34,6 @@ After a failure or Ctrl-C, it removes everything that it made."""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `install` to the parser."""
-    parser.epilog = EPILOG
     request_arguments(parser)
     own = parser.add_argument_group("the installation")
     own.add_argument(

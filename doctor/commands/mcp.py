@@ -20,7 +20,6 @@ Put the command into the assistant's configuration; the assistant starts it."""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `mcp` to the parser."""
-    parser.epilog = EPILOG
     parser.add_argument(
         "--python", metavar="PATH", help="the interpreter or environment that check_machine examines"
     )

@@ -31,7 +31,6 @@ FORMATS = ("text", "json", "markdown", "html", "sarif", "github")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `plan` to the parser."""
-    parser.epilog = EPILOG
     parser.add_argument("files", nargs="*", metavar="FILE", help="the same as -r FILE")
     request_arguments(parser)
     parser.add_argument(

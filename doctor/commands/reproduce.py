@@ -32,7 +32,6 @@ did not occur, or could not be tried."""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `reproduce` to the parser."""
-    parser.epilog = EPILOG
     parser.add_argument("failure", choices=("cudnn-init-oom",), help="the failure to cause")
     parser.add_argument(
         "--backend",

@@ -19,7 +19,6 @@ Only programs on this machine that know the URL can reach the page. To open it o
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `serve` to the parser."""
-    parser.epilog = EPILOG
     parser.add_argument(
         "--port", type=int, default=0, metavar="N", help="the port to listen on (default: any free port)"
     )

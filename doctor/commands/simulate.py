@@ -31,7 +31,6 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `simulate` to the parser."""
-    parser.epilog = EPILOG
     add = parser.add_argument
     add(
         "--gpu",

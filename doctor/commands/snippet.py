@@ -28,7 +28,6 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `snippet` to the parser."""
-    parser.epilog = EPILOG
     parser.add_argument("name", nargs="?", help="the name of a snippet (default: list all)")
     parser.add_argument(
         "--gpus", type=_gpus, metavar="0,1", help="the GPUs' numbers in TensorFlow; `none` for no GPU"

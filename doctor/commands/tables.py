@@ -28,7 +28,6 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `tables` to the parser."""
-    parser.epilog = EPILOG
     parser.add_argument(
         "table",
         choices=(*TABLES, *ACTIONS),

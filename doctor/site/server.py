@@ -15,7 +15,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qsl, urlsplit
 
-from doctor.printable import line, say
+from doctor.printable import complain
 from doctor.site import judge
 from doctor.site.pages import pages
 
@@ -59,7 +59,7 @@ class Server(ThreadingHTTPServer):
         """Ignore a browser that closed the connection; print one line for other errors."""
         error = sys.exc_info()[1]
         if not isinstance(error, (ConnectionError, TimeoutError)):
-            say(f"tfgpu-doctor: {line(f'{type(error).__name__}: {error}')}")
+            complain(f"{type(error).__name__}: {error}")
 
 
 class _Handler(BaseHTTPRequestHandler):
