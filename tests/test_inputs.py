@@ -307,7 +307,7 @@ def test_token_is_sent_only_to_the_api(server: str, monkeypatch: pytest.MonkeyPa
         ("own/er/issues/6", "not JSON", ""),
         ("page", "web page", "raw text"),
         ("image", "image/png, not text", ""),
-        ("private", "is private", "copy"),
+        ("private", "the server denies access (status 4", "copy"),
         ("missing", "does not exist", ""),
         ("broken", "returned status 500", ""),
         ("large", "larger than", "download"),
@@ -345,7 +345,7 @@ def test_a_file_instead_of_a_command_gets_a_hint_to_explain(
     log = tmp_path / "a log.txt"
     log.write_text("x", encoding="utf-8")
     assert main([str(log)]) == 2
-    assert f"hint: `tfgpu-doctor explain '{log}'` reads it" in capsys.readouterr().err
+    assert f"hint: to diagnose it, run `tfgpu-doctor explain '{log}'`" in capsys.readouterr().err
     assert main(["https://example.org/issues/1"]) == 2
     assert "explain https://example.org/issues/1" in capsys.readouterr().err
     assert main(["no-such-file.log"]) == 2
