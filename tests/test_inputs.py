@@ -307,7 +307,7 @@ def test_token_is_sent_only_to_the_api(server: str, monkeypatch: pytest.MonkeyPa
         ("own/er/issues/6", "not JSON", ""),
         ("page", "web page", "raw text"),
         ("image", "image/png, not text", ""),
-        ("private", "the server denies access (status 4", "copy"),
+        ("private", "the server denies access", "copy"),
         ("missing", "does not exist", ""),
         ("broken", "returned status 500", ""),
         ("large", "larger than", "download"),
