@@ -194,7 +194,7 @@ def run(argv: Sequence[str]) -> int:
     except DefectError:
         raise
     except CommandError as error:
-        _complain(str(error), error.hint)
+        _complain(str(error), "" if args.quiet else error.hint)
         return error.exit_code
     return 0 if code == 1 and args.exit_zero else code
 

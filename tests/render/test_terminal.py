@@ -202,6 +202,8 @@ def test_prefix_of_a_log_line_is_left_out_of_the_quotation(diagnosed: Callable[.
 def test_quiet_leaves_out_hints(tool: Run) -> None:
     assert b"hint:" not in tool("explain", "-q", stdin=MISMATCH.encode()).stdout
     assert b"hint:" in tool("explain", stdin=MISMATCH.encode()).stdout
+    assert b"hint:" not in tool("explain", "-q", stdin=b"").stderr
+    assert b"hint:" in tool("explain", stdin=b"").stderr
 
 
 def test_output_file_is_complete_or_absent(tool: Run, tmp_path: Path) -> None:
