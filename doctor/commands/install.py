@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
     look(job.env, args.replace)
     _room(job)
     _announce(job, outcome, args)
-    if not args.yes and not _agreed(args):
+    if not args.yes and not _agreed():
         say("Nothing was done.")
         return 3
     return _carry_out(job, args)
@@ -101,9 +101,7 @@ def _chosen(outcome: Outcome, args: argparse.Namespace) -> Plan | None:
 
     if args.os or args.driver or args.gpu or args.machine:
         # a plan for a described machine: install it here only if both have the same platform
-        import platform
-
-        system = {"Linux": "linux", "Windows": "windows", "Darwin": "macos"}.get(platform.system(), "")
+        system = {"linux": "linux", "win32": "windows", "darwin": "macos"}.get(sys.platform, "")
         if outcome.context.kind not in (system, "wsl" if system == "linux" else system):
             raise UsageError(
                 "the described machine has a different platform from this machine",
@@ -186,8 +184,8 @@ def _announce(job: Job, outcome: Outcome, args: argparse.Namespace) -> None:
             say(f"  {one_line(step.text)}   {comment(step.why)}")
 
 
-def _agreed(args: argparse.Namespace) -> bool:
-    if not sys.stdin.isatty():
+def _agreed() -> bool:
+    if sys.stdin is None or not sys.stdin.isatty():
         raise UsageError(
             "cannot ask for confirmation, because standard input is not a terminal",
             "use --yes to install without confirmation, or --dry-run to print the script",

@@ -33,12 +33,8 @@ ROUTE_NAMES = {
 def document(outcome: Outcome) -> dict[str, Any]:
     """The outcome of `plan` as JSON of schema 1."""
     context = outcome.context
-    version_request = context.version_request
     asked = {
-        "tensorflow": version_request.tensorflow,
-        "python": version_request.python,
-        "cuda": version_request.cuda,
-        "cudnn": version_request.cudnn,
+        name: getattr(context.version_request, name) for name in ("tensorflow", "python", "cuda", "cudnn")
     }
     return {
         "schema": 1,
