@@ -18,7 +18,7 @@ EPILOG = """\
 examples:
   tfgpu-doctor explain train.log         a log, traceback, issue, notebook, pip or nvidia-smi output
   python train.py 2>&1 | tfgpu-doctor explain -
-  tfgpu-doctor explain logs/ more/*.txt  all text files in a folder, and others
+  tfgpu-doctor explain logs/ more/*.txt  all text files in a folder, and other files
   tfgpu-doctor explain https://github.com/OWNER/REPO/issues/1234 --comments
   tfgpu-doctor explain logs/ --summary   how often each cause occurs
 

@@ -92,7 +92,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="also check whether the nodes agree on what MultiWorkerMirroredStrategy needs",
     )
     pods = parser.add_argument_group("options of --manifest kubernetes")
-    pods.add_argument("--image", help="the container image to check: the image that you train with")
+    pods.add_argument(
+        "--image", help="the container image in which to run `check`: the image that you train with"
+    )
     pods.add_argument(
         "--nodes",
         type=whole(1, 5000),

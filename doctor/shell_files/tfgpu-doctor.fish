@@ -113,7 +113,7 @@ complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using fleet' -l python -xka "(_
 complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using fleet' -l timeout -x -d 'time limit for each node, in seconds (default: 60)'
 complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using fleet' -l jobs -x -d 'number of nodes to check at the same time (default: 32)'
 complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using fleet' -l distributed -d 'also check whether the nodes agree on what MultiWorkerMirroredStrategy needs'
-complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using fleet' -l image -x -d 'the container image to check: the image that you train with'
+complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using fleet' -l image -x -d 'the container image in which to run `check`: the image that you train with'
 complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using fleet' -l nodes -x -d 'make an indexed Job for N nodes (default: a DaemonSet)'
 complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using fleet' -l gpus -x -d 'number of GPUs (nvidia.com/gpu) that each pod requests (default: 1)'
 complete -c tfgpu-doctor -n '_shtab_tfgpu_doctor_using fleet' -l namespace -x -d 'the Kubernetes namespace of the job'
