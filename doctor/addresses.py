@@ -1,5 +1,5 @@
-"""Fetches reports from the web: an issue, a pull request, a comment on either, a gist, a file, or any other
-plain text.
+"""Fetches reports from the web: an issue, a pull request, a comment on either of them, a gist, a file, or any
+other plain text.
 
 This module reads GitHub through its public API, with the token in GITHUB_TOKEN or GH_TOKEN if one is set. It
 sends the token only to the API. GITHUB_SERVER_URL and GITHUB_API_URL select another GitHub server (GitHub
@@ -41,8 +41,8 @@ def fetch(address: str, *, comments: bool = False) -> IO[bytes]:
     """Return the report at a URL. comments: also read the comments of an issue.
 
     Raises InputError if the report is missing, private, too large, too slow, not text, or unreachable; its
-    hint says what to do. Redirects are followed to public addresses, and to addresses of the same kind as the
-    one that the user gave.
+    hint says what to do. Redirects are followed only to public hosts, and to hosts like the one that the user
+    gave (doctor.web).
     """
     import requests
 
@@ -65,7 +65,7 @@ class _Reading(NamedTuple):
         if self.limit.passed:
             return InputError(
                 f"cannot read `{self.name}`: it takes longer than {self.limit.seconds:.0f} s",
-                "download it, and run `explain` on the file",
+                "download it, then run `tfgpu-doctor explain FILE`",
             )
         return InputError(f"cannot read `{self.name}`: {what}", hint)
 
@@ -74,10 +74,10 @@ def _fetch(at: _Reading, address: str, comments: bool) -> IO[bytes]:
     try:
         parts = urlsplit(address)
         host = (parts.hostname or "").lower()
+        if not host:
+            raise ValueError("the URL has no host")
     except ValueError as error:
         raise at.error("it is not a valid URL") from error
-    if not host:
-        raise at.error("it is not a valid URL")
     server = urlsplit(os.environ.get("GITHUB_SERVER_URL") or "https://github.com")
     if host in ("github.com", "www.github.com") or parts.netloc.lower() == server.netloc.lower():
         comment = re.fullmatch(r"issuecomment-(\d+)", parts.fragment)
@@ -115,12 +115,11 @@ def _gist(at: _Reading, number: str) -> IO[bytes]:
     files = gist.get("files") if isinstance(gist, dict) else None
     texts = []
     for file in files.values() if isinstance(files, dict) else ():
-        if not isinstance(file, dict):
-            continue
-        whole = file.get("raw_url") if file.get("truncated") else None
-        texts.append(
-            _text(at, whole).read().decode("utf-8", "replace") if whole else _string(file, "content")
-        )
+        whole = _string(file, "raw_url")  # an answer of the API contains only the first megabyte of a file
+        if whole and file.get("truncated"):
+            texts.append(_text(at, whole).read().decode("utf-8", "replace"))
+        else:
+            texts.append(_string(file, "content"))
     return _stream("\n".join(texts))
 
 
@@ -131,7 +130,7 @@ def _api(at: _Reading, path: str, query: str = "") -> Any:
     if token:
         headers["Authorization"] = f"Bearer {token}"
     with _get(at, f"{base}/{path}{query}", headers) as answer:
-        _refused(at, answer, token is not None)
+        _check_status(at, answer, token is not None)
         data = _read(at, answer)
     import json
 
@@ -141,8 +140,9 @@ def _api(at: _Reading, path: str, query: str = "") -> Any:
         raise at.error("the API's response is not JSON") from error
 
 
-def _refused(at: _Reading, answer: requests.Response, token: bool) -> None:
-    """Raise an error that explains the API's response and says what to do next."""
+def _check_status(at: _Reading, answer: requests.Response, token: bool) -> None:
+    """Raise InputError, with the reason and what to do, if the API refuses a request. token: whether the
+    request had one."""
     status = answer.status_code
     if status < 400:
         return
@@ -150,27 +150,24 @@ def _refused(at: _Reading, answer: requests.Response, token: bool) -> None:
     if status in (403, 429) and (
         answer.headers.get("X-RateLimit-Remaining") == "0" or "Retry-After" in answer.headers
     ):
-        raise at.error(
-            f"GitHub allows no more requests from this machine{_until(answer)}",
-            "wait, or copy the text into a file"
-            if token
-            else f"set {name}: with a token the limit is higher",
+        hint = (
+            "wait, or copy the text into a file" if token else f"set {name}: with a token the limit is higher"
         )
+        raise at.error(f"GitHub allows no more requests from this machine{_until(answer)}", hint)
     if status == 401:
         raise at.error("GitHub rejects the token", f"renew {name} or unset it")
     if status in (404, 403, 451):
-        raise at.error(
-            "it does not exist, or it is private",
-            f"check that the token in {name} gives access to it"
-            if token
-            else f"if it is private, set {name}",
+        hint = (
+            f"check that the token in {name} gives access to it" if token else f"if it is private, set {name}"
         )
+        raise at.error("it does not exist, or it is private", hint)
     if status == 410:
         raise at.error("it was deleted")
     raise at.error(f"GitHub returned status {status}", "try again later")
 
 
 def _until(answer: requests.Response) -> str:
+    """Return " until HH:MM UTC", the end of a rate limit, or "" if the response does not state it."""
     reset = answer.headers.get("X-RateLimit-Reset", "")
     if not (reset.isdigit() and len(reset) < 12):
         return ""
@@ -192,7 +189,7 @@ def _stream(text: str) -> IO[bytes]:
     return BytesIO(text.encode("utf-8", "replace"))
 
 
-# --- any address -----------------------------------------------------------------------------------
+# --- any URL ---------------------------------------------------------------------------------------
 
 
 def _text(at: _Reading, place: str) -> IO[bytes]:
@@ -200,7 +197,7 @@ def _text(at: _Reading, place: str) -> IO[bytes]:
     with _get(at, place, {"Accept": "text/plain, */*;q=0.5"}) as answer:
         status = answer.status_code
         if status in (401, 403):
-            raise at.error("it is private", "copy its text into a file")
+            raise at.error(f"the server denies access (status {status})", "copy its text into a file")
         if status in (404, 410):
             raise at.error("it does not exist")
         if status == 429:
@@ -231,7 +228,8 @@ def _get(at: _Reading, place: str, headers: dict[str, str]) -> requests.Response
         raise at.error("the server did not answer in time", "try again later") from error
     except requests.exceptions.SSLError as error:
         raise at.error(
-            "its certificate is not trusted", "behind a proxy, setting REQUESTS_CA_BUNDLE may help"
+            "its certificate is not trusted",
+            "if a proxy replaces certificates, set REQUESTS_CA_BUNDLE to its certificate file",
         ) from error
     except requests.ConnectionError as error:
         raise at.error(f"{urlsplit(place).hostname} cannot be reached", "check the network") from error
@@ -248,10 +246,10 @@ def _read(at: _Reading, answer: requests.Response) -> bytes:
     try:
         data = b"".join(body(answer, LARGEST))
     except RefusedError as error:
-        raise at.error(str(error), "download it, and run `explain` on the file") from error
+        raise at.error(str(error), "download it, then run `tfgpu-doctor explain FILE`") from error
     except requests.RequestException as error:
         raise at.error("the connection broke", "try again") from error
-    if at.limit.passed:  # some answers do not show that the connection was cut
+    if at.limit.passed:  # the limit cut the connection, which some responses do not show
         raise at.error("it arrived incomplete")
     length = answer.headers.get("Content-Length", "")
     if length.isdigit() and not answer.headers.get("Content-Encoding") and len(data) < int(length):

@@ -41,7 +41,8 @@ class Report:
     """The diagnosis of one machine, or of one pasted report.
 
     `findings` and the rest of `diagnosis` contain the original paths, user names and host names. `to_dict`
-    and `render` redact names, paths and secrets. times: the seconds that each probe of a machine took.
+    and `render` redact names, paths and secrets. times: pairs of a probe's name and the seconds that it took;
+    empty for a pasted report.
     """
 
     diagnosis: Diagnosis
@@ -80,20 +81,15 @@ class Report:
         _known(form)
         options = Options(form, colour, width, verbose, shared=True)
         before, _, after = around(options)
-        return (
-            before + rendered(self.diagnosis, options) + after
-            if form == "html"
-            else rendered(self.diagnosis, options)
-        )
+        return before + rendered(self.diagnosis, options) + after
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """Return the report in the formats that a notebook can show."""
         from doctor.render import Options, rendered
 
-        html = rendered(
-            self.diagnosis, Options("html")
-        )  # only the article: the style of HEAD is for a whole page
-        return {"text/plain": self.render(), "text/markdown": self.render("markdown"), "text/html": html}
+        # only the article, because the styles in HEAD are for a whole page
+        article = rendered(self.diagnosis, Options("html"))
+        return {"text/plain": self.render(), "text/markdown": self.render("markdown"), "text/html": article}
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +166,7 @@ def explain(
     report: its text, its bytes in any encoding, or a stream of bytes, which is read in constant memory. name:
     the name of the report in the evidence. platform: linux, windows, wsl or macos, used if the report does
     not show its platform. progress: called while a large report is read, with the number of bytes read since
-    the last call. processes: allow several processes to read a large file. Raises UsageError for another
+    the last call. processes: allow several processes to read a large file. Raises UsageError for an unknown
     platform, InputError if the report is empty or is not text, DefectError if a rule fails.
     """
     from io import BytesIO
@@ -181,7 +177,6 @@ def explain(
 
     if platform not in (None, *PLATFORMS):
         raise UsageError(f"there is no platform {platform!r}", f"choose one of {', '.join(PLATFORMS)}")
-
     if isinstance(report, str):
         report = report.encode("utf-8", "surrogatepass")
     try:
@@ -243,9 +238,11 @@ def _recorded(path: str) -> Facts:
     try:
         return record.load(path)
     except record.NotRecordError as problem:
-        raise InputError(f"{path}: {problem}") from problem
+        raise InputError(
+            f"cannot read `{path}`: {problem}", "`tfgpu-doctor check --save FILE` writes such a file"
+        ) from problem
     except OSError as problem:
-        raise InputError(f"{path}: {problem.strerror}") from problem
+        raise InputError(f"cannot read `{path}`: {problem.strerror}") from problem
 
 
 def _examined(

@@ -8,12 +8,12 @@ import threading
 HEAD, KEPT = 256 << 10, 1 << 20
 """The maximum number of bytes of output to keep: HEAD from its beginning, KEPT in total."""
 WAIT = 0.5
-"""Time limit, in seconds, to read the rest of the pipe at the end of a cell."""
+"""Time limit, in seconds, for reading the rest of the pipe at the end of a cell."""
 
 
 class Captured:
-    """Captures file descriptor 2 while a cell runs. It passes on all bytes, and keeps the first and the last
-    ones."""
+    """Captures file descriptor 2 while a cell runs. It passes all bytes on, and keeps the first and the last
+    of them (HEAD and KEPT)."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -60,7 +60,7 @@ class Captured:
                 while rest:
                     try:
                         rest = rest[os.write(self._saved, rest) :]
-                    except OSError:  # nobody reads the output any more, which is no fault of the cell
+                    except OSError:  # nobody reads the output any more; the cell must not fail for that
                         break
             if not data:
                 break
@@ -68,7 +68,7 @@ class Captured:
         os.close(self._saved)
 
     def stop(self) -> str:
-        """Restore the descriptor, and return what was printed."""
+        """Restore the descriptor, and return the text that was kept."""
         os.dup2(self._saved, 2, inheritable=self._inherits)
         self._thread.join(0 if os.name == "posix" else WAIT)
         if self._thread.is_alive():

@@ -31,15 +31,15 @@ COMMANDS = {
     "simulate": "run a command, even with real TensorFlow, on a simulated GPU",
     "devices": "show the GPUs, who uses them, and what a CUDA_VISIBLE_DEVICES value does",
     "fleet": "check many nodes (ssh, Slurm, Ray, Kubernetes) and say which differ",
-    "bench": "compare the speed of CPU and GPU for growing problem sizes",
-    "tables": "look things up in the compatibility tables",
-    "mcp": "answer an AI assistant (Model Context Protocol)",
+    "bench": "measure at which problem sizes the GPU is faster than the CPU",
+    "tables": "look up releases, drivers, GPUs and libraries in the compatibility tables",
+    "mcp": "answer the requests of an AI assistant (Model Context Protocol)",
     "completion": "print completion for bash, zsh and fish, or the manual page",
-    "serve": "serve the web page on this machine: paste logs, plan, look things up",
+    "serve": "serve a web page on this machine: paste logs, plan, look things up",
     "code": "explain a finding code; without a code, list all",
 }
-"""Every command with its line in --help. The module of a command, doctor.commands.NAME, is imported only when
-the command is used."""
+"""Each command with its description in --help. Its module, doctor.commands.NAME, is imported only if the
+command is used."""
 
 FORMATS = ("text", "json", "markdown", "html")
 GROUPS = {
@@ -66,20 +66,22 @@ def _module(name: str) -> Any:
 def shared_options(parser: argparse.ArgumentParser, forms: Sequence[str] = FORMATS) -> None:
     """Add the options that every command shares. forms: the values of --format."""
     group = parser.add_argument_group("output")
-    group.add_argument("--format", choices=forms, default="text", help="the format of the answer (text)")
-    group.add_argument("--output", metavar="FILE", help="write the answer to a file")
+    group.add_argument(
+        "--format", choices=forms, default="text", help="the format of the answer (default: text)"
+    )
+    group.add_argument("--output", metavar="FILE", help="write the answer to this file")
     group.add_argument(
         "--color",
         choices=("auto", "always", "never"),
         default="auto",
-        help="when to use colours (auto; NO_COLOR is respected)",
+        help="when to use colours (default: auto, which respects NO_COLOR)",
     )
     group.add_argument(
         "-v",
         "--verbose",
         action="count",
         default=0,
-        help="also show where each fact came from and what was not examined",
+        help="also show where each fact comes from and what was not examined",
     )
     group.add_argument("-q", "--quiet", action="store_true", help="show no progress and no hints")
     group.add_argument(
@@ -97,8 +99,9 @@ def _parser(name: str) -> argparse.ArgumentParser:
 
 
 def filled(parser: Parsed, name: str) -> Parsed:
-    """Add a command's options to a parser, and return the parser."""
+    """Add a command's options and examples to a parser, and return the parser."""
     module = _module(name)
+    parser.epilog = module.EPILOG
     module.add_arguments(parser)
     shared_options(parser, getattr(module, "FORMATS", FORMATS))
     return parser
@@ -112,12 +115,12 @@ def _overview() -> str:
         "and prints the commands that fix it.",
     ]
     for group, names in GROUPS.items():
-        lines += ["", f"{group}:", *(f"  {name:<10} {COMMANDS[name]}" for name in names)]
+        lines += ["", f"{group}:", *(f"  {name:<11} {COMMANDS[name]}" for name in names)]
     lines += [
         "",
         "options:",
         "  --format text|json|markdown|html   the format of the answer",
-        "  --output FILE                      write the answer to a file",
+        "  --output FILE                      write the answer to this file",
         "  --color auto|always|never          when to use colours (NO_COLOR is respected)",
         "  -v, --verbose    -q, --quiet       print more, or less",
         "  --exit-zero                        exit with 0 even if there are errors",
@@ -136,39 +139,35 @@ def _version() -> str:
 
 
 def _complain(message: str, hint: str = "") -> None:
-    """Print an error to standard error on one line, followed by the hint, if any, on a second line."""
-    from doctor.printable import line, say
+    from doctor.printable import complain
 
-    say(f"tfgpu-doctor: {line(message)}")
-    if hint:
-        say(f"hint: {line(hint)}")
+    complain(message, hint)
 
 
 def _split(argv: Sequence[str]) -> tuple[str, list[str]]:
-    """Return the name of the command and its arguments. Without a command, the name is `check`."""
+    """Return the name of the command and its arguments. Without a command, the name is `check`. Raises
+    LookupError, with the word, if the first argument is neither a command nor an option."""
     arguments = list(argv)
     for i, word in enumerate(arguments):
         if word in COMMANDS:
             return word, arguments[:i] + arguments[i + 1 :]
-        if not word.startswith("-"):
-            break
-        if word == "--":
+        if not word.startswith("-") or word == "--":
             break
     if arguments and not arguments[0].startswith("-"):
         raise LookupError(arguments[0])
     return "check", arguments
 
 
-def _meant(word: str) -> str:
-    """Return the hint for a word that is not a command: it says what to type instead."""
-    import difflib
+def _instead_of(word: str) -> str:
+    """Return a hint that says what to type instead of a word that is not a command."""
     import shlex
     from pathlib import Path
 
+    from doctor.commands.usage import suggestion
+
     if Path(word).exists() or word.startswith(("https://", "http://")):
-        return f"`tfgpu-doctor explain {shlex.quote(word)}` reads it"
-    near = difflib.get_close_matches(word, COMMANDS, 1)
-    return f"did you mean `{near[0]}`?" if near else "`tfgpu-doctor --help` lists the commands"
+        return f"to diagnose it, run `tfgpu-doctor explain {shlex.quote(word)}`"
+    return suggestion(word, COMMANDS, "`tfgpu-doctor --help` lists the commands")
 
 
 def run(argv: Sequence[str]) -> int:
@@ -187,7 +186,7 @@ def run(argv: Sequence[str]) -> int:
         name, arguments = _split(argv)
     except LookupError as error:
         word = str(error.args[0])
-        _complain(f"there is no command `{word}`", _meant(word))
+        _complain(f"there is no command `{word}`", _instead_of(word))
         return 2
     args = _parser(name).parse_args(arguments)
     try:
@@ -195,23 +194,21 @@ def run(argv: Sequence[str]) -> int:
     except DefectError:
         raise
     except CommandError as error:
-        _complain(str(error), error.hint)
+        _complain(str(error), "" if args.quiet else error.hint)
         return error.exit_code
     return 0 if code == 1 and args.exit_zero else code
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The entry point. Returns the exit code. An error never becomes a traceback."""
+    """Run the command line. Returns the exit code. An error becomes one line, and a traceback only if
+    TFGPU_DOCTOR_TRACEBACK is set."""
     from doctor.errors import CommandError
 
     if "doctor.processes" in sys.modules:  # an earlier call in this process was interrupted
         sys.modules["doctor.processes"].resume()
     _open_streams()
-    for stream in (
-        sys.stdout,
-        sys.stderr,
-    ):  # a legacy code page may lack letters; replace them instead of failing
-        if hasattr(stream, "reconfigure"):
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a legacy code page may lack letters; replace them
             stream.reconfigure(errors="replace")
     try:
         code = run(sys.argv[1:] if argv is None else argv)
@@ -223,8 +220,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _complain("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        # the reader closed the pipe: print nothing more, and let Python print nothing at exit
-        _say_no_more()
+        _silence_stdout()
         return 0
     except RecursionError:
         _complain("the input is nested too deeply", "pass only the part that matters")
@@ -232,24 +228,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MemoryError:
         _complain("there is not enough memory", "pass a smaller input, or free memory")
         return UNABLE
-    except OSError as error:  # the fault of the machine: a full disk, an unreadable file, no standard output
+    except Exception as error:
         if os.environ.get("TFGPU_DOCTOR_TRACEBACK"):
             raise
-        return _outside(error)
-    except ModuleNotFoundError as error:
-        if os.environ.get("TFGPU_DOCTOR_TRACEBACK") or (error.name or "doctor").partition(".")[0] == "doctor":
-            raise
-        _complain(f"the Python package `{error.name}` is not installed", "reinstall tfgpu-doctor")
-        return UNABLE
-    except Exception as error:  # the last resort: print a defect as one line, not as a traceback
-        if os.environ.get("TFGPU_DOCTOR_TRACEBACK"):
-            raise
+        if isinstance(error, OSError):  # caused by the machine: a full disk, an unreadable file
+            return _os_error(error)
+        if isinstance(error, ModuleNotFoundError) and not (error.name or "doctor").startswith("doctor"):
+            _complain(f"the Python package `{error.name}` is not installed", "reinstall tfgpu-doctor")
+            return UNABLE
         return _defect(str(error) if isinstance(error, CommandError) else f"{type(error).__name__}: {error}")
 
 
 class _Closed(io.TextIOBase):
-    """Replaces a standard output that was closed before this program started (`>&-`). Writing to it raises an
-    error that states the reason."""
+    """Replaces a standard output that was closed before this program started (`>&-`). Writing to it raises
+    OSError with that reason."""
 
     def write(self, text: str) -> int:
         raise OSError(errno.EBADF, "it is closed", "standard output")
@@ -268,37 +260,38 @@ def _open_streams() -> None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 it stays open until the end
 
 
-def _say_no_more() -> None:
-    """Redirect standard output to a device that accepts everything, so that Python's flush at exit does not
-    fail."""
+def _silence_stdout() -> None:
+    """Redirect standard output to the null device, so that Python's flush at exit does not fail."""
     try:  # noqa: SIM105
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ValueError):  # it has no descriptor, so nothing is flushed
         pass
 
 
-def _outside(error: OSError) -> int:
-    """Print an error that the machine caused (for example a full disk) in one line, with a hint. Returns the
-    exit code."""
+def _os_error(error: OSError) -> int:
+    """Print an error that the machine caused, such as a full disk, and a hint. Returns the exit code."""
     what = error.filename or "standard output"
     if error.filename is None or isinstance(sys.stdout, _Closed):
-        _say_no_more()
+        _silence_stdout()
     reason = error.strerror or str(error) or type(error).__name__
-    hint = "write the answer to a file with --output FILE" if what == "standard output" else (
-        "TFGPU_DOCTOR_TRACEBACK=1 shows where the error occurred"
-    )  # fmt: skip
-    _complain(f"cannot go on: `{what}`: {reason}", hint)
+    hint = (
+        "write the answer to a file with --output FILE"
+        if what == "standard output"
+        else "to see where the error occurred, set TFGPU_DOCTOR_TRACEBACK=1"
+    )
+    _complain(f"cannot continue: `{what}`: {reason}", hint)
     return UNABLE
 
 
 def _defect(what: str) -> int:
     _complain(
         f"an internal error in tfgpu-doctor: {what}"[:400],
-        f"please report it to {ISSUES}, with the output of TFGPU_DOCTOR_TRACEBACK=1 and the same command",
+        f"please report it to {ISSUES}, with the output of the same command after you set"
+        " TFGPU_DOCTOR_TRACEBACK=1",
     )
     return DEFECT
 
 
 def entry() -> NoReturn:
-    """The entry point of `python -m doctor`."""
+    """Run the command line, and end the process with the exit code."""
     sys.exit(main())

@@ -1,5 +1,5 @@
-"""Makes a diagnosis from facts and tables: all rules judge the facts, findings with the same cause are
-merged, and the verdict comes first."""
+"""Makes a diagnosis from facts and tables: the rules judge the facts, findings with the same cause are
+merged, and the verdict is put first."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ from doctor.tables.store import TableError
 from doctor.values import replace
 
 CALM = ("benign-messages", "healthy", "undetermined")
+"""Codes whose rules are asked only if no other rule has found more than a remark."""
 
 
 def diagnose(facts: Facts, tables: Tables, rules: Iterable[Rule] | None = None) -> Diagnosis:
@@ -104,8 +105,8 @@ def gathered(
 
 
 def _here(finding: Finding, case: Case) -> Finding:
-    """Return the finding adapted to the case: only steps that fit, commands for its shell, and a citation of
-    the table row for its TensorFlow release."""
+    """Return the finding, adapted to the case: only steps that fit, commands for its shell, and a citation of
+    the table row of its TensorFlow release."""
     if case.facts.has("binding") or case.named:
         from doctor.remedies import bindings
 
@@ -131,12 +132,13 @@ def _not_ready(code: str) -> Skipped:
     return Skipped(code, "no relevant fact was found")
 
 
-AT_HOME = {
+PLATFORMS_OF_STEPS = {
     "linux": ("", "linux"),
     "macos": ("", "macos"),
     "windows": ("", "windows", "wsl"),
     "wsl": ("", "wsl", "linux", "windows"),
 }
+"""For each platform, the platforms whose steps a person there can do ("": a step for all platforms)."""
 
 
 def fitting(finding: Finding, platform: str | None) -> Finding:
@@ -145,15 +147,15 @@ def fitting(finding: Finding, platform: str | None) -> Finding:
     If no step would be left, the platform is probably wrong, not the steps, so all steps stay.
     """
     steps = tuple(
-        s for s in finding.prescription if platform is None or s.platform in AT_HOME.get(platform, ("",))
+        s
+        for s in finding.prescription
+        if platform is None or s.platform in PLATFORMS_OF_STEPS.get(platform, ("",))
     )
     return replace(finding, prescription=steps) if 0 < len(steps) < len(finding.prescription) else finding
 
 
 MISFITS = ("cuda-version-mismatch", "cudnn-version-mismatch")
 """Codes of findings about version conflicts, which people suspect first."""
-
-
 VERSIONS = (Gpu, TensorFlowVersion, CudaVersion, CudnnVersion, DriverVersion)
 """The types of facts that only state which hardware or version is present."""
 
@@ -182,15 +184,13 @@ def surer(findings: list[Finding], case: Case) -> list[Finding]:
 
 BEFORE_IT_STARTS = ("tf-not-installed", "tf-no-wheel", "python-dependency-conflict", "tf-import-failed")
 """Codes of causes that prevent the installation or the import of TensorFlow."""
-
-
 ONLY_THE_GPU = ("tf-windows-native", "tf-cpu-only", "gpu-absent")
 """Codes of causes for which TensorFlow can be imported and runs on the CPU."""
 
 
 def before_the_import(findings: list[Finding], case: Case) -> list[Finding]:
-    """Return the findings; causes that only take the GPU away are "possible" at most if a program's message
-    shows that the import of TensorFlow failed for another reason."""
+    """Return the findings. If a program's message shows that the import of TensorFlow failed for another
+    reason, causes that only take the GPU away become "possible"."""
     failed = any(
         f.code in ("tf-import-failed", "python-dependency-conflict")
         and f.confidence != "possible"
@@ -203,7 +203,7 @@ def before_the_import(findings: list[Finding], case: Case) -> list[Finding]:
 
 
 def overcome(findings: list[Finding], case: Case) -> list[Finding]:
-    """Return the findings, but mark an installation or import fault as only "possible" if a later run in the
+    """Return the findings. A fault of the installation or import becomes "possible" if a later run in the
     report overcame it: that run looked for GPUs, so the import worked.
 
     Guides and threads often mention faults that were solved on the way. A fault keeps its confidence if no
@@ -260,11 +260,11 @@ def _rank(finding: Finding) -> tuple[int, int, int]:
 
 
 def merged(findings: Iterable[Finding], rules: Mapping[str, Rule]) -> list[Finding]:
-    """Return one finding per code, with consequences merged into their causes, in the order in which a person
-    should act.
+    """Return one finding for each code, with consequences merged into their causes, in the order in which a
+    person should act.
 
-    A finding that is only "possible" explains only findings that are "possible" too. Of findings that explain
-    each other, directly or through others, the best one stays.
+    A finding that is only "possible" explains only findings that are "possible" too. If findings explain each
+    other, directly or through others, the best of them stays.
     """
     kept: list[Finding] = []
     for finding in sorted(findings, key=_rank):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 
 class CommandError(Exception):
-    """A command cannot go on. `hint` says what to do next; `exit_code` is the exit code of the process."""
+    """A command cannot continue. `hint` says what to do next, or is ""; `exit_code` is the process's exit
+    code."""
 
     exit_code = 3
 

@@ -1,4 +1,4 @@
-"""Finds the folders for the user's files, and writes files completely or not at all."""
+"""Finds the user's folders, and writes files completely or not at all."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from doctor.errors import InputError, UnableError
 if TYPE_CHECKING:
     from pathlib import Path  # the functions import it themselves, because few runs need it
 
-NO_HOME = "this user has no home folder (HOME is not set, and there is no entry in the list of users)"
+NO_HOME = "this user has no home folder (HOME is not set, and the list of users has no entry)"
 
 
 def home() -> Path | None:
@@ -83,7 +83,7 @@ def temporary_folder() -> Path:
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """A context with a stream for the new content of a file. The file is replaced only after everything was
     written without an error: a reader sees either the old or the new content, and after an error (such as a
-    full disk) the old one stays. Links are followed, and permissions are kept.
+    full disk) the old content stays. Links are followed, and permissions are kept.
 
     Raises OSError.
     """

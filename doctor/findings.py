@@ -55,8 +55,8 @@ class Step:
             raise ValueError("a shell step needs a command")
 
     def on(self, platform: str | None) -> Step:
-        """Return the step with its command written for the shell of `platform`. A step with a platform of its
-        own stays unchanged."""
+        """Return the step with its command written for the shell of `platform`. A step that has a platform
+        stays unchanged."""
         if self.command is None or self.platform or not platform:
             return self
         return replace(_of_shell(self.command, self.why, "", self.needs_root, platform), edit=self.edit)
@@ -73,7 +73,7 @@ def _of_shell(command: Line, why: str, platform: str, root: bool, where: str) ->
         return Step("shell", rendered(command, where), why, platform, root, command)
     except RefusedError as refused:
         text = (
-            f"Rename {refused.value!r}: no command that is safe to paste can contain it. Then run"
+            f"Rename {refused.value!r}, because no command that is safe to paste can contain it. Then run"
             " tfgpu-doctor again"
         )
         return Step("manual", text, why, platform, root, command)

@@ -19,17 +19,15 @@ _ADDRESS = ("http://", "https://")
 _SKIPPED_FOLDERS = {"__pycache__", "node_modules", "site-packages"}
 _BINARY = (
     r"\.(?:png|jpe?g|gif|webp|bmp|ico|pdf|zip|7z|rar|tar|tgz|bz2|xz|zst|whl|egg|conda|so[.\d]*|dll|dylib|exe"
-    r"|o|a|lib|pyc|pyd"
-    r"|h5|hdf5|keras|pb|tflite|onnx|pt|pth|ckpt|index|data-\d+-of-\d+|npy|npz|pkl|pickle|tfrecords?|mp4|avi"
-    r"|mov|mp3|wav|db"
-    r"|sqlite3?|docx?|xlsx?|pptx?|ttf|woff2?)$"
+    r"|o|a|lib|pyc|pyd|h5|hdf5|keras|pb|tflite|onnx|pt|pth|ckpt|index|data-\d+-of-\d+|npy|npz|pkl|pickle"
+    r"|tfrecords?|mp4|avi|mov|mp3|wav|db|sqlite3?|docx?|xlsx?|pptx?|ttf|woff2?)$"
 )
 """Extensions of files that are skipped in folders. Other files are skipped only if they contain no text."""
 
 
 class Input(NamedTuple):
-    """One input. `listed`: whether it was found in a folder. Such a file need not be a report, but an input
-    that the caller gave must be one."""
+    """One input. name: a path, a URL or STDIN. listed: whether the file was found in a folder; then it need
+    not be a report. comments: also read the comments of an issue."""
 
     name: str
     listed: bool = False
@@ -38,10 +36,7 @@ class Input(NamedTuple):
 
 def expand(words: Iterable[str], *, comments: bool = False) -> Iterator[Input]:
     """Yield every input that `words` refer to, in the order of the words. The files of a folder are sorted by
-    name.
-
-    comments: also read the comments of an issue.
-    """
+    name. comments: see `Input`."""
     for word in words:
         if word != STDIN and not word.lower().startswith(_ADDRESS) and os.path.isdir(word):  # noqa: PTH112
             yield from (Input(path, True) for path in _files(word))
@@ -103,5 +98,5 @@ def _unreadable(name: str, error: OSError) -> InputError:
             near = difflib.get_close_matches(Path(name).name, [p.name for p in folder.iterdir()][:5000], 1)
             hint = f"did you mean `{folder / near[0]}`?" if near else ""
     elif isinstance(error, PermissionError):
-        hint = "ask its owner for permission, or pipe it in: sudo cat FILE | tfgpu-doctor explain"
+        hint = "ask its owner for permission, or run: sudo cat FILE | tfgpu-doctor explain -"
     return InputError(f"cannot read `{name}`: {error.strerror or error}", hint)

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 MARK = "<!-- tfgpu-doctor: "
 _MARKED = lazy.compile(r"<!-- tfgpu-doctor: (?P<code>[a-z0-9-]{1,60}) -->")
 EVENT_LIMIT = 8 << 20
-"""The largest size of an event file, in bytes."""
+"""The maximum size of an event file, in bytes."""
 ANSWER_LIMIT = 16 << 20
-"""The largest size of a server's response, in bytes."""
+"""The maximum size of a server's response, in bytes."""
 BODY_LIMIT = 256 << 10
 """At most this many characters of an issue are read."""
 COMMENT_LIMIT = 60_000
@@ -41,19 +41,26 @@ COMMENT_LIMIT = 60_000
 PAGES = 10
 """At most this many pages, of a hundred comments each, are searched for this program's own comment."""
 TIMEOUT = 20.0
+"""Time limit, in seconds, for connecting to a server and for each piece of its response."""
 TRIES = 3
+"""A request is sent at most this many times."""
 LONGEST_WAIT = 30.0
-"""The longest wait, in seconds, when a server answers that the client should retry later."""
+"""The longest wait, in seconds, before a request is sent again."""
 ACTIONS = ("opened", "edited", "reopened", "labeled", "open", "update", "reopen")
 """The actions on an issue to which this program responds, as GitHub and GitLab name them."""
 SILENT = ("healthy",)
+"""Codes of verdicts that get no comment."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of the workflow. needs_label: answer only issues with this label. needs_text: answer only
-    issues with this text, such as a heading of a form. labels: the label for each finding code. undetermined:
-    also comment if no cause was found. login: the account that writes the comments."""
+    """The settings of the workflow.
+
+    forge: github or gitlab. api: the URL of its API. token: the token for the API. event: the path of the
+    event file. login: the account that writes the comments. needs_label: answer only issues with this label.
+    needs_text: answer only issues that contain this text, such as a heading of a form. labels: the label for
+    each finding code. undetermined: also comment if no cause was found. dry_run: only print the comment.
+    """
 
     forge: str
     api: str
@@ -71,21 +78,19 @@ class Settings:
         """Return the settings from the runner's environment variables and from the action's TFGPU_*
         variables. Raises UsageError if a variable is missing or wrong."""
         gitlab = bool(env.get("GITLAB_CI"))
-        event = env.get("TRIGGER_PAYLOAD" if gitlab else "GITHUB_EVENT_PATH", "")
-        api = env.get(
-            "CI_API_V4_URL" if gitlab else "GITHUB_API_URL", "" if gitlab else "https://api.github.com"
-        )
+        if gitlab:
+            event, api = env.get("TRIGGER_PAYLOAD", ""), env.get("CI_API_V4_URL", "")
+        else:
+            event = env.get("GITHUB_EVENT_PATH", "")
+            api = env.get("GITHUB_API_URL", "https://api.github.com")
         dry_run = _yes(env, "TFGPU_DRY_RUN")
         token = env.get("TFGPU_TOKEN", "")
-        for value, name in (
-            (event, "the event's file"),
-            (api, "the URL of the API"),
-            (token or dry_run, "a token"),
-        ):
+        needed = {"event file": event, "URL of the API": api, "token": token or dry_run}
+        for name, value in needed.items():
             if not value:
                 raise UsageError(
-                    f"{name} is not known",
-                    "this program runs in an action or a CI job; see docs/issue-trackers.md",
+                    f"the {name} is not known",
+                    "run this program in an action or a CI job, as docs/issue-trackers.md describes",
                 )
         return cls(
             "gitlab" if gitlab else "github",
@@ -123,7 +128,8 @@ def _labels(text: str) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class Issue:
-    """The issue that an event is about."""
+    """The issue that an event is about. project: OWNER/NAME on GitHub, the project's number on GitLab. text:
+    its title and description. by_program: whether a bot wrote it."""
 
     project: str
     number: int
@@ -170,12 +176,12 @@ class Tracker:
         self.settings, self.issue = settings, issue
         if settings.forge == "gitlab":
             base = f"/projects/{quote(issue.project, safe='')}/issues/{issue.number}"
-            self._list = self._create = f"{base}/notes"
+            self._comments = f"{base}/notes"
             self._one, self._update = base + "/notes/{id}", "PUT"
             self._headers = {"PRIVATE-TOKEN": settings.token}
         else:
             base = f"/repos/{issue.project}/issues/{issue.number}"
-            self._list = self._create = f"{base}/comments"
+            self._comments = f"{base}/comments"
             self._one, self._update = f"/repos/{issue.project}/issues/comments/" + "{id}", "PATCH"
             self._headers = {
                 "Authorization": f"Bearer {settings.token}",
@@ -188,7 +194,7 @@ class Tracker:
         """Return the number and text of this program's comment, or None if there is none. A comment from
         another account does not count, even with the mark."""
         for page in range(1, PAGES + 1):
-            comments = self._ask("GET", f"{self._list}?per_page=100&page={page}")
+            comments = self._ask("GET", f"{self._comments}?per_page=100&page={page}")
             for comment in comments if isinstance(comments, list) else ():
                 who = comment.get("user") or comment.get("author") or {}
                 login = who.get("login") or who.get("username")
@@ -201,12 +207,12 @@ class Tracker:
                 ):
                     return comment["id"], body
             if not isinstance(comments, list) or len(comments) < 100:
-                return None
+                break
         return None
 
     def create(self, body: str) -> None:
         """Add a comment."""
-        self._ask("POST", self._create, {"body": body})
+        self._ask("POST", self._comments, {"body": body})
 
     def update(self, number: int, body: str) -> None:
         """Replace the text of this program's comment."""
@@ -227,10 +233,11 @@ class Tracker:
             self._ask("DELETE", f"{self._base}/labels/{quote(remove, safe='')}", missing_is_fine=True)
 
     def _ask(self, method: str, path: str, data: Any = None, *, missing_is_fine: bool = False) -> Any:
-        """Send a request, and return the server's response. Raises UnableError if the request fails."""
+        """Send a request, and return the JSON of the response; None if the response is empty, or if
+        `missing_is_fine` and there is no such resource. Raises UnableError if the request fails."""
         import requests
 
-        problem = ""
+        problem, name = "", f"{method} {path.partition('?')[0]}"
         for attempt in range(TRIES):
             try:
                 with requests.request(
@@ -243,6 +250,7 @@ class Tracker:
                     stream=True,
                 ) as answer:
                     status = answer.status_code
+                    problem = f"status {status}"
                     content = _content(answer)
                     wait = answer.headers.get("Retry-After", "")
             except requests.RequestException as error:
@@ -251,12 +259,9 @@ class Tracker:
                 try:
                     return json.loads(content) if content.strip() else None
                 except (ValueError, RecursionError) as error:
-                    raise UnableError(
-                        f"{method} {path.partition('?')[0]}: the response is not JSON, or is too large"
-                    ) from error
+                    raise UnableError(f"{name}: the response is not JSON, or is too large") from error
             if status in (404, 410) and missing_is_fine:
                 return None
-            problem = problem if not status else f"status {status}"
             if status and status < 500 and status != 429 and not (status == 403 and wait):
                 break
             if attempt + 1 < TRIES:
@@ -266,22 +271,22 @@ class Tracker:
             if problem in ("status 401", "status 403", "status 404")
             else ""
         )
-        raise UnableError(f"{method} {path.partition('?')[0]}: {problem}", hint)
+        raise UnableError(f"{name}: {problem}", hint)
 
 
 def _content(answer: Any) -> bytes:
-    """Return the content of a response, cut at the limits of size and time."""
+    """Return the content of a response, or invalid JSON if it is too large or takes too long."""
     content, end = bytearray(), time.monotonic() + 3 * TIMEOUT
     for piece in answer.iter_content(65536):
         content += piece
         if len(content) > ANSWER_LIMIT or time.monotonic() > end:
-            return b"{"  # invalid JSON
+            return b"{"
     return bytes(content)
 
 
 def answer_to(issue: Issue, settings: Settings) -> tuple[str, str]:
-    """Return the code of the verdict ("" if no verdict was requested) and the comment ("" if there is nothing
-    to say)."""
+    """Return the code of the verdict ("" if the settings exclude this issue) and the comment ("" for no
+    comment)."""
     from doctor import api
 
     wanted_by_label = not settings.needs_label or settings.needs_label in issue.labels
@@ -320,10 +325,10 @@ def act(settings: Settings) -> str:
     if event is None:
         raise InputError(f"the event is larger than {EVENT_LIMIT >> 20} MiB")
     issue = Issue.of(event)
-    if issue is None or issue.by_program:
-        return "nothing to do: " + (
-            "the event is not about an issue's text" if issue is None else "a program wrote the issue"
-        )
+    if issue is None:
+        return "nothing to do: the event is not about an issue's text"
+    if issue.by_program:
+        return "nothing to do: a program wrote the issue"
     code, comment = answer_to(issue, settings)
     verdict = f"the verdict is {code}" if code else "no verdict was requested"
     if settings.dry_run:

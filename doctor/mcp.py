@@ -47,7 +47,7 @@ Short = Annotated[str, Field(max_length=500)]
 
 
 class Evidence(TypedDict):
-    """A piece of evidence: where it comes from (a report, a file, a package or a call), its line and text."""
+    """A piece of evidence. source: where it comes from (a report, a file, a package or a call)."""
 
     source: str
     line: int | None
@@ -243,26 +243,27 @@ def _words(error: CommandError) -> str:
 def _explained(text: str, name: str) -> Diagnosis:
     from doctor import api
 
-    return _diagnosis(api.explain(text, name).to_dict())
+    explained: Diagnosis = _noted(Diagnosis, api.explain(text, name).to_dict())
+    return explained
 
 
 def _checked(python: str | None) -> Diagnosis:
     from doctor import api
 
-    return _diagnosis(api.check(python).to_dict())
+    checked: Diagnosis = _noted(Diagnosis, api.check(python).to_dict())
+    return checked
 
 
-def _diagnosis(report: dict[str, Any]) -> Diagnosis:
-    shown = {key: report[key] for key in Diagnosis.__annotations__ if key != "note"}
-    return {"note": NOTE, **shown}  # type: ignore[typeddict-item]
+def _noted(kind: type, report: dict[str, Any]) -> Any:
+    """Return those entries of a report that the TypedDict `kind` has, with NOTE."""
+    return {"note": NOTE, **{key: report[key] for key in kind.__annotations__ if key != "note"}}
 
 
 def _planned(asked: dict[str, Any]) -> Plans:
     from doctor import api
 
-    report = api.plan(**asked).to_dict()
-    shown = {key: report[key] for key in Plans.__annotations__ if key != "note"}
-    return {"note": NOTE, **shown}  # type: ignore[typeddict-item]
+    planned: Plans = _noted(Plans, api.plan(**asked).to_dict())
+    return planned
 
 
 def _looked_up(table: str, key: str, package: str | None, platform: str | None) -> Rows:
@@ -300,6 +301,7 @@ def _compared(reports: dict[str, dict[str, Any]]) -> Comparison:
     from doctor.fleet.answers import NotReportError, answered
     from doctor.fleet.compare import compared
     from doctor.redact import Redactor
+    from doctor.render.fleet_document import difference_document
 
     answers = []
     for name, report in reports.items():
@@ -311,10 +313,7 @@ def _compared(reports: dict[str, dict[str, Any]]) -> Comparison:
             ) from error
     found = compared(answers)
     groups = [{"machines": list(g.nodes), "verdict": g.verdict, "facts": g.facts} for g in found.groups]
-    differences = [
-        {"fact": d.fact, "most": d.most, "others": d.others, "matters": d.matters, "why": d.why}
-        for d in found.differences
-    ]
+    differences = [difference_document(difference) for difference in found.differences]
     whole: Comparison = Redactor.of(os.environ).tree(
         {"note": NOTE, "groups": groups, "differences": differences}
     )

@@ -24,32 +24,20 @@ from doctor.captured import KEPT, Captured
 
 if TYPE_CHECKING:
     from doctor.api import Report
+
 COMPARED = (
-    "LD_LIBRARY_PATH",
-    "LD_PRELOAD",
-    "CUDA_VISIBLE_DEVICES",
-    "CUDA_HOME",
-    "CUDA_PATH",
-    "XLA_FLAGS",
-    "CONDA_PREFIX",
-    "VIRTUAL_ENV",
-    "TF_FORCE_GPU_ALLOW_GROWTH",
-    "TF_GPU_ALLOCATOR",
-    "TF_USE_LEGACY_KERAS",
+    "LD_LIBRARY_PATH", "LD_PRELOAD", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "CUDA_PATH", "XLA_FLAGS",
+    "CONDA_PREFIX", "VIRTUAL_ENV", "TF_FORCE_GPU_ALLOW_GROWTH", "TF_GPU_ALLOCATOR", "TF_USE_LEGACY_KERAS",
     "TF_XLA_FLAGS",
-)
+)  # fmt: skip
 """Environment variables that may be the reason why TensorFlow works in a shell but not in a kernel."""
 OURS = (
-    "tensorflow",
-    "keras",
-    "tf_keras",
-    "tensorflow_probability",
-    "tensorflow_hub",
-    "tensorflow_text",
+    "tensorflow", "keras", "tf_keras", "tensorflow_probability", "tensorflow_hub", "tensorflow_text",
     "tensorflow_addons",
-)
+)  # fmt: skip
 """The packages whose errors are explained."""
 SILENT = ("undetermined", "healthy", "benign-messages")
+"""Codes of verdicts that `%tfgpu auto` does not show."""
 
 
 class Watch:
@@ -69,9 +57,11 @@ class Watch:
         """Run the magic %tfgpu or %%tfgpu."""
         word = line.strip()
         if cell is not None:
-            self._cell(cell)
+            self._run(cell)
         elif word == "":
-            _show(*self._kernel())
+            from doctor import api
+
+            _show(api.check(sys.executable, printed=self.printed), differences())
         elif word == "auto":
             self.automatic = True
             self._shown.clear()
@@ -79,18 +69,18 @@ class Watch:
             self.automatic = False
         else:
             print(
-                f"%tfgpu accepts `auto`, `off` or no argument, but not {word!r}. %%tfgpu in the first line of"
-                " a cell explains that cell."
+                f"%tfgpu accepts `auto`, `off` or no argument, but not {word!r}. To explain one cell, put"
+                " %%tfgpu into its first line."
             )
 
     def before_cell(self, *_: Any) -> None:
-        """Called when the kernel starts a cell."""
+        """Start a capture if cells are watched. The kernel calls this function before each cell."""
         if self.automatic and not self._inside and self._capture is None:
             self._capture = _begun()
 
     def after_cell(self, result: Any = None) -> None:
-        """Called when a cell has ended. An error in this tool must not disturb the person who ran the
-        cell."""
+        """Explain the cell if that was requested. The kernel calls this function after each cell. An error of
+        this tool becomes one line, because the cell itself is all right."""
         if self._inside:
             return
         capture, self._capture = self._capture, None
@@ -137,8 +127,9 @@ class Watch:
         self._shown.add(key)
         _show(report, notes)
 
-    def _cell(self, cell: str) -> None:
-        """Run a cell, and print the explanation below its output. Its exception is raised unchanged."""
+    def _run(self, cell: str) -> None:
+        """Run a cell. When it has ended, `after_cell` prints the explanation. Raises the exception of the
+        cell."""
         own = None if self._capture is not None else _begun()
         names = ("showtraceback", "showsyntaxerror")
         before = {name: vars(self.shell)[name] for name in names if name in vars(self.shell)}
@@ -158,11 +149,6 @@ class Watch:
         if error is not None:
             raise error
 
-    def _kernel(self) -> tuple[Report, list[str]]:
-        from doctor import api
-
-        return api.check(sys.executable, printed=self.printed), differences()
-
 
 def _begun() -> Captured | None:
     """Start a capture and return it. Return None if descriptor 2 is closed or no descriptor is free."""
@@ -174,9 +160,8 @@ def _begun() -> Captured | None:
 
 
 def is_ours(error: BaseException) -> bool:
-    """Whether an exception, or an exception that caused it, comes from TensorFlow or Keras. It does if one of
-    their packages defines its class, if its traceback passes through their code, or if one of them could not
-    be imported."""
+    """Whether an exception, or one of the exceptions that caused it, comes from TensorFlow or Keras: one of
+    their packages (OURS) defines its class, is in its traceback, or could not be imported."""
     from doctor.backports import removeprefix
 
     seen: set[int] = set()
@@ -204,8 +189,8 @@ def _of_tensorflow(text: str) -> bool:
 
 
 def explained(text: str, error: BaseException | None) -> tuple[Report | None, list[str]]:
-    """Return the report on what a cell printed and raised, and further notes. The report is None if there was
-    neither output nor an exception."""
+    """Return the report on what a cell printed and raised, and notes to show below it. The report is None if
+    the cell neither printed nor raised anything."""
     from doctor import api
 
     parts = [text] if text.strip() else []
@@ -235,19 +220,16 @@ def differences() -> list[str]:
             continue
         source = shell.origin(name)
         origin = f" (set in {source})" if source is not None else ""
-        notes.append(
-            f"{name} is {here!r} in this kernel and {there!r} in a login shell{origin}."
-            if here and there
-            else (
-                f"{name} is {here!r} in this kernel; a login shell does not set it."
-                if here
-                else (
-                    f"{name} is not set in this kernel; a login shell sets it to {there!r}{origin}. A kernel"
-                    " has the variables of the process that started Jupyter, and those of `env` in its"
-                    " kernel.json."
-                )
+        if here and there:
+            note = f"{name} is {here!r} in this kernel and {there!r} in a login shell{origin}."
+        elif here:
+            note = f"{name} is {here!r} in this kernel; a login shell does not set it."
+        else:
+            note = (
+                f"{name} is not set in this kernel; a login shell sets it to {there!r}{origin}. A kernel has"
+                " the variables of the process that started Jupyter, and those of `env` in its kernel.json."
             )
-        )
+        notes.append(note)
     return notes
 
 
@@ -281,7 +263,8 @@ def _login_shell() -> Any:
 
 
 class Shown:
-    """A report as a notebook shows it: an HTML page in a frame that runs no scripts, or Markdown, or text."""
+    """A report with notes, in the formats that a notebook can show: an HTML page in a frame that runs no
+    scripts, Markdown and text."""
 
     def __init__(self, report: Report | None, notes: list[str]) -> None:
         from doctor.redact import Redactor

@@ -21,7 +21,7 @@ _LINE_ENDS = lazy.compile(r"\r\n|[\r\n\x0b\x0c\x85\u2028\u2029]")
 
 
 def _shown(text: str) -> str:
-    """One line without characters that are not printable (controls, zero-width, bidirectional,
+    """Return one line without characters that are not printable (controls, zero-width, bidirectional,
     surrogates)."""
     if text.isprintable():
         return text
@@ -30,14 +30,14 @@ def _shown(text: str) -> str:
 
 
 def line(text: str) -> str:
-    """The text, made safe and joined into one line: line ends become spaces."""
+    """Return the text, made safe and joined into one line: line ends become spaces."""
     if text.isprintable():
         return text
     return _shown(_LINE_ENDS.sub(" ", text)).strip()
 
 
 def block(text: str) -> str:
-    """The text, made safe, with its lines kept: line ends become line feeds, and indentation stays."""
+    """Return the text, made safe, with its lines kept: line ends become line feeds, and indentation stays."""
     if text.isprintable():
         return text
     return "\n".join(_shown(part.replace("\t", "    ")) for part in _LINE_ENDS.sub("\n", text).split("\n"))
@@ -52,12 +52,19 @@ def say(text: str, stream: TextIO | None = None, *, end: str = "\n", over: bool 
     stream = stream or sys.stderr
     if stream is None:
         return
-    with contextlib.suppress(OSError, ValueError):  # closed or full: the exit code still tells the result
+    with contextlib.suppress(OSError, ValueError):  # closed or full; the exit code still states the result
         print(("\r\x1b[K" if over else "") + block(text), end=end, file=stream, flush=True)
 
 
+def complain(message: str, hint: str = "") -> None:
+    """Write an error to standard error on one line, followed by the hint, if any, on a second line."""
+    say(f"tfgpu-doctor: {line(message)}")
+    if hint:
+        say(f"hint: {line(hint)}")
+
+
 def as_json(value: Any, *, ascii_only: bool = False, indent: int | None = None) -> str:
-    """The value as JSON in which unprintable characters are escaped, so that a terminal can show it
+    """Return the value as JSON in which unprintable characters are escaped, so that a terminal can show it
     safely."""
     text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
     if text.isprintable():

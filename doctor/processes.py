@@ -27,21 +27,24 @@ _lock = threading.Lock()
 _running: set[Any] = set()
 """The programs that were started and have not been released yet."""
 _stopped = False
+"""Whether no more programs may be started."""
 _adopting = False
+"""Whether orphans become children of this process."""
 _strangers: frozenset[int] = frozenset()
-"""Children of this process that existed before the first program."""
+"""Children of this process that existed before the first program; they are never killed."""
 
 
 def options() -> dict[str, Any]:
-    """The options of `subprocess.Popen` that make it possible to control a program and its descendants."""
+    """Return the options of `subprocess.Popen` that make it possible to control a program and its
+    descendants."""
     return {"start_new_session": True} if os.name == "posix" else {}
 
 
 @contextlib.contextmanager
 def starting() -> Iterator[None]:
-    """A context in which to start a program and call `hold`. While the context is active, no other orphan is
-    mistaken for a child of that program. Ctrl-C between the start and `hold` does not leave the program
-    running. Raises OSError after `stop`."""
+    """A context in which to start a program and call `hold`. It makes sure that processes which existed
+    before are not mistaken for descendants of the program, and that Ctrl-C between the start and `hold` does
+    not leave the program running. Raises OSError after `stop`."""
     global _strangers, _adopting
     with _lock:
         if _stopped:
@@ -66,7 +69,7 @@ def _kill_unheld(began: float) -> None:
     for pid in _children().get(os.getpid(), ()):
         if pid in ours or pid in _strangers or _began(pid) < began - 0.02:
             continue  # 0.02, because the kernel counts in hundredths of a second
-        for end in (os.killpg, os.kill):  # it may not have created its session yet
+        for end in (os.killpg, os.kill):  # os.kill, because the process may not have created its group yet
             with contextlib.suppress(OSError):
                 end(pid, signal.SIGKILL)
         limit = time.monotonic() + PATIENCE
@@ -76,8 +79,8 @@ def _kill_unheld(began: float) -> None:
 
 
 def _began(pid: int) -> float:
-    """The start time of a process, in seconds since the system's start (proc(5), field 22 of
-    /proc/PID/stat)."""
+    """Return the start time of a process, in seconds since the system's start (proc(5), field 22 of
+    /proc/PID/stat); 0 if it is not known."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             return int(file.read().rpartition(b")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")
@@ -104,7 +107,7 @@ def kill(process: Any) -> None:
 
 
 def held() -> tuple[Any, ...]:
-    """The programs that run, including those that another thread is just starting."""
+    """Return the programs that run, including those that another thread is just starting."""
     with _lock:
         return tuple(_running)
 
@@ -153,8 +156,8 @@ def _adopt(*, on: bool) -> bool:
 def _sweep(ended: int) -> None:
     """Kill the orphans that this process adopted, and everything below them, until none is left.
 
-    An orphan of a program is in another session, because `start_new_session` gave the program a session of
-    its own.
+    An orphan is in another session than this process, because `start_new_session` gave each program a new
+    session.
     """
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
@@ -186,8 +189,8 @@ def _left_session(pid: int) -> bool:
 
 
 def _children() -> dict[int, list[int]]:
-    """The children of all processes, by parent (proc(5), /proc/PID/stat); empty if this process has no
-    child."""
+    """Return the children of each process, by its number (proc(5), /proc/PID/stat); empty if this process has
+    no children."""
     try:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except OSError:
@@ -197,8 +200,7 @@ def _children() -> dict[int, list[int]]:
         if name.isdigit():
             with contextlib.suppress(OSError, ValueError, IndexError):
                 with open(f"/proc/{name}/stat", "rb") as file:
-                    words = (
-                        file.read().rpartition(b")")[2].split()
-                    )  # the name before ")" may contain any character
+                    # field 2, the name in parentheses, may contain any character
+                    words = file.read().rpartition(b")")[2].split()
                 found.setdefault(int(words[1]), []).append(int(name))
     return found

@@ -14,8 +14,8 @@ from typing import Any
 
 
 def read(package: str, name: str) -> bytes:
-    """The content of a file in or below the folder of a package. `name` may contain slashes. Raises OSError
-    if there is no such file."""
+    """Return the content of a file in or below the folder of a package. `name` may contain slashes. Raises
+    OSError if there is no such file."""
     module: Any = import_module(package)
     # a key for the loader, not a path of the file system:
     path = os.path.join(os.path.dirname(module.__file__), *name.split("/"))  # noqa: PTH118, PTH120
@@ -24,5 +24,5 @@ def read(package: str, name: str) -> bytes:
 
 
 def text(package: str, name: str) -> str:
-    """The file's content, decoded as UTF-8."""
+    """Return the content of a file as text, decoded from UTF-8. The parameters are those of `read`."""
     return read(package, name).decode("utf-8")

@@ -1,5 +1,5 @@
-"""Repeats the findings in a report from this tool, in the same order, if the report does not contain all
-facts."""
+"""Repeats the findings that a report from this tool states, in the same order, because such a report may not
+contain all facts."""
 
 from __future__ import annotations
 
@@ -16,15 +16,14 @@ def restated(findings: Sequence[Finding], facts: Facts) -> list[Finding]:
     """Return the findings that the report states; if it states none, return `findings`, which the rules
     derived.
 
-    If the facts in the report are enough for a stated finding's rule, the finding has that rule's text.
-    Stated codes without a rule are left out. Findings from the rules that the report does not state are left
-    out too: they are based on incomplete facts, and the `check` that wrote the report did not make them.
+    If the facts in the report are enough for the rule of a stated finding, the finding has the rule's text.
+    Stated codes without a rule are left out. Findings that the report does not state are left out too: the
+    rules derived them from incomplete facts, and the `check` that wrote the report did not make them.
     """
-    stated = [fact for fact in facts.of(RestatedFinding) if fact.code in PLACES]
     known = {finding.code: finding for finding in findings}
     result: dict[str, Finding] = {}
-    for fact in stated:
-        if fact.code in result:
+    for fact in facts.of(RestatedFinding):
+        if fact.code in result or fact.code not in PLACES:
             continue
         rule = rule_of(fact.code)
         severity = fact.severity or rule.severity

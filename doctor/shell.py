@@ -83,7 +83,7 @@ Line = Union[Command, Export, Chain, Literal]
 
 
 def run(*argv: Word, **variables: Word) -> Command:
-    """A program with its arguments. variables: environment variables that are set only for it."""
+    """Return a program with its arguments. variables: environment variables that are set only for it."""
     return Command(argv, tuple(variables.items()))
 
 
@@ -98,12 +98,13 @@ def piped(*parts: Line) -> Chain:
 
 
 def argv(line: Line | None) -> tuple[Word, ...]:
-    """The arguments of a line that is a single command; () for any other line."""
+    """Return the arguments of a line that is a single command; () for any other line."""
     return line.argv if isinstance(line, Command) else ()
 
 
 def commands_of(line: Line | None) -> tuple[Command, ...]:
-    """Every command of a line, in order, including those of a chain and those whose output is an argument."""
+    """Return every command of a line, in order, including those of a chain and those whose output is an
+    argument."""
     if isinstance(line, Chain):
         return tuple(command for part in line.parts for command in commands_of(part))
     words = line.argv if isinstance(line, Command) else (line.value,) if isinstance(line, Export) else ()
@@ -150,9 +151,8 @@ def sh(line: Line) -> str:
     if isinstance(line, Export):
         return f"export {line.name}={_sh_word(line.value)}"
     program, *arguments = line.argv
-    first = (
-        f"'{program}'" if isinstance(program, str) and "=" in program else _sh_word(program)
-    )  # an = in the first word would make it an assignment
+    # without quotes, a first word with = would be an assignment
+    first = f"'{program}'" if isinstance(program, str) and "=" in program else _sh_word(program)
     return " ".join((*(f"{n}={_sh_word(v)}" for n, v in line.variables), first, *map(_sh_word, arguments)))
 
 
@@ -199,10 +199,9 @@ def _sh_part(part: str | Literal | Path | Output) -> str:
         return part.text
     if isinstance(part, Output):
         return f"$({sh(part.command)})"
-    text, home = (
-        (part, "") if isinstance(part, str) else (part.text, "$HOME" if part.text.startswith("~/") else "")
-    )
-    text = _printable(text)[1:] if home else _printable(text)
+    text = _printable(part if isinstance(part, str) else part.text)
+    home = "$HOME" if isinstance(part, Path) and text.startswith("~/") else ""
+    text = text[1:] if home else text
     if not _SPECIAL_IN_QUOTES.search(text):
         return home + text
     return f'{home}"{_in_single_quotes(text)}"'

@@ -18,16 +18,18 @@ if TYPE_CHECKING:
     from doctor.rules import RuleSet
     from doctor.tables import Tables
 
-
 MERGED = "merged"
 """The stage that merges findings with the same cause."""
 NOT_CONSIDERED = "not considered, because no relevant fact was found"
 
 
 class Row(NamedTuple):
-    """One decision. stage: rule, sign (evidence for or against a cause) or rank. outcome: what the stage
-    decided, as text; for a sign, its weight (natural log odds) and name; for a rank, the likelihood from 0 to
-    1. lines: where the evidence is."""
+    """One decision about one code.
+
+    stage: rule, sign (evidence for or against a cause) or rank. outcome: what the stage decided, as text; for
+    a sign, its weight (natural log odds) and name; for a rank, the place and the likelihood from 0 to 1.
+    lines: where the evidence is.
+    """
 
     stage: str
     code: str

@@ -1,4 +1,4 @@
-"""Validates values from a report that may become part of a command. Each function takes a string and returns
+"""Validates values from a report that may become part of a command. Each function gets a string, and returns
 it if it has the form that the function describes, otherwise None.
 
 Anybody may have written a report. Its text gets into a command line only through one of these functions; all
@@ -113,8 +113,8 @@ _CUDA_FOLDER = lazy.compile(
     r"/usr/(?:local/)?(?:cuda[\w.-]{0,40}/)?(?:targets/[\w-]{1,40}/)?lib(?:32|64)?(?:/[\w.-]{1,100}){0,9}"
     r"|/usr/lib/wsl/lib|/opt/(?:cuda|nvidia)[\w.-]{0,40}(?:/[\w.-]{1,100}){0,9}"
     r"|[A-Za-z]:\\(?:[\w .()-]{1,100}\\){0,9}(?:CUDA|cuDNN|Library)(?:\\[\w.-]{1,100}){0,9}"
-    r"|/.{0,500}/(?:site|dist)-packages/nvidia/\w{1,60}/lib|/.{0,500}/(?:envs/[^/]{1,100}|\w{0,40}(?:conda"
-    r"|forge|mamba)\w{0,40})/lib",
+    r"|/.{0,500}/(?:site|dist)-packages/nvidia/\w{1,60}/lib"
+    r"|/.{0,500}/(?:envs/[^/]{1,100}|\w{0,40}(?:conda|forge|mamba)\w{0,40})/lib",
     re.ASCII,
 )
 

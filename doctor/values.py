@@ -122,10 +122,6 @@ def _first_init(self: Any, *args: Any, **named: Any) -> None:
 _CALLS: dict[type, int] = {}
 
 
-def _values(self: Any) -> tuple[Any, ...]:
-    return tuple([getattr(self, name) for name in self.__match_args__])
-
-
 def _eq(self: Any, other: Any) -> Any:
     if other.__class__ is not self.__class__:
         return NotImplemented
@@ -148,7 +144,7 @@ def _frozen(self: object, name: str, *_: object) -> NoReturn:
 
 
 def _getstate(self: Any) -> list[Any]:
-    return list(_values(self))
+    return [getattr(self, name) for name in self.__match_args__]
 
 
 def _setstate(self: Any, state: list[Any]) -> None:

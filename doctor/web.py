@@ -25,11 +25,13 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
 PIECE = 1 << 14
+"""The number of bytes that are read from a connection at once."""
 REDIRECTS = 10
+"""At most this many redirects are followed for one request."""
 
 
 class RefusedError(Exception):
-    """A server requested something that is not allowed; the message says what."""
+    """A server's response demands something that is not allowed; the message says what."""
 
 
 def kind_of(address: str) -> str:
@@ -71,8 +73,8 @@ def _kinds_of(host: str) -> set[str]:
 
 
 class Guard:
-    """Decides which connections a session may make, and keeps its open sockets. `named`: addresses that the
-    user gave."""
+    """Decides which connections a session may make, and keeps its open sockets. named: URLs that the user
+    gave."""
 
     def __init__(self, named: Iterable[str]) -> None:
         self.named = {_host(url) for url in named}
@@ -98,8 +100,8 @@ class Guard:
 
 
 def guarded(session: requests.Session, named: Iterable[str]) -> requests.Session:
-    """Add a guard to a session, as its attribute `guard`, and return the session. named: the addresses that
-    the user gave."""
+    """Add a guard to a session, as its attribute `guard`, and return the session. named: the URLs that the
+    user gave."""
     guard = Guard(named)
     adapter = _adapter(guard)
     session.mount("http://", adapter)
@@ -130,9 +132,7 @@ def get(
         if scheme not in ("http", "https") or (scheme, old) == ("http", "https"):
             raise RefusedError(f"it redirects from {old} to {scheme}")
         if session.should_strip_auth(answer.url, to):  # type: ignore[no-untyped-call]
-            sent = {
-                name: value for name, value in sent.items() if name.lower() not in ("authorization", "cookie")
-            }
+            sent = {k: v for k, v in sent.items() if k.lower() not in ("authorization", "cookie")}
         url = to
     raise RefusedError(f"it redirects more than {REDIRECTS} times")
 
@@ -180,33 +180,30 @@ def _adapter(guard: Guard) -> HTTPAdapter:
 
         def proxy_manager_for(self, *args: Any, **kwargs: Any) -> Any:
             manager = super().proxy_manager_for(*args, **kwargs)
-            manager.pool_classes_by_scheme = classes(
-                checked=False
-            )  # the user configured the proxy, which decides what it reaches
+            # not checked, because the user configured the proxy, which decides what it reaches
+            manager.pool_classes_by_scheme = classes(checked=False)
             return manager
 
     return Adapter()
 
 
 class Limit:
-    """A context with a time limit, in seconds, for everything that a session does in it. `passed` says
-    whether the limit has passed."""
+    """A context with a time limit, in seconds, for everything that a guarded session does in it."""
 
     def __init__(self, session: requests.Session, seconds: float) -> None:
         self.seconds = seconds
         self._end = time.monotonic() + seconds
-        self._guard: Guard | None = getattr(session, "guard", None)
+        self._guard: Guard = session.guard  # type: ignore[attr-defined]
         self._done = threading.Event()
 
     def __enter__(self) -> Limit:
-        if self._guard is not None:
-            threading.Thread(target=self._watch, args=(self._guard,), daemon=True).start()
+        threading.Thread(target=self._watch, daemon=True).start()
         return self
 
-    def _watch(self, guard: Guard) -> None:
+    def _watch(self) -> None:
         pause = self.seconds
         while not self._done.wait(pause):
-            guard.cut()
+            self._guard.cut()
             pause = 0.2  # then close new connections too
 
     def __exit__(self, *_: object) -> None:

@@ -141,7 +141,7 @@ TYPING_SINCE_3_9 = {
 
 
 @pytest.mark.parametrize("folder", sampled(["doctor", "compat_tables", "scripts", "tests"], 1))
-def test_no_module_needs_more_of_typing_than_python_3_8_has(folder: str) -> None:
+def test_no_module_uses_typing_names_that_python_3_8_lacks(folder: str) -> None:
     """For example, `set[str]()` would fail on Python 3.8, but only on machines that run this code."""
     for path in sorted((ROOT / folder).rglob("*.py")):
         if ROOT / "tests/data" in path.parents:  # recorded
@@ -167,7 +167,7 @@ def test_no_module_needs_more_of_typing_than_python_3_8_has(folder: str) -> None
             assert node.module != "typing" or not lacking, f"{path}:{node.lineno}: {lacking}"
 
 
-def test_no_module_imports_what_only_a_checkout_has() -> None:
+def test_no_module_imports_packages_that_only_a_clone_contains() -> None:
     """scripts and tests are not in the wheel."""
     for path in _modules():
         text = path.read_text(encoding="utf-8")
@@ -200,7 +200,7 @@ connections), or in the examined interpreter; ray in the user's interpreter."""
 
 
 @pytest.mark.skipif(sys.version_info < (3, 10), reason="sys.stdlib_module_names came with 3.10")
-def test_every_package_that_is_imported_is_asked_for() -> None:
+def test_every_imported_package_is_a_declared_dependency() -> None:
     declared = re.search(
         r"^dependencies = \[(.*?)^\]", (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.M | re.S
     )
@@ -231,14 +231,14 @@ def _imported(*arguments: str) -> set[str]:
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["code", "gpu-hidden"]], ids=" ".join)
-def test_start_up_imports_nothing_heavy(arguments: list[str]) -> None:
+def test_start_imports_nothing_slow(arguments: list[str]) -> None:
     loaded = _imported(*arguments)
     assert "doctor.cli" in loaded
     assert not loaded & {"rich", "requests", "packaging", "pynvml", "elftools", "tensorflow", "numpy"}
 
 
 @pytest.mark.parametrize("arguments", [["explain", "README.md"], ["check"]], ids=" ".join)
-def test_a_text_for_a_pipe_needs_nothing_heavy(arguments: list[str]) -> None:
+def test_text_for_a_pipe_imports_nothing_slow(arguments: list[str]) -> None:
     """Importing one of these modules takes at least as long as starting Python."""
     loaded = _imported(*arguments)
     assert "doctor.render.terminal" in loaded
@@ -247,6 +247,6 @@ def test_a_text_for_a_pipe_needs_nothing_heavy(arguments: list[str]) -> None:
         assert not loaded & {"dataclasses", "inspect"}
 
 
-def test_nothing_names_a_folder_that_says_nothing() -> None:
+def test_no_folder_has_a_meaningless_name() -> None:
     vague = {"utils", "util", "helpers", "helper", "manager", "misc", "common"}
     assert not [p for p in PACKAGE.rglob("*") if p.stem in vague]

@@ -87,7 +87,7 @@ def _said(call: list[str], capsys: pytest.CaptureFixture[str]) -> str:
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow) if name == "mcp" else name for name in COMMANDS]
 )  # the import of its SDK takes a second
-def test_nothing_that_is_typed_steers_the_terminal(
+def test_no_typed_argument_controls_the_terminal(
     name: str, step: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -100,7 +100,7 @@ def test_nothing_that_is_typed_steers_the_terminal(
 @pytest.mark.parametrize(
     "call", [[ESCAPE], [f"--{ESCAPE}"], ["--format", ESCAPE]], ids=["command", "option", "value"]
 )
-def test_no_word_without_a_command_steers_the_terminal(
+def test_no_unknown_command_controls_the_terminal(
     call: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     said = _said(call, capsys)
@@ -109,7 +109,7 @@ def test_no_word_without_a_command_steers_the_terminal(
 
 
 @pytest.mark.parametrize("content", [b"", b"\x89PNG\x00\x01", b"hello"], ids=["empty", "binary", "text"])
-def test_names_of_files_steer_no_terminal(
+def test_no_file_name_controls_the_terminal(
     content: bytes, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     for name in (f"a{ESCAPE}.log", "b\nc.log"):
@@ -127,7 +127,7 @@ WRITERS = {"doctor/printable.py", "doctor/render/progress.py", "doctor/tables/re
 
 
 @pytest.mark.skipif(sys.version_info < (3, 9), reason="ast.unparse came with 3.9")
-def test_messages_go_out_through_one_function() -> None:
+def test_all_messages_are_printed_by_one_function() -> None:
     for path in sorted((ROOT / "doctor").rglob("*.py")):
         _writes_through_one_function(path)
 

@@ -48,7 +48,7 @@ def explain(tmp_path: Path) -> Run:
 # --- files and folders
 
 
-def test_folder_gives_its_texts_in_order_and_passes_over_the_rest(explain: Run, tmp_path: Path) -> None:
+def test_text_files_of_a_folder_are_read_in_order_and_others_skipped(explain: Run, tmp_path: Path) -> None:
     (tmp_path / "logs/deep").mkdir(parents=True)
     (tmp_path / "logs/.git").mkdir()
     for name in ("b.log", "a.txt", "deep/c", ".git/d.log", "image.png"):
@@ -104,7 +104,7 @@ def test_summary_counts_causes(explain: Run, tmp_path: Path) -> None:
     assert "75.0 %  cudnn-missing" in text
 
 
-def test_summary_as_a_page_is_one_whole_document(explain: Run, tmp_path: Path) -> None:
+def test_html_summary_is_one_complete_page(explain: Run, tmp_path: Path) -> None:
     for i in range(3):
         (tmp_path / f"{i}.log").write_text(LOG)
     page = explain(".", "--summary", "--format", "html", "--output", "page.html")
@@ -128,14 +128,14 @@ def test_summary_as_a_page_is_one_whole_document(explain: Run, tmp_path: Path) -
     assert "<td>3</td><td>100.0 %</td><td><code>cudnn-missing</code></td>" in text
 
 
-def test_packed_file_is_unpacked(tmp_path: Path) -> None:
+def test_gzip_file_is_unpacked(tmp_path: Path) -> None:
     path = tmp_path / "train.log.gz"
     path.write_bytes(gzip.compress(LOG.encode()))
     with opened(Input(str(path))) as stream:
         assert stream.read() == LOG.encode()
 
 
-def test_damaged_archive_is_an_error_with_its_name(explain: Run, tmp_path: Path) -> None:
+def test_error_names_the_damaged_archive(explain: Run, tmp_path: Path) -> None:
     (tmp_path / "a.gz").write_bytes(gzip.compress(LOG.encode() * 100)[:60])
     run = explain("a.gz")
     assert run.returncode == 2
@@ -144,26 +144,26 @@ def test_damaged_archive_is_an_error_with_its_name(explain: Run, tmp_path: Path)
 
 
 @pytest.mark.parametrize("name", ["no/such/file", "a\0b", "x" * 5000])
-def test_name_that_cannot_be_opened_is_an_error_in_one_line(name: str) -> None:
+def test_file_that_cannot_be_opened_is_an_error_in_one_line(name: str) -> None:
     with pytest.raises(InputError, match="cannot read"):
         opened(Input(name))
 
 
-def test_close_name_is_suggested(tmp_path: Path) -> None:
+def test_similar_file_name_is_suggested(tmp_path: Path) -> None:
     (tmp_path / "training.log").write_text(LOG)
     with pytest.raises(InputError) as caught:
         opened(Input(str(tmp_path / "trainning.log")))
     assert "training.log" in caught.value.hint
 
 
-def test_standard_input_is_the_default(explain: Run) -> None:
+def test_standard_input_is_read_by_default(explain: Run) -> None:
     assert json.loads(explain("--format", "json", stdin=LOG).stdout)["source"]["name"] == "-"
     empty = explain(stdin="")
     assert (empty.returncode, empty.stdout) == (2, "")
     assert "2>&1" in empty.stderr
 
 
-def test_what_is_named_twice_appears_twice() -> None:
+def test_input_that_is_given_twice_is_answered_twice() -> None:
     assert [item.name for item in expand(["a", "-", "a"])] == ["a", "-", "a"]
 
 
@@ -269,26 +269,26 @@ def test_issue_is_read_through_the_api(server: str) -> None:
     assert {token for _, token in Handler.seen} == {None}
 
 
-def test_comments_are_read_page_by_page_where_they_are_asked_for(server: str) -> None:
+def test_comments_are_read_page_by_page_if_requested(server: str) -> None:
     whole = text(f"{server}/own/er/issues/1", comments=True)
     assert "comment 99" in whole
     assert "the last" in whole
     assert "comment" not in text(f"{server}/own/er/issues/1")
 
 
-def test_one_comment_is_read_alone(server: str) -> None:
+def test_only_the_linked_comment_is_read(server: str) -> None:
     assert text(f"{server}/own/er/issues/1#issuecomment-77") == "only this"
 
 
-def test_file_in_a_repository_is_read_raw(server: str) -> None:
+def test_file_in_a_repository_is_read_as_raw_text(server: str) -> None:
     assert text(f"{server}/own/er/blob/main/logs/a.log") == LOG
 
 
-def test_gist_is_read_with_its_long_files(server: str) -> None:
+def test_gist_is_read_with_its_truncated_files(server: str) -> None:
     assert text("https://gist.github.com/somebody/0123456789abcdef") == "in full\n" + LOG
 
 
-def test_token_goes_to_the_api_and_nowhere_else(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_token_is_sent_only_to_the_api(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GH_TOKEN", "s3cret")
     text("https://gist.github.com/0123456789abcdef")
     text(f"{server}/own/er/blob/main/logs/a.log")
@@ -307,13 +307,13 @@ def test_token_goes_to_the_api_and_nowhere_else(server: str, monkeypatch: pytest
         ("own/er/issues/6", "not JSON", ""),
         ("page", "web page", "raw text"),
         ("image", "image/png, not text", ""),
-        ("private", "is private", "copy"),
+        ("private", "the server denies access", "copy"),
         ("missing", "does not exist", ""),
         ("broken", "returned status 500", ""),
         ("large", "larger than", "download"),
     ],
 )
-def test_refusal_says_why_and_what_to_do(
+def test_refused_request_says_why_and_what_to_do(
     server: str, path: str, message: str, hint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if path == "large":
@@ -327,25 +327,25 @@ def test_refusal_says_why_and_what_to_do(
 @pytest.mark.parametrize(
     "address", ["http://127.0.0.1:1/x", "http://", "https://[x", "http://nosuchhost.invalid/"]
 )
-def test_address_out_of_reach_is_an_error_in_one_line(address: str) -> None:
+def test_unreachable_url_is_an_error_in_one_line(address: str) -> None:
     with pytest.raises(InputError):
         fetch(address)
 
 
-def test_explain_reads_an_address(server: str, explain: Run) -> None:
+def test_explain_reads_a_url(server: str, explain: Run) -> None:
     run = explain(f"{server}/own/er/issues/1", "--format", "json")
     found = json.loads(run.stdout)
     assert found["findings"][0]["code"] == "cudnn-missing"
     assert found["findings"][0]["evidence"][0]["line"] == 4
 
 
-def test_a_file_in_place_of_a_command_is_led_to_explain(
+def test_a_file_instead_of_a_command_gets_a_hint_to_explain(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     log = tmp_path / "a log.txt"
     log.write_text("x", encoding="utf-8")
     assert main([str(log)]) == 2
-    assert f"hint: `tfgpu-doctor explain '{log}'` reads it" in capsys.readouterr().err
+    assert f"hint: to diagnose it, run `tfgpu-doctor explain '{log}'`" in capsys.readouterr().err
     assert main(["https://example.org/issues/1"]) == 2
     assert "explain https://example.org/issues/1" in capsys.readouterr().err
     assert main(["no-such-file.log"]) == 2

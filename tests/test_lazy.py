@@ -38,7 +38,7 @@ print("\\n".join(compiled))
 """
 
 
-def test_a_lazy_pattern_does_what_the_compiled_one_does() -> None:
+def test_a_lazy_pattern_behaves_like_a_compiled_pattern() -> None:
     pattern = lazy.compile(r"(?P<name>\w+)=(\d+)", re.IGNORECASE)
     same = re.compile(r"(?P<name>\w+)=(\d+)", re.IGNORECASE)
     text = "a=1 and B=22"
@@ -48,7 +48,7 @@ def test_a_lazy_pattern_does_what_the_compiled_one_does() -> None:
     assert lazy.compile(rb"\d+").findall(b"1 22") == [b"1", b"22"]
 
 
-def test_a_wrong_pattern_fails_where_it_is_used() -> None:
+def test_an_invalid_pattern_fails_at_its_first_use() -> None:
     pattern = lazy.compile("(")
     with pytest.raises(re.error):
         pattern.search("x")
@@ -65,7 +65,7 @@ def test_no_module_compiles_a_pattern_when_it_is_imported() -> None:
 
 
 @pytest.mark.parametrize("package", ["doctor.compat", "doctor.remedies", "doctor.remedies.code"])
-def test_each_name_that_a_package_promises_is_in_its_module(package: str) -> None:
+def test_each_lazy_name_of_a_package_is_in_its_module(package: str) -> None:
     promised = _for_the_type_checker(package)
     assert promised
     found = importlib.import_module(package)
@@ -90,7 +90,7 @@ def _for_the_type_checker(package: str) -> dict[str, str]:
     }
 
 
-def test_a_name_that_a_package_does_not_have_is_an_attribute_error() -> None:
+def test_an_unknown_name_of_a_package_is_an_attribute_error() -> None:
     from doctor import compat
 
     with pytest.raises(AttributeError, match="no attribute 'no_such_name'"):

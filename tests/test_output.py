@@ -24,7 +24,7 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
-def test_the_answer_goes_to_the_file_and_nowhere_else(
+def test_the_answer_is_written_only_to_the_file(
     words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(words) == 0
@@ -36,7 +36,7 @@ def test_the_answer_goes_to_the_file_and_nowhere_else(
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
-def test_a_file_that_cannot_be_written_is_named(
+def test_error_names_the_file_that_cannot_be_written(
     words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     target = tmp_path / "no such folder" / "answer"
@@ -46,7 +46,7 @@ def test_a_file_that_cannot_be_written_is_named(
     assert f"cannot write `{target}`" in printed.err
 
 
-def test_what_verify_finds_goes_to_the_file(
+def test_output_of_verify_is_written_to_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("doctor.tables.upkeep.run", lambda args: print("2.15.1: as in the table") or 0)

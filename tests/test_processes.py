@@ -98,7 +98,7 @@ def test_no_descendant_outlives_its_program(way: str, how: str, tmp_path: Path) 
     assert not left(mark)
 
 
-def test_a_python_that_daemonises_leaves_nothing_behind_a_check(
+def test_check_kills_a_python_that_became_a_daemon(
     tmp_path: Path, cli: Callable[..., subprocess.CompletedProcess[bytes]]
 ) -> None:
     python, mark = tmp_path / "python", tmp_path / "mark"
@@ -110,7 +110,7 @@ def test_a_python_that_daemonises_leaves_nothing_behind_a_check(
     assert not left(mark)
 
 
-def test_other_children_are_left_alone(tmp_path: Path) -> None:
+def test_other_children_are_not_killed(tmp_path: Path) -> None:
     """The other children belong to this process or its threads, or are in another session. The tool must not
     end processes that its programs did not start."""
     sleep = [sys.executable, "-c", "import time; time.sleep(600)"]
@@ -134,7 +134,7 @@ def test_other_children_are_left_alone(tmp_path: Path) -> None:
             process.wait()
 
 
-def test_two_programs_at_once_end_each_as_it_would_alone(tmp_path: Path) -> None:
+def test_two_programs_at_once_do_not_affect_each_other(tmp_path: Path) -> None:
     marks = [tmp_path / name for name in ("one", "two")]
     texts = [program("a double fork", how, mark) for how, mark in zip(("ends", "hangs"), marks)]
     results: dict[int, object] = {}
@@ -151,7 +151,7 @@ def test_two_programs_at_once_end_each_as_it_would_alone(tmp_path: Path) -> None
     assert not [pid for mark in marks for pid in left(mark)]
 
 
-def test_orphans_go_to_others_again_afterwards() -> None:
+def test_adoption_of_orphans_ends_afterwards() -> None:
     """While the tool runs no program, this process does not adopt orphaned processes."""
     Machine.here().run("nothing", [sys.executable, "-c", "pass"], 10.0)
     code = textwrap.dedent(
@@ -193,7 +193,7 @@ def gone(pid: int) -> bool:
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # from unread pipes
-def test_ctrl_c_during_the_start_leaves_no_program_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_during_the_start_leaves_no_program_running(monkeypatch: pytest.MonkeyPatch) -> None:
     bystander = subprocess.Popen(["sleep", "600"], start_new_session=True)
     time.sleep(0.05)
     monkeypatch.setattr(subprocess, "Popen", Interrupted)
@@ -208,7 +208,7 @@ def test_ctrl_c_during_the_start_leaves_no_program_behind(monkeypatch: pytest.Mo
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # from unread pipes
-def test_ctrl_c_before_the_first_answer_leaves_no_program_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_before_the_first_answer_leaves_no_program_running(monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[int] = []
     popen = subprocess.Popen
 
@@ -227,7 +227,7 @@ def test_ctrl_c_before_the_first_answer_leaves_no_program_behind(monkeypatch: py
     assert gone(started[-1])
 
 
-def test_after_the_end_was_asked_for_no_thread_starts_a_program() -> None:
+def test_after_stop_no_thread_starts_a_program() -> None:
     processes.stop()
     try:
         ran = run_program(["sleep", "600"], 60, dict(os.environ))

@@ -69,17 +69,17 @@ def works(python: Path, folder: Path) -> None:
     assert b"cudnn-init-oom" in done.stdout
 
 
-def test_it_is_small(sdist: Path) -> None:
+def test_source_archive_is_small(sdist: Path) -> None:
     assert sdist.stat().st_size < LIMIT
 
 
-def test_its_names_are_names_on_every_system(sdist: Path) -> None:
+def test_names_in_the_source_archive_are_valid_on_every_system(sdist: Path) -> None:
     """uv refuses an archive that contains any other name."""
     with tarfile.open(sdist) as archive:
         assert not [name for name in archive.getnames() if not re.fullmatch(r"[\w./+,~@=-]+", name, re.ASCII)]
 
 
-def test_it_holds_files_of_this_checkout_only(sdist: Path) -> None:
+def test_source_archive_contains_only_files_of_this_clone(sdist: Path) -> None:
     with tarfile.open(sdist) as archive:
         members = archive.getmembers()
     kept = [member for member in members if member.name.partition("/")[2] != "PKG-INFO"]
@@ -96,7 +96,7 @@ def test_it_holds_files_of_this_checkout_only(sdist: Path) -> None:
             assert not PurePosixPath(member.linkname).is_absolute(), member.name
 
 
-def test_pip_installs_it_without_the_network(sdist: Path, tmp_path: Path) -> None:
+def test_pip_installs_the_source_archive_without_the_network(sdist: Path, tmp_path: Path) -> None:
     """It uses the pip, the hatchling and the packages in this environment."""
     target = tmp_path / "installed"
     words = [
@@ -127,7 +127,9 @@ def test_pip_installs_it_without_the_network(sdist: Path, tmp_path: Path) -> Non
 
 @pytest.mark.online
 @pytest.mark.parametrize("installer", ["pip", "uv"])
-def test_the_newest_installers_install_it(installer: str, sdist: Path, tmp_path: Path) -> None:
+def test_the_newest_installers_install_the_source_archive(
+    installer: str, sdist: Path, tmp_path: Path
+) -> None:
     tools = made(tmp_path / "tools", pip=True)
     subprocess.run(
         [tools, "-m", "pip", "install", "--quiet", "--upgrade", installer],

@@ -62,7 +62,7 @@ PRINTABLE = [text for text in (*TEXTS, *PAYLOADS) if text.isprintable()]
 
 
 @pytest.mark.parametrize("name", ["sh", "bash", "dash", "zsh", "fish"])
-def test_shell_reads_each_text_back_as_one_argument(name: str) -> None:
+def test_shell_reads_each_quoted_text_as_one_argument(name: str) -> None:
     if shutil.which(name) is None:
         pytest.skip(f"{name} is not here")
     for text in PRINTABLE:
@@ -73,7 +73,7 @@ def test_shell_reads_each_text_back_as_one_argument(name: str) -> None:
 
 @given(st.text(st.characters(codec="ascii", categories=("L", "N", "P", "S", "Zs")), max_size=20))
 @settings(max_examples=examples(60), deadline=None)
-def test_any_text_is_one_argument_and_one_part_of_an_argument_to_sh(text: str) -> None:
+def test_any_text_is_one_argument_or_part_of_an_argument_for_sh(text: str) -> None:
     parts = sh(run("printf", "[%s][%s]", text, Joined(("a", text, Literal("${NOTHING}"), text))))
     done = subprocess.run(["sh", "-c", parts], capture_output=True, text=True, check=True, timeout=20)
     assert done.stdout == f"[{text}][a{text}{text}]"
@@ -91,7 +91,7 @@ def test_any_text_is_one_argument_and_one_part_of_an_argument_to_sh(text: str) -
         ("C:\\a b\\", '"C:\\a b\\\\"'),
     ],
 )
-def test_windows_quotes_what_cmd_and_powershell_read_alike(text: str, expected: str) -> None:
+def test_windows_quoting_is_read_in_the_same_way_by_cmd_and_powershell(text: str, expected: str) -> None:
     line = windows(run("x", text))
     assert line == f"x {expected}"
     assert cmd_words(line) == powershell_words(line) == ["x", text]
@@ -99,7 +99,7 @@ def test_windows_quotes_what_cmd_and_powershell_read_alike(text: str, expected: 
 
 @given(st.text(max_size=20))
 @settings(max_examples=examples(300), deadline=None)
-def test_any_text_is_one_argument_to_cmd_and_powershell_or_refused(text: str) -> None:
+def test_any_text_is_one_argument_for_cmd_and_powershell_or_refused(text: str) -> None:
     try:
         line = windows(run("x", text))
     except RefusedError:
@@ -109,7 +109,7 @@ def test_any_text_is_one_argument_to_cmd_and_powershell_or_refused(text: str) ->
 
 
 @pytest.mark.parametrize("text", ["100%", "a%PATH%", "$x", "a`b", 'a"b', "a\u201db", "a\nb"])
-def test_windows_refuses_what_no_text_can_hold_for_both(text: str) -> None:
+def test_windows_refuses_values_that_cmd_and_powershell_read_differently(text: str) -> None:
     with pytest.raises(RefusedError):
         windows(run("x", text))
 
@@ -129,7 +129,7 @@ def test_control_and_direction_characters_reach_no_command(text: str, render: ob
     assert step(run("x", text)).text.isprintable()
 
 
-def test_step_follows_the_shell_of_the_case() -> None:
+def test_step_is_written_for_the_shell_of_the_case() -> None:
     made = step(run("pip", "install", "numpy<2;x", "100%"))
     assert made.text == "pip install 'numpy<2;x' 100%" or made.kind == "shell"
     there = made.on("windows")
@@ -140,7 +140,7 @@ def test_step_follows_the_shell_of_the_case() -> None:
 
 
 @pytest.mark.parametrize("path", ["-rf", "--help", "~/x y/$(id)", "a b", "/x"])
-def test_paths_are_no_options_and_the_home_folder_is_found(path: str, tmp_path: Path) -> None:
+def test_paths_do_not_become_options_and_the_home_folder_is_expanded(path: str, tmp_path: Path) -> None:
     done = subprocess.run(
         ["bash", "-c", sh(run("printf", "%s", shell.Path(path)))],
         capture_output=True,
@@ -153,7 +153,7 @@ def test_paths_are_no_options_and_the_home_folder_is_found(path: str, tmp_path: 
     assert removeprefix(done.stdout, "./") == path.replace("~", str(tmp_path))
 
 
-def test_what_shells_work_out_is_worked_out(tmp_path: Path) -> None:
+def test_shell_syntax_is_evaluated_by_the_shell(tmp_path: Path) -> None:
     listed = Joined((Output(run("printf", "%s:%s", "a b", "it's $HOME")), Literal("${MORE:+:$MORE}"), ":$x"))
     line = sequence(
         Export("LISTED", listed),
@@ -171,7 +171,7 @@ def test_what_shells_work_out_is_worked_out(tmp_path: Path) -> None:
     assert done.stdout == "A b:it's $HOME:m:$x\nc d\n"
 
 
-def test_variable_of_cmd_does_not_take_the_space_before_the_next_command() -> None:
+def test_variable_in_cmd_does_not_include_the_space_before_the_next_command() -> None:
     assert windows(run("python", A="1")) == 'set "A=1" && python'
     assert (
         windows(Export("PATH", Joined((shell.Path("C:\\a b"), Literal(";%PATH%")))))
@@ -180,7 +180,7 @@ def test_variable_of_cmd_does_not_take_the_space_before_the_next_command() -> No
 
 
 @pytest.mark.parametrize("text", PAYLOADS)
-def test_payload_is_data_in_every_place_of_a_command(text: str, tmp_path: Path) -> None:
+def test_hostile_value_is_data_in_every_place_of_a_command(text: str, tmp_path: Path) -> None:
     lines = [
         run("printf", text),
         run(shell.Path(text), "-m", "pip"),
@@ -205,7 +205,7 @@ def test_payload_is_data_in_every_place_of_a_command(text: str, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("text", PAYLOADS)
-def test_comment_is_one_line_that_runs_nothing(text: str, tmp_path: Path) -> None:
+def test_comment_is_one_line_that_the_shell_ignores(text: str, tmp_path: Path) -> None:
     assert one_line(text).isprintable()
     assert "\n" not in comment(text)
     executed([comment(text)], tmp_path)
@@ -225,7 +225,7 @@ PREFIXES = (
 
 
 @each("text, prefix", list(itertools.product(PAYLOADS, PREFIXES)))
-def test_no_payload_is_of_a_validated_form(text: str, prefix: str) -> None:
+def test_no_hostile_value_passes_validation(text: str, prefix: str) -> None:
     both = prefix + text
     for check in (
         validated.version,
@@ -282,11 +282,11 @@ def test_requirement_is_a_name_and_versions(text: str, expected: str | None) -> 
         ("/dev/shm/envs/a/lib/libx.so", False),
     ],
 )
-def test_library_of_an_environment_is_recognised_by_its_place(path: str, own: bool) -> None:
+def test_library_of_an_environment_is_recognised_by_its_path(path: str, own: bool) -> None:
     assert (validated.library_of_environment(path) == path) is own
 
 
-def test_shell_syntax_is_written_in_the_source_and_nowhere_else() -> None:
+def test_shell_syntax_is_always_a_constant_in_the_source() -> None:
     """A Literal is made only from string constants, and a shell step only from a typed command, never from
     text."""
     for path in sorted((ROOT / "doctor").rglob("*.py")):

@@ -33,7 +33,7 @@ def test_every_fact_is_a_dataclass_with_its_fields_in_order(kind: type[Fact]) ->
     assert kind(*(getattr(made, name) for name in names)) == made
 
 
-def test_value_cannot_be_changed() -> None:
+def test_frozen_value_cannot_be_changed() -> None:
     gpu = Gpu(SOURCE, "T4")
     with pytest.raises(dataclasses.FrozenInstanceError):
         gpu.name = "V100"  # type: ignore[misc]
@@ -47,18 +47,18 @@ def test_values_of_different_classes_are_different() -> None:
     assert repr(Symptom(SOURCE, "x")).startswith("Symptom(source=Source(where='train.log'")
 
 
-def test_call_without_what_is_needed_fails_by_name() -> None:
+def test_missing_argument_is_named_in_the_error() -> None:
     with pytest.raises(TypeError, match="name"):
         LibraryNotLoaded(SOURCE)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="colour"):
         Gpu(SOURCE, colour="green")  # type: ignore[call-arg]
 
 
-def test_values_match_by_position() -> None:
+def test_values_can_be_matched_by_position() -> None:
     assert Symptom.__match_args__ == ("source", "kind", *Symptom.__match_args__[2:])
 
 
-def test_options_of_fields_are_those_of_dataclasses() -> None:
+def test_options_of_fields_work_as_in_dataclasses() -> None:
     def kinds(module: Any) -> type:
         decorator, field = module.dataclass, module.field
 
@@ -134,7 +134,7 @@ def test_a_class_without_slots_is_a_dataclass_too(module: Any) -> None:
         module.replace(kept, colour="red")
 
 
-def test_a_cached_property_is_worked_out_once_and_belongs_to_its_object() -> None:
+def test_a_cached_property_is_computed_once_for_each_object() -> None:
     class Case:
         asked = 0
 

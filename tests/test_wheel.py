@@ -103,7 +103,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
     return run
 
 
-def test_wheel_holds_every_file_of_the_package_and_no_other(wheel: Path) -> None:
+def test_wheel_contains_exactly_the_files_of_the_package(wheel: Path) -> None:
     here = {
         path.relative_to(ROOT).as_posix()
         for folder in ("doctor", "compat_tables")
@@ -189,7 +189,7 @@ def test_command_runs_from_the_wheel(
     assert b"Traceback" not in done.stderr
 
 
-def test_tables_are_held_against_an_index_from_the_wheel(installed: Run, tmp_path: Path) -> None:
+def test_tables_are_verified_against_an_index_from_the_wheel(installed: Run, tmp_path: Path) -> None:
     """The wheel contains the code that reads wheels. If the index does not exist, there is a message that
     says so."""
     index = (tmp_path / "nowhere").as_uri()
@@ -203,7 +203,7 @@ def test_tables_are_held_against_an_index_from_the_wheel(installed: Run, tmp_pat
 @pytest.mark.skipif(
     not COMPILER, reason="the simulated GPU is built with a C compiler, and there is none (apt install gcc)"
 )
-def test_a_gpu_is_simulated_and_the_failure_reproduced_from_the_wheel(installed: Run, tmp_path: Path) -> None:
+def test_simulate_and_reproduce_work_from_the_wheel(installed: Run, tmp_path: Path) -> None:
     done = installed(
         "reproduce",
         "cudnn-init-oom",

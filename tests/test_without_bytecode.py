@@ -31,7 +31,7 @@ and up to 21 while other programs run."""
 
 @pytest.mark.slow
 @pytest.mark.parametrize("words", TIMES)
-def test_a_start_takes_at_most_twice_its_budget(
+def test_start_takes_at_most_twice_its_time_budget(
     times_pass: Callable[..., float], words: str, tmp_path: Path
 ) -> None:
     report = tmp_path / "report.log"
@@ -40,7 +40,7 @@ def test_a_start_takes_at_most_twice_its_budget(
     assert times_pass(*arguments, bytecode=False) < 2 * TIMES[words]
 
 
-def test_a_short_report_imports_few_of_the_modules(tmp_path: Path) -> None:
+def test_reading_a_short_report_imports_few_modules(tmp_path: Path) -> None:
     report = tmp_path / "report.log"
     report.write_text(REPORT)
     code = (

@@ -8,8 +8,10 @@ import sys
 from typing import TYPE_CHECKING, TextIO
 
 from doctor.commands.numbers import SECONDS
-from doctor.errors import UnableError, UsageError
+from doctor.errors import UnableError
 from doctor.printable import as_json, say
+
+FORMATS = ("text", "json")
 
 if TYPE_CHECKING:
     from doctor.bench.results import Bench, Measurement
@@ -18,8 +20,8 @@ if TYPE_CHECKING:
 EPILOG = """\
 examples:
   tfgpu-doctor bench
-  tfgpu-doctor bench --quick  half a minute at most
-  tfgpu-doctor bench --gpu 1 --output bench.svg
+  tfgpu-doctor bench --quick                     takes half a minute at most
+  tfgpu-doctor bench --gpu 1 --output bench.svg  draws the plot into a file (.svg or .png)
   tfgpu-doctor bench --format json
 
 Each time is the median of repeated calls after a warm-up. The first call, which loads libraries,
@@ -29,28 +31,24 @@ to the GPU and back."""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `bench` to the parser."""
-    parser.epilog = EPILOG
     parser.add_argument("--python", metavar="ENV", help="measure TensorFlow (or NumPy) in this environment")
     parser.add_argument(
         "--gpu",
         type=int,
         metavar="N",
-        help="the GPU, by nvidia-smi's number (default: the first that the process sees)",
+        help="the GPU's number in nvidia-smi (default: the first GPU that the process sees)",
     )
-    parser.add_argument("--quick", action="store_true", help="small sizes, few repeats")
+    parser.add_argument("--quick", action="store_true", help="measure only small sizes, with few repeats")
     parser.add_argument(
         "--limit",
         type=SECONDS,
         metavar="SECONDS",
-        help="time limit for the whole measurement (300; with --quick 60)",
+        help="time limit for the whole measurement (default: 300; with --quick: 60)",
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Measure, print the results and return exit code 0.
-
-    Raises UnableError if nothing can be measured, UsageError for wrong options.
-    """
+    """Measure, print the results and return exit code 0. Raises UnableError if nothing can be measured."""
     from doctor import charts
     from doctor.bench.run import bench
     from doctor.render.output import destination
@@ -58,14 +56,12 @@ def run(args: argparse.Namespace) -> int:
     from doctor.simulate.libraries import find_interpreter, find_tensorflow
     from doctor.subprocesses.signals import ending_in_order
 
-    if args.format in ("markdown", "html"):
-        raise UsageError("bench supports only --format text and json")
     picture = bool(args.output) and args.output.lower().endswith((".svg", ".png"))
     if picture:
         charts.may_write(args.output)
     interpreter = find_interpreter(args.python, ())
     if interpreter is None:
-        raise UnableError("found no Python to measure with", "choose one with --python")
+        raise UnableError("no Python was found to measure with", "choose one with --python")
     build = find_tensorflow(interpreter)
     environment = dict(os.environ)
     if args.gpu is not None:
@@ -149,8 +145,7 @@ def _print(result: Bench, out: TextIO, args: argparse.Namespace) -> None:
     from rich.table import Table
 
     from doctor.bench.results import NOISY, SIZES, pays_from
-    from doctor.charts import text
-    from doctor.render.console import console_for, safe
+    from doctor.render.console import console_for, print_chart, safe
 
     console = console_for(out, args.color, 120)
     against = (
@@ -162,7 +157,7 @@ def _print(result: Bench, out: TextIO, args: argparse.Namespace) -> None:
             continue
         table = Table(title=safe(f"{op}: {against}, {result.software} ({SIZES[op]})"), title_justify="left")
         for heading in ("size", "device", "first call", "median", "middle half", "GFLOP/s", "calls"):
-            table.add_column(heading, justify="left" if heading == "device" else "right")
+            table.add_column(heading, justify="left" if heading == "device" else "right", overflow="fold")
         for m in sorted(rows, key=lambda m: (m.size, m.device, m.transfer)):
             low, high = m.quartiles
             table.add_row(
@@ -175,10 +170,7 @@ def _print(result: Bench, out: TextIO, args: argparse.Namespace) -> None:
                 str(len(m.times)),
             )
         console.print(table)
-        plain = not (out.encoding or "").lower().startswith("utf")
-        console.print(
-            "\n" + safe(text.drawn(_chart(result, op), min(console.width, 90), plain=plain)), soft_wrap=True
-        )
+        print_chart(console, _chart(result, op), 90)
         if result.gpu and not result.simulated:
             for transfer, words in ((False, "With the data on the GPU"), (True, "With transfer")):
                 size = pays_from(result.measured, op, transfer=transfer)

@@ -27,7 +27,6 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `check` to the parser."""
-    parser.epilog = EPILOG
     parser.add_argument(
         "--python",
         metavar="PATH",
@@ -37,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ),
     )
     parser.add_argument(
-        "--root", metavar="DIR", help="read this folder instead of /; run and load nothing in it"
+        "--root", metavar="DIR", help="examine the files in this folder instead of /; run nothing in it"
     )
     parser.add_argument(
         "--deep", action="store_true", help="also start TensorFlow in a separate process and use each GPU"
@@ -47,26 +46,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=SECONDS,
         default=300,
         metavar="SECONDS",
-        help="time limit of the deep check (default: 300)",
+        help="time limit of --deep (default: 300)",
     )
     parser.add_argument(
         "--trace",
         action="store_true",
-        help="show for each code whether its rule fired, what stopped it, or that it was not considered",
+        help="also show for each code whether its rule fired, what stopped it, or that it was not considered",
     )
-    parser.add_argument("--save", metavar="FILE", help="write what was found to a file, redacted")
+    parser.add_argument(
+        "--save", metavar="FILE", help="also write what was found to a file, without names and secrets"
+    )
     parser.add_argument(
         "--script",
         action="store_true",
         help=(
-            "print a shell script that collects what `explain` needs on a machine without this tool or"
-            " Python 3.8"
+            "only print a shell script; run it on a machine without this tool or Python 3.8, and give its"
+            " output to `explain`"
         ),
     )
     parser.add_argument(
         "--node",
         metavar="NAME",
-        help="the name of this machine in a fleet, written as `node` into the JSON (for `fleet read`)",
+        help="the name of this machine in a fleet; the JSON contains it as `node`, for `fleet read`",
     )
     parser.add_argument("--from", dest="record", metavar="FILE", help="diagnose a file written by --save")
 
@@ -80,19 +81,18 @@ def run(args: argparse.Namespace) -> int:
     """
     if args.script:
         from doctor import resources
-        from doctor.render.output import destination
+        from doctor.render.output import write
 
-        with destination(args.output) as stream:
-            stream.write(resources.text("doctor.probe", "collect.sh"))
+        write(args.output, resources.text("doctor.probe", "collect.sh"))
         return 0
     import gc
 
-    # a short process: frequent garbage collection costs a twentieth of its time and frees little
+    # frequent garbage collection takes a twentieth of the time of such a short process, and frees little
     gc.set_threshold(100_000, 20, 20)
     from doctor import api, render
     from doctor.commands.waiting import LOOKING, progress_notice
 
-    terminal = sys.stderr is not None and sys.stderr.isatty() and not getattr(args, "quiet", False)
+    terminal = sys.stderr.isatty() and not args.quiet
     with progress_notice(LOOKING, args) if not args.record else contextlib.nullcontext() as waiting:
 
         def tell(words: str) -> None:
@@ -104,13 +104,13 @@ def run(args: argparse.Namespace) -> int:
         report = api.check(
             args.python, args.root, args.deep, record=args.record, limit=float(args.limit), tell=tell
         )
-    if report.times and getattr(args, "verbose", False):
+    if report.times and args.verbose:
         times = ", ".join(f"{name} {1000 * seconds:.0f} ms" for name, seconds in report.times)
         say(f"probes: {times}")
     facts = report.diagnosis.facts
     if args.save:
         _save(facts, args.save)
-    code = render.emit([report.diagnosis], args)
+    code = render.emit(report.diagnosis, args)
     return UnableError.exit_code if facts.unexamined and not code else code
 
 
@@ -120,10 +120,8 @@ def _save(facts: Facts, path: str) -> None:
 
     from doctor import __version__
     from doctor.probe import record
-    from doctor.render.output import destination
+    from doctor.render.output import write
     from doctor.render.sharing import shared_facts
 
     today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
-    text = record.as_text(record.to_record(shared_facts(facts), __version__, today))
-    with destination(path) as stream:
-        stream.write(text)
+    write(path, record.as_text(record.to_record(shared_facts(facts), __version__, today)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from doctor.commands.usage import suggestion
 from doctor.errors import UsageError
 from doctor.printable import as_json
 
@@ -15,23 +16,20 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `code` to the parser."""
-    parser.epilog = EPILOG
     parser.add_argument("code", nargs="?", help="a finding code, such as cudnn-init-oom")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the page for a code, or list all codes. Raises UsageError for a code that does not exist."""
+    """Print the page for a code, or list all codes, and return exit code 0. Raises UsageError for a code that
+    does not exist."""
     from doctor.render.fold import columns_of, fold
     from doctor.render.output import destination
     from doctor.rules import PLACES, all_rules, rule_of
 
     if args.code is not None and args.code not in PLACES:
-        import difflib
-
-        near = difflib.get_close_matches(args.code, PLACES, 3)
         raise UsageError(
             f"there is no finding code `{args.code}`",
-            f"did you mean {', '.join(near)}?" if near else "`tfgpu-doctor code` lists all codes",
+            suggestion(args.code, PLACES, "`tfgpu-doctor code` lists all codes"),
         )
     with destination(args.output) as out:
         if args.code is None:

@@ -16,23 +16,21 @@ FILES = {
 }
 EPILOG = """\
 examples:
-  eval "$(tfgpu-doctor completion bash)"                                in ~/.bashrc
-  tfgpu-doctor completion zsh > ~/.zfunc/_tfgpu-doctor                  a folder in $fpath
+  eval "$(tfgpu-doctor completion bash)"                                for ~/.bashrc
+  tfgpu-doctor completion zsh > ~/.zfunc/_tfgpu-doctor                  into a folder of $fpath
   tfgpu-doctor completion fish > ~/.config/fish/completions/tfgpu-doctor.fish
   tfgpu-doctor completion man > ~/.local/share/man/man1/tfgpu-doctor.1  then: man tfgpu-doctor"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `completion` to the parser."""
-    parser.epilog = EPILOG
     parser.add_argument("shell", choices=FILES, help="the shell, or man for the manual page")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the file for the chosen shell, or the manual page."""
-    from doctor.render.output import destination
+    from doctor.render.output import write
     from doctor.resources import text
 
-    with destination(args.output) as out:
-        out.write(text("doctor", f"shell_files/{FILES[args.shell]}"))
+    write(args.output, text("doctor", f"shell_files/{FILES[args.shell]}"))
     return 0

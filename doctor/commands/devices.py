@@ -21,18 +21,21 @@ examples:
   tfgpu-doctor devices --visible 2,0 --order PCI_BUS_ID
   tfgpu-doctor devices --visible 1 --count 4  on a machine with four GPUs of the same model"""
 ASSUMED = 4
+"""The number of GPUs for which a value is explained on a machine without a GPU, unless --count is given."""
+FORMATS = ("text", "json")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `devices` to the parser."""
-    parser.epilog = EPILOG
     parser.add_argument(
-        "--visible", metavar="VALUE", help="a value of CUDA_VISIBLE_DEVICES to explain (--visible=-1)"
+        "--visible",
+        metavar="VALUE",
+        help="a value of CUDA_VISIBLE_DEVICES to explain; needs = if it starts with a minus (--visible=-1)",
     )
     parser.add_argument(
         "--order",
         choices=("FASTEST_FIRST", "PCI_BUS_ID"),
-        help="CUDA_DEVICE_ORDER (default: its current value)",
+        help="a value of CUDA_DEVICE_ORDER (default: the current one)",
     )
     parser.add_argument(
         "--count", type=whole(0, 64), metavar="N", help="explain the value for N GPUs of the same model"
@@ -40,17 +43,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the GPUs and the explanation. Raises UnableError if there is no GPU and no value to explain."""
+    """Print the GPUs and the explanation, and return exit code 0. Raises UsageError for a value without
+    commas, UnableError if there is no GPU and no value to explain."""
     from doctor.devices.look import Seen, driver_shows, look
     from doctor.devices.visibility import Device, enumeration, interpret, is_certain, unseparated
     from doctor.render.output import destination
 
-    if args.format in ("markdown", "html"):
-        raise UsageError("devices supports only --format text and json")
     if args.visible is not None and (words := unseparated(args.visible)):
         raise UsageError(
-            f"CUDA separates the entries at commas: in {args.visible!r} it would read only `{words[0]}`",
-            f"tfgpu-doctor devices --visible {','.join(words)}",
+            f"CUDA separates the entries at commas: from {args.visible!r} it would read only `{words[0]}`",
+            f"use commas: tfgpu-doctor devices --visible {','.join(words)}",
         )
     value = args.visible if args.visible is not None else os.environ.get("CUDA_VISIBLE_DEVICES")
     order = args.order or os.environ.get("CUDA_DEVICE_ORDER")
@@ -118,8 +120,8 @@ def _document(
         )
     if not certain:
         notes.append(
-            "The GPUs differ, and without CUDA_DEVICE_ORDER=PCI_BUS_ID, CUDA puts the fastest first and"
-            " leaves the order of the rest unspecified; the driver gave no order, so the numbers may differ."
+            "The numbers may differ: the GPUs are not equal, and without CUDA_DEVICE_ORDER=PCI_BUS_ID, CUDA"
+            " puts the fastest first and leaves the order of the rest unspecified. The driver gave no order."
         )
     elif seen.driver_order and list(seen.driver_order) != [device.bus_id for device in seen.devices]:
         notes.append(
@@ -129,8 +131,7 @@ def _document(
     agrees = None if said is None else said == expected
     if agrees is False:
         notes.append(
-            f"The driver itself shows {', '.join(said or ()) or 'no GPU'}, and its answer is the one"
-            " that counts."
+            f"But the driver itself shows {', '.join(said or ()) or 'no GPU'}. Rely on the driver's answer."
         )
     if visibility.value is not None and visibility.shown:
         notes.append(
@@ -179,17 +180,17 @@ def _print(page: dict[str, Any], out: TextIO, color: str, *, real: bool) -> None
             ("free MiB", "right"),
             ("used by", "left"),
         ):
-            table.add_column(heading, justify=side)  # type: ignore[arg-type]
+            table.add_column(heading, justify=side, overflow="fold")  # type: ignore[arg-type]
         for gpu in page["gpus"]:
             memory = "?" if gpu["memory_mib"] is None else f"{gpu['free_mib']} of {gpu['memory_mib']}"
-            users = "\n".join(_user(process) for process in gpu["processes"]) or "nobody"
+            users = "\n".join(_user(process) for process in gpu["processes"]) or "no process"
             name = gpu["name"] + "".join(f"\n  {part['name']}" for part in gpu["mig_instances"])
             shown = gpu["tensorflow"] or "hidden"
             table.add_row(str(gpu["nvidia_smi"]), shown, safe(name), memory, safe(users))
         console.print(table)
     value, order = page["cuda_visible_devices"], page["cuda_device_order"]
     setting = "CUDA_VISIBLE_DEVICES is not set" if value is None else f'CUDA_VISIBLE_DEVICES="{value}"'
-    console.print(safe(f"{setting}, CUDA_DEVICE_ORDER {order or 'is not set (the fastest first)'}"))
+    console.print(safe(f"{setting}, CUDA_DEVICE_ORDER {order or 'is not set (the fastest GPU is first)'}"))
     if page["explanation"]:
         console.print(safe(f"  {page['explanation']}"))
     for entry in page["entries"]:

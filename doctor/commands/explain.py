@@ -11,30 +11,31 @@ from doctor.errors import DefectError, InputError
 
 if TYPE_CHECKING:
     from doctor.inputs import Input
-    from doctor.logs.large import Progress
     from doctor.render import Options
+    from doctor.render.progress import Progress
 
 EPILOG = """\
 examples:
   tfgpu-doctor explain train.log         a log, traceback, issue, notebook, pip or nvidia-smi output
   python train.py 2>&1 | tfgpu-doctor explain -
-  tfgpu-doctor explain logs/ more/*.txt  all text files in a folder; --format json: one line each
+  tfgpu-doctor explain logs/ more/*.txt  all text files in a folder, and other files
   tfgpu-doctor explain https://github.com/OWNER/REPO/issues/1234 --comments
   tfgpu-doctor explain logs/ --summary   how often each cause occurs
 
-Files may be of any size: above one megabyte, only the lines that can matter are read.
+Files may have any size: of a file above one megabyte, only the lines that can matter are examined.
+With --format json, the answer for each report is one line.
 Requests to GitHub use the token in GITHUB_TOKEN or GH_TOKEN if one is set."""
 
 MANY = 32
 """If there are more reports than this, all cores read them."""
+EMPTY_HINT = "did the program print anything? 2>&1 also captures standard error"
 ALONE = 0.25
-"""For this many seconds at the start, only this process reads reports, so that it compiles the patterns that
-most reports need before it starts other processes."""
+"""For this many seconds at the start, only this process reads reports: it compiles the patterns that most
+reports need, before it starts other processes, which inherit them."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `explain` to the parser."""
-    parser.epilog = EPILOG
     parser.add_argument(
         "inputs",
         nargs="*",
@@ -44,16 +45,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trace",
         action="store_true",
-        help="show for each code whether its rule fired, what stopped it, or that it was not considered",
+        help="also show for each code whether its rule fired, what stopped it, or that it was not considered",
     )
-    parser.add_argument("--summary", action="store_true", help="print one table of the causes in all reports")
+    parser.add_argument(
+        "--summary", action="store_true", help="print only a table that says how often each cause occurs"
+    )
     parser.add_argument(
         "--comments", action="store_true", help="with the URL of an issue: also read its comments"
     )
 
 
 class Answer(NamedTuple):
-    """The result for one input: an answer with its verdict, or the reason why there is none."""
+    """The result for one input: an answer with its verdict, or the reason why there is none.
+
+    text: the answer in the requested format. severity: the highest among its findings. code, title: those of
+    the verdict, or "" for a file in a folder that contains no text. defect: whether the tool itself failed.
+    """
 
     name: str
     text: str = ""
@@ -69,16 +76,17 @@ class Answer(NamedTuple):
 def run(args: argparse.Namespace) -> int:
     """Diagnose each input and print the answers.
 
-    Returns exit code 0; 1 if a finding is an error; 2 if an input could not be read. Raises UnableError if
-    --output cannot be written.
+    Returns exit code 0; 1 if a finding is an error; 2 if an input could not be read; 70 if the tool itself
+    failed on an input. Raises InputError (or DefectError) if no input could be read, UnableError if --output
+    cannot be written.
     """
     import gc
 
-    gc.set_threshold(
-        100_000, 20, 20
-    )  # a short process, or similar reports: collecting often takes a tenth of the time and frees little
+    # frequent garbage collection takes a tenth of the time of such a process, and frees little
+    gc.set_threshold(100_000, 20, 20)
     from doctor import render
     from doctor.inputs import expand
+    from doctor.printable import complain
     from doctor.render.output import destination
 
     inputs = list(expand(args.inputs or ["-"], comments=args.comments))
@@ -87,43 +95,35 @@ def run(args: argparse.Namespace) -> int:
         from doctor.render import summary as summaries
 
         summary = summaries.Summary()
-    failed = read = defects = 0
-    worst = 0
-    if len(inputs) == 1 and summary is None:  # if the only input fails, write nothing
-        only = (
-            _explained(inputs[0], render.Options.of(args, sys.stdout), _progress(args))
-            if not args.output
-            else None
-        )
-        if only is not None and only.failed:
+    failed = read = defects = worst = 0
+    only = None
+    if len(inputs) == 1 and summary is None and not args.output:  # if the only input fails, write nothing
+        only = _explained(inputs[0], render.Options.of(args, sys.stdout), _progress(args))
+        if only.failed:
             raise InputError(only.error, only.hint)
-    else:
-        only = None
     with destination(args.output) as stream:
         options = render.Options.of(args, stream)
         before, between, after = render.around(options)
-        started = False
-        for answer in (only,) if only is not None else _answers(inputs, options, summary is not None, args):
+        for answer in [only] if only else _answers(inputs, options, summary is not None, args):
             defects += answer.defect
             if answer.failed:
                 failed += 1
-                _complain(answer, args)
+                complain(answer.error, "" if args.quiet else answer.hint)
                 continue
             if not answer.code:
                 continue
-            read += 1
-            worst = max(worst, answer.severity == "error")
             if summary is not None:
                 summary.add(answer.code, answer.severity, answer.title, answer.name)
-                continue
-            stream.write((between if started else before) + answer.text)
-            started = True
+            else:
+                stream.write((between if read else before) + answer.text)
+            read += 1
+            worst = max(worst, answer.severity == "error")
         if not read and failed:
             error = DefectError if defects else InputError
-            raise error(f"none of {failed} inputs could be read" if failed > 1 else "nothing was read")
+            raise error(f"none of the {failed} inputs could be read" if failed > 1 else "nothing was read")
         if not read:
             raise InputError(
-                "the given files contain no text", "pass text files, or a folder that contains some"
+                "the files contain no text", "pass text files, or a folder that contains text files"
             )
         if summary is not None:
             summary.unreadable = failed
@@ -132,25 +132,16 @@ def run(args: argparse.Namespace) -> int:
     return DefectError.exit_code if defects else 2 if failed else worst
 
 
-def _complain(answer: Answer, args: argparse.Namespace) -> None:
-    """Print one line on standard error for an input that could not be read, and a hint if there is one."""
-    from doctor.printable import line, say
-
-    say(f"tfgpu-doctor: {line(answer.error)}")
-    if answer.hint and not args.quiet:
-        say(f"hint: {line(answer.hint)}")
-
-
 def _progress(args: argparse.Namespace) -> Progress:
-    from doctor.render.progress import Progress as Shown
+    from doctor.render.progress import Progress
 
-    return Shown("MB", quiet=args.quiet, scale=1_000_000)
+    return Progress("MB", quiet=args.quiet, scale=1_000_000)
 
 
 def _explained(
     item: Input, options: Options, progress: Progress | None = None, *, brief: bool = False
 ) -> Answer:
-    """Return the answer for one input; with `brief`, only its verdict."""
+    """Return the answer for one input. brief: leave its text empty."""
     from doctor import api
     from doctor.errors import CommandError
     from doctor.inputs import opened
@@ -164,32 +155,26 @@ def _explained(
     except DefectError:
         raise
     except CommandError as error:
+        hint = error.hint
         if isinstance(error.__cause__, NotText):
-            return Answer(item.name) if item.listed else Answer(
-                item.name, failed=True, error=str(error), hint=_hint(str(error.__cause__))
-            )  # fmt: skip
-        return Answer(item.name, failed=True, error=str(error), hint=error.hint)
+            if item.listed:
+                return Answer(item.name)
+            is_empty = str(error.__cause__) == "empty"
+            hint = EMPTY_HINT if is_empty else "pass a text file"
+        return Answer(item.name, failed=True, error=str(error), hint=hint)
     except (OSError, EOFError) as error:  # a file that has disappeared from its folder, a damaged archive
         reason = getattr(error, "strerror", None) or str(error)
         return Answer(item.name, failed=True, error=f"cannot read `{item.name}`: {reason}")
     finally:
-        if progress is not None and hasattr(progress, "end"):
+        if progress is not None:
             progress.end()
     verdict = diagnosis.verdict
     text = "" if brief else rendered(diagnosis, options)
     return Answer(item.name, text, diagnosis.worst, verdict.code, verdict.title)
 
 
-def _hint(reason: str) -> str:
-    return (
-        "did the program print anything? 2>&1 also captures standard error"
-        if reason == "empty"
-        else "pass a text file"
-    )
-
-
 def _invite(item: Input, options: Options) -> None:
-    """If the tool waits for typed input, print what the user has to do."""
+    """If the tool waits for text from a terminal, print what the user has to do."""
     if item.name == "-" and sys.stdin is not None and sys.stdin.isatty() and not options.quiet:
         from doctor.printable import say
 
@@ -212,15 +197,15 @@ def _answers(
         return
     from functools import partial
 
-    from doctor.render.progress import Progress as Shown
+    from doctor.render.progress import Progress
 
-    shown = Shown("reports", len(inputs), quiet=args.quiet)
+    progress = Progress("reports", len(inputs), quiet=args.quiet)
     for answer in _on_all_cores(partial(_safely, options=options, brief=brief), inputs, cores):
-        shown()
-        if shown.shown and (answer.failed or not args.output):
-            shown.end()
+        progress()
+        if answer.failed or not args.output:
+            progress.end()
         yield answer
-    shown.end()
+    progress.end()
 
 
 def _on_all_cores(work: Callable[[Input], Answer], inputs: Sequence[Input], cores: int) -> Iterator[Answer]:

@@ -19,16 +19,15 @@ EPILOG = """\
 examples:
   tfgpu-doctor fleet read reports/          compare reports that you collected (check --format json)
   tfgpu-doctor fleet --ssh n1,n2,n3         run `check` on each host; --ssh @hosts.txt reads a file
-  tfgpu-doctor fleet --slurm -p gpu         run a step on each node of a partition; or --slurm n[1-8]
+  tfgpu-doctor fleet --slurm -p gpu         run `check` on each node of a partition; or --slurm n[1-8]
   tfgpu-doctor fleet --slurm --distributed  in a job: do its nodes agree for distributed training?
-  tfgpu-doctor fleet --ray                  run a task on each node of the running Ray cluster
+  tfgpu-doctor fleet --ray                  run `check` on each node of the running Ray cluster
   tfgpu-doctor fleet --manifest kubernetes --image IMAGE --nodes 8 > fleet.yaml  for `kubectl apply`
   tfgpu-doctor fleet --ssh @hosts.txt --format json --output today.json --since yesterday.json"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `fleet` to the parser."""
-    parser.epilog = EPILOG
     parser.add_argument(
         "words", nargs="*", metavar="read PATH", help="compare reports: files, folders, - for standard input"
     )
@@ -39,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     engines.add_argument(
         "--ssh",
         metavar="HOSTS",
-        help="use ssh to reach these hosts: HOST,USER@HOST, or @FILE with one host per line",
+        help="run `check` through ssh on these hosts: HOST,USER@HOST, or @FILE with one host per line",
     )
     engines.add_argument("--ssh-config", metavar="FILE", help="use this ssh configuration file (ssh -F)")
     engines.add_argument(
@@ -47,7 +46,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const="",
         metavar="NODELIST",
-        help="run one Slurm step per node (default: the nodes of this job; outside a job, all nodes)",
+        help=(
+            "run `check` as a Slurm step on each node (default: the nodes of this job, or outside a job all"
+            " nodes)"
+        ),
     )
     engines.add_argument("-p", "--partition", help="the Slurm partition")
     engines.add_argument("-A", "--account", help="the Slurm account")
@@ -55,26 +57,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--gres", help="Slurm generic resources for each step (default: all GPUs of the node)"
     )
     engines.add_argument(
-        "--ray", nargs="?", const="auto", metavar="ADDRESS", help="run a task on each node of a Ray cluster"
+        "--ray",
+        nargs="?",
+        const="auto",
+        metavar="ADDRESS",
+        help="run `check` as a task on each node of a Ray cluster",
     )
     engines.add_argument(
         "--manifest",
         choices=("kubernetes",),
-        help="print a manifest; when you apply it, the cluster runs the check",
+        help="print a manifest; apply it to run the check on the cluster's nodes",
     )
     nodes = parser.add_argument_group("on the nodes")
     nodes.add_argument(
         "--python", metavar="PATH", help="the environment to examine (as for `check --python`)"
     )
     nodes.add_argument(
-        "--timeout", type=SECONDS, default=60, metavar="S", help="time limit for each node, in seconds (60)"
+        "--timeout",
+        type=SECONDS,
+        default=60,
+        metavar="S",
+        help="time limit for each node, in seconds (default: 60)",
     )
     nodes.add_argument(
         "--jobs",
         type=whole(1, 1000),
         default=32,
         metavar="N",
-        help="number of nodes to check at the same time (32)",
+        help="number of nodes to check at the same time (default: 32)",
     )
     nodes.add_argument(
         "--distributed",
@@ -82,7 +92,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="also check whether the nodes agree on what MultiWorkerMirroredStrategy needs",
     )
     pods = parser.add_argument_group("options of --manifest kubernetes")
-    pods.add_argument("--image", help="the container image for the job: the one that you train with")
+    pods.add_argument(
+        "--image", help="the container image in which to run `check`: the image that you train with"
+    )
     pods.add_argument(
         "--nodes",
         type=whole(1, 5000),
@@ -94,11 +106,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=whole(0, 64),
         default=1,
         metavar="N",
-        help="GPUs (nvidia.com/gpu) that each pod requests (1)",
+        help="number of GPUs (nvidia.com/gpu) that each pod requests (default: 1)",
     )
     pods.add_argument("--namespace", help="the Kubernetes namespace of the job")
     pods.add_argument(
-        "--node-selector", action="append", default=[], metavar="KEY=VALUE", help="only nodes with this label"
+        "--node-selector",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="check only nodes with this label",
     )
     pods.add_argument(
         "--toleration",
@@ -119,16 +135,14 @@ def run(args: argparse.Namespace) -> int:
     chosen = [name for name in ("ssh", "slurm", "ray", "manifest") if getattr(args, name) is not None]
     chosen += ["read"] if args.words else []
     if len(chosen) != 1:
+        names = " and ".join(f"--{name}" if name != "read" else "`fleet read`" for name in chosen[:2])
         raise UsageError(
-            " and ".join(f"--{name}" if name != "read" else "`fleet read`" for name in chosen[:2])
-            + " exclude each other"
-            if chosen
-            else "neither nodes nor reports were given",
-            "use `fleet read PATH`, --ssh HOSTS, --slurm, --ray or --manifest kubernetes",
+            f"{names} exclude each other" if chosen else "neither nodes nor reports were given",
+            "use one of `fleet read PATH`, --ssh HOSTS, --slurm, --ray and --manifest kubernetes",
         )
     if args.distributed and chosen != ["slurm"]:
         raise UsageError(
-            "--distributed needs --slurm", "run the command inside the Slurm job whose nodes have to agree"
+            "--distributed needs --slurm", "run the command inside the Slurm job that will train the model"
         )
     if args.distributed and not os.environ.get("SLURM_JOB_ID"):
         raise UsageError(
@@ -138,9 +152,10 @@ def run(args: argparse.Namespace) -> int:
     if chosen == ["manifest"]:
         return _manifest(args)
     from doctor.fleet.compare import compared
+    from doctor.fleet.read import earlier
     from doctor.render.fleet_document import Result
 
-    before = _before(args)
+    before = earlier(args.since) if args.since is not None else None
     interrupted, agreement = False, None
     if chosen == ["read"]:
         answers = _read(args, keep=args.format == "json")
@@ -156,8 +171,7 @@ def run(args: argparse.Namespace) -> int:
         from doctor.fleet.drift import changes as drifted
 
         changes = drifted(before, answers)
-    result = Result(compared(answers), changes, agreement, interrupted)
-    return _emit(result, args)
+    return _emit(Result(compared(answers), changes, agreement, interrupted), args)
 
 
 def _read(args: argparse.Namespace, *, keep: bool) -> list[Answer]:
@@ -174,14 +188,6 @@ def _read(args: argparse.Namespace, *, keep: bool) -> list[Answer]:
         return read(args.words[1:], keep=keep, tell=progress)
     finally:
         progress.end()
-
-
-def _before(args: argparse.Namespace) -> list[Answer] | None:
-    if args.since is None:
-        return None
-    from doctor.fleet.read import earlier
-
-    return earlier(args.since)
 
 
 def _emit(result: Result, args: argparse.Namespace) -> int:

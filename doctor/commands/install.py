@@ -12,6 +12,7 @@ from doctor.commands.plan import answer, request_arguments
 from doctor.errors import UnableError, UsageError
 from doctor.files import expanded, temporary_folder
 from doctor.printable import as_json, say
+from doctor.render.output import write
 from doctor.shell import comment, one_line
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ EPILOG = """\
 examples:
   tfgpu-doctor install                            the first plan of `plan`, in ./tf-gpu; asks first
   tfgpu-doctor install --tensorflow latest --yes  the newest release, without asking
-  tfgpu-doctor install --dry-run > install.sh     a script that does the same
+  tfgpu-doctor install --dry-run > install.sh     writes a script that does all steps
   tfgpu-doctor install --env ~/envs/tf --memory-growth  in another folder, and with memory growth on
 
 The command runs nothing as an administrator, and does not touch the system's Python.
@@ -33,18 +34,19 @@ After a failure or Ctrl-C, it removes everything that it made."""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `install` to the parser."""
-    parser.epilog = EPILOG
     request_arguments(parser)
     own = parser.add_argument_group("the installation")
-    own.add_argument("--env", metavar="DIR", default="tf-gpu", help="the new environment's folder (./tf-gpu)")
+    own.add_argument(
+        "--env", metavar="DIR", default="tf-gpu", help="the new environment's folder (default: ./tf-gpu)"
+    )
     own.add_argument("--yes", "-y", action="store_true", help="do not ask for confirmation")
-    own.add_argument("--dry-run", action="store_true", help="only print a script that does the same")
+    own.add_argument("--dry-run", action="store_true", help="only print a script that does all steps")
     own.add_argument(
         "--replace",
         action="store_true",
-        help="replace the environment that is in the folder, once the new one is ready",
+        help="when the new environment is ready, replace the environment that is in the folder now",
     )
-    own.add_argument("--keep", action="store_true", help="keep the environment even if something fails")
+    own.add_argument("--keep", action="store_true", help="keep the new environment even if something fails")
     own.add_argument(
         "--memory-growth", action="store_true", help="make TensorFlow allocate GPU memory only as it needs it"
     )
@@ -52,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--installer",
         choices=("auto", "pip", "uv"),
         default="auto",
-        help="auto: uv if it is on PATH, otherwise pip",
+        help="auto (default): uv if it is on PATH, otherwise pip",
     )
     own.add_argument("--no-proof", action="store_true", help="do not start TensorFlow in the new environment")
     own.add_argument("--log", metavar="FILE", help="the file for the log (default: beside the environment)")
@@ -61,13 +63,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Install the first plan that this command can carry out.
 
-    Returns exit code 0 after the installation; 1 if the request cannot work here. Raises UnableError (exit
-    code 3) and UsageError (2).
+    Returns exit code 0 after the installation; 1 if the request cannot work here, or if TensorFlow does not
+    work in the new environment (kept with --keep); 3 if the user does not confirm, or if the test has no
+    result. Raises UnableError and UsageError.
     """
     from doctor.install.job import make_job
     from doctor.install.target import look
 
-    outcome = answer(args).outcome
+    outcome = answer(args)
     plan = _chosen(outcome, args)
     if plan is None:
         return _refused(outcome, args)
@@ -80,12 +83,12 @@ def run(args: argparse.Namespace) -> int:
     if args.dry_run:
         from doctor.install.script import script
 
-        _put(script(job, keep=args.keep, replace=args.replace), args.output)
+        write(args.output, script(job, keep=args.keep, replace=args.replace))
         return 0
     look(job.env, args.replace)
     _room(job)
     _announce(job, outcome, args)
-    if not args.yes and not _agreed(args):
+    if not args.yes and not _agreed():
         say("Nothing was done.")
         return 3
     return _carry_out(job, args)
@@ -98,12 +101,10 @@ def _chosen(outcome: Outcome, args: argparse.Namespace) -> Plan | None:
 
     if args.os or args.driver or args.gpu or args.machine:
         # a plan for a described machine: install it here only if both have the same platform
-        import platform
-
-        system = {"Linux": "linux", "Windows": "windows", "Darwin": "macos"}.get(platform.system(), "")
+        system = {"linux": "linux", "win32": "windows", "darwin": "macos"}.get(sys.platform, "")
         if outcome.context.kind not in (system, "wsl" if system == "linux" else system):
             raise UsageError(
-                "the described machine has a different platform from this one",
+                "the described machine has a different platform from this machine",
                 "run `install` on that machine, or use `plan`",
             )
     for plan in outcome.plans:
@@ -123,10 +124,10 @@ def _refused(outcome: Outcome, args: argparse.Namespace) -> int:
         raise UnableError("no plan can be installed here")
     if outcome.works and not outcome.context.for_cpu:
         raise UnableError(
-            f"the plan uses {outcome.plans[0].route}, but `install` supports only pip and uv",
-            "run its commands, listed above, or install the CPU plan with --cpu",
+            f"`install` supports only pip and uv, but the plan uses {outcome.plans[0].route}",
+            "run the commands of the plan (see above), or install the CPU plan with --cpu",
         )
-    say("Nothing was installed, because the request cannot work here. The plans above can work.")
+    say("Nothing was installed, because the request cannot work on this machine. The plans above can.")
     return 1
 
 
@@ -156,15 +157,16 @@ def _announce(job: Job, outcome: Outcome, args: argparse.Namespace) -> None:
 
     disk, wheels = needed_mib(job.plan)
     say(
-        f"TensorFlow {job.plan.tensorflow} into {job.env} ({job.plan.route}): about {disk / 1024:.1f} GiB on"
-        f" disk, up to {wheels / 1024:.1f} GiB to download, less if pip's cache holds some of it."
+        f"TensorFlow {job.plan.tensorflow} will be installed in {job.env} ({job.plan.route}). It needs about"
+        f" {disk / 1024:.1f} GiB on the disk and a download of up to {wheels / 1024:.1f} GiB (less if pip's"
+        " cache contains some of the packages)."
     )
     for finding in outcome.findings:
         say(f"{finding.severity}: {finding.title} [{finding.code}]")
     if args.replace and os.path.lexists(job.env):
         say(
-            f"When the new environment is ready, the current one in {job.env} is removed, with"
-            " everything in its folder."
+            f"When the new environment is ready, it replaces {job.env}: everything in that folder is then"
+            " removed."
         )
     for action in job.actions:
         say(f"  {action.line}")
@@ -177,15 +179,15 @@ def _announce(job: Job, outcome: Outcome, args: argparse.Namespace) -> None:
         say("  then, in the environment: memory growth (a .pth file that sets TF_FORCE_GPU_ALLOW_GROWTH)")
     by_hand = [step for step in job.plan.commands if step.needs_root]
     if by_hand:
-        say("Not done by this command; an administrator must do it:")
+        say("This command does not do the following; an administrator must do it:")
         for step in by_hand:
             say(f"  {one_line(step.text)}   {comment(step.why)}")
 
 
-def _agreed(args: argparse.Namespace) -> bool:
-    if not sys.stdin.isatty():
+def _agreed() -> bool:
+    if sys.stdin is None or not sys.stdin.isatty():
         raise UsageError(
-            "there is no terminal on which to ask for confirmation",
+            "cannot ask for confirmation, because standard input is not a terminal",
             "use --yes to install without confirmation, or --dry-run to print the script",
         )
     say("Go ahead? [y/N] ", end="")
@@ -242,24 +244,17 @@ def _summary(job: Job, proof: Proof | None, written: list[str], log: Log, args: 
         "findings": list(proof.findings) if proof else [],
     }
     if args.format == "json":
-        _put(as_json(document) + "\n", args.output)
+        write(args.output, as_json(document) + "\n")
     else:
         lines = [f"TensorFlow {job.plan.tensorflow} is in {job.env} (Python {job.plan.python}).", *sentences]
         if len(written) > 3:
             folders = sorted({str(Path(line.partition(" -> ")[0]).parent) for line in written})
             lines.append(
-                f"Added besides packages: {len(written)} files in {' and '.join(folders)}; the log and"
-                " --format json list them"
+                f"Files added to the packages: {len(written)} in {' and '.join(folders)}"
+                " (the log and --format json list them)"
             )
         else:
-            lines += [f"Added besides packages: {line} (to undo this, remove it)" for line in written]
-        lines += [f"Use it: {activate}", f"Undo it: remove the folder {job.env}", f"Log: {log.path}"]
-        _put("\n".join(lines) + "\n", args.output)
+            lines += [f"File added to the packages: {line} (to undo this, remove it)" for line in written]
+        lines += [f"To use it: {activate}", f"To undo it: remove the folder {job.env}", f"Log: {log.path}"]
+        write(args.output, "\n".join(lines) + "\n")
     return {"broken": 1, "unknown": 3}.get(proof.kind, 0) if proof else 0
-
-
-def _put(text: str, output: str | None) -> None:
-    from doctor.render.output import destination
-
-    with destination(output) as out:
-        out.write(text)

@@ -12,15 +12,14 @@ from doctor.printable import say
 FORMATS = ("text",)
 EPILOG = """\
 examples:
-  tfgpu-doctor mcp                                    the command for an assistant's configuration
-  uvx --from /path/to/clone[mcp] tfgpu-doctor mcp     the same, without an installation
+  tfgpu-doctor mcp
+  uvx --from /path/to/clone[mcp] tfgpu-doctor mcp  the same, without installing tfgpu-doctor first
 
-The assistant starts the command itself."""
+Put the command into the assistant's configuration; the assistant starts it."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `mcp` to the parser."""
-    parser.epilog = EPILOG
     parser.add_argument(
         "--python", metavar="PATH", help="the interpreter or environment that check_machine examines"
     )
@@ -30,18 +29,18 @@ def run(args: argparse.Namespace) -> int:
     """Serve until standard input ends. Raises UnableError if the MCP SDK is missing, UsageError for
     --output."""
     if args.output:
-        raise UsageError("mcp writes only to standard output")
+        raise UsageError("`tfgpu-doctor mcp` does not support --output")
     try:
         from doctor.mcp import server
     except ImportError as error:
         where = "needs Python 3.10 or later and " if sys.version_info < (3, 10) else "needs "
         raise UnableError(
             f"`tfgpu-doctor mcp` {where}version 2 or later of the package `mcp`",
-            "in a clone of this tool, with Python 3.10 or later: pip install '.[mcp]'",
+            "run this in a clone of tfgpu-doctor, with Python 3.10 or later: pip install '.[mcp]'",
         ) from error
     if sys.stdin is None:
         raise UnableError("standard input is closed, so no assistant can send requests")
     if sys.stdin.isatty():
-        say("tfgpu-doctor mcp waits for an assistant on standard input; Ctrl-C ends it.")
+        say("tfgpu-doctor mcp: waiting for an assistant on standard input. Press Ctrl-C to end.")
     server(args.python).run("stdio")
     return 0

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 
 def whole(low: int, high: int, what: str = "number") -> Callable[[str], int]:
-    """Return a type for argparse that accepts a whole number from `low` to `high`. The type raises
-    argparse.ArgumentTypeError for any other text."""
+    """Return a type for argparse that accepts a whole number from `low` to `high`. It raises
+    argparse.ArgumentTypeError for any other text. what: the word for the number in that error."""
 
     def read(text: str) -> int:
         if not text.isdecimal() or len(text) > 18 or not low <= int(text) <= high:

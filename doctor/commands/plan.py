@@ -4,15 +4,12 @@ the driver work together."""
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 from typing import TYPE_CHECKING
 
 from doctor.errors import UnableError, UsageError
 from doctor.values import replace
 
 if TYPE_CHECKING:
-    from doctor.api import PlanReport
     from doctor.plan import Outcome
     from doctor.plan.gate import Gate
     from doctor.plan.request import Request
@@ -25,7 +22,7 @@ examples:
   tfgpu-doctor plan --machine check.json         another machine: the JSON that `check` printed there
   tfgpu-doctor plan --cpu                        for the CPU, without CUDA
   tfgpu-doctor plan --cuda 11.2 --cudnn 8.1      with this CUDA and cuDNN
-  tfgpu-doctor plan -r requirements.txt --check  a gate for CI: one line and an exit code
+  tfgpu-doctor plan -r requirements.txt --check  for CI: one line and an exit code
   tfgpu-doctor plan Dockerfile uv.lock --check --format sarif  for code scanning (or --format github)
   tfgpu-doctor plan Dockerfile --fix --diff      the lines that fix it; --fix --yes writes them"""
 
@@ -34,7 +31,6 @@ FORMATS = ("text", "json", "markdown", "html", "sarif", "github")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `plan` to the parser."""
-    parser.epilog = EPILOG
     parser.add_argument("files", nargs="*", metavar="FILE", help="the same as -r FILE")
     request_arguments(parser)
     parser.add_argument(
@@ -48,7 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with --check: skip files that do not request TensorFlow",
     )
     parser.add_argument(
-        "--fix", action="store_true", help="correct the files: show the diff; with --yes, write them"
+        "--fix",
+        action="store_true",
+        help="show how to correct the files, as a diff; with --yes, correct them",
     )
     parser.add_argument("--diff", action="store_true", help="with --fix: print only the diff; write nothing")
     parser.add_argument("--yes", action="store_true", help="with --fix: write the files")
@@ -71,7 +69,7 @@ def request_arguments(parser: argparse.ArgumentParser) -> None:
     request.add_argument(
         "--python",
         metavar="X.Y",
-        help="the Python version to plan for; a plan that needs another one says so",
+        help="the Python version to plan for; a plan that needs another version says so",
     )
     request.add_argument("--cuda", metavar="V", help="the installed CUDA, which the plan has to use")
     request.add_argument("--cudnn", metavar="V", help="the installed cuDNN, which the plan has to use")
@@ -99,29 +97,32 @@ def request_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     machine.add_argument(
         "--gpu", metavar="NAME", action="append",
-        help="name, PCI id or compute capability; separate several with commas or repeat --gpu; `none` plans"
-        " for the CPU",
+        help="its GPU, by name, PCI id or compute capability; separate several with commas or repeat --gpu;"
+        " `none` plans for the CPU",
     )  # fmt: skip
-    machine.add_argument("--driver", metavar="V", help="version of its NVIDIA driver")
+    machine.add_argument("--driver", metavar="V", help="the version of its NVIDIA driver")
     machine.add_argument("--machine", metavar="FILE", help="the JSON that `check` printed on that machine")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the plans. Returns exit code 0; 1 if the request cannot work on the machine as it is; 3 if a file
-    could not be examined. Raises UsageError and InputError."""
+    """Print the plans. Returns exit code 0; 1 if the request cannot work on the machine as it is now; 3 if a
+    file could not be examined. Raises UsageError and InputError."""
     args.requirements = [*(args.requirements or ()), *args.files]
     if (args.resolve or args.fix) and not args.requirements:
         option = "--resolve" if args.resolve else "--fix"
-        raise UsageError(f"{option} needs a file", f"tfgpu-doctor plan -r requirements.txt {option}")
+        raise UsageError(
+            f"{option} needs a file", f"for example: tfgpu-doctor plan -r requirements.txt {option}"
+        )
     if ((args.diff or args.yes) and not args.fix) or (args.diff and args.yes):
         raise UsageError(
-            "use --fix with either --diff or --yes", "tfgpu-doctor plan -r Dockerfile --fix --diff"
+            "--diff and --yes need --fix, and exclude each other",
+            "for example: tfgpu-doctor plan -r Dockerfile --fix --diff",
         )
     if args.fix:
         return _fix(args)
     if args.check or args.format in ("sarif", "github"):
         return _gate(args)
-    outcome = answer(args).outcome
+    outcome = answer(args)
     if args.resolve:
         from doctor.install.resolver import resolved
 
@@ -210,48 +211,30 @@ def _request(args: argparse.Namespace) -> Request:
     )
 
 
-def answer(args: argparse.Namespace) -> PlanReport:
-    """Return the plans for these options."""
-    from doctor import api
+def answer(args: argparse.Namespace) -> Outcome:
+    """Return the plans for these options. Raises UsageError and InputError."""
     from doctor.commands.waiting import LOOKING, progress_notice
+    from doctor.plan.request import answered
 
-    asked = {
-        "tensorflow": args.tensorflow or "",
-        "python": args.python,
-        "cuda": args.cuda,
-        "cudnn": args.cudnn,
-        "cpu": args.cpu,
-        "os": args.os,
-        "gpu": args.gpu or (),
-        "driver": args.driver,
-        "machine": args.machine or None,
-        "requirements": args.requirements or (),
-    }
     with progress_notice(LOOKING, args):
-        return api.plan(**asked)
+        return answered(_request(args))
 
 
 def show(outcome: Outcome, args: argparse.Namespace) -> None:
     """Print the outcome in the requested format. Raises UnableError if the file cannot be written."""
-    import shutil
-
-    from doctor.render import plans as render
+    from doctor.render.fold import columns_of
     from doctor.render.options import is_file
     from doctor.render.output import destination
+    from doctor.render.plans import rendered
+    from doctor.render.symbols import wants_colour
 
     with destination(args.output) as out:
-        shared = is_file(out)
-        if args.format == "text":
-            colour = args.color == "always" or (
-                args.color == "auto"
-                and not args.output
-                and sys.stdout.isatty()
-                and not os.environ.get("NO_COLOR")
-            )
-            width = min(shutil.get_terminal_size((100, 24)).columns, 110)
-            words = render.rendered(
-                outcome, "text", width=width, colour=colour, verbose=bool(args.verbose), shared=shared
-            )
-        else:
-            words = render.rendered(outcome, args.format)
-        out.write(words)
+        text = rendered(
+            outcome,
+            args.format,
+            width=columns_of(out) or 100,
+            colour=wants_colour(out, args.color),
+            verbose=bool(args.verbose),
+            shared=is_file(out),
+        )
+        out.write(text)

@@ -12,6 +12,8 @@ from doctor.commands.numbers import SECONDS
 from doctor.errors import UnableError, UsageError
 from doctor.printable import as_json, say
 
+FORMATS = ("text", "json")
+
 if TYPE_CHECKING:
     from doctor.charts import Chart
     from doctor.reproduce.results import Result
@@ -21,7 +23,7 @@ examples:
   tfgpu-doctor reproduce cudnn-init-oom
   tfgpu-doctor reproduce cudnn-init-oom --simulate  with real TensorFlow on a simulated GPU
   tfgpu-doctor reproduce cudnn-init-oom --backend native  cuDNN alone, without TensorFlow
-  tfgpu-doctor reproduce cudnn-init-oom --output memory.svg the plot of free memory as a picture
+  tfgpu-doctor reproduce cudnn-init-oom --output memory.svg  draws the free memory into a file (.svg or .png)
 
 The command fills the GPU's memory for a few seconds at a time, then frees all of it. It does not affect
 other processes, and refuses a GPU that they use. Exit code 0: the failure occurred and was fixed; 3: it
@@ -30,28 +32,36 @@ did not occur, or could not be tried."""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `reproduce` to the parser."""
-    parser.epilog = EPILOG
     parser.add_argument("failure", choices=("cudnn-init-oom",), help="the failure to cause")
     parser.add_argument(
         "--backend",
         choices=("tensorflow", "native"),
         default="tensorflow",
-        help="the software in which the failure has to occur (tensorflow)",
+        help="the software in which the failure has to occur (default: tensorflow)",
     )
     parser.add_argument("--simulate", action="store_true", help="use a simulated GPU, with real TensorFlow")
     parser.add_argument(
-        "--gpu", metavar="N", help="the GPU, by nvidia-smi's number (0); with --simulate, the name of a card"
+        "--gpu",
+        metavar="N",
+        help="the GPU's number in nvidia-smi (default: 0); with --simulate, the name of a GPU model",
     )
     parser.add_argument("--python", metavar="ENV", help="use the TensorFlow or cuDNN of this environment")
     parser.add_argument("--force", action="store_true", help="run even if other processes use the GPU")
     parser.add_argument(
-        "--limit", type=SECONDS, default=180, metavar="SECONDS", help="time limit for each attempt (180)"
+        "--limit",
+        type=SECONDS,
+        default=180,
+        metavar="SECONDS",
+        help="time limit for each attempt (default: 180)",
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Reproduce the failure and print the result. Raises UnableError if the attempt is not possible here,
-    UsageError for wrong options."""
+    """Reproduce the failure and print the result.
+
+    Returns exit code 0 if the failure occurred and was fixed, otherwise 3. Raises UnableError if it cannot be
+    tried here, UsageError for wrong options.
+    """
     from doctor import charts
     from doctor.render.output import destination
     from doctor.reproduce.run import reproduce, surroundings
@@ -59,15 +69,13 @@ def run(args: argparse.Namespace) -> int:
     from doctor.simulate.libraries import find_interpreter, find_tensorflow
     from doctor.subprocesses.signals import ending_in_order
 
-    if args.format in ("markdown", "html"):
-        raise UsageError("reproduce supports only --format text and json")
     picture = args.output if args.output and args.output.lower().endswith((".svg", ".png")) else None
     if picture:
         charts.may_write(picture)
     number = 0
     if args.gpu is not None and not args.simulate:
         if not args.gpu.isdecimal():
-            raise UsageError(f"--gpu {args.gpu} is not a number; names of cards need --simulate")
+            raise UsageError(f"--gpu {args.gpu} is not a number", "to use the name of a GPU, add --simulate")
         number = int(args.gpu)
     interpreter = find_interpreter(args.python, ())
     build = find_tensorflow(interpreter) if interpreter else None
@@ -75,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
     if args.backend == "tensorflow" and build is not None and build.version.startswith(("0.", "1.")):
         raise UnableError(
             f"the failure needs TensorFlow 2, but the environment has {build}",
-            "--backend native needs no TensorFlow",
+            "use --backend native, which needs no TensorFlow",
         )
 
     def tell(mode: str) -> None:
@@ -136,17 +144,16 @@ def _print(result: Result, out: TextIO, args: argparse.Namespace) -> None:
         return
     from rich.table import Table
 
-    from doctor.charts import text
-    from doctor.render.console import console_for, safe
+    from doctor.render.console import console_for, print_chart, safe
 
     console = console_for(out, args.color, 160)
     versions = ", ".join(Path(version).name for version in result.versions)
     title = f"cudnn-init-oom on {result.gpu}{', SIMULATED' if result.simulated else ''}, {versions}"
     table = Table(title=safe(title), title_justify="left")
     for heading in ("setting", "outcome", "verdict"):
-        table.add_column(heading)
+        table.add_column(heading, overflow="fold")
     for heading in ("free before", "held by the other process", "lowest free", "seconds"):
-        table.add_column(heading, justify="right")
+        table.add_column(heading, justify="right", overflow="fold")
     colours = {"passed": "green", "failed": "red"}
     for row in result.rows:
         colour = colours.get(row.outcome, "yellow")
@@ -162,10 +169,7 @@ def _print(result: Result, out: TextIO, args: argparse.Namespace) -> None:
     for row in result.rows:
         if row.line:
             console.print(safe(f"{row.mode}: {row.line[:400]}"), soft_wrap=True)
-    plain = not (out.encoding or "").lower().startswith("utf")
-    console.print(
-        "\n" + safe(text.drawn(_chart(result), min(console.width, 100), plain=plain)), soft_wrap=True
-    )
+    print_chart(console, _chart(result), 100)
     console.print(f"\n{safe(result.conclusion())}", soft_wrap=True)
     console.print(
         f"Free memory: {result.free_at_start_mib} MiB at the start, {result.free_at_end_mib} MiB at the end.",

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from doctor.printable import say
+from doctor.printable import as_json, say
 
 if TYPE_CHECKING:
     import subprocess
@@ -19,21 +19,18 @@ if TYPE_CHECKING:
     from doctor.simulate.machine import SimulatedGpu
     from doctor.simulate.scenario import Scenario
 
-_WIDEST = 120  # the longest line, in characters, that is easy to read
-_EXAMPLES = """\
+EPILOG = """\
 examples:
   tfgpu-doctor simulate -- python train.py
   tfgpu-doctor simulate --gpu "RTX 3070" --gpu T4 -- python train.py
   tfgpu-doctor simulate --fault cudnn-out-of-memory -- python train.py
   tfgpu-doctor simulate --held 7000 -- tfgpu-doctor check
   tfgpu-doctor simulate --gpu A100 --mig 3g.20gb,1g.5gb -- python train.py
-  tfgpu-doctor simulate  start a shell
-"""
+  tfgpu-doctor simulate  starts a shell"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `simulate` to the parser."""
-    parser.epilog = _EXAMPLES
     add = parser.add_argument
     add(
         "--gpu",
@@ -49,12 +46,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=[],
         metavar="MIB",
-        help="the GPU's memory in MiB (default: that of the real card)",
+        help="the GPU's memory in MiB (default: as much as the real GPU has)",
     )
     add(
         "--driver",
         metavar="V",
-        help="the driver's version (default: 550.54.14, or the first that supports the GPU)",
+        help="the driver's version (default: 550.54.14, or the first version that supports the GPU)",
     )
     add(
         "--fault",
@@ -69,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=[],
         metavar="MIB",
-        help="MiB of memory that another process holds",
+        help="the GPU memory, in MiB, that another process seems to hold",
     )
     add(
         "--mig",
@@ -77,19 +74,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="PROFILES",
         help=(
-            "divide the GPU: 3g.20gb,1g.5gb; `empty`: MIG mode without instances; `off`: no MIG mode (repeat"
-            " --mig for each GPU, or give one for all)"
+            "divide the GPU into MIG instances, such as 3g.20gb,1g.5gb; `empty`: MIG mode without instances;"
+            " `off`: no MIG mode (repeat --mig for each GPU, or give it once for all GPUs)"
         ),
     )
     add(
         "--python",
         metavar="ENV",
-        help="run the TensorFlow of this environment: a folder or an interpreter",
+        help="use the TensorFlow in this environment: a folder or an interpreter",
     )
     add(
         "--trace",
         metavar="FILE",
-        help="log each call of a simulated library in this file: process, function, status",
+        help="log each call of a simulated library in this file, with its process, function and status",
     )
     add("--list-faults", action="store_true", help="list the faults that can be simulated")
     add(
@@ -112,76 +109,47 @@ def run(args: argparse.Namespace) -> int:
     --output cannot be written.
     """
     if args.about or args.list_faults:
+        from doctor.render.fold import columns_of, fold
         from doctor.render.output import destination
         from doctor.simulate.about import TEXT
 
         with destination(args.output) as out:
-            width = shutil.get_terminal_size().columns if out.isatty() else None
-            out.write(_filled(TEXT, width) if args.about else _faults(args.format, width))
+            if args.about:
+                out.write(fold(TEXT, columns_of(out), paragraphs=True))
+            elif args.format == "json":
+                out.write(_faults_as_json())
+            else:
+                out.write(fold(_faults(), columns_of(out)))
         return 0
     command = args.command[1:] if args.command[:1] == ["--"] else args.command
     return _simulate(args, command)
 
 
-def _filled(text: str, width: int | None) -> str:
-    """Return the text, wrapped to `width` columns (None: unchanged). Paragraphs and list items stay
-    separate."""
-    import re
-    import textwrap
-
-    if width is None:
-        return text
-    width = min(width, _WIDEST)
-    blocks = []
-    for paragraph in text.rstrip("\n").split("\n\n"):
-        items = [" ".join(item.split()) for item in re.split(r"\n(?=- )", paragraph)]
-        blocks.append(
-            "\n".join(textwrap.fill(i, width, subsequent_indent="  " * i.startswith("- ")) for i in items)
-        )
-    return "\n\n".join(blocks) + "\n"
-
-
-def _faults(form: str, width: int | None) -> str:
-    """Return the faults that can be simulated, as JSON or as a table. `width` is that of the terminal, or
-    None if there is no terminal."""
+def _faults_as_json() -> str:
     from doctor.simulate.faults import FAULTS
 
-    if form == "json":
-        import json
-
-        rows = [
-            {
-                "name": f.name,
-                "code": f.code,
-                "shown_by": f.shown_by,
-                "description": f.description,
-                "code_of_log": f.logged or f.code,
-                "code_of_machine": None if f.on_machine is None else f.on_machine or f.code,
-            }
-            for f in FAULTS.values()
-        ]
-        return json.dumps({"schema": 1, "faults": rows}, indent=1) + "\n"
-    name_width = max(map(len, FAULTS))
-    code_width = max(len(f.code) for f in FAULTS.values())
-    lines = [
-        ("fault", "finding", "what is wrong"),
-        *((f.name, f.code, f.description) for f in FAULTS.values()),
+    rows = [
+        {
+            "name": f.name,
+            "code": f.code,
+            "shown_by": f.shown_by,
+            "description": f.description,
+            "code_of_log": f.logged or f.code,
+            "code_of_machine": None if f.on_machine is None else f.on_machine or f.code,
+        }
+        for f in FAULTS.values()
     ]
-    if width is None:
-        return "".join(f"{name:{name_width}}  {code:{code_width}}  {what}\n" for name, code, what in lines)
-    import textwrap
+    return as_json({"schema": 1, "faults": rows}, indent=1) + "\n"
 
-    indent = name_width + code_width + 4
-    if width >= 2 * indent:
-        wrapped = (textwrap.wrap(what, width - indent) for _, _, what in lines)
-        return "".join(
-            f"{name:{name_width}}  {code:{code_width}}  " + f"\n{' ' * indent}".join(parts) + "\n"
-            for (name, code, _), parts in zip(lines, wrapped)
-        )
-    return "".join(
-        f"{name}: {code}\n{textwrap.fill(what, width, initial_indent='  ', subsequent_indent='  ')}\n"
-        for name, code, what in lines[1:]
-    )
+
+def _faults() -> str:
+    """Return a table of the faults that can be simulated."""
+    from doctor.simulate.faults import FAULTS
+
+    faults = FAULTS.values()
+    rows = [("fault", "finding", "what is wrong"), *((f.name, f.code, f.description) for f in faults)]
+    names, codes = (max(len(row[column]) for row in rows) for column in (0, 1))
+    return "".join(f"{name:{names}}  {code:{codes}}  {what}\n" for name, code, what in rows)
 
 
 def _simulate(args: argparse.Namespace, command: list[str]) -> int:
@@ -222,7 +190,7 @@ def _simulate(args: argparse.Namespace, command: list[str]) -> int:
                 " or TensorFlow 2.21"
             )
         if shell:
-            _say("exit the shell to end it")
+            _say("exit the shell to end the simulation")
         code = _run(command, simulation.environment, forward)
     how = f"signal {code - 128} ended the command" if code > 128 else f"the command's exit code is {code}"
     _say(f"the simulation is over ({how}); what ran in it had no real GPU")
@@ -258,7 +226,7 @@ def _opening(scenario: Scenario, tensorflow: str, faults: list[str]) -> str:
     none = "" if tensorflow else " (no TensorFlow was found in this environment)"
     return (
         f"a simulation without a real GPU: {gpus}, driver {machine.driver}, {libraries}{none}{held}{wrong};"
-        " kernels do not compute (--about)"
+        " kernels do not compute (`tfgpu-doctor simulate --about` says more)"
     )
 
 
@@ -284,11 +252,10 @@ def _run(command: list[str], environment: dict[str, str], forward: list[subproce
 
 @contextmanager
 def _deferred_signals() -> Iterator[list[subprocess.Popen[bytes]]]:
-    """A context in which signals that would end this process are passed on to the command. This process then
-    ends when the command ends.
+    """A context in which signals that would end this process are passed on to the command instead. Yields a
+    list, to which the caller adds the process of the command.
 
-    Ctrl-C reaches the command in any case, because the terminal sends it to the whole foreground group. This
-    process therefore only ignores it.
+    The terminal sends Ctrl-C to the command too, so this process only ignores it.
     """
     children: list[subprocess.Popen[bytes]] = []
 

@@ -7,12 +7,15 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from doctor.commands.numbers import whole
+from doctor.commands.usage import suggestion
 from doctor.errors import InputError, UsageError
 from doctor.printable import as_json
+from doctor.render.output import write
 
 if TYPE_CHECKING:
     from doctor.remedies.snippets import Options, Snippet
 
+FORMATS = ("text", "json", "markdown")
 EPILOG = """\
 examples:
   tfgpu-doctor snippet                           the list of snippets
@@ -25,32 +28,33 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `snippet` to the parser."""
-    parser.epilog = EPILOG
     parser.add_argument("name", nargs="?", help="the name of a snippet (default: list all)")
     parser.add_argument(
-        "--gpus", type=_gpus, metavar="0,1", help="the GPUs, by TensorFlow's numbers; `none` for no GPU"
+        "--gpus", type=_gpus, metavar="0,1", help="the GPUs' numbers in TensorFlow; `none` for no GPU"
     )
     parser.add_argument(
-        "--memory", metavar="MIB", help="MiB (2048, 2GiB) or a part of the GPU's memory (40%%, 0.4)"
+        "--memory",
+        metavar="MIB",
+        help="an amount of GPU memory: MiB (2048, 2GiB) or a part of the whole (40%%, 0.4)",
     )
     parser.add_argument(
-        "--count", type=whole(1, 64), default=2, metavar="N", help="the number of logical GPUs (2)"
+        "--count", type=whole(1, 64), default=2, metavar="N", help="the number of logical GPUs (default: 2)"
     )
     parser.add_argument(
         "--tensorflow",
         metavar="V",
-        help="write code for this release (default: that of the environment in use)",
+        help="write code for this release (default: the installed one)",
     )
-    parser.add_argument("--python", metavar="ENV", help="the environment from which to read the release")
+    parser.add_argument("--python", metavar="ENV", help="the environment in which to look for TensorFlow")
     parser.add_argument(
-        "--workers", metavar="HOST:PORT,...", default="", help="multi-worker: all workers, in order"
+        "--workers", metavar="HOST:PORT,...", default="", help="for multi-worker: all workers, in order"
     )
     parser.add_argument(
         "--index",
         type=int,
         default=0,
         metavar="N",
-        help="multi-worker: this machine's position in the list (0)",
+        help="for multi-worker: this machine's position in that list, from 0 (default: 0)",
     )
 
 
@@ -64,29 +68,28 @@ def _gpus(text: str) -> tuple[int, ...]:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the snippet, or the list. Raises UsageError for an unknown name or an invalid argument."""
+    """Print the snippet, or the list, and return exit code 0. Raises UsageError for an unknown name or an
+    invalid argument."""
     from doctor.remedies.snippets import SNIPPETS
 
     if args.name is None:
-        return _write(args, _list(args))
+        write(args.output, _list(args))
+        return 0
     if args.name not in SNIPPETS:
-        import difflib
-
-        near = difflib.get_close_matches(args.name, SNIPPETS, 3)
         raise UsageError(
             f"there is no snippet `{args.name}`",
-            f"did you mean {', '.join(near)}?" if near else "`tfgpu-doctor snippet` lists all snippets",
+            suggestion(args.name, SNIPPETS, "`tfgpu-doctor snippet` lists all snippets"),
         )
     options, origin = _requested(args)
     snippet = SNIPPETS[args.name](options)
     if args.format == "json":
-        return _write(args, _json(snippet, options, origin))
-    if args.format == "html":
-        raise UsageError("snippet supports only --format text, json and markdown")
-    return _write(
-        args,
-        _markdown(snippet, options) if args.format == "markdown" else _text(snippet, options, origin, args),
-    )
+        answer = _json(snippet, options, origin)
+    elif args.format == "markdown":
+        answer = _markdown(snippet, options)
+    else:
+        answer = _text(snippet, options, origin, args)
+    write(args.output, answer)
+    return 0
 
 
 def _requested(args: argparse.Namespace) -> tuple[Options, str]:
@@ -110,7 +113,8 @@ def _requested(args: argparse.Namespace) -> tuple[Options, str]:
 
 
 def _known(version: str, *, quiet: bool) -> None:
-    """If the tables do not contain a release, say so, and say which releases the code is for."""
+    """If the tables do not contain the release, print a warning that names the releases that the code is
+    for."""
     import re
 
     from doctor.plan.version_request import VersionRequest, check
@@ -145,8 +149,8 @@ def _memory(text: str | None) -> tuple[int | None, float | None]:
 
 
 def installed(python: str | None) -> tuple[str | None, str]:
-    """Return the version of TensorFlow in the environment in use, read from its files, and a sentence that
-    says where it is. Without TensorFlow, the version is None and the sentence says so.
+    """Return the version of TensorFlow in the environment in use, read from its files, and a text that says
+    where it is. Without TensorFlow, the version is None and the text says so.
 
     Raises InputError if `python` is not an environment.
     """
@@ -167,19 +171,14 @@ def _list(args: argparse.Namespace) -> str:
 
     rows = [(name, make(Options()).title) for name, make in SNIPPETS.items()]
     if args.format == "json":
-        import json
-
-        return (
-            json.dumps({"schema": 1, "snippets": [{"name": name, "title": title} for name, title in rows]})
-            + "\n"
-        )
+        names = [{"name": name, "title": title} for name, title in rows]
+        return as_json({"schema": 1, "snippets": names}) + "\n"
     from doctor.render.fold import columns_of, fold
 
     return fold("".join(f"{name:<16}  {title}\n" for name, title in rows), columns_of(sys.stdout))
 
 
 def _json(snippet: Snippet, options: Options, origin: str) -> str:
-
     from doctor import __version__
     from doctor.remedies import code
 
@@ -200,23 +199,17 @@ def _json(snippet: Snippet, options: Options, origin: str) -> str:
 
 
 def _text(snippet: Snippet, options: Options, origin: str, args: argparse.Namespace) -> str:
-    """Return the answer as code that can be pasted as it is: all explanations are comments."""
-    import textwrap
-
+    """Return the answer as code that can be pasted whole: all explanations are comments."""
     from doctor.remedies import code
     from doctor.render.fold import columns_of
+    from doctor.render.wrap import hanging
 
     if args.quiet:
         return snippet.code + "\n"
-
     width = columns_of(sys.stdout) or 100
 
     def comment(text: str) -> str:
-        lines = textwrap.wrap(
-            text, width, initial_indent="# ", subsequent_indent="#   ",
-            break_on_hyphens=False, break_long_words=False,
-        )  # fmt: skip
-        return "\n".join(lines) + "\n"
+        return "\n".join(hanging(text, width, "# ", "#   ")) + "\n"
 
     out = comment(f"{snippet.name}: {snippet.title}. {code.era_name(options.tensorflow)}")
     if args.tensorflow is None:
@@ -225,9 +218,14 @@ def _text(snippet: Snippet, options: Options, origin: str, args: argparse.Namesp
     if snippet.environment or snippet.notes:
         out += "\n"
     if snippet.environment:
-        variables = " ".join(f"{name}={value}" for name, value in snippet.environment)
-        out += comment(f"Or without a change to the program: {variables} python YOUR_PROGRAM.py")
+        out += comment(f"Or without a change to the program: {_started(snippet)}")
     return out + "".join(comment(note) for note in snippet.notes)
+
+
+def _started(snippet: Snippet) -> str:
+    """Return a command that starts a program with the snippet's environment variables."""
+    variables = " ".join(f"{name}={value}" for name, value in snippet.environment)
+    return f"{variables} python YOUR_PROGRAM.py"
 
 
 def _markdown(snippet: Snippet, options: Options) -> str:
@@ -236,14 +234,5 @@ def _markdown(snippet: Snippet, options: Options) -> str:
     out = f"### {snippet.name}: {snippet.title}\n\n{code.era_name(options.tensorflow)}. {snippet.where}\n\n"
     out += f"```python\n{snippet.code}\n```\n"
     if snippet.environment:
-        variables = " ".join(f"{name}={value}" for name, value in snippet.environment)
-        out += f"\nOr without a change to the program:\n\n```sh\n{variables} python YOUR_PROGRAM.py\n```\n"
+        out += f"\nOr without a change to the program:\n\n```sh\n{_started(snippet)}\n```\n"
     return out + "".join(f"\n- {note}" for note in snippet.notes) + "\n"
-
-
-def _write(args: argparse.Namespace, text: str) -> int:
-    from doctor.render.output import destination
-
-    with destination(args.output) as out:
-        out.write(text)
-    return 0

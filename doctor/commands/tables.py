@@ -28,12 +28,11 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `tables` to the parser."""
-    parser.epilog = EPILOG
     parser.add_argument(
         "table",
         choices=(*TABLES, *ACTIONS),
         metavar="TABLE",
-        help=f"the table to read ({', '.join(TABLES)}), or an action ({', '.join(ACTIONS)})",
+        help=f"the table to look in ({', '.join(TABLES)}), or an action ({', '.join(ACTIONS)})",
     )
     parser.add_argument("key", nargs="*", help="a version, a name, a PCI id ...; for verify: releases")
     parser.add_argument(
@@ -43,7 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--platform",
         choices=(*PLATFORMS, "linux", "windows", "wsl"),
         metavar="NAME",
-        help=f"tensorflow: {', '.join(PLATFORMS)}; driver: linux, windows, wsl (default: Linux x86-64)",
+        help=(
+            f"for tensorflow: {', '.join(PLATFORMS)}; for driver: linux, windows, wsl (default: Linux x86-64)"
+        ),
     )
     parser.add_argument(
         "--undo", action="store_true", help="for refresh: go back to the tables that ship with the tool"
@@ -62,11 +63,9 @@ def run(args: argparse.Namespace) -> int:
     """Print the rows, or run the action. Returns exit code 0; 1 if verify finds a difference or refresh finds
     rows that break a rule.
 
-    Raises UsageError for a row that does not exist (its hint lists the nearest ones) and for an unsupported
-    format, UnableError if the package index cannot be read or --output cannot be written.
+    Raises UsageError for a row that does not exist (the message names the nearest ones), UnableError
+    if the package index cannot be read or --output cannot be written.
     """
-    if args.format not in FORMATS:
-        raise UsageError(f"tables does not support --format {args.format}", f"choose {', '.join(FORMATS)}")
     from doctor.render.fold import columns_of, fold
     from doctor.render.output import destination
 

@@ -1,21 +1,32 @@
-"""The layout of every command's help."""
+"""The layout of every command's help, and the hint for a word that was mistyped."""
 
 from __future__ import annotations
 
 import argparse
 import re
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 from doctor.printable import block
 from doctor.render.width import width_of
 
 
+def suggestion(word: str, known: Iterable[str], otherwise: str) -> str:
+    """Return a hint that names those of the known words that are similar to `word`, or `otherwise` if there
+    are none."""
+    import difflib
+
+    *others, last = [f"`{name}`" for name in difflib.get_close_matches(word, known, 3)] or [""]
+    either = f"{', '.join(others)} or " if others else ""
+    return f"did you mean {either}{last}?" if last else otherwise
+
+
 class Formatter(argparse.HelpFormatter):
     """Formats help text for the width of the terminal. Each example keeps its own line, and words stay whole.
 
-    argparse makes a formatter for each option and would load `shutil` to find the width. This class gets the
-    width as an argument, which makes the start faster.
+    argparse makes a formatter for each option, and without a width it would import `shutil` to find one. This
+    class passes the width, which makes the start faster.
     """
 
     def __init__(self, prog: str, **options: Any) -> None:

@@ -18,10 +18,11 @@ def progress_notice(text: str, args: argparse.Namespace) -> Iterator[threading.T
     """A context that prints `text` on standard error if it lasts longer than a second. It prints nothing if
     standard error is not a terminal, or with --quiet.
 
-    Yields the timer, which the caller may cancel earlier."""
+    Yields the timer, which the caller may cancel earlier.
+    """
 
     def tell() -> None:
-        if sys.stderr.isatty() and not getattr(args, "quiet", False):
+        if sys.stderr.isatty() and not args.quiet:
             say(text)
 
     timer = threading.Timer(1.0, tell)

@@ -15,62 +15,16 @@ from doctor.redact.secret import REMOVED, secrecy
 
 HOST = "HOST"
 PUBLIC_HOSTS = (
-    "anaconda.com",
-    "anaconda.org",
-    "apache.org",
-    "apple.com",
-    "astral.sh",
-    "bugs.launchpad.net",
-    "conda.io",
-    "debian.org",
-    "docker.com",
-    "docker.io",
-    "example.com",
-    "example.org",
-    "fedoraproject.org",
-    "ghcr.io",
-    "gcr.io",
-    "github.com",
-    "github.io",
-    "githubusercontent.com",
-    "gitlab.com",
-    "gnu.org",
-    "google.com",
-    "googleapis.com",
-    "huggingface.co",
-    "intel.com",
-    "jupyter.org",
-    "kaggle.com",
-    "kernel.org",
-    "keras.io",
-    "launchpad.net",
-    "mcr.microsoft.com",
-    "microsoft.com",
-    "nvcr.io",
-    "nvidia.com",
-    "nvidia.github.io",
-    "nvidia.cn",
-    "python.org",
-    "pytorch.org",
-    "quay.io",
-    "readthedocs.io",
-    "readthedocs.org",
-    "redhat.com",
-    "stackexchange.com",
-    "stackoverflow.com",
-    "superuser.com",
-    "tensorflow.google.cn",
-    "tensorflow.org",
-    "tfhub.dev",
-    "ubuntu.com",
-    "w3.org",
-    "wikipedia.org",
-    "youtube.com",
-    "youtu.be",
-    "urllib3.readthedocs.io",
-    "askubuntu.com",
-    "medium.com",
-)
+    "anaconda.com", "anaconda.org", "apache.org", "apple.com", "astral.sh", "bugs.launchpad.net", "conda.io",
+    "debian.org", "docker.com", "docker.io", "example.com", "example.org", "fedoraproject.org", "ghcr.io",
+    "gcr.io", "github.com", "github.io", "githubusercontent.com", "gitlab.com", "gnu.org", "google.com",
+    "googleapis.com", "huggingface.co", "intel.com", "jupyter.org", "kaggle.com", "kernel.org", "keras.io",
+    "launchpad.net", "mcr.microsoft.com", "microsoft.com", "nvcr.io", "nvidia.com", "nvidia.github.io",
+    "nvidia.cn", "python.org", "pytorch.org", "quay.io", "readthedocs.io", "readthedocs.org", "redhat.com",
+    "stackexchange.com", "stackoverflow.com", "superuser.com", "tensorflow.google.cn", "tensorflow.org",
+    "tfhub.dev", "ubuntu.com", "w3.org", "wikipedia.org", "youtube.com", "youtu.be", "urllib3.readthedocs.io",
+    "askubuntu.com", "medium.com",
+)  # fmt: skip
 """Public servers. They show the source of an installation and identify nobody."""
 _LOCAL = lazy.compile(
     r"(?:localhost|127(?:\.\d{1,3}){3}|0\.0\.0\.0|\[?::1?\]?|HOST\d*|USER|REDACTED)", re.IGNORECASE
@@ -81,45 +35,12 @@ _URL = lazy.compile(
 )
 _PARAMETER = lazy.compile(r"(?P<by>[?&;#](?P<name>[\w.%-]{1,80})=)(?P<value>[^&;#\s]{1,4000})")
 _PARAMETERS = {
-    "sig",
-    "signature",
-    "x-amz-signature",
-    "x-amz-credential",
-    "x-amz-security-token",
-    "x-goog-signature",
-    "x-goog-credential",
-    "awsaccesskeyid",
-    "googleaccessid",
-    "key-pair-id",
-    "policy",
-    "token",
-    "auth",
-    "key",
-    "api_key",
-    "apikey",
-    "access_token",
-    "id_token",
-    "refresh_token",
-    "code",
-    "sv",
-    "skoid",
-    "sktid",
-    "st",
-    "se",
-    "session",
-    "sid",
-    "private_token",
-    "job_token",
-    "x-oss-signature",
-    "hash",
-    "hmac",
-    "password",
-    "pw",
-    "pass",
-    "user",
-    "username",
-    "email",
-}
+    "sig", "signature", "x-amz-signature", "x-amz-credential", "x-amz-security-token", "x-goog-signature",
+    "x-goog-credential", "awsaccesskeyid", "googleaccessid", "key-pair-id", "policy", "token", "auth", "key",
+    "api_key", "apikey", "access_token", "id_token", "refresh_token", "code", "sv", "skoid", "sktid", "st",
+    "se", "session", "sid", "private_token", "job_token", "x-oss-signature", "hash", "hmac", "password", "pw",
+    "pass", "user", "username", "email",
+}  # fmt: skip
 _HOOK = lazy.compile(r"(?P<lead>/(?:services|webhooks|hooks)/)[\w/-]{10,400}")
 _AFTER_T = lazy.compile(r"(?P<lead>/t/)[^/\s]{4,400}")
 _SEGMENT = lazy.compile(r"/(?P<name>[A-Za-z][\w-]{2,40})/(?P<value>[\w.~+=-]{6,400})")
@@ -135,11 +56,10 @@ _NO_HOST = lazy.compile(
     r"|.*\.so[.\d]*"
 )
 NAMED = lazy.compile(
-    r"(?P<by>\b(?:diagnostic information for"
-    r" host:|hostname:|(?:HOSTNAME|COMPUTERNAME|LOGNAME|USERNAME|DOMAIN|USERDOMAIN"
-    r"|SLURMD_NODENAME|SLURM_SUBMIT_HOST|MASTER_ADDR|NODENAME|trusted-host|nameserver|Host)\s{0,4}[=:]|Kernel"
-    r" on host"
-    r"|ssh(?: -\w{1,20}){0,9})[ \t]{0,4}\"?)(?P<host>[A-Za-z0-9][\w.-]{1,252}[A-Za-z0-9])"
+    r"(?P<by>\b(?:diagnostic information for host:|hostname:|Kernel on host|ssh(?: -\w{1,20}){0,9}"
+    r"|(?:HOSTNAME|COMPUTERNAME|LOGNAME|USERNAME|DOMAIN|USERDOMAIN|SLURMD_NODENAME|SLURM_SUBMIT_HOST"
+    r"|MASTER_ADDR|NODENAME|trusted-host|nameserver|Host)\s{0,4}[=:])[ \t]{0,4}\"?)"
+    r"(?P<host>[A-Za-z0-9][\w.-]{1,252}[A-Za-z0-9])"
 )
 """Matches the machine's name in TensorFlow's diagnosis (cuda_diagnostics.cc) and in some variables."""
 
@@ -147,10 +67,9 @@ _V4 = r"(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?:25[0-5]|2[0-4]\d|1?\d?\d)){3}"
 _RANGES = r"(?:192\.168|169\.254|172\.(?:1[6-9]|2\d|3[01]))\.\d{1,3}\.\d{1,3}"
 _IPV4 = lazy.compile(
     rf"(?<![\w.-])(?:(?P<range>{_RANGES})|(?P<port>{_V4})(?=:\d{{2,5}}(?![\d.])|/\d{{1,2}}\b)"
-    rf"|(?P<by>(?i:\b(?:ip|ipv4|inet|addr|address|host|server|gateway|master|worker|peer|node|from|listening"
-    rf" on|connect(?:ed|ing)? to"
-    r"|failed to connect to|[A-Z_]{0,40}(?:HOST|ADDR|IP))(?:"
-    rf" address)?[\"']?(?:\s{{0,3}}[=:]\s{{0,3}}|\s{{1,3}})[\"'\[]?))(?P<word>{_V4})(?!\w|\.\d))"
+    r"|(?P<by>(?i:\b(?:ip|ipv4|inet|addr|address|host|server|gateway|master|worker|peer|node|from"
+    r"|listening on|connect(?:ed|ing)? to|failed to connect to|[A-Z_]{0,40}(?:HOST|ADDR|IP))"
+    rf"(?: address)?[\"']?(?:\s{{0,3}}[=:]\s{{0,3}}|\s{{1,3}})[\"'\[]?))(?P<word>{_V4})(?!\w|\.\d))"
 )
 _AWS = lazy.compile(r"\bip-\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3}(?:\.[\w.-]{1,80})?|\b\d{12}(?=\.dkr\.ecr\.)")
 _IPV6 = lazy.compile(
@@ -166,8 +85,6 @@ _MEMBER = lazy.compile(
 """Matches host:port in a list, such as a cluster's members in TF_CONFIG and in TensorFlow's output about the
 cluster."""
 _FILE = lazy.compile(r"\.(?:py|pyx|cc|cu|cpp|c|h|hpp|cuh|log|txt|sh|ipynb|json|toml|ya?ml)$", re.IGNORECASE)
-
-
 _PORT = lazy.compile(r":\d{4}")
 _FOUR_PARTS = lazy.compile(r"\d\.\d{1,3}\.\d{1,3}\.\d")
 
@@ -187,7 +104,7 @@ def without_addresses(text: str) -> str:
     if "@" in text:
         text = AT.sub(_at, text)
     lower = text.lower()
-    if "host" in lower or "name" in lower or "_addr" in lower or "domain" in lower or "ssh " in lower:
+    if any(word in lower for word in ("host", "name", "_addr", "domain", "ssh ")):
         text = NAMED.sub(lambda m: m[0] if is_public(m["host"]) else m["by"] + HOST, text)
     if ":" in text and _PORT.search(text):
         text = _MEMBER.sub(_member, text)
@@ -195,12 +112,10 @@ def without_addresses(text: str) -> str:
         text = _IPV4.sub(_ipv4, text)
     if "ip-" in text or ".dkr." in text:
         text = _AWS.sub(HOST, text)
-    if "::" in text or text.count(":") > 3:
+    colons = "::" in text or text.count(":") > 3
+    if colons:
         text = _IPV6.sub(lambda m: HOST if m[0].count(":") > 2 or "::" in m[0] else m[0], text)
-        text = _MAC.sub("MAC", text)
-    elif text.count("-") > 4:
-        text = _MAC.sub("MAC", text)
-    return text
+    return _MAC.sub("MAC", text) if colons or text.count("-") > 4 else text
 
 
 def stripped_urls(text: str) -> str:
@@ -219,11 +134,10 @@ def _url(match: re.Match[str], *, hosts: bool = False) -> str:
     elif (
         "@" in path and ":" in authority and not re.fullmatch(r"[^:]*:\d{0,5}|\[.*\](?::\d{0,5})?", authority)
     ):
-        authority, slash, path = path.rpartition("@")[2].partition("/")  # a password with a slash in it
+        authority, slash, path = path.rpartition("@")[2].partition("/")  # the password contains a slash
     before, at, place = authority.rpartition("@")
-    host, port = (place[: place.find("]") + 1], place[place.find("]") + 1 :]) if place.startswith("[") else (
-        (lambda p: (p[0], p[1] + p[2]))(place.partition(":"))
-    )  # fmt: skip
+    end = place.find("]") + 1 if place.startswith("[") else place.find(":")
+    host, port = (place, "") if end < 0 else (place[:end], place[end:])
     bare = re.split(r"[?#]", host)[0]
     image = scheme.lower() in ("docker", "oci", "library") and "." not in bare and not port
     if (

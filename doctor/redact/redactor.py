@@ -17,161 +17,33 @@ from doctor.redact.variables import without_config
 _WORD = r"[^/\\\s:;\"'`,<>|*?()\[\]{}=]{1,64}"
 HOME = lazy.compile(
     r"(?P<lead>(?<![\w.~-])(?:/[\w.-]{1,40}){0,3}/(?:home\d{0,3}|homes|[Uu]sers|people|media|run/media)/"
-    r"|(?<!\w)[A-Za-z]:[\\/]{1,4}(?i:users|documents and"
-    r" settings)[\\/]{1,4}|\\{2,4}[\w.-]{1,60}[\\/]{1,4}Users[\\/]{1,4})"
+    r"|(?<!\w)[A-Za-z]:[\\/]{1,4}(?i:users|documents and settings)[\\/]{1,4}"
+    r"|\\{2,4}[\w.-]{1,60}[\\/]{1,4}Users[\\/]{1,4})"
     rf"(?P<name>{_WORD}(?:[ ]{_WORD}){{1,3}}(?=[\\/])|{_WORD})"
 )
 """Matches a home folder; a name with spaces ends where the next folder begins."""
 PUBLIC = {
-    "user",
-    "public",
-    "runner",
-    "ubuntu",
-    "jovyan",
-    "vscode",
-    "shared",
-    "linuxbrew",
-    "default",
-    "all users",
-    "me",
-    "docs",
-    "adminuser",
-    "sagemaker-user",
-    "ec2-user",
-    "studio-lab-user",
-    "coder",
-    "codespace",
-    "gitpod",
-    "vagrant",
-    "azureuser",
-    "opc",
-    "bitnami",
-    "you",
-    "username",
-    "your_username",
-    "nonroot",
-}
-"""Default account names in images; they identify nobody."""
+    "user", "public", "runner", "ubuntu", "jovyan", "vscode", "shared", "linuxbrew", "default", "all users",
+    "me", "docs", "adminuser", "sagemaker-user", "ec2-user", "studio-lab-user", "coder", "codespace",
+    "gitpod", "vagrant", "azureuser", "opc", "bitnami", "you", "username", "your_username", "nonroot",
+}  # fmt: skip
+"""The names of default accounts in images. They identify nobody."""
 COMMON = PUBLIC | {
-    "admin",
-    "administrator",
-    "all",
-    "anaconda",
-    "anaconda3",
-    "app",
-    "apt",
-    "bash",
-    "bin",
-    "bus",
-    "cache",
-    "class",
-    "code",
-    "colab",
-    "conda",
-    "container",
-    "cpu",
-    "cpus",
-    "cuda",
-    "cudnn",
-    "data",
-    "debian",
-    "deep",
-    "device",
-    "disk",
-    "dist",
-    "docker",
-    "driver",
-    "error",
-    "export",
-    "fedora",
-    "file",
-    "files",
-    "from",
-    "git",
-    "gpu",
-    "gpus",
-    "group",
-    "home",
-    "host",
-    "import",
-    "install",
-    "is",
-    "jax",
-    "keras",
-    "kernel",
-    "lib",
-    "lib64",
-    "linux",
-    "load",
-    "local",
-    "localhost",
-    "log",
-    "machine",
-    "main",
-    "max",
-    "memory",
-    "micromamba",
-    "min",
-    "miniconda",
-    "miniconda3",
-    "mamba",
-    "mnt",
-    "model",
-    "module",
-    "name",
-    "not",
-    "notebook",
-    "numpy",
-    "nvidia",
-    "opt",
-    "package",
-    "path",
-    "pip",
-    "pip3",
-    "poetry",
-    "project",
-    "python",
-    "python3",
-    "pytorch",
-    "root",
-    "run",
-    "server",
-    "src",
-    "sudo",
-    "system",
-    "tensorflow",
-    "tensorrt",
-    "test",
-    "tests",
-    "tf",
-    "the",
-    "tmp",
-    "torch",
-    "train",
-    "training",
-    "user",
-    "username",
-    "usr",
-    "uv",
-    "value",
-    "venv",
-    "version",
-    "windows",
-    "with",
-    "work",
-    "worker",
-    "workspace",
-    "wsl",
-    "yes",
-    "you",
-    "your",
-    "yourname",
-}
-"""Words that are usually not a person's name."""
+    "admin", "administrator", "all", "anaconda", "anaconda3", "app", "apt", "bash", "bin", "bus", "cache",
+    "class", "code", "colab", "conda", "container", "cpu", "cpus", "cuda", "cudnn", "data", "debian", "deep",
+    "device", "disk", "dist", "docker", "driver", "error", "export", "fedora", "file", "files", "from", "git",
+    "gpu", "gpus", "group", "home", "host", "import", "install", "is", "jax", "keras", "kernel", "lib",
+    "lib64", "linux", "load", "local", "localhost", "log", "machine", "main", "max", "memory", "micromamba",
+    "min", "miniconda", "miniconda3", "mamba", "mnt", "model", "module", "name", "not", "notebook", "numpy",
+    "nvidia", "opt", "package", "path", "pip", "pip3", "poetry", "project", "python", "python3", "pytorch",
+    "root", "run", "server", "src", "sudo", "system", "tensorflow", "tensorrt", "test", "tests", "tf", "the",
+    "tmp", "torch", "train", "training", "usr", "uv", "value", "venv", "version",
+    "windows", "with", "work", "worker", "workspace", "wsl", "yes", "your", "yourname",
+}  # fmt: skip
+"""User and host names that are not replaced outside paths, because they are ordinary words."""
 UUID = lazy.compile(
-    r"(?<![\w-])(?P<kind>GPU-|MIG-(?:GPU-)?)?(?P<id>[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{"
-    r"4}-[0-9a-fA-F]{12})"
-    r"(?![\w-])"
+    r"(?<![\w-])(?P<kind>GPU-|MIG-(?:GPU-)?)?"
+    r"(?P<id>[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})(?![\w-])"
     r"|(?<![\w-])(?P<short>GPU-|MIG-(?:GPU-)?)(?P<part>[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{0,4}){0,3})(?![\w-])"
 )
 """Matches a GPU's UUID, in full or shortened as CUDA_VISIBLE_DEVICES allows."""
@@ -259,31 +131,28 @@ class Redactor:
         return text
 
     def tree(self, value: Any) -> Any:
-        """The JSON value with every string redacted; a string's key also decides whether it is a secret. Keys
-        are unchanged."""
+        """Return the JSON value with every string redacted. If a key marks its string as a secret, the whole
+        string is removed. Keys are unchanged."""
         if isinstance(value, str):
             return self(value)
         if isinstance(value, list):
             return [self.tree(item) for item in value]
         if isinstance(value, dict):
-            return {
-                key: (
-                    REMOVED
-                    if isinstance(item, str) and item and secrecy(str(key)) == "strong"
-                    else self.tree(item)
-                )
-                for key, item in value.items()
-            }
+            return {key: self._item(str(key), item) for key, item in value.items()}
         return value
+
+    def _item(self, key: str, value: Any) -> Any:
+        secret = isinstance(value, str) and value and secrecy(key) == "strong"
+        return REMOVED if secret else self.tree(value)
 
     def _uuid(self, match: re.Match[str]) -> str:
         whole = (match["id"] or match["part"]).lower()
         if whole not in self._uuids:
             same = (
-                n for known, n in self._uuids.items() if len(known) < len(whole) and whole.startswith(known)
+                number
+                for known, number in self._uuids.items()
+                if (known.startswith(whole) if match["part"] else whole.startswith(known))
             )
-            if match["part"]:
-                same = (n for known, n in self._uuids.items() if known.startswith(whole))
             self._uuids[whole] = next(same, max(self._uuids.values(), default=0) + 1)
         number = f"{self._uuids[whole]:08d}"
         if match["part"]:
@@ -293,17 +162,15 @@ class Redactor:
 
 @lru_cache(maxsize=4096)
 def _impersonal(text: str) -> str:
-    """The text after the part of the redaction that does not depend on the machine. Cached, because many
-    reports get the same advice."""
+    """Return the text after those steps of the redaction that do not depend on the machine. The results are
+    cached, because many reports contain the same advice."""
     text = without_addresses(without_secrets(without_config(text)))
     return HOME.sub(_home, text) if _may_hold_a_home(text) else text
 
 
 def _may_hold_a_home(text: str) -> bool:
     lower = text.lower()
-    return (
-        "home" in lower or "users" in lower or "people/" in lower or "media/" in lower or "settings" in lower
-    )
+    return any(word in lower for word in ("home", "users", "people/", "media/", "settings"))
 
 
 def _home(match: re.Match[str]) -> str:

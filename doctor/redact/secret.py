@@ -13,7 +13,7 @@ from doctor import lazy
 
 REMOVED = "REDACTED"
 
-_SHAPES = (  # literals (at least one must be in the text); the shape
+_SHAPES = (
     (("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), r"\bgh[pousr]_[A-Za-z0-9]{16,255}"),
     (("github_pat_",), r"\bgithub_pat_\w{16,255}"),
     (("hf_", "api_org_"), r"\b(?:hf|api_org)_[A-Za-z0-9]{16,255}"),
@@ -36,12 +36,14 @@ _SHAPES = (  # literals (at least one must be in the text); the shape
         r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----[^\0-]{0,20000}(?:-----END[A-Z ]{0,60}-{0,5})?",
     ),
 )
+"""Pairs of literals and the pattern of a secret. The pattern can match only a text that contains one of the
+literals."""
 _PEM_LINE = lazy.compile(
     r"(?m)^(?=[^\n]{0,75}[a-z])(?=[^\n]{0,75}[A-Z])(?=[^\n]{0,75}\d)[A-Za-z0-9+/]{64,76}={0,2}$"
 )
 _WANDB = lazy.compile(r"(?<![\w/.-])[0-9a-f]{40}(?!\w)")
-"""Matches a Weights & Biases key beside the word that identifies it; without that word it looks like a Git
-commit."""
+"""Matches a Weights & Biases key. It looks like the hash of a Git commit, so only a text that names Weights &
+Biases is searched for it."""
 
 _QUOTED = (
     r"\"(?:[^\"\\\n]|\\.){0,4000}\"?|'(?:[^'\\\n]|\\.){0,4000}'?|\\+[\"'][^\"'\\\n]{0,4000}(?:\\+[\"'])?"
@@ -54,24 +56,23 @@ _ASSIGNED = lazy.compile(
 _GIVEN = lazy.compile(_VALUE)
 _FLAG = lazy.compile(r"(?<![\w-])(?P<name>--?[A-Za-z][\w-]{1,60})(?P<by>[ \t]{1,8})(?!-)" + _VALUE)
 _SPACED = lazy.compile(
-    r"(?<!\w)(?P<lead>(?:ENV|ARG|setx|setenv|set|--set)[ \t]{1,8})(?P<name>[A-Za-z_]\w{1,80})(?P<by>["
-    r" \t]{1,8})" + _VALUE
+    r"(?<!\w)(?P<lead>(?:ENV|ARG|setx|setenv|set|--set)[ \t]{1,8})(?P<name>[A-Za-z_]\w{1,80})"
+    r"(?P<by>[ \t]{1,8})" + _VALUE
 )
 _HEADER = lazy.compile(
     r"(?i)(?<![\w-])(?P<name>(?:proxy-)?authorization|(?:set-)?cookie|x-[a-z-]{0,20}(?:key|token|auth))"
     r"(?P<by>\\{0,3}[\"']?\s{0,4}[:=]\s{0,4}\\{0,3}[\"']?)[^\"'\\\n]{1,4000}"
 )
 _SCHEME = lazy.compile(
-    r"(?P<by>\b(?:Basic|Bearer|Negotiate|NTLM|Digest)["
-    r" \t]{1,4})(?P<value>(?=[^\s\"']{0,400}[\d=+/._-]|[^\s\"']{16})"
-    r"[A-Za-z0-9+/=_.~-]{6,4000})"
+    r"(?P<by>\b(?:Basic|Bearer|Negotiate|NTLM|Digest)[ \t]{1,4})"
+    r"(?P<value>(?=[^\s\"']{0,400}[\d=+/._-]|[^\s\"']{16})[A-Za-z0-9+/=_.~-]{6,4000})"
 )
 _PHRASE = lazy.compile(
     r"(?i)(?<![\w$])(?P<name>pass(?:word|wd|phrase|code)?|pwd|secret|(?:api|access|secret|private|security"
-    r"|auth|bearer)"
-    r"[ _-](?:key|token)|token)(?P<by>[ \t]{0,4}(?:(?:is|was)[ \t]{1,4}|[:=]["
-    r" \t]{0,4}))(?!(?:required|incorrect|wrong|missing"
-    r"|invalid|expired|not|empty|set|needed|correct|None|null|a|the|no)\b)" + _VALUE
+    r"|auth|bearer)[ _-](?:key|token)|token)"
+    r"(?P<by>[ \t]{0,4}(?:(?:is|was)[ \t]{1,4}|[:=][ \t]{0,4}))"
+    r"(?!(?:required|incorrect|wrong|missing|invalid|expired|not|empty|set|needed|correct|None|null|a|the|no)\b)"
+    + _VALUE
 )
 _LOGIN = lazy.compile(
     r"(?i)(?P<lead>\b(?:login|account|user|machine)[ \t]{1,8}\S{1,200}[ \t]{1,8}password[ \t]{1,8}"
@@ -79,98 +80,27 @@ _LOGIN = lazy.compile(
     r"|\bcurl\b[^\n]{0,200}?[ \t](?:-u|-U|--user|--proxy-user)[ \t]{0,8})(?!-)" + _VALUE
 )
 _HINTS = (
-    "pass",
-    "pwd",
-    "secret",
-    "token",
-    "credential",
-    "key",
-    "auth",
-    "cookie",
-    "session",
-    "jwt",
-    "_pat",
-    "pat=",
-    "_pw",
-    "pw=",
-    "bearer",
-    "sas",
-    "_sig",
-    "sig=",
-    "signature",
-    "_sid",
-)
+    "pass", "pwd", "secret", "token", "credential", "key", "auth", "cookie", "session", "jwt", "_pat", "pat=",
+    "_pw", "pw=", "bearer", "sas", "_sig", "sig=", "signature", "_sid",
+)  # fmt: skip
 """Every name of a secret contains one of these in lower case."""
-_BY_LITERAL = tuple((literal, number) for number, (literals, _) in enumerate(_SHAPES) for literal in literals)
 
 _STRONG = {
-    "password",
-    "passwd",
-    "passwort",
-    "passphrase",
-    "passcode",
-    "pwd",
-    "secret",
-    "secrets",
-    "credential",
-    "credentials",
-    "apikey",
-    "accesskey",
-    "secretkey",
-    "privatekey",
-    "cookie",
-    "cookies",
-    "jwt",
-    "identitytoken",
-    "registrytoken",
-    "accesstoken",
-    "authtoken",
-    "userpass",
-}
+    "password", "passwd", "passwort", "passphrase", "passcode", "pwd", "secret", "secrets", "credential",
+    "credentials", "apikey", "accesskey", "secretkey", "privatekey", "cookie", "cookies", "jwt",
+    "identitytoken", "registrytoken", "accesstoken", "authtoken", "userpass",
+}  # fmt: skip
 _KINDS_OF_KEY = {
-    "api",
-    "access",
-    "private",
-    "secret",
-    "signing",
-    "encryption",
-    "account",
-    "license",
-    "ssh",
-    "master",
-    "shared",
-    "auth",
-    "deploy",
-    "ngc",
-    "wandb",
-    "service",
-    "luks",
-}
+    "api", "access", "private", "secret", "signing", "encryption", "account", "license", "ssh", "master",
+    "shared", "auth", "deploy", "ngc", "wandb", "service", "luks",
+}  # fmt: skip
 _IN_CAPITALS = {"token", "key", "auth", "pass", "pw", "pat", "sas", "sig", "signature", "sid"}
 """Words that mark a variable in capitals as a secret (TF_AUTH); in lower case they also occur in ordinary
 code."""
 _OF_A_MODEL = {
-    "pad",
-    "eos",
-    "bos",
-    "unk",
-    "mask",
-    "sep",
-    "cls",
-    "start",
-    "end",
-    "stop",
-    "invalid",
-    "unexpected",
-    "special",
-    "max",
-    "num",
-    "per",
-    "next",
-    "image",
-    "id",
-    "index",
-}
+    "pad", "eos", "bos", "unk", "mask", "sep", "cls", "start", "end", "stop", "invalid", "unexpected",
+    "special", "max", "num", "per", "next", "image", "id", "index",
+}  # fmt: skip
 _NO_SECRET = lazy.compile(
     r"[\"'\\]{0,9}(?:none|null|nil|true|false|yes|no|redacted|\*+|x{3,}|\.{3}|\$.*|%\w+%|<.*|\{.*|\d{1,6}"
     r"|os\.environ.*|os\.getenv.*|getpass.*|\(.*|)[\"'\\]{0,9}",
@@ -180,8 +110,8 @@ _NO_SECRET = lazy.compile(
 
 @lru_cache(maxsize=4096)
 def secrecy(name: str) -> str:
-    """Whether a value with this name is a secret: "strong" (yes), "weak" (only if it looks like one) or ""
-    (no)."""
+    """How surely the name of a value marks the value as a secret: "strong" (it is a secret), "weak" (it is a
+    secret only if it looks like one) or "" (it is not a secret)."""
     words = [word.lower() for word in re.findall(r"[A-Z]{1,60}(?![a-z])|[A-Z]?[a-z]{1,60}", name)]
     if name in ("PWD", "OLDPWD"):
         return ""
@@ -204,14 +134,15 @@ def _compiled(shape: str) -> re.Pattern[str]:
 
 def without_secrets(text: str) -> str:
     """The text with each secret replaced by REDACTED; the rest is unchanged."""
-    for number in sorted({number for literal, number in _BY_LITERAL if literal in text}):
-        text = _compiled(_SHAPES[number][1]).sub(REMOVED, text)
+    for literals, shape in _SHAPES:
+        if any(literal in text for literal in literals):
+            text = _compiled(shape).sub(REMOVED, text)
     if len(text) >= 64 and (" " not in text or "\n" in text):
         text = _PEM_LINE.sub(REMOVED, text)
     lower = text.lower()
     if "wandb" in lower or "weights & biases" in lower:
         text = _WANDB.sub(REMOVED, text)
-    if "ic " in text or "er " in text or "ate " in text or "st " in text or "LM " in text:
+    if any(end in text for end in ("ic ", "er ", "ate ", "st ", "LM ")):  # the ends of the schemes' names
         text = _SCHEME.sub(_keep_lead, text)
     if (
         "password" in lower
@@ -235,9 +166,7 @@ def _keep_lead(match: re.Match[str]) -> str:
 
 
 def _phrase(match: re.Match[str]) -> str:
-    if match["name"].lower() in ("token", "pass"):
-        return _named(match, "weak")
-    return _named(match, "strong")
+    return _named(match, "weak" if match["name"].lower() in ("token", "pass") else "strong")
 
 
 def _assigned(text: str) -> str:

@@ -1,5 +1,5 @@
-"""Lists the environment variables that affect the GPU or decide which TensorFlow is imported, and the parts
-of their values that may be shown.
+"""Lists the environment variables that affect the GPU or decide which TensorFlow is imported, and says which
+parts of their values a shared report may show.
 
 Only variables listed here are read from an environment. Sources: CUDA C++ Programming Guide, "CUDA
 Environment Variables"; NVIDIA Container Toolkit, "Specialized Configurations"; NCCL, "Environment Variables";
@@ -19,34 +19,27 @@ from doctor.redact.secret import REMOVED, secrecy
 
 _WORDS = lazy.compile(
     r"CUDA_(?:VISIBLE_DEVICES|DEVICE_ORDER|VERSION|CACHE_(?:DISABLE|MAXSIZE)|LAUNCH_BLOCKING"
-    r"|MODULE_(?:DATA_)?LOADING"
-    r"|(?:FORCE|DISABLE)_(?:PTX_)?JIT|DEVICE_MAX_CONNECTIONS|DEVICE_WAITS_ON_EXCEPTION"
-    r"|MANAGED_FORCE_DEVICE_ALLOC"
-    r"|AUTO_BOOST|SCALE_LAUNCH_QUEUES|ENABLE_\w+|DISABLE_\w+|MPS_(?!PIPE|LOG)\w+|(?:PKG|DRIVER"
-    r"|CUDART)_VERSION)"
+    r"|MODULE_(?:DATA_)?LOADING|(?:FORCE|DISABLE)_(?:PTX_)?JIT|DEVICE_MAX_CONNECTIONS"
+    r"|DEVICE_WAITS_ON_EXCEPTION|MANAGED_FORCE_DEVICE_ALLOC|AUTO_BOOST|SCALE_LAUNCH_QUEUES|ENABLE_\w+"
+    r"|DISABLE_\w+|MPS_(?!PIPE|LOG)\w+|(?:PKG|DRIVER|CUDART)_VERSION)"
     r"|CUDNN_(?:VERSION|LOG(?:INFO|LEVEL|ERR|WARN)_DBG|FRONTEND_\w+)"
     r"|NVIDIA_(?:VISIBLE_DEVICES|DRIVER_CAPABILITIES|REQUIRE_\w+|DISABLE_REQUIRE|TF32_OVERRIDE"
-    r"|MIG_\w+_DEVICES|PRODUCT_NAME"
-    r"|TENSORFLOW_VERSION|BUILD_ID|IMEX_CHANNELS|GDS|MOFED|NVSWITCH|GDRCOPY|FABRIC_\w+|CTK_\w+)"
+    r"|MIG_\w+_DEVICES|PRODUCT_NAME|TENSORFLOW_VERSION|BUILD_ID|IMEX_CHANNELS|GDS|MOFED|NVSWITCH|GDRCOPY"
+    r"|FABRIC_\w+|CTK_\w+)"
     r"|NCCL_(?!COMM_ID|SOCKET_IFNAME_ADDR|\w*(?:FILE|CONF|ADDR|HOST))\w+"
-    r"|TF_(?:CPP|GPU|CUDNN|CUBLAS|CUDA|XLA|FORCE|ENABLE|DISABLE|USE|NUM|MIN|MAX|PER_DEVICE|NEED|ADJUST"
-    r"|AUTOTUNE|ROCM|TENSORRT"
-    r"|TRT|ONEDNN|MKL|LAYOUT|AUTO_MIXED_PRECISION|SYNC|KERNEL|FUNCTION|WHILE|CONV|BATCHNORM|FUSED|GRAPPLER"
-    r"|EAGER|PJRT|PLUGGABLE"
-    r"|DETERMINISTIC|CUDNN8?|INTER_?OP|INTRA_?OP|FP16|FP32|TF32|BFC|PREALLOCATE|VISIBLE)(?:_\w+)?"
-    r"|TF_DETERMINISTIC_OPS|TF2_BEHAVIOR"
-    r"|XLA_(?:FLAGS|PYTHON_CLIENT_\w+|GPU_\w+)|KERAS_(?:BACKEND|NNX_\w+|FLOATX)"
+    r"|TF_(?:CPP|GPU|CUDNN8?|CUBLAS|CUDA|XLA|FORCE|ENABLE|DISABLE|USE|NUM|MIN|MAX|PER_DEVICE|NEED|ADJUST"
+    r"|AUTOTUNE|ROCM|TENSORRT|TRT|ONEDNN|MKL|LAYOUT|AUTO_MIXED_PRECISION|SYNC|KERNEL|FUNCTION|WHILE|CONV"
+    r"|BATCHNORM|FUSED|GRAPPLER|EAGER|PJRT|PLUGGABLE|DETERMINISTIC|INTER_?OP|INTRA_?OP|FP16|FP32|TF32|BFC"
+    r"|PREALLOCATE|VISIBLE)(?:_\w+)?"
+    r"|TF2_BEHAVIOR|XLA_(?:FLAGS|PYTHON_CLIENT_\w+|GPU_\w+)|KERAS_(?:BACKEND|NNX_\w+|FLOATX)"
     r"|SLURM_(?:JOB|STEP)?_?(?:GPUS|PARTITION)\w*|GPU_DEVICE_ORDINAL|PYTHONNOUSERSITE|CONDA_DEFAULT_ENV"
-    r"|LOADEDMODULES"
-    r"|SINGULARITY_NV|APPTAINER_NV|SNAP_NAME"
+    r"|LOADEDMODULES|SINGULARITY_NV|APPTAINER_NV|SNAP_NAME"
 )
 """Matches the names of variables whose values are words, numbers, flags and lists of these."""
 _PATHS = lazy.compile(
     r"CUDA_(?:HOME|PATH(?:_V\d+_\d+)?|ROOT|DIR|(?:BIN|LIB|INC)_PATH|TOOLKIT_(?:ROOT(?:_DIR)?|PATH)|CACHE_PATH"
-    r"|MPS_PIPE_DIRECTORY"
-    r"|MPS_LOG_DIRECTORY)|CUDNN_(?:PATH|HOME|DIR|ROOT|INCLUDE_DIR|LIBRARY|LIB_DIR)|LD_LIBRARY_PATH|LD_PRELOAD"
-    r"|PYTHONPATH"
-    r"|PYTHONHOME|VIRTUAL_ENV|CONDA_PREFIX|KERAS_HOME|PATH|Path"
+    r"|MPS_(?:PIPE|LOG)_DIRECTORY)|CUDNN_(?:PATH|HOME|DIR|ROOT|INCLUDE_DIR|LIBRARY|LIB_DIR)|LD_LIBRARY_PATH"
+    r"|LD_PRELOAD|PYTHONPATH|PYTHONHOME|VIRTUAL_ENV|CONDA_PREFIX|KERAS_HOME|PATH|Path"
 )
 MISSPELT = r"(?!CUDA_VISIBLE_DEVICES(?!\w))CUDA_VIS[A-Z]{2,8}_D[A-Z]{3,8}"
 """Matches misspellings of CUDA_VISIBLE_DEVICES, which CUDA does not read."""
@@ -86,7 +79,8 @@ def kept(name: str, value: str, hide: Callable[[str], str]) -> str:
 
 
 def config(value: str) -> str:
-    """The value of TF_CONFIG with its structure and ports but without hosts; REDACTED if it is not JSON."""
+    """Return the value of TF_CONFIG with its structure and ports but without hosts; REDACTED if it is not
+    JSON."""
     try:
         return json.dumps(_structure(json.loads(value), 0))
     except (ValueError, RecursionError):
@@ -94,25 +88,9 @@ def config(value: str) -> str:
 
 
 _KNOWN_WORDS = {
-    "chief",
-    "worker",
-    "ps",
-    "evaluator",
-    "master",
-    "cluster",
-    "task",
-    "type",
-    "index",
-    "environment",
-    "cloud",
-    "rpc_layer",
-    "grpc",
-    "local",
-    "job",
-    "service",
-    "trial",
-    "coordinator",
-}
+    "chief", "worker", "ps", "evaluator", "master", "cluster", "task", "type", "index", "environment",
+    "cloud", "rpc_layer", "grpc", "local", "job", "service", "trial", "coordinator",
+}  # fmt: skip
 
 
 def _structure(value: Any, depth: int) -> Any:

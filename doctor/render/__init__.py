@@ -1,4 +1,4 @@
-"""Prints diagnoses for people and programs, as text, JSON, Markdown or HTML."""
+"""Writes diagnoses for people and programs, as text, JSON, Markdown or HTML."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from doctor.render.options import Options
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable
 
     from doctor.findings import Diagnosis
     from doctor.tables import Tables
@@ -16,30 +15,23 @@ if TYPE_CHECKING:
 __all__ = ["Options", "around", "emit", "rendered"]
 
 
-def emit(diagnoses: Iterable[Diagnosis], args: argparse.Namespace) -> int:
-    """Print diagnoses in the requested format. Returns 1 if a diagnosis contains an error, otherwise 0.
+def emit(diagnosis: Diagnosis, args: argparse.Namespace) -> int:
+    """Print a diagnosis in the requested format. Returns 1 if it contains an error, otherwise 0.
 
-    Reads from `args`: format, output, color, verbose, quiet. Raises UnableError if --output cannot be
-    written.
+    Raises UnableError if --output cannot be written.
     """
     from doctor.render.output import destination
 
-    worst = 0
-    with destination(getattr(args, "output", None)) as stream:
+    with destination(args.output) as stream:
         options = Options.of(args, stream)
-        before, between, after = around(options)
-        stream.write(before)
-        for number, diagnosis in enumerate(diagnoses):
-            stream.write((between if number else "") + rendered(diagnosis, options))
-            if diagnosis.worst == "error":
-                worst = 1
-        stream.write(after)
-    return worst
+        before, _, after = around(options)
+        stream.write(before + rendered(diagnosis, options) + after)
+    return int(diagnosis.worst == "error")
 
 
 def rendered(diagnosis: Diagnosis, options: Options) -> str:
-    """One diagnosis in the requested format, with a newline at the end. Secrets are always redacted. Names
-    are redacted too, except in the text format at a terminal or in a pipe (Options.shared)."""
+    """Return a diagnosis in the requested format, with a newline at the end. Secrets are always redacted.
+    Names are redacted too, except in text for a terminal or a pipe (Options.shared)."""
     from doctor.render.sharing import shared
     from doctor.tables import Tables
 
@@ -82,8 +74,8 @@ LEGEND = (
 
 
 def _traced(diagnosis: Diagnosis, tables: Tables) -> str:
-    """The trace of the verdict, with one step per line. All rules that had no fact to read share the last
-    line."""
+    """Return the trace of the verdict, with one decision per line. All rules that had no fact to read share
+    the last line."""
     from doctor.printable import line
     from doctor.trace import NOT_CONSIDERED, trace
 
@@ -100,7 +92,7 @@ def _traced(diagnosis: Diagnosis, tables: Tables) -> str:
 
 
 def around(options: Options) -> tuple[str, str, str]:
-    """The text before, between and after the diagnoses of one answer."""
+    """Return what to write before, between and after the diagnoses in one answer."""
     if options.format == "html":
         from doctor.render.html import HEAD, TAIL
 

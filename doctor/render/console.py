@@ -1,4 +1,4 @@
-"""The rich console on which commands print their tables."""
+"""The rich console on which commands print their tables and charts."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, TextIO
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from doctor.charts import Chart
+
 
 def console_for(out: TextIO, color: str, width: int) -> Console:
-    """A rich console that writes to a stream. `color` is the value of --color. For a pipe or a file, it is as
-    wide as COLUMNS says, or at least `width` columns, so that tables are not truncated."""
+    """Return a rich console that writes to a stream. color: the value of --color. For a pipe or a file, the
+    console is as wide as COLUMNS says, or at least `width` columns, so that tables are not truncated."""
     from rich.console import Console
 
     forced = {"always": True, "never": False}.get(color)
@@ -27,8 +29,19 @@ def console_for(out: TextIO, color: str, width: int) -> Console:
     return console
 
 
+def print_chart(console: Console, chart: Chart, widest: int) -> None:
+    """Print a chart below a blank line, in at most `widest` columns. It has only ASCII characters if the
+    output's encoding has no others."""
+    from doctor.charts import text
+
+    plain = not console.encoding.lower().startswith("utf")
+    drawn = text.drawn(chart, min(console.width, widest), plain=plain)
+    console.print("\n" + safe(drawn), soft_wrap=True)
+
+
 def safe(text: str) -> str:
-    """The text without control sequences and with rich's markup escaped, safe to print on a console."""
+    """Return the text without control sequences and with rich's markup escaped, safe to print on a
+    console."""
     from rich.markup import escape
 
     from doctor.printable import block

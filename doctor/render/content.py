@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from doctor.facts import Absent, Facts, Noise, OwnReport, Source, Unreadable
+from doctor.facts import Facts, Noise, OwnReport, Source
 
 if TYPE_CHECKING:
     from doctor.findings import Diagnosis, Part, Step
@@ -48,9 +48,11 @@ class KnownFact(NamedTuple):
 
 
 class Harmless(NamedTuple):
-    """Harmless lines that alarm people: their meaning and their places. The places are line numbers in the
-    text that was read. If the reader does not have that text, because it is a program's output, the first
-    line is quoted instead."""
+    """Harmless lines that alarm people, and that have the same meaning.
+
+    places: their line numbers, in words. If the reader cannot look them up, because the lines are a program's
+    output, places quotes the first line instead.
+    """
 
     meaning: str
     sources: tuple[Source, ...]
@@ -58,7 +60,7 @@ class Harmless(NamedTuple):
 
 
 def known_facts(diagnosis: Diagnosis, tables: Tables) -> list[KnownFact]:
-    """The facts in the JSON document, in words and in the same order."""
+    """Return the facts of the JSON document in words, in the same order."""
     from doctor.case import Case
     from doctor.render.document import facts_document
 
@@ -103,9 +105,9 @@ PARTS = {
 
 
 def goes_together(diagnosis: Diagnosis) -> list[tuple[str, str, str, str]]:
-    """The rows of the table "What goes together": (part, has, needs, fits) for each known part."""
+    """Return the rows of the table "What goes together": (part, has, needs, fits) for each known part."""
     fits = {True: "yes", False: "no", None: "not known"}
-    listed = diagnosis.facts.kind == "report"  # the lines of a machine are those of its files
+    listed = diagnosis.facts.kind == "report"  # on a machine, the lines are those of its files
     return [
         (
             PARTS.get(part.part, part.part),
@@ -119,13 +121,13 @@ def goes_together(diagnosis: Diagnosis) -> list[tuple[str, str, str, str]]:
 
 
 def _where(part: Part) -> str:
-    """Text to append to a part: the line in the report that states it; "" if no line does."""
+    """Return text to append to a part: the line in the report that states it, or "" if no line does."""
     number = next((source.line for source in part.evidence if source.line is not None), None)
     return "" if number is None else f" (line {number})"
 
 
-def remains(diagnosis: Diagnosis) -> list[str]:
-    """One line for each other possible cause, with the command that checks it."""
+def other_causes(diagnosis: Diagnosis) -> list[str]:
+    """Return one line for each other possible cause, with the command that checks it."""
     return [
         f"{other.code} ({round(100 * other.likelihood)} %): `{other.test}`"
         + (f" shows it: {other.shows}" if other.shows else "")
@@ -134,8 +136,8 @@ def remains(diagnosis: Diagnosis) -> list[str]:
 
 
 def harmless(diagnosis: Diagnosis) -> list[Harmless]:
-    """The harmless lines, grouped by meaning, in the report's order. Lines that prove a finding are left
-    out."""
+    """Return the harmless lines, grouped by meaning, in the report's order. Lines that are evidence for a
+    finding are left out."""
     telling = {s for f in diagnosis.findings if f.code != "benign-messages" for s in f.evidence}
     groups: dict[str, list[Source]] = {}
     for noise in diagnosis.facts.of(Noise):
@@ -148,25 +150,26 @@ def harmless(diagnosis: Diagnosis) -> list[Harmless]:
     ]
 
 
+def noise_heading(groups: Sequence[Harmless]) -> str:
+    """Return a heading with the number of harmless lines, or "" if there are none."""
+    count = noise_count(groups)
+    return f"{count} line{'s are' if count != 1 else ' is'} noise" if count else ""
+
+
+def noise_count(groups: Sequence[Harmless]) -> int:
+    """Return the number of harmless lines."""
+    return len({source for group in groups for source in group.sources})
+
+
 def _first_line(sources: Sequence[Source]) -> str:
     text = message(sources[0].text)
     text = text if len(text) <= QUOTED else f"{text[: QUOTED - 3]}..."
     return f'"{text}"' + (f" and {len(sources) - 1} more" if len(sources) > 1 else "")
 
 
-def not_examined(facts: Facts) -> list[Unreadable]:
-    """The facts about things that could not be examined, with the reasons."""
-    return facts.of(Unreadable)
-
-
-def not_there(facts: Facts) -> list[Absent]:
-    """The facts about things that were searched for and are absent."""
-    return facts.of(Absent)
-
-
 def place(source: Source) -> str:
-    """The place as `file:line`, which editors and terminals understand, or only the name if there is no line
-    number."""
+    """Return the place as `file:line`, which editors and terminals understand, or only the name if there is
+    no line number."""
     from doctor.printable import line
 
     if source.where == "-":
@@ -182,7 +185,7 @@ _PREFIX = r"""^(?:
 
 
 def message(text: str) -> str:
-    """A log line without the time, thread and source file before its message."""
+    """Return a log line without the time, thread and source file before its message."""
     import re
 
     text = text.strip()
@@ -191,8 +194,8 @@ def message(text: str) -> str:
 
 
 def line_list(sources: Iterable[Source], limit: int = 8) -> str:
-    """Line numbers in one report, in words: "lines 3, 5 and 9". Lines beyond the first `limit` are only
-    counted."""
+    """Return line numbers in one report, in words: "lines 3, 5 and 9". Only the first `limit` lines are
+    listed; the others are counted. "" if no source has a line number."""
     numbers = sorted({source.line for source in sources if source.line is not None})
     if not numbers:
         return ""
@@ -205,7 +208,7 @@ def line_list(sources: Iterable[Source], limit: int = 8) -> str:
 
 
 def conditions(step: Step) -> str:
-    """The conditions of a step in words: its platform, and whether it needs an administrator."""
+    """Return the conditions of a step in words: its platform, and whether it needs an administrator."""
     parts = []
     if step.platform:
         parts.append(f"on {SYSTEMS.get(step.platform, step.platform)}")
@@ -214,14 +217,20 @@ def conditions(step: Step) -> str:
     return ", ".join(parts)
 
 
+def request(step: Step) -> str:
+    """Return the words before the code of a step: why to run it, or where it belongs."""
+    return sentence(step.why) or ("In the program" if step.kind == "python" else "Run")
+
+
 def sentence(text: str) -> str:
-    """The text with a capital first letter; unchanged if it begins with a name, for example a file name."""
+    """Return the text with a capital first letter, or unchanged if its first word is not an ordinary word
+    (for example a file name)."""
     first = text.split(" ", 1)[0]
     return text[:1].upper() + text[1:] if first.rstrip(",:;").isalpha() and first.islower() else text
 
 
 def subject(facts: Facts) -> str:
-    """What was diagnosed, in a few words."""
+    """Return what was diagnosed, in a few words."""
     simulated = " on a simulated GPU" if facts.has("simulated-gpu") else ""
     if facts.of(OwnReport):
         return f"read from {facts.name}{simulated}"

@@ -1,31 +1,33 @@
-"""Prints the result of `fleet` for people and programs: as text for a terminal, Markdown, HTML or JSON.
+"""Writes the result of `fleet` for people and programs: as text for a terminal, Markdown, HTML or JSON.
 
-Reports contain no names of users and no home folders, because `check --format json` has redacted them. The
-names of nodes stay, because they are the answer.
+The reports contain neither user names nor home folders, because `check --format json` has redacted them. The
+names of the nodes stay, because they are the answer.
 """
 
 from __future__ import annotations
 
 import os
-import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from doctor import __version__
-from doctor.fleet.compare import Comparison, Difference, Group
+from doctor.fleet.compare import Comparison, Group
 from doctor.fleet.cures import Cure
 from doctor.fleet.nodelist import folded
 from doctor.printable import block, line
 from doctor.redact import Redactor, without_doors
 from doctor.render.content import LABELS
 from doctor.render.fleet_document import Result, document, fixes
+from doctor.render.symbols import painted
+from doctor.render.wrap import hanging
 
 if TYPE_CHECKING:
     from doctor.findings import Step
     from doctor.render.options import Options
 
+Key = TypeVar("Key")
 SHOWN = 12
 """Without --verbose, at most this many values, reasons or changes of each kind are shown."""
 FEW = 6
@@ -73,12 +75,8 @@ def _sections(result: Result, hide: Callable[[str], str], *, verbose: bool) -> l
     errors = sum(answer.error for answer in comparison.answers)
     summary = f"{total} node{'s' if total != 1 else ''}: {words}; {errors} with an error"
     tone = "error" if errors else "unknown" if comparison.incomplete else "good"
-    early = (
-        [_Line("note", "Interrupted: nodes without an answer are listed as failed.")]
-        if result.interrupted
-        else []
-    )
-    sections = [_Section(summary, tone, early)]
+    note = _Line("note", "Interrupted: nodes without an answer are listed as failed.")
+    sections = [_Section(summary, tone, [note] if result.interrupted else [])]
     for number, (group, cured) in enumerate(fixes(comparison), 1):
         sections.append(_group(number, group, cured, comparison, verbose=verbose))
     sections += _agreement(result)
@@ -112,7 +110,8 @@ def _group(number: int, group: Group, cured: Cure, comparison: Comparison, *, ve
                 )
             )
     if len(rows) > FEW + 1 and not verbose:
-        rows[FEW:] = [_Line("note", f"and {len(rows) - FEW} more differences that matter (--verbose)")]
+        left = len(rows) - FEW
+        rows[FEW:] = [_Line("note", f"and {left} more differences that matter (--verbose shows them)")]
     if finding is not None:
         rows += [row for step in finding.prescription for row in _step(step)]
     elif cured.note:
@@ -141,12 +140,10 @@ def _agreement(result: Result) -> Iterator[_Section]:
                 + (f". Do: {one.do}" if one.do and one.agrees is False else ""),
             )
         )
-        said: dict[str, list[str]] = {}
-        for name, value in one.nodes.items():
-            said.setdefault(value, []).append(name)
+        by_value = _grouped((value, name) for name, value in one.nodes.items())
         rows += [
             _Line("nodes", f"  {_names(names, verbose=False)}: {value}")
-            for value, names in list(said.items())[:SHOWN]
+            for value, names in list(by_value.items())[:SHOWN]
         ]
     states = [one.agrees for one in result.agreement]
     tone = "error" if False in states else "unknown" if None in states else "good"
@@ -154,29 +151,21 @@ def _agreement(result: Result) -> Iterator[_Section]:
 
 
 def _silent(comparison: Comparison, hide: Callable[[str], str], *, verbose: bool) -> list[_Section]:
-    reasons: dict[tuple[str, str], list[str]] = {}
-    for answer in comparison.silent:
-        reason = hide(answer.reason).replace(answer.name, "NODE")  # nodes with the same reason share a row
-        reasons.setdefault((answer.status, reason), []).append(answer.name)
+    reasons = _grouped(  # the reason without the node's name, so that nodes with the same reason share a row
+        (f"{answer.status}: {hide(answer.reason).replace(answer.name, 'NODE')}", answer.name)
+        for answer in comparison.silent
+    )
     if not reasons:
         return []
     rows = []
-    for (status, reason), names in _first(sorted(reasons.items(), key=lambda item: -len(item[1])), verbose):
-        rows += [_Line("nodes", _names(names, verbose=verbose)), _Line("text", f"{status}: {reason}")]
-    return [
-        _Section(
-            f"Nodes that could not be asked: {len(comparison.silent)}",
-            "unknown",
-            rows + _more(reasons, verbose),
-        )
-    ]
+    for reason, names in _first(_largest_first(reasons), verbose):
+        rows += [_Line("nodes", _names(names, verbose=verbose)), _Line("text", reason)]
+    heading = f"Nodes that could not be asked: {len(comparison.silent)}"
+    return [_Section(heading, "unknown", rows + _more(reasons, verbose))]
 
 
 def _unexamined(comparison: Comparison, *, verbose: bool) -> list[_Section]:
-    found: dict[tuple[str, ...], list[str]] = {}
-    for answer in comparison.answers:
-        if answer.unexamined:
-            found.setdefault(answer.unexamined, []).append(answer.name)
+    found = _grouped((answer.unexamined, answer.name) for answer in comparison.answers if answer.unexamined)
     rows = []
     for what, names in _first(list(found.items()), verbose):
         rows += [
@@ -208,17 +197,11 @@ def _differences(comparison: Comparison, *, verbose: bool) -> list[_Section]:
                     "text", f"{_label(difference.fact)}: mostly {_value(difference.most)}; {difference.why}"
                 )
             )
-            for value, names in _first(_by_value(difference), verbose):
+            by_value = _grouped((value, name) for name, value in difference.others.items())
+            for value, names in _first(_largest_first(by_value), verbose):
                 rows.append(_Line("nodes", f"{_value(value)}: {_names(names, verbose=verbose)}"))
         sections.append(_Section(heading, "warning" if matters else "good", rows + _more(chosen, verbose)))
     return sections
-
-
-def _by_value(difference: Difference) -> list[tuple[str | None, list[str]]]:
-    found: dict[str | None, list[str]] = {}
-    for name, value in difference.others.items():
-        found.setdefault(value, []).append(name)
-    return sorted(found.items(), key=lambda item: -len(item[1]))
 
 
 def _changes(result: Result, *, verbose: bool) -> list[_Section]:
@@ -235,24 +218,33 @@ def _changes(result: Result, *, verbose: bool) -> list[_Section]:
     return [_Section(heading, "warning" if rows else "good", rows + _more(result.changes, verbose))]
 
 
+def _grouped(pairs: Iterable[tuple[Key, str]]) -> dict[Key, list[str]]:
+    """Return the names of nodes, grouped by the first element of each pair."""
+    found: dict[Key, list[str]] = {}
+    for key, name in pairs:
+        found.setdefault(key, []).append(name)
+    return found
+
+
+def _largest_first(groups: dict[Key, list[str]]) -> list[tuple[Key, list[str]]]:
+    return sorted(groups.items(), key=lambda item: -len(item[1]))
+
+
 def _first(items: Sequence[Any], verbose: bool) -> Sequence[Any]:
     return items if verbose else items[:SHOWN]
 
 
 def _more(items: Any, verbose: bool) -> list[_Line]:
     left = len(items) - SHOWN
-    return (
-        [_Line("note", f"and {left} more (--verbose, or --format json)")] if left > 0 and not verbose else []
-    )
+    note = _Line("note", f"and {left} more (--verbose or --format json shows them)")
+    return [note] if left > 0 and not verbose else []
 
 
 def _names(names: Sequence[str], *, verbose: bool) -> str:
     words = ", ".join(folded(names))
-    return (
-        words
-        if verbose or len(words) <= NAMES
-        else f"{words[:NAMES].rpartition(',')[0] or words[:NAMES]} ... ({len(names)} nodes)"
-    )
+    if verbose or len(words) <= NAMES:
+        return words
+    return f"{words[:NAMES].rpartition(',')[0] or words[:NAMES]} ... ({len(names)} nodes)"
 
 
 def _label(fact: str) -> str:
@@ -267,12 +259,11 @@ def _value(value: str | None) -> str:
 
 
 def _text(sections: Sequence[_Section], options: Options) -> Iterator[str]:
-    colours = {"error": "31;1", "warning": "33;1", "good": "32;1", "unknown": "35;1"}
     for number, section in enumerate(sections):
         if number:
             yield "\n"
         for row in _wrapped(section.heading, options.width, "", "  "):
-            yield f"\x1b[{colours[section.tone]}m{row}\x1b[0m\n" if options.colour else f"{row}\n"
+            yield f"{painted(row, section.tone) if options.colour else row}\n"
         for kind, text in section.lines:
             if kind == "command":
                 yield "".join(f"      {row}\n" for row in block(text).split("\n"))
@@ -284,9 +275,7 @@ def _text(sections: Sequence[_Section], options: Options) -> Iterator[str]:
 
 
 def _wrapped(words: str, width: int, indent: str, further: str) -> list[str]:
-    return textwrap.wrap(
-        line(words), max(20, width), initial_indent=indent, subsequent_indent=further, break_on_hyphens=False
-    )
+    return hanging(line(words), max(20, width), indent, further)
 
 
 def _markdown(sections: Sequence[_Section]) -> Iterator[str]:

@@ -32,7 +32,8 @@ class Result(NamedTuple):
 
     @property
     def exit_code(self) -> int:
-        """The exit code of the comparison; 1 if a distributed job cannot work."""
+        """1 if the nodes disagree on what a distributed job needs, otherwise the exit code of the
+        comparison."""
         if any(one.agrees is False for one in self.agreement or ()):
             return 1
         return self.comparison.exit_code
@@ -42,7 +43,7 @@ class Result(NamedTuple):
 
 
 def document(result: Result) -> Iterator[str]:
-    """Yield the JSON of schema 1 in parts. Each node has a line of its own, so that a program can write and
+    """Yield the JSON of schema 1 in parts. Each node is on a separate line, so that a program can write and
     read a large document line by line."""
     from doctor.tables import Tables
 
@@ -51,7 +52,7 @@ def document(result: Result) -> Iterator[str]:
     tool = {"name": "tfgpu-doctor", "version": __version__, "tables": Tables.bundled().date}
     rest: dict[str, Any] = {
         "groups": [_group_document(group, cured) for group, cured in fixes(comparison)],
-        "differences": [difference._asdict() for difference in map(_Row.of, comparison.differences)],
+        "differences": [difference_document(difference) for difference in comparison.differences],
     }
     if result.changes is not None:
         rest["changes"] = [
@@ -68,9 +69,8 @@ def document(result: Result) -> Iterator[str]:
             }
             for a in result.agreement
         ]
-    after = "".join(
-        f', "{key}": {as_json(value)}' for key, value in rest.items()
-    )  # evaluated before the first output, because it may fail
+    # evaluated before the first output, because it may fail
+    after = "".join(f', "{key}": {as_json(value)}' for key, value in rest.items())
     yield f'{{"schema": 1, "tool": {as_json(tool)}, "nodes": [\n'
     for number, answer in enumerate(comparison.answers):
         entry = {
@@ -83,18 +83,15 @@ def document(result: Result) -> Iterator[str]:
     yield f"\n]{after}}}\n"
 
 
-class _Row(NamedTuple):
-    """A difference; the fields are the keys of the JSON."""
-
-    fact: str
-    most: str | None
-    others: dict[str, str | None]
-    matters: bool
-    why: str
-
-    @classmethod
-    def of(cls, difference: Difference) -> _Row:
-        return cls(difference.fact, difference.most, difference.others, difference.matters, difference.why)
+def difference_document(difference: Difference) -> dict[str, Any]:
+    """Return a difference as plain data."""
+    return {
+        "fact": difference.fact,
+        "most": difference.most,
+        "others": difference.others,
+        "matters": difference.matters,
+        "why": difference.why,
+    }
 
 
 def _group_document(group: Group, cured: Cure) -> dict[str, Any]:
@@ -111,8 +108,7 @@ def _group_document(group: Group, cured: Cure) -> dict[str, Any]:
 
 
 def fixes(comparison: Comparison) -> Iterator[tuple[Group, Cure]]:
+    """Yield each group with the cure for its nodes."""
     for number, group in enumerate(comparison.groups):
-        yield (
-            group,
-            (cure(group) if number < MOST else Cure(None, "steps are derived only for the first groups")),
-        )
+        late = Cure(None, f"steps are derived only for the first {MOST} groups")
+        yield group, cure(group) if number < MOST else late

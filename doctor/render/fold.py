@@ -23,10 +23,11 @@ def columns_of(stream: TextIO | None) -> int:
 
 
 def fold(text: str, width: int, *, paragraphs: bool = False) -> str:
-    """The text with lines longer than `width` columns broken between words. width: 0 for no limit.
+    """The text, with lines longer than `width` columns broken between words. width: 0 for no limit.
 
     The last cell of a row continues under its beginning, or below the row if little room is left there.
-    paragraphs: treat consecutive lines at the left edge as one paragraph, and fill it again.
+    paragraphs: treat consecutive lines at the left edge as one paragraph, and fill it again; likewise an item
+    that starts with "- ".
     """
     if not width:
         return text
@@ -37,16 +38,17 @@ def fold(text: str, width: int, *, paragraphs: bool = False) -> str:
 
 
 def _joined(lines: list[str]) -> list[str]:
-    """The lines, with the lines of each paragraph joined into one."""
+    """The lines, with the lines of each paragraph, and those of each item of a list, joined into one."""
     found: list[str] = []
-    inside = False
+    inside = in_item = False
     for line in lines:
+        item = line.startswith("- ")
         part = bool(line) and not line.startswith((" ", "#")) and not line.endswith(":")
-        if part and inside:
-            found[-1] += f" {line}"
+        if (inside and part and not item) or (in_item and line.startswith("  ")):
+            found[-1] += f" {line.strip()}"
         else:
             found.append(line)
-        inside = part
+            inside, in_item = part, item
     return found
 
 
@@ -64,7 +66,7 @@ def _folded(line: str, width: int) -> list[str]:
         below = " " * min(lead + 4, max(0, width - max(map(len, rest.split(" ")))))
         return [*_folded(head, width), *_words(below, below, rest, width)]
     at = beside[-1] if beside else lead
-    hang = at if beside else lead + 4 if lead else 0
+    hang = at if beside else 2 if line.startswith("- ") else lead + 4 if lead else 0
     return _words(line[:at], " " * hang, line[at:], width)
 
 

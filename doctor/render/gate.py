@@ -1,5 +1,5 @@
-"""The answers of `plan --check` about files, as text (one line for each file), JSON, SARIF for code scanning,
-or GitHub annotations.
+"""Writes the answer of `plan --check` about files: as text (one line for each file), JSON, SARIF for code
+scanning, or GitHub annotations.
 
 Sources: SARIF 2.1.0 (OASIS); GitHub, "Workflow commands for GitHub Actions" and "SARIF support for code
 scanning".
@@ -23,31 +23,28 @@ from doctor.redact import Redactor
 from doctor.render import plans
 from doctor.render.document import finding_document
 
-FORMATS = ("text", "json", "sarif", "github")
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {"error": "error", "warning": "warning", "info": "note"}
 _COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
+_EXIT_CODES = {0: "ok", 1: "errors", 3: "something could not be examined"}
 
 
 def rendered(gate: Gate, form: str, *, shared: bool = True) -> str:
-    """The answer in the format `form`, or as text if FORMATS does not contain it. shared: redact the text.
-    The other formats are always redacted."""
+    """Return the answer as json, sarif or github, or for any other `form` as text. shared: redact names in
+    text too. The other formats are always redacted."""
     if form == "json":
         return as_json(Redactor.of(os.environ).tree(document(gate))) + "\n"
     if form == "sarif":
         log = Redactor.of(os.environ).tree(sarif(gate))
         return as_json({"$schema": SCHEMA, **log}, indent=1) + "\n"
-    if form == "github":
-        return plans.hidden("".join(f"{row}\n" for row in workflow_commands(gate)), shared=True)
-    return plans.hidden("".join(f"{row}\n" for row in summaries(gate)), shared)
+    rows = workflow_commands(gate) if form == "github" else summaries(gate)
+    return plans.hidden("".join(f"{row}\n" for row in rows), shared or form == "github")
 
 
 def summaries(gate: Gate) -> list[str]:
-    """One line for each file; it begins with the file's name if there are several files."""
-    return [
-        line(f"{judged.name}: {_summary(judged, gate)}" if len(gate.files) > 1 else _summary(judged, gate))
-        for judged in gate.files
-    ]
+    """Return one line for each file; it begins with the file's name if there are several files."""
+    several = len(gate.files) > 1
+    return [line((f"{judged.name}: " if several else "") + _summary(judged, gate)) for judged in gate.files]
 
 
 def _summary(judged: Judged, gate: Gate) -> str:
@@ -75,34 +72,37 @@ def _places(finding: Finding, judged: Judged) -> list[Source]:
     return [source for source in finding.evidence if source.line and source.where in judged.files]
 
 
-def _marked(finding: Finding, gate: Gate) -> bool:
-    """Whether to mark a finding in a code review. Every finding is marked, except the one that says that a
-    file does not request TensorFlow."""
-    return finding.code != "tf-not-installed" or not (gate.passes_over or len(gate.files) > 1)
+def _marked_findings(gate: Gate) -> list[tuple[Finding, Judged]]:
+    """Return the findings to mark in a code review, each with its file. If files without TensorFlow are
+    skipped, the finding that says so is left out."""
+    skips = gate.passes_over or len(gate.files) > 1
+    return [
+        (finding, judged)
+        for judged in gate.files
+        for finding in judged.outcome.findings
+        if not (skips and finding.code == "tf-not-installed")
+    ]
 
 
 def workflow_commands(gate: Gate) -> list[str]:
-    """GitHub's workflow commands, followed by the summary lines of the text format.
+    """Return GitHub's workflow commands, followed by the summary lines of the text format.
 
     Nothing in a file can become a command: characters that end a value are escaped in it, and no other line
     starts with two colons or contains `##[`, the start of a command in the older syntax.
     """
     rows: list[str] = []
-    for judged in gate.files:
-        for finding in judged.outcome.findings:
-            if not _marked(finding, gate):
-                continue
-            first = next(iter(_places(finding, judged)), None)
-            name, number = (first.where, first.line) if first else (judged.name, None)
-            values = {
-                "file": _relative(name),
-                "line": str(number or ""),
-                "title": f"{finding.title} [{finding.code}]",
-            }
-            given = ",".join(f"{key}={_value(value)}" for key, value in values.items() if value)
-            steps = [f"Cure: {cure}" for cure in plans.cures(finding, judged.outcome, shown=False)]
-            message = "\n".join((finding.explanation, *steps))
-            rows.append(f"::{_COMMANDS[finding.severity]} {given}::{_data(message)}")
+    for finding, judged in _marked_findings(gate):
+        first = next(iter(_places(finding, judged)), None)
+        name, number = (first.where, first.line) if first else (judged.name, None)
+        values = {
+            "file": _relative(name),
+            "line": str(number or ""),
+            "title": f"{finding.title} [{finding.code}]",
+        }
+        given = ",".join(f"{key}={_value(value)}" for key, value in values.items() if value)
+        steps = [f"Cure: {cure}" for cure in plans.cures(finding, judged.outcome, shown=False)]
+        message = "\n".join((finding.explanation, *steps))
+        rows.append(f"::{_COMMANDS[finding.severity]} {given}::{_data(message)}")
     return rows + [f"tfgpu-doctor: {row}".replace("##[", "## [") for row in summaries(gate)]
 
 
@@ -121,12 +121,7 @@ def sarif(gate: Gate) -> dict[str, Any]:
     """A SARIF 2.1.0 log with one run, without the URL of the SARIF schema."""
     from doctor.rules import PLACES, rule_of
 
-    found = [
-        (finding, judged)
-        for judged in gate.files
-        for finding in judged.outcome.findings
-        if _marked(finding, gate)
-    ]
+    found = _marked_findings(gate)
     codes = list(dict.fromkeys(finding.code for finding, _ in found))
     rules = []
     for code in codes:
@@ -152,9 +147,7 @@ def sarif(gate: Gate) -> dict[str, Any]:
                     {
                         "executionSuccessful": True,
                         "exitCode": gate.exit_code,
-                        "exitCodeDescription": {0: "ok", 1: "errors", 3: "something could not be examined"}[
-                            gate.exit_code
-                        ],
+                        "exitCodeDescription": _EXIT_CODES[gate.exit_code],
                     }
                 ],
                 "results": [_result(finding, judged, codes) for finding, judged in found],

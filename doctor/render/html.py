@@ -10,6 +10,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from doctor import __version__
+from doctor.facts import Unreadable
 from doctor.printable import block, line
 from doctor.render import content
 
@@ -80,20 +81,18 @@ class _Page:
         from doctor.render.terminal import tone
 
         verdict, *others = self.diagnosis.findings
-        subject = self._text(content.subject(self.diagnosis.facts))
+        subject = _text(content.subject(self.diagnosis.facts))
         parts = [
             f'<article class="{tone(verdict)}">',
-            f'<h1 class="tone">{self._text(verdict.title)}</h1>',
+            f'<h1 class="tone">{_text(verdict.title)}</h1>',
             f'<p class="dim">{self._meta(verdict)} · {subject}</p>',
             self._finding(verdict),
         ]
         if others:
             parts.append("<h2>Also found</h2>")
         for other in others:
-            title = f'<span class="{tone(other)}"><span class="tone">{self._text(other.title)}</span></span>'
-            parts.append(
-                self._details(title, f'<p class="dim">{self._meta(other)}</p>' + self._finding(other))
-            )
+            title = f'<span class="{tone(other)}"><span class="tone">{_text(other.title)}</span></span>'
+            parts.append(_details(title, f'<p class="dim">{self._meta(other)}</p>' + self._finding(other)))
         parts += [self._compatibility(), self._noise(), self._facts(), "</article>", ""]
         return "\n".join(part for part in parts if part) + "\n"
 
@@ -105,82 +104,80 @@ class _Page:
 
     def _finding(self, finding: Finding) -> str:
         parts = [
-            f"<p>{self._text(paragraph)}</p>"
+            f"<p>{_text(paragraph)}</p>"
             for paragraph in block(finding.explanation).split("\n")
             if paragraph.strip()
         ]
         parts.append("<h2>Evidence</h2>")
         for source in finding.evidence:
-            text = f"<code>{self._text(source.text)}</code>" if source.text.strip() else ""
-            parts.append(f"<blockquote><cite>{self._text(content.place(source))}</cite>{text}</blockquote>")
+            text = f"<code>{_text(source.text)}</code>" if source.text.strip() else ""
+            parts.append(f"<blockquote><cite>{_text(content.place(source))}</cite>{text}</blockquote>")
         if finding.consequences:
             parts.append("<h2>Also seen, but not the cause</h2><ul>")
-            parts += [f"<li>{self._text(text)}</li>" for text in finding.consequences] + ["</ul>"]
+            parts += [f"<li>{_text(text)}</li>" for text in finding.consequences] + ["</ul>"]
         if finding.prescription:
             parts.append("<h2>What to do</h2><ol>")
             parts += [self._step(step) for step in finding.prescription] + ["</ol>"]
         if finding.verify:
-            parts.append(f"<h2>How to check</h2>{self._code(finding.verify)}")
+            parts.append(f"<h2>How to check</h2>{_code(finding.verify)}")
         if finding.tables:
             parts.append("<h2>What the tables say</h2><ul>")
-            parts += [f"<li>{self._text(row)}</li>" for row in finding.tables] + ["</ul>"]
+            parts += [f"<li>{_text(row)}</li>" for row in finding.tables] + ["</ul>"]
         return "\n".join(parts)
 
     def _step(self, step: Step) -> str:
         asks = content.conditions(step)
         note = f' <span class="dim">({asks})</span>' if asks else ""
         if step.kind == "manual":
-            why = f': <span class="dim">{self._text(step.why)}</span>' if step.why else ""
-            return f"<li>{self._text(content.sentence(step.text))}{note}{why}</li>"
-        said = content.sentence(step.why) or ("In the program" if step.kind == "python" else "Run")
-        return f"<li>{self._text(said)}{note}{self._code(step.text)}</li>"
+            why = f': <span class="dim">{_text(step.why)}</span>' if step.why else ""
+            return f"<li>{_text(content.sentence(step.text))}{note}{why}</li>"
+        return f"<li>{_text(content.request(step))}{note}{_code(step.text)}</li>"
 
     def _compatibility(self) -> str:
         parts = []
         rows = content.goes_together(self.diagnosis)
         if rows:
             cells = "".join(
-                "<tr>" + "".join(f"<td>{self._text(cell)}</td>" for cell in row) + "</tr>" for row in rows
+                "<tr>" + "".join(f"<td>{_text(cell)}</td>" for cell in row) + "</tr>" for row in rows
             )
             head = "<tr><th>part</th><th>has</th><th>needs</th><th>fits</th></tr>"
             parts.append(f"<h2>What goes together</h2><table>{head}{cells}</table>")
-        others = content.remains(self.diagnosis)
+        others = content.other_causes(self.diagnosis)
         if others:
-            items = "".join(f"<li>{self._text(other)}</li>" for other in others)
+            items = "".join(f"<li>{_text(other)}</li>" for other in others)
             parts.append(
-                self._details("Other possible causes, and the command that checks each", f"<ul>{items}</ul>")
+                _details("Other possible causes, and the command that checks each", f"<ul>{items}</ul>")
             )
         return "\n".join(parts)
 
     def _noise(self) -> str:
         groups = content.harmless(self.diagnosis)
-        count = len({source for group in groups for source in group.sources})
-        if not count:
-            return ""
-        rows = "".join(f"<li>{self._text(g.places)}: {self._text(g.meaning)}</li>" for g in groups)
-        return self._details(f"{count} line{'s are' if count != 1 else ' is'} noise", f"<ul>{rows}</ul>")
+        rows = "".join(f"<li>{_text(g.places)}: {_text(g.meaning)}</li>" for g in groups)
+        return _details(content.noise_heading(groups), f"<ul>{rows}</ul>") if groups else ""
 
     def _facts(self) -> str:
         rows = []
         for fact in content.known_facts(self.diagnosis, self.tables):
             where = content.line_list(fact.sources, 3) if self.diagnosis.facts.kind == "report" else ""
             note = f' <span class="dim">({where})</span>' if where else ""
-            rows.append(f"<dt>{escape(fact.label)}</dt><dd>{self._text(fact.value)}{note}</dd>")
-        for unread in content.not_examined(self.diagnosis.facts):
+            rows.append(f"<dt>{escape(fact.label)}</dt><dd>{_text(fact.value)}{note}</dd>")
+        for unread in self.diagnosis.facts.of(Unreadable):
             rows.append(
-                f"<dt>{self._text(unread.what)}</dt><dd>could not be examined:"
-                f" {self._text(unread.reason)}</dd>"
+                f"<dt>{_text(unread.what)}</dt><dd>could not be examined: {_text(unread.reason)}</dd>"
             )
         if not rows:
             return ""
         heading = "What was seen" if self.diagnosis.facts.kind == "machine" else "What was read"
         return f"<h2>{heading}</h2><dl>{''.join(rows)}</dl>"
 
-    def _details(self, summary: str, inner: str) -> str:
-        return f"<details><summary>{summary}</summary>{inner}</details>"
 
-    def _code(self, text: str) -> str:
-        return f"<pre><code>{escape(block(text).rstrip())}</code></pre>"
+def _details(summary: str, inner: str) -> str:
+    return f"<details><summary>{summary}</summary>{inner}</details>"
 
-    def _text(self, text: str) -> str:
-        return escape(line(text))
+
+def _code(text: str) -> str:
+    return f"<pre><code>{escape(block(text).rstrip())}</code></pre>"
+
+
+def _text(text: str) -> str:
+    return escape(line(text))

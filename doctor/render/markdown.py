@@ -14,7 +14,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from doctor import __version__, lazy
-from doctor.facts import OwnReport
+from doctor.facts import Absent, OwnReport, Unreadable
 from doctor.printable import block, line
 from doctor.render import content
 
@@ -29,7 +29,9 @@ inside a code span."""
 _FIRST = lazy.compile(r"^\s*(\d{0,9})([.)#+=:-])")
 """Matches text that starts a list, a heading or a rule at the beginning of a line."""
 QUOTED = 6
+"""At most this many pieces of evidence are quoted."""
 LONGEST = 300
+"""A quotation is cut after this many characters."""
 
 LEADS = {
     "certain": "Cause",
@@ -50,7 +52,8 @@ def escaped(text: str) -> str:
 
 
 def fence(rows: Iterable[str], language: str = "text") -> list[str]:
-    """The lines of a code block whose fence the content cannot close."""
+    """Return the lines of a code block. Its fence is longer than any run of backticks in the rows, so no row
+    can close it."""
     rows = list(rows)
     longest = max((len(run) for row in rows for run in re.findall(r"`+", row)), default=0)
     ticks = "`" * max(3, longest + 1)
@@ -67,7 +70,7 @@ def show(diagnosis: Diagnosis, tables: Tables) -> str:
 
 
 def details(summary: str, rows: Iterable[str]) -> list[str]:
-    """A section that the reader can unfold."""
+    """Return the lines of a section that the reader can unfold."""
     return ["<details>", f"<summary>{_html(summary)}</summary>", "", *rows, "", "</details>", ""]
 
 
@@ -103,16 +106,10 @@ class _Page:
         if self.diagnosis.facts.of(OwnReport):
             rows[:0] = [f"Read from {escaped(self.diagnosis.facts.name)}.", ""]
         rows += ["What was seen:", "", *fence(self._facts() or ["nothing"]), ""]
-        unread = [
-            f"{self._text(u.what)}: {self._text(u.reason)}"
-            for u in content.not_examined(self.diagnosis.facts)
-        ]
+        unread = [f"{line(u.what)}: {line(u.reason)}" for u in self.diagnosis.facts.of(Unreadable)]
         if unread:
             rows += ["What could not be examined:", "", *fence(unread), ""]
-        absent = [
-            f"{self._text(a.what)}: {self._quote(a.source.text)}"
-            for a in content.not_there(self.diagnosis.facts)
-        ]
+        absent = [f"{line(a.what)}: {_quote(a.source.text)}" for a in self.diagnosis.facts.of(Absent)]
         if absent:
             rows += details("What was searched for and is absent", fence(absent))
         rows += self._compatibility()
@@ -131,8 +128,7 @@ class _Page:
         """All facts, redacted like the page and packed into a block of letters."""
         from doctor.probe.record import packed, to_record  # the probes are not loaded for a report
 
-        record = to_record(self.diagnosis.facts, __version__, date.today().isoformat())
-        return packed(record)
+        return packed(to_record(self.diagnosis.facts, __version__, date.today().isoformat()))
 
     def _headline(self, finding: Finding) -> str:
         possible = finding.confidence == "possible"
@@ -148,10 +144,8 @@ class _Page:
         rows = [escaped(finding.explanation), ""]
         quoted = []
         for source in finding.evidence[:QUOTED]:
-            text = self._quote(source.text)
-            quoted.append(
-                f"{self._text(content.place(source))}: {text}" if text else self._text(content.place(source))
-            )
+            text = _quote(source.text)
+            quoted.append(line(content.place(source)) + (f": {text}" if text else ""))
         if len(finding.evidence) > QUOTED:
             quoted.append(f"({len(finding.evidence) - QUOTED} more)")
         rows += ["What shows it:", "", *fence(quoted), ""]
@@ -178,14 +172,15 @@ class _Page:
         asks = content.conditions(step)
         lead = f"{number}. "
         indent = " " * len(lead)
-        why = escaped(content.sentence(step.why))
         if step.kind == "manual":
             text = escaped(content.sentence(step.text))
-            return [lead + text + (f" ({asks})" if asks else "") + (f": {escaped(step.why)}" if why else "")]
+            return [
+                lead + text + (f" ({asks})" if asks else "") + (f": {escaped(step.why)}" if step.why else "")
+            ]
         language = "python" if step.kind == "python" else "sh"
         code = fence(block(step.text).rstrip().split("\n"), language)
-        said = why or ("In the program" if step.kind == "python" else "Run")
-        return [f"{lead}{said}{f' ({asks})' if asks else ''}:", "", *(indent + row for row in code), ""]
+        said = escaped(content.request(step)) + (f" ({asks})" if asks else "")
+        return [f"{lead}{said}:", "", *(indent + row for row in code), ""]
 
     def _wanted(self, verdict: Finding) -> list[str]:
         """The request for more information, if the answer is not certain."""
@@ -199,20 +194,16 @@ class _Page:
             for key in ("tensorflow", "python", "os", "gpus", "driver", "cuda", "cudnn")
             if key not in known
         ]
-        rows = ["If that does not fix it, please send"]
+        rows = ["If that does not fix it, please send", ""]
         if missing:
             rows.append(f"- the information that is not in the report: {', '.join(missing)}")
         rows.append("- everything that the program prints from its start, with `TF_CPP_MIN_LOG_LEVEL=0`")
-        rows.append("- the output of `tfgpu-doctor check --format markdown`")
-        return [rows[0], "", *rows[1:], ""]
+        return [*rows, "- the output of `tfgpu-doctor check --format markdown`", ""]
 
     def _noise(self) -> list[str]:
         groups = content.harmless(self.diagnosis)
-        count = len({source for group in groups for source in group.sources})
-        if not count:
-            return []
         rows = [f"- {escaped(group.places)}: {escaped(group.meaning)}" for group in groups]
-        return details(f"{count} line{'s are' if count != 1 else ' is'} noise", rows)
+        return details(content.noise_heading(groups), rows) if groups else []
 
     def _compatibility(self) -> list[str]:
         together = content.goes_together(self.diagnosis)
@@ -220,9 +211,9 @@ class _Page:
         if together:
             table = [f"| {' | '.join(_html(cell) for cell in row)} |" for row in together]
             rows += ["| part | has | needs | fits |", "|---|---|---|---|", *table, ""]
-        others = content.remains(self.diagnosis)
+        others = content.other_causes(self.diagnosis)
         return rows + (
-            details("Other possible causes, and the command that checks each", fence(map(self._text, others)))
+            details("Other possible causes, and the command that checks each", fence(map(line, others)))
             if others
             else []
         )
@@ -231,12 +222,11 @@ class _Page:
         rows = []
         for fact in content.known_facts(self.diagnosis, self.tables):
             where = content.line_list(fact.sources, 3) if self.diagnosis.facts.kind == "report" else ""
-            rows.append(f"{fact.label}: {self._quote(fact.value)}" + (f" ({where})" if where else ""))
+            rows.append(f"{fact.label}: {_quote(fact.value)}" + (f" ({where})" if where else ""))
         return rows
 
-    def _text(self, text: str) -> str:
-        return line(text)
 
-    def _quote(self, text: str) -> str:
-        text = line(text)
-        return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+def _quote(text: str) -> str:
+    """Return the text on one line, cut after LONGEST characters."""
+    text = line(text)
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"

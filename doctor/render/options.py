@@ -14,11 +14,10 @@ if TYPE_CHECKING:
 class Options:
     """The options for the form of an answer.
 
-    format: text, json, markdown or html. width: columns for prose. symbols: whether the encoding has more
-    than ASCII.
-
-    shared: redact text, because it goes to a file (the other formats are always redacted). trace: show the
-    decisions that led to the verdict. node: the name of the machine in `fleet`, "" for none.
+    format: text, json, markdown or html. colour: write terminal escapes. width: columns for prose. symbols:
+    whether the output's encoding contains more than ASCII. shared: redact names in text, because it goes to a
+    file (in the other formats they are always redacted). trace: show the decisions that led to the verdict.
+    node: the name of the machine in `fleet`, "" for none.
     """
 
     format: str = "text"
@@ -33,25 +32,24 @@ class Options:
 
     @classmethod
     def of(cls, args: argparse.Namespace, stream: TextIO) -> Options:
-        """The options from the command line and the output stream."""
-        form = getattr(args, "format", "text")
-        verbose, quiet = int(getattr(args, "verbose", 0) or 0), bool(getattr(args, "quiet", False))
-        trace = bool(getattr(args, "trace", False))
+        """Return the options for the arguments of a command and the stream to write to."""
+        trace: bool = getattr(args, "trace", False)
         encoding = getattr(stream, "encoding", None) or "utf-8"
-        if form != "text":
-            node = str(getattr(args, "node", None) or "")
+        if args.format != "text":
+            node: str = getattr(args, "node", None) or ""
             symbols = encoding.lower().startswith("utf")
-            return cls(form, verbose=verbose, quiet=quiet, symbols=symbols, trace=trace, node=node)
+            return cls(
+                args.format, verbose=args.verbose, quiet=args.quiet, symbols=symbols, trace=trace, node=node
+            )
         from doctor.render.symbols import has_symbols, wants_colour
         from doctor.render.width import width_of
 
-        colour = wants_colour(stream, getattr(args, "color", "auto"))
         return cls(
-            form,
-            colour,
+            "text",
+            wants_colour(stream, args.color),
             width_of(stream),
-            verbose,
-            quiet,
+            args.verbose,
+            args.quiet,
             has_symbols(encoding),
             is_file(stream),
             trace,

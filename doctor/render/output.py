@@ -14,7 +14,8 @@ from doctor.files import cannot_write, replacing
 
 @contextmanager
 def destination(path: str | None) -> Iterator[TextIO]:
-    """A context with a stream to write to. A file gets its final name only when it is complete.
+    """A context with a stream to write to. path: a file, or None or "-" for standard output. A file gets its
+    final name only when it is complete.
 
     Raises UnableError if the file cannot be written.
     """
@@ -34,11 +35,18 @@ def destination(path: str | None) -> Iterator[TextIO]:
             stream.flush()
             stream.detach()
     except OSError as error:
-        # an error without a file name comes from a stream: from this file if the disk caused the error,
-        # otherwise from a pipe that broke in the meantime
+        # an error without a file name comes from writing to a stream: to this file if the disk caused the
+        # error, otherwise to another stream, such as a broken pipe
         if error.filename is None and not _of_the_disk(error):
             raise
         raise cannot_write(path, error) from error
+
+
+def write(path: str | None, text: str) -> None:
+    """Write a whole answer to standard output or to a file. Raises UnableError if the file cannot be
+    written."""
+    with destination(path) as stream:
+        stream.write(text)
 
 
 def _of_the_disk(error: OSError) -> bool:

@@ -1,10 +1,9 @@
-"""Prints plans for people and programs, as JSON, text or Markdown."""
+"""Writes plans for people and programs, as text, JSON, Markdown or HTML."""
 
 from __future__ import annotations
 
 import html
 import os
-import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +14,8 @@ from doctor.plan import Outcome, Plan
 from doctor.printable import as_json, block, line
 from doctor.redact import Redactor, without_doors
 from doctor.render.document import facts_document, finding_document, step_document
+from doctor.render.symbols import painted
+from doctor.render.wrap import hanging
 from doctor.shell import comment, one_line
 
 ROUTE_NAMES = {
@@ -32,12 +33,8 @@ ROUTE_NAMES = {
 def document(outcome: Outcome) -> dict[str, Any]:
     """The outcome of `plan` as JSON of schema 1."""
     context = outcome.context
-    version_request = context.version_request
     asked = {
-        "tensorflow": version_request.tensorflow,
-        "python": version_request.python,
-        "cuda": version_request.cuda,
-        "cudnn": version_request.cudnn,
+        name: getattr(context.version_request, name) for name in ("tensorflow", "python", "cuda", "cudnn")
     }
     return {
         "schema": 1,
@@ -65,13 +62,14 @@ def _plan_document(plan: Plan) -> dict[str, Any]:
 
 
 def shared_document(outcome: Outcome) -> dict[str, Any]:
-    """The JSON of the outcome, without user names and the users' paths."""
+    """Return the JSON of the outcome, redacted."""
     tree: dict[str, Any] = Redactor.of(os.environ).tree(document(outcome))
     return tree
 
 
 def hidden(words: str, shared: bool) -> str:
-    """A text without secrets; if it will be shared, also without user names and the users' paths."""
+    """Return a text without secrets; if it will be shared, also without user names, host names and
+    addresses."""
     return Redactor.of(os.environ)(words) if shared else without_doors(words)
 
 
@@ -84,8 +82,8 @@ def rendered(
     verbose: bool = False,
     shared: bool = True,
 ) -> str:
-    """The plans as text, json, markdown or html. shared: redact the text. The other formats are always
-    redacted."""
+    """Return the plans in the format `form`: text, json, markdown or html. shared: redact names in text too.
+    The other formats are always redacted."""
     if form == "json":
         return as_json(shared_document(outcome)) + "\n"
     if form == "markdown":
@@ -97,7 +95,7 @@ def rendered(
 
 
 def gate_line(outcome: Outcome) -> str:
-    """One line for CI: ok, not ok or not examined, and why."""
+    """Return one line for CI: ok, not ok or not examined, and why."""
     wanted = [p for p in outcome.plans if (p.route == "cpu") is outcome.context.for_cpu]
     best = wanted[0] if wanted else None
     errors = [f for f in outcome.findings if f.severity == "error"]
@@ -132,7 +130,7 @@ def cures(finding: Finding, outcome: Outcome, *, shown: bool = True) -> list[str
 
 
 def _first(findings: Sequence[Finding]) -> str:
-    """Text for the first finding, with its line, and the number of further findings."""
+    """Return text for the first finding, with its line, and the number of further findings."""
     first = findings[0]
     where = f" ({first.evidence[0]})" if first.evidence[0].line else ""
     return f"{first.code}: {first.title}{where}" + (
@@ -141,14 +139,13 @@ def _first(findings: Sequence[Finding]) -> str:
 
 
 def text(outcome: Outcome, *, width: int = 80, colour: bool = False, verbose: bool = False) -> str:
-    """The plans for a terminal. verbose: show the commands of each plan, and the table rows for each
+    """Return the plans for a terminal. verbose: show the commands of each plan, and the table rows for each
     reason."""
-    paint = _Paint(colour)
     lines: list[str] = []
     for finding in outcome.findings:
-        mark = {"error": "31;1", "warning": "33;1", "info": "36"}[finding.severity]
         title = f"{finding.severity}: {finding.title} [{finding.code}]"
-        lines += [paint(row, mark) for row in _wrapped(title, width, "")]
+        rows = _wrapped(title, width, "")
+        lines += [painted(row, finding.severity) for row in rows] if colour else rows
         lines += _wrapped(finding.explanation, width, "  ")
         lines += [
             line(f"  seen: {source}{source.text and f': {source.text}'}") for source in finding.evidence
@@ -161,9 +158,10 @@ def text(outcome: Outcome, *, width: int = 80, colour: bool = False, verbose: bo
             lines += [f"      {row}" for row in more]
         lines.append("")
     if not outcome.plans:
-        return "\n".join([*lines, "There is no plan for this platform and request."])
+        lines.append("There is no plan for this platform and request.")
     for number, plan in enumerate(outcome.plans, 1):
-        lines += _plan_text(plan, number, width, paint, for_cpu=outcome.context.for_cpu, verbose=verbose)
+        for_cpu = outcome.context.for_cpu
+        lines += _plan_text(plan, number, width, for_cpu=for_cpu, colour=colour, verbose=verbose)
         lines.append("")
     if len(outcome.plans) > 1 and not verbose:
         lines.append("-v shows the commands of every plan, and the table rows behind each reason.")
@@ -171,7 +169,7 @@ def text(outcome: Outcome, *, width: int = 80, colour: bool = False, verbose: bo
 
 
 def _plan_text(
-    plan: Plan, number: int, width: int, paint: _Paint, *, for_cpu: bool, verbose: bool
+    plan: Plan, number: int, width: int, *, for_cpu: bool, colour: bool, verbose: bool
 ) -> list[str]:
     driver = f"driver from {plan.driver_minimum}" if plan.driver_minimum else ""
     driver += f" to branch R{plan.driver_last}" if driver and plan.driver_last else ""
@@ -184,9 +182,9 @@ def _plan_text(
         if plan.route == "cpu" and not for_cpu
         else " (recommended)"
     )
-    head = f"Plan {number}{mark}: {plan.package} {plan.tensorflow} {ROUTE_NAMES[plan.route]}"
+    head = line(f"Plan {number}{mark}: {plan.package} {plan.tensorflow} {ROUTE_NAMES[plan.route]}")
     lines = [
-        paint(line(head), "1"),
+        painted(head, "heading") if colour else head,
         *_wrapped(", ".join(v for v in (*versions, _size(plan)) if v), width, "  "),
     ]
     for at, change in enumerate(plan.changes):
@@ -201,26 +199,26 @@ def _plan_text(
         lines += _wrapped(f"- {reason}{numbers}", width, "       " if at else "  why: ")
     for row, at in rows.items() if verbose else ():
         lines += _wrapped(f"[{at}] {row}", width, "        " if at > 1 else "  rows: ")
-    return lines + _commands(plan.commands, width, paint)
+    return lines + _commands(plan.commands, width, colour=colour)
 
 
 def _size(plan: Plan) -> str:
-    """The size of the download, and the size on the disk; "" for images and conda's CUDA, because no table
-    has their sizes."""
+    """Return the size of the download and the size on the disk; "" for images and conda's CUDA, because no
+    table has their sizes."""
     if plan.candidate.image or plan.candidate.nvidia or plan.candidate.recipe:
         return ""
     disk, wheels = needed_mib(plan)
     return f"about {wheels / 1024:.1f} GiB to download, {disk / 1024:.1f} GiB on disk"
 
 
-def _commands(steps: Sequence[Step], width: int, paint: _Paint) -> list[str]:
-    """The steps in a form that can be pasted: each line is a command or a comment."""
+def _commands(steps: Sequence[Step], width: int, *, colour: bool) -> list[str]:
+    """Return the steps in a form that can be pasted: each line is a command or a comment."""
     lines = []
     for step in steps:
         by_hand = "" if step.kind == "shell" else f"by hand: {step.text}{': ' if step.why else ''}"
         note = one_line(f"{by_hand}{step.why}") + (" (needs an administrator)" if step.needs_root else "")
         rows = _wrapped(note, width, "  # ", "  # ") if note else []
-        lines += [paint(row, "2" if step.kind == "shell" else "") for row in rows]
+        lines += [painted(row, "dim") for row in rows] if colour and step.kind == "shell" else rows
         lines += [f"  {block(step.text)}"] if step.kind == "shell" else []
     return lines
 
@@ -248,20 +246,7 @@ def markdown(outcome: Outcome) -> str:
 
 
 def _wrapped(words: str, width: int, indent: str, further: str | None = None) -> list[str]:
-    """A string wrapped into lines of at most this width. further: the indent of each line after the first; by
-    default, two columns more than the first."""
-    return textwrap.wrap(
-        block(words), max(40, width), initial_indent=indent,
-        subsequent_indent=" " * (len(indent) + 2) if further is None else further,
-        break_long_words=False, break_on_hyphens=False,
-    )  # fmt: skip
-
-
-class _Paint:
-    """A function that colours a string, or leaves it unchanged if colours are off."""
-
-    def __init__(self, on: bool) -> None:
-        self.on = on
-
-    def __call__(self, words: str, mark: str) -> str:
-        return f"\x1b[{mark}m{words}\x1b[0m" if self.on and mark else words
+    """Return a string, wrapped into lines of at most this width. further: the indent of each line after the
+    first; by default, two columns more than the first."""
+    further = " " * (len(indent) + 2) if further is None else further
+    return hanging(block(words), max(40, width), indent, further)

@@ -8,18 +8,21 @@ import time
 
 
 class Progress:
-    """A count, shown at most ten times a second. The line shows the count divided by `scale`, and its
-    `unit`."""
+    """A count of what was done, shown at most ten times a second as "COUNT of TOTAL UNIT read".
+
+    The count and the total are divided by `scale` before they are shown. total: None if it is not known.
+    quiet: show nothing.
+    """
 
     def __init__(self, unit: str, total: int | None = None, *, quiet: bool = False, scale: int = 1) -> None:
         self.unit, self.total, self.scale = unit, total, scale
         self.done = 0
         self.shown = False
         self.next = time.monotonic() + 1.0
-        self.silent = quiet or sys.stderr is None or not sys.stderr.isatty()
+        self.silent = quiet or not sys.stderr.isatty()
 
     def expect(self, total: int) -> None:
-        """Set the expected total."""
+        """Set the total."""
         self.total = total
 
     def __call__(self, more: int = 1) -> None:

@@ -8,51 +8,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from doctor.facts import Unreadable, Words
 from doctor.printable import block, line
 from doctor.render import content
-from doctor.render.symbols import PLAIN, SYMBOLS
+from doctor.render.symbols import PLAIN, SYMBOLS, painted
 from doctor.render.wrap import wrap
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from doctor.facts import Fact, Source
     from doctor.findings import Diagnosis, Finding, Step
     from doctor.render.options import Options
     from doctor.tables import Tables
 
 EVIDENCE_SHOWN = 4
+"""At most this many pieces of evidence are shown for a finding; --verbose shows all of them."""
 EVIDENCE_ROWS = 4
 """A quoted line is cut after this many rows; --verbose shows all of it."""
 PLACES_SHOWN = 20
 """At most this many places are shown for one fact, because a training log may repeat a line thousands of
 times."""
+LONGEST_VALUE = 300
+"""The value of a fact is cut after this many characters."""
 FITS = {
     "yes": ("good", "fits"),
     "no": ("error", "does not fit"),
     "after a compilation": ("warning", "fits after a compilation"),
 }
 """The symbol and the words for each value of `fits` in the table "What goes together"."""
-STYLES = {
-    "error": "bold red",
-    "warning": "bold yellow",
-    "info": "bold blue",
-    "good": "bold green",
-    "unknown": "bold magenta",
-}
-
-
-CODES = {
-    "bold": "1",
-    "dim": "2",
-    "red": "31",
-    "green": "32",
-    "yellow": "33",
-    "blue": "34",
-    "magenta": "35",
-    "cyan": "36",
-}
-"""The SGR parameter (ECMA-48) for each word of a style."""
 
 
 def show(diagnosis: Diagnosis, tables: Tables, options: Options) -> str:
@@ -101,7 +83,13 @@ class Page:
         self._alternatives(diagnosis)
         self._compatibility(diagnosis)
         self._noise(diagnosis)
-        self._facts(diagnosis, tables)
+        if self.verbose:
+            self._every_fact(diagnosis)
+        else:
+            self._facts(diagnosis, tables)
+        self._not_examined(diagnosis)
+        if self.verbose:
+            self._not_checked(diagnosis)
         if not self.quiet:
             self._hints(diagnosis)
 
@@ -109,7 +97,7 @@ class Page:
 
     def _verdict(self, finding: Finding, subject: str) -> None:
         mark = tone(finding)
-        self._prose(f"{self.symbols[mark]} ", line(finding.title), style=STYLES[mark])
+        self._prose(f"{self.symbols[mark]} ", line(finding.title), style=mark)
         words = [finding.severity if mark in ("error", "warning", "info") else "", finding.code]
         if finding.confidence != "certain":
             words.insert(1, content.SURENESS[finding.confidence])
@@ -143,7 +131,7 @@ class Page:
             self._prose("  ", f"and {len(finding.evidence) - len(shown)} more (-v shows them)", style="dim")
 
     def _quoted(self, source: Source) -> None:
-        self._verbatim("  " + content.place(source), style="cyan")
+        self._verbatim("  " + content.place(source), style="place")
         text = line(source.text).strip()
         if text:
             self._prose(
@@ -155,15 +143,13 @@ class Page:
     def _step(self, number: int, step: Step, of: int) -> None:
         lead = f"  {number}. " if of > 1 else "  "
         asks = content.conditions(step)
-        why = content.sentence(line(step.why))
+        note = f" ({asks})" if asks else ""
         if step.kind == "manual":
-            text = content.sentence(line(step.text))
-            said = f"{text}: {line(step.why)}" if why else text
-            self._prose(lead, said + (f" ({asks})" if asks else ""))
-            return
-        said = why or ("In the program" if step.kind == "python" else "Run")
-        self._prose(lead, said + (f" ({asks})" if asks else "") + ":")
-        self._code(step.text)
+            why = f": {line(step.why)}" if step.why else ""
+            self._prose(lead, content.sentence(line(step.text)) + why + note)
+        else:
+            self._prose(lead, line(content.request(step)) + note + ":")
+            self._code(step.text)
 
     def _short(self, finding: Finding) -> None:
         mark = tone(finding)
@@ -171,10 +157,10 @@ class Page:
         self._prose(
             f"{self.symbols[mark]} ",
             f"{line(finding.title)} ({finding.severity}{sure}, {finding.code})",
-            style=STYLES[mark],
+            style=mark,
         )
         self._prose("    ", line(finding.explanation), rows=4)
-        self._verbatim("    " + content.place(finding.evidence[0]), style="cyan")
+        self._verbatim("    " + content.place(finding.evidence[0]), style="place")
         for step in finding.prescription[:1]:
             if step.kind == "manual":
                 self._prose("    ", content.sentence(line(step.text)))
@@ -185,16 +171,15 @@ class Page:
 
     def _noise(self, diagnosis: Diagnosis) -> None:
         groups = content.harmless(diagnosis)
-        count = len({source for group in groups for source in group.sources})
-        if not count:
-            return
-        self._heading(f"{'This line is' if count == 1 else f'These {count} lines are'} noise")
+        count = content.noise_count(groups)
+        if count:
+            self._heading(f"{'This line is' if count == 1 else f'These {count} lines are'} noise")
         for group in groups:
             places = f"{line(group.places)}: " if group.places else ""
             self._prose(f"  {self.symbols['dot']} ", places + line(group.meaning))
 
     def _alternatives(self, diagnosis: Diagnosis) -> None:
-        rows = content.remains(diagnosis)
+        rows = content.other_causes(diagnosis)
         if rows:
             self._heading("Other possible causes, and the command that checks each")
         for row in rows[: None if self.verbose else 3]:
@@ -211,52 +196,47 @@ class Page:
             self._prose(f"  {self.symbols[mark]} ", line(f"{part}: has {has}{needed} ({words})"))
 
     def _facts(self, diagnosis: Diagnosis, tables: Tables) -> None:
+        is_report = diagnosis.facts.kind == "report"
         facts = content.known_facts(diagnosis, tables)
-        unread = content.not_examined(diagnosis.facts)
-        if self.verbose:
-            from doctor.facts import Words
-
-            self._heading("Every fact, and its source")
-            places: dict[str, list[Source]] = {}
-            for fact in diagnosis.facts:
-                if isinstance(fact, Words):  # hashes, which say nothing to a person
-                    continue
-                places.setdefault(line(fact_in_words(fact)), []).append(fact.source)
-            for words, sources in places.items():
-                self._fact(words, sources)
-            if not places:
-                self._prose("  ", "none")
-            if unread:
-                self._heading("What was not examined")
-            for item in unread:
-                self._prose(f"  {self.symbols['unknown']} ", f"{line(item.what)}: {line(item.reason)}")
-            reasons: dict[str, list[str]] = {}
-            for skipped in diagnosis.skipped:
-                reasons.setdefault(skipped.reason, []).append(skipped.code)
-            if reasons:
-                self._heading("Finding codes that were not checked")
-            for reason, codes in reasons.items():
-                self._prose(f"  {self.symbols['dot']} ", f"{', '.join(codes)}: {line(reason)}", style="dim")
-            return
         if facts:
-            self._heading("What was read" if diagnosis.facts.kind == "report" else "What was seen")
-            for known in facts:
-                where = content.line_list(known.sources, 3) if diagnosis.facts.kind == "report" else ""
-                value = line(known.value)
-                if len(value) > 300:
-                    value = value[:300] + self.symbols["cut"]
-                self._prose("  ", f"{known.label}: {value}" + (f" ({where})" if where else ""))
+            self._heading("What was read" if is_report else "What was seen")
+        for known in facts:
+            where = content.line_list(known.sources, 3) if is_report else ""
+            value = line(known.value)
+            if len(value) > LONGEST_VALUE:
+                value = value[:LONGEST_VALUE] + self.symbols["cut"]
+            self._prose("  ", f"{known.label}: {value}" + (f" ({where})" if where else ""))
+
+    def _every_fact(self, diagnosis: Diagnosis) -> None:
+        self._heading("Every fact, and its source")
+        places: dict[str, dict[str, None]] = {}
+        for fact in diagnosis.facts:
+            if not isinstance(fact, Words):  # hashes, which say nothing to a person
+                places.setdefault(line(fact_in_words(fact)), {})[content.place(fact.source)] = None
+        for words, found in places.items():
+            self._prose("  ", words, hang="    ")
+            for place in list(found)[:PLACES_SHOWN]:
+                self._verbatim(f"    {place}", style="place")
+            if len(found) > PLACES_SHOWN:
+                self._verbatim(f"    and at {len(found) - PLACES_SHOWN} more places", style="place")
+        if not places:
+            self._prose("  ", "none")
+
+    def _not_examined(self, diagnosis: Diagnosis) -> None:
+        unread = diagnosis.facts.of(Unreadable)
         if unread:
             self._heading("What could not be examined")
-            for item in unread:
-                self._prose(f"  {self.symbols['unknown']} ", f"{line(item.what)}: {line(item.reason)}")
+        for item in unread:
+            self._prose(f"  {self.symbols['unknown']} ", f"{line(item.what)}: {line(item.reason)}")
 
-    def _fact(self, words: str, sources: Sequence[Source]) -> None:
-        self._prose("  ", words, hang="    ")
-        for source in sources[:PLACES_SHOWN]:
-            self._verbatim("    " + content.place(source), style="cyan")
-        if len(sources) > PLACES_SHOWN:
-            self._verbatim(f"    and at {len(sources) - PLACES_SHOWN} more places", style="cyan")
+    def _not_checked(self, diagnosis: Diagnosis) -> None:
+        reasons: dict[str, list[str]] = {}
+        for skipped in diagnosis.skipped:
+            reasons.setdefault(skipped.reason, []).append(skipped.code)
+        if reasons:
+            self._heading("Finding codes that were not checked")
+        for reason, codes in reasons.items():
+            self._prose(f"  {self.symbols['dot']} ", f"{', '.join(codes)}: {line(reason)}", style="dim")
 
     def _hints(self, diagnosis: Diagnosis) -> None:
         self._gap()
@@ -277,7 +257,7 @@ class Page:
 
     def _heading(self, text: str) -> None:
         self._gap()
-        self._verbatim(text, "bold")
+        self._verbatim(text, style="heading")
 
     def _paragraphs(self, lead: str, text: str) -> None:
         for paragraph in block(text).split("\n"):
@@ -298,20 +278,18 @@ class Page:
     def _verbatim(self, text: str, style: str = "") -> None:
         """Print one line without wrapping or cutting it."""
         self.blank = not text
-        if text and style and self.colour:
-            text = f"\x1b[{';'.join(CODES[word] for word in style.split())}m{text}\x1b[0m"
-        self.rows.append(text)
+        self.rows.append(painted(text, style) if text and style and self.colour else text)
 
     def _code(self, text: str) -> None:
         """Print code that can be pasted: at the left edge, between blank lines."""
         self._gap()
         for row in block(text).rstrip().split("\n"):
-            self._verbatim(row, style="bold cyan")
+            self._verbatim(row, style="code")
         self._gap()
 
 
 def fact_in_words(fact: Fact) -> str:
-    """A fact with its fields: "LibraryNotLoaded: name libcudnn.so.8, cause absent"."""
+    """Return a fact with its fields: "library not loaded: name libcudnn.so.8, cause absent"."""
     words = []
     for kind in type(fact).__mro__:
         for name in getattr(kind, "__slots__", ()):
@@ -322,5 +300,6 @@ def fact_in_words(fact: Fact) -> str:
                 words += [f"{key} {item}" for key, item in value if item]
             else:
                 words.append(f"{name} {value}" if value is not True else name)
-    name = "".join(f" {c.lower()}" if c.isupper() else c for c in type(fact).__name__).strip()
+    class_name = type(fact).__name__.replace("TensorFlow", "Tensorflow")
+    name = "".join(f" {c.lower()}" if c.isupper() else c for c in class_name).strip()
     return f"{name}: {', '.join(words)}" if words else name

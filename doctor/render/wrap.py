@@ -1,4 +1,5 @@
-"""Wraps prose as rich does, without importing rich: the import takes longer than the rest of a short page."""
+"""Wraps prose. `wrap` does it as rich does, but imports rich only for wide characters, because the import
+takes longer than the rest of a short page. `hanging` adds indents, and keeps words whole."""
 
 from __future__ import annotations
 
@@ -6,8 +7,8 @@ import re
 
 
 def wrap(text: str, width: int, rows: int = 0, cut: str = "...") -> list[str]:
-    """The text as rows of at most `width` columns, broken between words. A word that is longer than a row is
-    broken too.
+    """Return the text as rows of at most `width` columns, broken between words. A word that is longer than a
+    row is broken too.
 
     rows: the maximum number of rows (0: no limit). If the text needs more, the last row ends with `cut`.
     """
@@ -16,6 +17,21 @@ def wrap(text: str, width: int, rows: int = 0, cut: str = "...") -> list[str]:
         last = max(1, width - len(cut))
         found[rows - 1 :] = [_start(found[rows - 1], last) + cut]
     return found
+
+
+def hanging(text: str, width: int, lead: str, indent: str) -> list[str]:
+    """Return the text as rows of at most `width` columns; the first begins with `lead`, the others with
+    `indent`. Words stay whole, even if they are longer than a row."""
+    import textwrap  # few answers need it
+
+    return textwrap.wrap(
+        text,
+        width,
+        initial_indent=lead,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _one_column(text: str) -> bool:

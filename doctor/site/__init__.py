@@ -1,4 +1,4 @@
-"""The web page that shows the cause of a problem when a user pastes a log.
+"""The web page on which a user pastes a log and reads the cause of the problem.
 
 `judge` answers the page's calls, both in the browser (with Pyodide) and in `tfgpu-doctor serve`. `pages`
 creates the files of the site: those in `web/`, the tables and the pages of the finding codes.

@@ -1,7 +1,7 @@
-"""Answers the page's calls. Input: the name of a call, its parameters and its bytes. Output: plain data.
+"""Answers the page's calls. A call consists of a name, parameters and bytes; the answer is plain data.
 
-The page's worker calls `answer_json` through Pyodide, `tfgpu-doctor serve` calls `answer`. Both get the same
-answers.
+In the browser, the page's worker calls `answer_json` through Pyodide; `tfgpu-doctor serve` calls `answer`.
+Both get the same answers.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ LARGEST = 64 << 20
 
 
 def explain(data: bytes, *, name: str = "-", platform: str = "") -> dict[str, Any]:
-    """The diagnosis of a report. platform: the machine's platform, if the report does not show it. Raises
-    CommandError."""
+    """Return the diagnosis of a report. platform: the machine's platform, used if the report does not show
+    it; "" if it is not known. Raises CommandError."""
     if len(data) > LARGEST:
         raise UsageError(
             f"`{name}` is larger than {LARGEST >> 20} MiB",
-            "tfgpu-doctor explain FILE reads files of any size; or paste only the part that matters",
+            "run `tfgpu-doctor explain FILE`, which has no such limit, or paste only what matters",
         )
     return _shown(api.explain(data, name, platform=platform or None))
 
 
 def plan(_data: bytes, *, cpu: str = "", **version_request: str) -> dict[str, Any]:
-    """The plans for a described machine; the parameters are those of `api.plan`. Raises CommandError.
+    """Return the plans for a described machine; the parameters are those of `api.plan`. Raises CommandError.
 
-    Without a description, a Linux machine is assumed, because this machine only runs the browser or serves
-    the page.
+    Without a description, a Linux machine is assumed: this machine is not meant, because it may only run the
+    browser or serve the page.
     """
     given: dict[str, Any] = {name: value.strip() for name, value in version_request.items() if value.strip()}
     unknown = set(given) - {"tensorflow", "python", "cuda", "cudnn", "os", "gpu", "driver"}
@@ -42,7 +42,7 @@ def plan(_data: bytes, *, cpu: str = "", **version_request: str) -> dict[str, An
 
 
 def check(_data: bytes) -> dict[str, Any]:
-    """The diagnosis of this machine. Raises CommandError."""
+    """Return the diagnosis of this machine. Raises CommandError."""
     return _shown(api.check())
 
 
@@ -52,14 +52,14 @@ def _shown(report: api.Report) -> dict[str, Any]:
 
 IN_BROWSER: dict[str, Callable[..., dict[str, Any]]] = {"explain": explain, "plan": plan}
 HERE = {**IN_BROWSER, "check": check}
-"""The calls that work if this code runs on the examined machine: those that work in the browser, and
-`check`."""
+"""The calls that `serve` answers. It runs on the machine that `check` examines, and a browser does not."""
 
 
 def answer(
     call: str, parameters: Mapping[str, str], data: bytes = b"", *, here: bool = False
 ) -> dict[str, Any]:
-    """The answer to a call, or `{"error": why, "hint": what to do}`, even if this code itself fails.
+    """Return the answer to a call, or `{"error": why, "hint": what to do}` if it fails, even because of a
+    defect of this code.
 
     here: whether this code runs on a machine that `check` may examine.
     """
@@ -77,13 +77,13 @@ def answer(
         }
     except RecursionError:
         return {"error": "the input is nested too deeply", "hint": "pass only the part that matters"}
-    except Exception as error:  # noqa: BLE001 the last line of defence, as in doctor.cli
-        said = f"an internal error of tfgpu-doctor: {type(error).__name__}: {error}"[:400]
-        return {"error": said, "hint": "please report it, with the text that you pasted if you may share it"}
+    except Exception as error:  # noqa: BLE001 a defect of this code, as in doctor.cli
+        message = f"an internal error in tfgpu-doctor: {type(error).__name__}: {error}"[:400]
+        return {"error": message, "hint": "please report it, with the pasted text if you may share it"}
 
 
 def answer_json(call: str, parameters: str, data: bytes) -> str:
-    """The answer to a call, with JSON in and out, for a caller in another language."""
+    """Do the same as `answer` for a caller in another language: the parameters and the answer are JSON."""
     import json
 
     return json.dumps(answer(call, json.loads(parameters), data))

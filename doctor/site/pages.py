@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from html import escape
-from string import Template
 
 from doctor import __version__, resources
 from doctor.render import content
 from doctor.render.plans import ROUTE_NAMES
 from doctor.rules import PLACES, Rule, all_rules
 from doctor.site import tables as tables_of_site
-from doctor.tables import Tables
+from doctor.site.tables import filled
+from doctor.tables import Tables, dotted
 
 SCRIPTS = ("app", "dom", "explain", "judge", "machines", "plan", "tables", "view", "worker")
 AS_THEY_ARE = ("style.css", "icon.svg", *(f"{name}.js" for name in SCRIPTS))
@@ -38,14 +37,15 @@ NAV = {
     "index.html#machines": "Machines",
 }
 SCRIPT = {"tables": '<script defer src="../tables.js"></script>', "findings": ""}
-"""The script elements of pages in a folder. The tables' script is not a module, so browsers also run it in a
-page that was opened as a file."""
+"""The script element of the pages in each folder. The script of the tables is not a module, so browsers also
+run it in a page that was opened as a file."""
 SYSTEMS = ("Windows 11", "WSL", "macOS arm64", "macOS x86_64", "linux aarch64", "Docker")
 """Values of `plan --os` in addition to the distributions in the tables."""
 
 
 def pages(judge: str) -> dict[str, bytes]:
-    """The content of every file, by its path. judge: what answers the page's calls, "browser" or "server"."""
+    """Return the content of every file, by its path. judge: what answers the page's calls, "browser" or
+    "server"."""
     tables = Tables.bundled()
     files = {name: _web(name) for name in AS_THEY_ARE}
     files.update((f"examples/{name}.txt", _web(f"examples/{name}.txt")) for name in EXAMPLES)
@@ -70,10 +70,6 @@ def _web(name: str) -> bytes:
     return resources.read("doctor.site", f"web/{name}")
 
 
-def _filled(name: str, **values: str) -> str:
-    return Template(resources.text("doctor.site", f"web/{name}")).substitute(values)
-
-
 class _Frame:
     """Puts a page's content into the frame that all pages share."""
 
@@ -86,7 +82,7 @@ class _Frame:
             f'<a href="{root}{path}"{" aria-current=page" if path == here else ""}>{name}</a>'
             for path, name in NAV.items()
         ]
-        return _filled(
+        return filled(
             "frame.html", root=root, title=escape(title), nav="\n".join(links), main=main, judge=self.judge,
             version=escape(__version__), date=escape(self.date),
             script=SCRIPT.get(here.partition("/")[0], '<script type="module" src="app.js"></script>'),
@@ -94,8 +90,8 @@ class _Frame:
 
 
 def _words() -> bytes:
-    """A script with the page's labels for values in the JSON; they are the same as in the tool's other
-    formats."""
+    """Return a script with the page's labels for the values in the JSON. They are the same as in the tool's
+    other formats."""
     words = {
         "LABELS": content.LABELS,
         "PARTS": content.PARTS,
@@ -110,20 +106,15 @@ def _words() -> bytes:
 def _main(tables: Tables) -> str:
     gpus = dict.fromkeys(row["name"] for table in ("gpu_names", "gpus") for row in tables.store.all(table))
     latest = [row.version for row in tables.releases("linux-x86_64", "tensorflow")]
-    systems = [f"{row['name']} {row['version']}" for row in tables.store.all("systems")]
-    numbers = {name: name.rsplit(" ", 1)[-1] for name in systems}
-    plain = {name for name, number in numbers.items() if number.replace(".", "", 1).isdecimal()}
-    newest_first = sorted(systems, key=lambda name: [-float(numbers[name])] if name in plain else [])
-    by_name = [
-        name
-        for kind in dict.fromkeys(s.rsplit(" ", 1)[0] for s in systems)
-        for name in newest_first
-        if name.startswith(kind)
-    ]
+    rows = tables.store.all("systems")
+    names = list(dict.fromkeys(row["name"] for row in rows))
+    newest_first = sorted(rows, key=lambda row: dotted(row["version"]), reverse=True)
+    by_name = sorted(newest_first, key=lambda row: names.index(row["name"]))
+    systems = [f"{row['name']} {row['version']}" for row in by_name]
     pythons = sorted(
         {p for row in tables.store.all("tensorflow") for p in row["pythons"] or ()}, key=lambda p: -int(p[2:])
     )
-    return _filled(
+    return filled(
         "index.html",
         examples="\n".join(
             f'<button type="button" class="quiet" data-example="{name}" disabled>{escape(title)}</button>'
@@ -131,7 +122,7 @@ def _main(tables: Tables) -> str:
         ),
         gpus=_options(gpus),
         releases=_options(reversed(latest)),
-        systems=_options(("Linux", *by_name, *SYSTEMS)),
+        systems=_options(("Linux", *systems, *SYSTEMS)),
         drivers=_options(b.first_linux or b.branch for b in reversed(tables.driver_branches())),
         pythons=_options(p for p in pythons if p.startswith("3.")),
     )
@@ -147,32 +138,27 @@ def _options(values: object) -> str:
 def _findings(rules: tuple[Rule, ...]) -> str:
     rows = "\n".join(
         f'<tr id="{r.code}"><th scope="row"><a href="{r.code}.html"><code>{r.code}</code></a></th>'
-        f'<td><span class="tone {TONES[r.severity]}">{r.severity}</span></td><td>{escape(r.title)}</td></tr>'
+        f'<td><span class="tone {r.severity}">{r.severity}</span></td><td>{escape(r.title)}</td></tr>'
         for r in rules
     )
-    return _filled("findings.html", count=str(len(rules)), rows=rows)
-
-
-TONES: Mapping[str, str] = {"error": "error", "warning": "warning", "info": "info"}
+    return filled("findings.html", count=str(len(rules)), rows=rows)
 
 
 def _finding(rule: Rule) -> str:
-    return _filled(
+    return filled(
         "finding.html",
         code=rule.code,
         severity=rule.severity,
-        tone=TONES[rule.severity],
-        title=escape(rule.title),
         page=as_html(rule.page),
     )
 
 
 def as_html(page: str) -> str:
-    """The page of a finding code as HTML. Such pages contain only headings, paragraphs and text in backticks.
-    A finding code in backticks becomes a link to its page. The first line, which repeats the title, is the
-    lead."""
+    """Return the page of a finding code as HTML. Such pages contain only headings, paragraphs and text in
+    backticks. A finding code in backticks becomes a link to its page. The first paragraph, which repeats the
+    title, is set as the lead."""
     parts = []
-    for block in re.split(r"\n\n|\n(?=## )|(?<=\n)(?<=## )\n", page.strip()):
+    for block in re.split(r"\n\n|\n(?=## )", page.strip()):
         head, _, rest = block.partition("\n")
         if head.startswith("## "):
             parts.append(f"<h2>{_inline(head[3:])}</h2>")

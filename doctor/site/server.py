@@ -1,22 +1,21 @@
 """Serves the page to one person on their own machine, at the loopback address and behind a random token.
 
-The token is in the path, so that no other user of the machine and no other page can send requests. A browser
-states the name that it connected to in the header `Host`, and the site whose page makes the request in the
-header `Origin`. Requests with any other name or from any other site are refused.
+The token is in the path of the URL, so that no other user of the machine and no other page can send requests.
+A browser names the host that it connected to in the header `Host`, and the site whose page makes the request
+in the header `Origin`. The server refuses requests with another host or from another site.
 """
 
 from __future__ import annotations
 
 import hmac
 import json
-import mimetypes
 import secrets
 import sys
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qsl, urlsplit
 
-from doctor.printable import line, say
+from doctor.printable import complain
 from doctor.site import judge
 from doctor.site.pages import pages
 
@@ -31,18 +30,18 @@ HEADERS = {
 }
 TYPES = {
     ".js": "text/javascript",
+    ".css": "text/css; charset=utf-8",
     ".txt": "text/plain; charset=utf-8",
     ".html": "text/html; charset=utf-8",
     ".svg": "image/svg+xml",
 }
-"""The content types that browsers require; the machine's own list of types may differ."""
+"""The content type of each file, by its extension. They are not taken from the machine's list of types,
+because browsers reject a script or a style sheet with another type."""
 
 
 class Server(ThreadingHTTPServer):
-    """Serves the site and answers its calls. `address` is the URL to open.
-
-    port: 0 for any free port. Raises OSError if the port is in use.
-    """
+    """Serves the site and answers its calls. port: 0 for any free port. Raises OSError if the port is not
+    available."""
 
     daemon_threads = True
 
@@ -60,7 +59,7 @@ class Server(ThreadingHTTPServer):
         """Ignore a browser that closed the connection; print one line for other errors."""
         error = sys.exc_info()[1]
         if not isinstance(error, (ConnectionError, TimeoutError)):
-            say(f"tfgpu-doctor: {line(f'{type(error).__name__}: {error}')}")
+            complain(f"{type(error).__name__}: {error}")
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -73,14 +72,12 @@ class _Handler(BaseHTTPRequestHandler):
         path = self._path()
         if path is None:
             return
-        data = self.server.files.get(path or "index.html")
+        name = path or "index.html"
+        data = self.server.files.get(name)
         if data is None:
             self._answer(HTTPStatus.NOT_FOUND)
-            return
-        end = path[path.rfind(".") :] if "." in path else ".html"
-        self._answer(
-            HTTPStatus.OK, data, TYPES.get(end) or mimetypes.guess_type(path)[0] or "application/octet-stream"
-        )
+        else:
+            self._answer(HTTPStatus.OK, data, TYPES[name[name.rfind(".") :]])
 
     do_HEAD = do_GET  # noqa: N815 http.server calls this name
 
@@ -104,7 +101,8 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(HTTPStatus.OK, json.dumps(answer).encode(), "application/json")
 
     def _path(self) -> str | None:
-        """The path after the token. For a request without permission, sends an error and returns None."""
+        """Return the path after the token. If the request is not allowed, answer it with an error and return
+        None."""
         hosts = {f"{name}:{self.server.server_port}" for name in (ADDRESS, "localhost")}
         token, slash, path = urlsplit(self.path).path.lstrip("/").partition("/")
         if (

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
+from string import Template
 from typing import Any, NamedTuple
 
 from doctor import resources
@@ -14,15 +15,18 @@ from doctor.tables import Tables, TensorFlowRelease, dotted
 
 
 class Cell(NamedTuple):
-    """The text of a cell, and the source of its value."""
+    """The text of a cell, and the source of its value ("" if no source is shown)."""
 
     text: str
     source: str = ""
 
 
 class Page(NamedTuple):
-    """The page of a table: its file name, title and introduction; its columns (`choose`: those with a list of
-    values to filter by); and for every row its anchor in the page and one cell per column."""
+    """The page of a table.
+
+    name: the file's name without its extension. about: the introduction. choose: the columns that the page
+    can filter by a value from a list. rows: for each row, its anchor in the page, and one cell per column.
+    """
 
     name: str
     title: str
@@ -35,8 +39,13 @@ class Page(NamedTuple):
 UNKNOWN = "not known"
 
 
+def filled(name: str, **values: str) -> str:
+    """Return a template in web/ with the values in it."""
+    return Template(resources.text("doctor.site", f"web/{name}")).substitute(values)
+
+
 def every(tables: Tables) -> Iterator[tuple[str, str, str]]:
-    """The (name, title, main content) of every page."""
+    """Yield the name, title and main content of every page."""
     listed = _pages(tables)
     links = "\n".join(
         f'<li><a href="{page.name}.html">{escape(page.title)}</a><br><span'
@@ -84,14 +93,7 @@ def _pages(tables: Tables) -> list[Page]:
             "The highest CUDA version that each driver branch supports.",
             ("Branch", "Supports CUDA", "First on Linux", "First on Windows", "Note"),
             (),
-            _plain(
-                (b.data for b in reversed(tables.driver_branches())),
-                "branch",
-                "cuda",
-                "linux",
-                "windows",
-                "note",
-            ),
+            _plain(reversed(tables.driver_branches()), "branch", "cuda", "linux", "windows", "note"),
         ),
         Page(
             "cuda",
@@ -115,7 +117,7 @@ def _pages(tables: Tables) -> list[Page]:
             ("cuDNN", "CUDA", "Lowest capability", "Machine code for", "PTX for", "Package", "Note"),
             ("CUDA", "Package"),
             _plain(
-                (row.data for row in reversed(tables.cudnns())),
+                reversed(tables.cudnns()),
                 "version",
                 "cuda",
                 "lowest",
@@ -131,16 +133,7 @@ def _pages(tables: Tables) -> list[Page]:
             "The product that each library belongs to. Look up a library here if it cannot be loaded.",
             ("File", "Component", "Product", "First in", "Last in", "Platform", "Note"),
             ("Component", "Platform"),
-            _plain(
-                (row.data for row in tables.libraries()),
-                "soname",
-                "component",
-                "product",
-                "first",
-                "last",
-                "platform",
-                "note",
-            ),
+            _plain(tables.libraries(), "soname", "component", "product", "first", "last", "platform", "note"),
         ),
         Page(
             "trap",
@@ -148,7 +141,7 @@ def _pages(tables: Tables) -> list[Page]:
             "Releases and combinations that do not work as their version numbers suggest.",
             ("Trap", "What", "Why", "Fix"),
             (),
-            _plain((row.data for row in tables.traps()), "name", "title", "reason", "cure"),
+            _plain(tables.traps(), "name", "title", "reason", "cure"),
         ),
     ]
 
@@ -159,14 +152,17 @@ def _said(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _plain(rows: Iterable[Mapping[str, Any]], *keys: str) -> Iterator[tuple[str, Sequence[Cell]]]:
-    """Convert rows that have one source for all their cells."""
-    for row in rows:
-        about = " ".join(str(row[key]) for key in ("version", "package") if key in row) or str(row[keys[0]])
-        yield _address(about), [Cell(_said(row.get(key)), row["source"]) for key in keys]
+def _plain(rows: Iterable[Any], *keys: str) -> Iterator[tuple[str, Sequence[Cell]]]:
+    """Yield the anchor and the cells of rows that have one source for all their cells. keys: those of the
+    columns."""
+    for data in (row.data for row in rows):
+        named_by = [key for key in ("version", "package") if key in data] or keys[:1]
+        anchor = _anchor(" ".join(str(data[key]) for key in named_by))
+        yield anchor, [Cell(_said(data.get(key)), data["source"]) for key in keys]
 
 
-def _address(text: str) -> str:
+def _anchor(text: str) -> str:
+    """Return the text in the form of an anchor: lower case, with hyphens."""
     return "-".join("".join(c if c.isalnum() or c == "." else " " for c in text.lower()).split())
 
 
@@ -176,7 +172,7 @@ def _gpu(row: Mapping[str, Any]) -> tuple[str, Sequence[Cell]]:
     cells = [Cell(_said(row.get(key)), source) for key in ("name", "capability", "chip", "kind")]
     other = "; other names: " + _said(row["aliases"]) if row.get("aliases") else ""
     cells[0] = Cell(row["name"], source + other)
-    return _address(row.get("pci_id") or row["name"]), [
+    return _anchor(row.get("pci_id") or row["name"]), [
         *cells, Cell(memory, row.get("memory_source", "")), Cell(row.get("pci_id", ""), source),
     ]  # fmt: skip
 
@@ -185,7 +181,7 @@ def _toolkit(tables: Tables, row: Mapping[str, Any], cuda: str) -> tuple[str, Se
     floors = [tables.driver_floor(cuda, side) for side in ("linux", "windows")]
     cells = [Cell(_said(row.get(key)), row["source"]) for key in ("version", "linux", "windows")]
     cells += [Cell(floor.driver, floor.source) if floor else Cell(UNKNOWN) for floor in floors]
-    return _address(row["version"]), [*cells, Cell(_said(row.get("note")), row["source"])]
+    return _anchor(row["version"]), [*cells, Cell(_said(row.get("note")), row["source"])]
 
 
 # --- TensorFlow --------------------------------------------------------------------------------------
@@ -224,7 +220,7 @@ def _release(tables: Tables, row: TensorFlowRelease) -> tuple[str, Sequence[Cell
         Cell(floor.driver if floor else none, floor.source if floor else ""),
         Cell(glibc, evidence.get("glibc", "") if row.glibc else ""),
     ]
-    return _address(f"{row.package} {row.version} {row.platform}"), cells
+    return _anchor(f"{row.package} {row.version} {row.platform}"), cells
 
 
 # --- as HTML -----------------------------------------------------------------------------------------
@@ -255,7 +251,7 @@ def _html(page: Page) -> str:
 <div class="scroll" tabindex="0" role="region" aria-label="{escape(page.title)}"><table class="data">
 <thead><tr>{head}<th scope="col">Sources</th></tr></thead>
 <tbody>
-{chr(10).join(_row(page.columns, address, cells) for address, cells in rows)}
+{chr(10).join(_row(page.columns, anchor, cells) for anchor, cells in rows)}
 </tbody></table></div>"""
 
 
@@ -263,7 +259,7 @@ def _order(text: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdigit() else (-1, part) for part in text.split(".")]
 
 
-def _row(columns: Sequence[str], address: str, cells: Sequence[Cell]) -> str:
+def _row(columns: Sequence[str], anchor: str, cells: Sequence[Cell]) -> str:
     by_source: dict[str, list[str]] = {}
     for column, cell in zip(columns, cells):
         if cell.text and cell.source:
@@ -281,7 +277,7 @@ def _row(columns: Sequence[str], address: str, cells: Sequence[Cell]) -> str:
         f"<td{' class=long' * (len(c.text) > 60)}>{escape(c.text, quote=False)}</td>" for c in cells[1:]
     )
     return (
-        f'<tr id="{escape(address)}"><th scope="row"><a href="#{escape(address)}">{first}</a></th>{tds}'
+        f'<tr id="{escape(anchor)}"><th scope="row"><a href="#{escape(anchor)}">{first}</a></th>{tds}'
         f"<td><details><summary>sources</summary>{sources}</details></td></tr>"
     )
 
@@ -297,13 +293,12 @@ MARKS = {
 
 
 def _index(tables: Tables, links: str) -> str:
-    from string import Template
-
     legend = "".join(
         f'<li><span class="cell {kind}">{mark}</span> {meaning}</li>'
         for kind, (mark, meaning) in MARKS.items()
     )
-    return Template(resources.text("doctor.site", "web/tables.html")).substitute(
+    return filled(
+        "tables.html",
         links=links,
         legend=legend,
         linux=_matrix(tables, "linux-x86_64"),
@@ -324,8 +319,8 @@ def _capabilities(tables: Tables) -> list[tuple[str, str]]:
 
 
 def _matrix(tables: Tables, platform: str) -> str:
-    """A table with a row for the newest GPU build of each minor TensorFlow release, and a column for every
-    compute capability."""
+    """Return a table with a row for the newest GPU build of each minor TensorFlow release, and a column for
+    every compute capability."""
     newest: dict[str, TensorFlowRelease] = {}
     for row in _newest_first(tables):
         if row.platform == platform and row.gpu and not row.yanked:
@@ -346,10 +341,10 @@ def _matrix(tables: Tables, platform: str) -> str:
             mark, _ = MARKS[found.verdict]
             said = f"{build.requirement}, {capability}: {found.reason}"
             cells.append(f'<td class="cell {found.verdict}" title="{escape(said)}">{mark}</td>')
-        address = _address(f"{build.package} {build.version} {build.platform}")
+        anchor = _anchor(f"{build.package} {build.version} {build.platform}")
         label = f"{build.version}" + ("" if build.package == "tensorflow" else "*")
         body.append(
-            f'<tr><th scope="row"><a href="tensorflow.html#{address}">{label}</a></th>{"".join(cells)}</tr>'
+            f'<tr><th scope="row"><a href="tensorflow.html#{anchor}">{label}</a></th>{"".join(cells)}</tr>'
         )
     return (
         f'<table class="matrix"><thead><tr><td></td>{above}</tr><tr><th'

@@ -86,7 +86,7 @@ os.write(1, b"kept")
 network."""
 
 
-def test_a_call_leaves_no_trace(tmp_path: Path) -> None:
+def test_a_call_prints_nothing_and_leaves_nothing_behind(tmp_path: Path) -> None:
     wanted = tmp_path / "requirements.txt"
     wanted.write_text("tensorflow==2.15.1\nnumpy<2\n")
     call = [
@@ -107,20 +107,20 @@ def test_a_call_leaves_no_trace(tmp_path: Path) -> None:
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_print_shows_a_line() -> None:
+def test_print_shows_one_line() -> None:
     assert str(api.explain("libcuda.so.1 is not found")).startswith("<Report: ")
     planned = str(api.plan(tensorflow="2.15", os="Ubuntu 22.04", gpu="Tesla T4", driver="535.183.01"))
     assert planned.startswith("<PlanReport: TensorFlow 2.15.1 (")
     assert len(planned) < 500
 
 
-def test_the_examples_of_its_pages_are_true() -> None:
+def test_the_examples_in_the_documentation_are_correct() -> None:
     assert doctest.testmod(api).failed == 0
     assert doctest.testmod(api).attempted >= 6
 
 
 @pytest.mark.parametrize("log", sampled(LOGS, 12), ids=lambda path: path.stem)
-def test_it_says_what_the_command_says(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_report_is_rendered_as_the_command_prints_it(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from doctor.cli import main
 
     main(["explain", str(log), "--format", "json"])
@@ -130,7 +130,7 @@ def test_it_says_what_the_command_says(log: Path, capsys: pytest.CaptureFixture[
         assert json.loads(json.dumps(api.explain(report, str(log)).to_dict())) == said
 
 
-def test_a_machine_and_a_plan_are_those_of_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_and_plan_give_the_same_answers_as_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
     from doctor.cli import main
 
     main(["check", "--root", str(MACHINE), "--format", "json"])
@@ -145,7 +145,7 @@ def test_a_machine_and_a_plan_are_those_of_the_commands(capsys: pytest.CaptureFi
 
 
 @pytest.mark.parametrize("part", sampled(range(4), 1))
-def test_several_threads_get_what_one_gets(part: int) -> None:
+def test_several_threads_get_the_same_answers_as_one(part: int) -> None:
     texts = [log.read_bytes() for log in LOGS[part::4]] * 3
     alone = [api.explain(text).to_dict() for text in texts]
     with ThreadPoolExecutor(8) as pool:
@@ -165,12 +165,12 @@ def test_several_threads_get_what_one_gets(part: int) -> None:
         (lambda: api.explain("nan").render("pdf"), errors.UsageError),
     ],
 )
-def test_what_cannot_be_done_is_an_error_of_its_own(call: Any, kind: type[Exception]) -> None:
+def test_each_kind_of_failure_raises_its_error(call: Any, kind: type[Exception]) -> None:
     with pytest.raises(kind):
         call()
 
 
-def test_what_it_renders_and_gives_away_names_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rendered_reports_and_data_contain_no_names(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/jkowalska")
     monkeypatch.setenv("USER", "jkowalska")
     report = api.explain(
@@ -185,7 +185,7 @@ def test_what_it_renders_and_gives_away_names_nobody(monkeypatch: pytest.MonkeyP
     assert "jkowalska" not in words
 
 
-def test_a_notebook_gets_a_string(
+def test_a_notebook_gets_its_formats_as_strings(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """In a notebook, rich would write into the cell and not to a stream."""

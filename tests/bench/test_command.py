@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import io
 import json
 import os
 import subprocess
@@ -10,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from doctor.bench.results import Bench, Measurement
+from doctor.commands.bench import _print
 from doctor.simulate import environment, prepare
 from tests.tensorflow_envs import NEWEST, tensorflow_env
 
@@ -42,6 +46,15 @@ def test_an_environment_without_tensorflow_and_numpy_ends_with_3(cli, tmp_path):
     assert b"numpy" in done.stderr.lower()
     assert b"Traceback" not in done.stderr
     assert b"neither TensorFlow nor NumPy" in done.stderr
+
+
+def test_a_narrow_table_cuts_off_no_value(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "50")
+    measured = Measurement("matmul", 512, "CPU", False, 0.0763, (0.0284, 0.0571, 0.062), 2.0**28)
+    result = Bench("NumPy 2.4.6", None, False, 2, None, (measured,), ())
+    out = io.StringIO()
+    _print(result, out, argparse.Namespace(format="text", color="never"))
+    assert "…" not in out.getvalue()
 
 
 @pytest.mark.tensorflow

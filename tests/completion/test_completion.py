@@ -43,7 +43,7 @@ def run(*words: str, **more: Any) -> str:
 
 
 @each("name", sorted(COMMANDS))
-def test_every_option_stands_in_every_file(name: str) -> None:
+def test_every_option_is_in_every_file(name: str) -> None:
     """This fails if an option was added after the files were made: `python scripts/shell_files.py` makes them
     again."""
     parser = filled(argparse.ArgumentParser(), name)
@@ -61,7 +61,7 @@ def test_every_option_stands_in_every_file(name: str) -> None:
         assert options - shown == set(), file
 
 
-def test_every_command_is_in_one_group_of_the_help(cli: Cli) -> None:
+def test_every_command_is_in_exactly_one_group_of_the_help(cli: Cli) -> None:
     assert sorted(name for names in GROUPS.values() for name in names) == sorted(COMMANDS)
     words = cli("--help").stdout.decode()
     for group in GROUPS:
@@ -71,7 +71,7 @@ def test_every_command_is_in_one_group_of_the_help(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_command_prints_the_file(cli: Cli, name: str) -> None:
+def test_completion_prints_the_file(cli: Cli, name: str) -> None:
     assert cli("completion", name).stdout.decode() == (FOLDER / FILES[name]).read_text(encoding="utf-8")
 
 
@@ -95,7 +95,9 @@ def fish(line: str) -> list[str]:
 
 
 @pytest.mark.parametrize("offered", [bash, fish])
-def test_shell_offers_commands_options_and_codes(offered: Callable[[str], list[str]], tmp_path: Path) -> None:
+def test_shell_completes_commands_options_and_codes(
+    offered: Callable[[str], list[str]], tmp_path: Path
+) -> None:
     assert {"plan", "check", "explain"} <= set(offered("tfgpu-doctor "))
     assert offered("tfgpu-doctor pl") == ["plan"]
     assert {"--check", "--tensorflow"} <= set(offered("tfgpu-doctor plan --"))
@@ -103,7 +105,7 @@ def test_shell_offers_commands_options_and_codes(offered: Callable[[str], list[s
     assert "cudnn-init-oom" in offered("tfgpu-doctor code cudnn")
 
 
-def test_zsh_takes_the_file(tmp_path: Path) -> None:
+def test_zsh_accepts_the_file(tmp_path: Path) -> None:
     """zsh completes only at a terminal, so this only tests that zsh defines the function from the file
     without an error."""
     folder = tmp_path / "functions"
@@ -133,7 +135,7 @@ def test_manual_page_is_read_without_a_warning() -> None:
     assert "Exit codes" in re.sub(r"\s+", " ", words)
 
 
-def test_files_are_what_the_script_makes(tmp_path: Path) -> None:
+def test_files_are_up_to_date(tmp_path: Path) -> None:
     if importlib.util.find_spec("shtab") is None or importlib.util.find_spec("argparse_manpage") is None:
         pytest.skip("needs shtab and argparse-manpage (pip install '.[places]')")
     if sys.version_info[:2] not in ((3, 11), (3, 12)):
@@ -145,7 +147,7 @@ def test_files_are_what_the_script_makes(tmp_path: Path) -> None:
         )
 
 
-def test_command_reference_is_what_help_prints(tmp_path: Path) -> None:
+def test_command_reference_is_up_to_date(tmp_path: Path) -> None:
     if sys.version_info[:2] not in ((3, 11), (3, 12)):
         pytest.skip("argparse formats help differently in this Python version")
     run(sys.executable, str(ROOT / "scripts/command_reference.py"), str(tmp_path / "reference.md"))

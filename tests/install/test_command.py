@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doctor.backports import removeprefix
+from doctor.commands.install import _agreed
+from doctor.errors import UsageError
 from doctor.install.job import Action, Job
 from doctor.install.proof import read
 from doctor.install.script import script
@@ -37,6 +39,12 @@ def dry_run(cli: Cli, env: Path, *more: str) -> subprocess.CompletedProcess[byte
     """Return the script that would install TensorFlow into a folder with pip."""
     options = ["--tensorflow", RELEASE, "--python", HERE, "--env", str(env), "--installer", "pip"]
     return cli("install", "--dry-run", *options, *more)
+
+
+def test_without_standard_input_it_asks_for_yes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(UsageError, match="standard input is not a terminal"):
+        _agreed()
 
 
 def test_without_a_terminal_it_asks_for_yes_and_does_nothing(cli: Cli, tmp_path: Path) -> None:

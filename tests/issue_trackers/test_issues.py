@@ -171,7 +171,7 @@ def act(forge: Forge, tmp_path: Path) -> Act:
     return run
 
 
-def test_one_comment_is_posted_updated_and_withdrawn(forge: Forge, act: Act) -> None:
+def test_one_comment_is_created_updated_and_deleted(forge: Forge, act: Act) -> None:
     act(event(OOM), process=True)
     (comment,) = forge.comments
     assert comment["body"].startswith("<!-- tfgpu-doctor: cudnn-init-oom -->\n")
@@ -206,19 +206,21 @@ def test_one_comment_is_posted_updated_and_withdrawn(forge: Forge, act: Act) -> 
     ],
     ids=lambda data: str(data)[:60],
 )
-def test_silent_where_nothing_is_asked_or_known(forge: Forge, act: Act, data: dict[str, Any]) -> None:
+def test_no_comment_is_made_without_a_request_or_a_verdict(
+    forge: Forge, act: Act, data: dict[str, Any]
+) -> None:
     act(data)
     assert forge.comments == []
 
 
-def test_undetermined_is_said_only_on_request(forge: Forge, act: Act) -> None:
+def test_undetermined_is_commented_only_on_request(forge: Forge, act: Act) -> None:
     act(event("My GPU does not work."))
     assert forge.comments == []
     act(event("My GPU does not work."), TFGPU_UNDETERMINED="true")
     assert len(forge.comments) == 1
 
 
-def test_only_issues_with_the_label_and_the_text(forge: Forge, act: Act) -> None:
+def test_only_issues_with_the_label_and_the_text_are_answered(forge: Forge, act: Act) -> None:
     act(event(OOM, labels=("question",)), TFGPU_NEEDS_LABEL="gpu")
     act(event(OOM), TFGPU_NEEDS_TEXT="### Report of tfgpu-doctor")
     assert forge.comments == []
@@ -244,7 +246,7 @@ def test_labels_follow_the_verdict(forge: Forge, act: Act) -> None:
     act(event(OOM), code=2, TFGPU_LABELS="no-such-code: x")
 
 
-def test_comment_of_somebody_else_with_our_mark_is_left_alone(forge: Forge, act: Act) -> None:
+def test_another_accounts_comment_with_the_mark_is_not_changed(forge: Forge, act: Act) -> None:
     theirs = {"id": 5, "user": {"login": "mallory"}, "body": "<!-- tfgpu-doctor: healthy -->\nAll is well."}
     forge.comments = [theirs, *({"id": 100 + n, "user": {"login": "x"}, "body": "."} for n in range(120))]
     act(event(OOM))
@@ -264,7 +266,7 @@ $(touch /tmp/owned) `touch /tmp/owned` ${{{{ github.token }}}}
 """
 
 
-def test_nothing_of_an_issue_is_a_mention_a_reference_or_a_command(forge: Forge, act: Act) -> None:
+def test_no_text_of_an_issue_becomes_a_mention_a_reference_or_a_command(forge: Forge, act: Act) -> None:
     act(event(HOSTILE))
     (comment,) = forge.comments
     body = comment["body"]
@@ -273,7 +275,7 @@ def test_nothing_of_an_issue_is_a_mention_a_reference_or_a_command(forge: Forge,
     assert not re.search(r"@\w|(?<![&\w])#\d|GH-\d|https?://|<script|!\[", outside), outside
 
 
-def test_dry_run_writes_nothing_and_no_line_of_it_is_a_command(forge: Forge, act: Act) -> None:
+def test_dry_run_writes_nothing_and_its_output_contains_no_runner_command(forge: Forge, act: Act) -> None:
     done = act(event(f"::error::owned\n{OOM}"), process=True, TFGPU_DRY_RUN="true", TFGPU_TOKEN="")
     assert forge.calls == []
     rows = done.stdout.splitlines()
@@ -283,7 +285,7 @@ def test_dry_run_writes_nothing_and_no_line_of_it_is_a_command(forge: Forge, act
     assert "cudnn" in done.stdout
 
 
-def test_server_that_stumbles_is_asked_again_and_one_that_refuses_is_not(forge: Forge, act: Act) -> None:
+def test_request_is_repeated_after_a_server_error_and_not_after_a_refusal(forge: Forge, act: Act) -> None:
     forge.failing = [502]
     act(event(OOM))
     assert len(forge.comments) == 1
@@ -300,13 +302,13 @@ def test_server_that_stumbles_is_asked_again_and_one_that_refuses_is_not(forge: 
                                                                  '{"full_name": "o/r"}}',
                                   '{"action": "opened", "issue": {"number": 1}, "repository": {"full_name": '
                                   '"o/r/../../x"}}', "[" * 100_000])  # fmt: skip
-def test_event_that_is_none(forge: Forge, act: Act, data: str) -> None:
+def test_event_that_is_not_about_an_issue_changes_nothing(forge: Forge, act: Act, data: str) -> None:
     done = act(data, code=0 if '"issue": 1' in data else 2)
     assert "Traceback" not in done.stderr
     assert forge.calls == []
 
 
-def test_event_that_is_too_large(act: Act) -> None:
+def test_event_that_is_too_large_is_an_error(act: Act) -> None:
     act(json.dumps(event("x" * (9 << 20))), code=2)
 
 
@@ -315,7 +317,7 @@ def test_issue_of_the_largest_size_is_answered_in_time(forge: Forge, act: Act) -
     assert len(forge.comments[0]["body"]) < 65_536
 
 
-def test_gitlab(forge: Forge, act: Act, tmp_path: Path) -> None:
+def test_gitlab_issues_are_answered_too(forge: Forge, act: Act, tmp_path: Path) -> None:
     data = {
         "object_kind": "issue",
         "user": {"username": "someone"},
@@ -351,7 +353,7 @@ def test_gitlab(forge: Forge, act: Act, tmp_path: Path) -> None:
     ("vendor.github-issue-forms", "examples/issue_tracker/gpu.yml"),
     ("vendor.gitlab-ci", "examples/issue_tracker/gitlab-ci.yml"),
 ], 1))  # fmt: skip
-def test_files_keep_their_forges_schemas(schema: str, path: str) -> None:
+def test_action_and_ci_files_follow_their_schemas(schema: str, path: str) -> None:
     done = subprocess.run(
         [program("check-jsonschema"), "--builtin-schema", schema, str(ROOT / path)],
         capture_output=True,
@@ -362,7 +364,7 @@ def test_files_keep_their_forges_schemas(schema: str, path: str) -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_zizmor_finds_nothing() -> None:
+def test_zizmor_finds_no_security_problem() -> None:
     paths = [
         str(ROOT / "action.yml"),
         str(ROOT / "examples/issue_tracker/workflow.yml"),
@@ -378,7 +380,7 @@ def test_zizmor_finds_nothing() -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_every_input_of_the_action_reaches_the_program_as_a_variable() -> None:
+def test_every_input_of_the_action_is_passed_as_a_variable() -> None:
     text = (ROOT / "action.yml").read_text(encoding="utf-8")
     inputs = re.findall(r"(?m)^  ([\w-]+):\n    description:", text)
     for name in inputs:

@@ -130,7 +130,7 @@ def tools(asked: Callable[..., subprocess.CompletedProcess[str]]) -> dict[str, A
     return {tool["name"]: tool for tool in json.loads(done.stdout)["result"]["tools"]}
 
 
-def test_the_tools_are_read_only_and_their_schemas_hold_everywhere(tools: dict[str, Any]) -> None:
+def test_the_tools_are_read_only_and_their_schemas_are_portable(tools: dict[str, Any]) -> None:
     assert set(tools) == TOOLS
     for tool in tools.values():
         assert tool["annotations"]["readOnlyHint"] is True
@@ -174,7 +174,9 @@ CALLS: dict[str, tuple[dict[str, Any], Callable[[Any], bool]]] = {
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_a_call_gives_what_the_schema_of_the_tool_says(name: str, ask: Ask, tools: dict[str, Any]) -> None:
+def test_the_answer_of_a_call_follows_the_schema_of_the_tool(
+    name: str, ask: Ask, tools: dict[str, Any]
+) -> None:
     arguments, expected = CALLS[name]
     result = ask("tools/call", "--tool-name", name, "--tool-args-json", json.dumps(arguments))
     assert not result.get("isError")
@@ -186,7 +188,7 @@ def test_every_tool_is_called() -> None:
     assert set(CALLS) == TOOLS
 
 
-def test_a_wrong_call_is_an_error_in_words(asked: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+def test_a_wrong_call_gives_an_error_message(asked: Callable[..., subprocess.CompletedProcess[str]]) -> None:
     done = asked("tools/call", "--tool-name", "finding_page", "--tool-args-json", '{"code": "nope"}')
     assert done.returncode != 0
     assert "there is no such finding code" in done.stdout

@@ -58,7 +58,7 @@ def asked(questions: Callable[[Client], Awaitable[None]], *, process: bool = Fal
     asyncio.run(asyncio.wait_for(session(), 120))
 
 
-def test_every_tool_is_read_only_and_says_what_it_takes_and_gives() -> None:
+def test_every_tool_is_read_only_and_has_schemas_for_input_and_output() -> None:
     async def questions(client: Client) -> None:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert set(tools) == TOOLS
@@ -81,7 +81,7 @@ def test_every_tool_is_read_only_and_says_what_it_takes_and_gives() -> None:
     asked(questions)
 
 
-def test_a_report_is_explained_and_stays_data() -> None:
+def test_a_report_is_explained_and_marked_as_data() -> None:
     async def questions(client: Client) -> None:
         schema = {tool.name: tool.output_schema for tool in (await client.list_tools()).tools}
         result = await client.call_tool(
@@ -99,7 +99,7 @@ def test_a_report_is_explained_and_stays_data() -> None:
     asked(questions)
 
 
-def test_plan_reads_files_that_are_given_and_none_of_the_machine() -> None:
+def test_plan_reads_the_files_in_the_call_and_none_of_the_machine() -> None:
     async def questions(client: Client) -> None:
         machine = {"os": "Ubuntu 22.04", "gpu": ["T4"], "driver": "550.54.14"}
         files = {"requirements.txt": "-r /etc/passwd\ntensorflow-gpu==2.15\n"}
@@ -114,7 +114,7 @@ def test_plan_reads_files_that_are_given_and_none_of_the_machine() -> None:
     asked(questions)
 
 
-def test_look_ups_pages_and_resources() -> None:
+def test_tables_pages_and_resources_are_answered() -> None:
     async def questions(client: Client) -> None:
         rows = await client.call_tool("lookup_table", {"table": "tensorflow", "key": "2.15.1"})
         assert [row["cuda"] for row in rows.structured_content["rows"]] == ["12.2"]
@@ -130,7 +130,7 @@ def test_look_ups_pages_and_resources() -> None:
     asked(questions)
 
 
-def test_a_table_without_a_key_is_listed_in_short() -> None:
+def test_without_a_key_a_table_is_listed_with_its_main_columns() -> None:
     from doctor.mcp import Table
 
     async def questions(client: Client) -> None:
@@ -147,7 +147,7 @@ def test_a_table_without_a_key_is_listed_in_short() -> None:
 
 
 @pytest.mark.slow
-def test_this_machine_is_checked_without_names() -> None:
+def test_the_check_of_this_machine_contains_no_names() -> None:
     async def questions(client: Client) -> None:
         result = await client.call_tool("check_machine", {})
         answer = result.structured_content
@@ -164,7 +164,7 @@ def test_this_machine_is_checked_without_names() -> None:
     )
 
 
-def test_what_is_wrong_is_an_error_in_words() -> None:
+def test_wrong_calls_give_error_messages() -> None:
     async def questions(client: Client) -> None:
         for name, arguments, words in (
             ("explain_text", {"text": ""}, "empty"),
@@ -215,7 +215,7 @@ def test_machines_are_compared() -> None:
     asked(questions)
 
 
-def test_nothing_but_the_protocol_stands_on_standard_output_and_no_name() -> None:
+def test_standard_output_contains_only_the_protocol_and_no_names() -> None:
     request = {
         "jsonrpc": "2.0",
         "id": 1,

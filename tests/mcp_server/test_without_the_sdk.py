@@ -8,7 +8,7 @@ import sys
 from tests.conftest import ROOT
 
 
-def test_what_is_missing_is_one_line_and_the_next_step() -> None:
+def test_a_missing_sdk_is_reported_in_one_line_with_the_next_step() -> None:
     code = "import sys; sys.modules['mcp'] = None; from doctor.cli import main; sys.exit(main(['mcp']))"
     done = subprocess.run(
         [sys.executable, "-c", code],

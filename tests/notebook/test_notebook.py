@@ -91,7 +91,7 @@ def errors(outputs: list[dict[str, Any]]) -> list[str]:
     return [out["ename"] for out in outputs if out["output_type"] == "error"]
 
 
-def test_a_cell_is_explained_below_itself_and_auto_explains_tensorflows_trouble_once(kernels: Run) -> None:
+def test_a_cell_is_explained_below_its_output_and_auto_explains_each_error_once(kernels: Run) -> None:
     outputs = run(
         kernels(),
         LOAD,
@@ -144,7 +144,7 @@ print(os.fstat(2).st_ino, os.get_inheritable(2), pipes)"""
 
 @pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="counts descriptors in /proc")
-def test_descriptors_are_left_as_they_were(kernels: Run) -> None:
+def test_file_descriptors_are_restored(kernels: Run) -> None:
     cells = ["%%tfgpu\nimport os; _ = os.write(2, b'x' * 300000)", "%%tfgpu\nraise ValueError"] * 4
     outputs = run(
         kernels(),
@@ -162,7 +162,7 @@ def test_descriptors_are_left_as_they_were(kernels: Run) -> None:
 
 
 @pytest.mark.slow
-def test_program_in_the_background_holds_no_cell_up(kernels: Run) -> None:
+def test_background_program_does_not_delay_a_cell(kernels: Run) -> None:
     start = (
         "%%tfgpu\nimport subprocess, time\nbegun = time.time()\n"
         "p = subprocess.Popen(['sh', '-c', 'sleep 3; echo later >&2; sleep 1'])"
@@ -198,7 +198,7 @@ def test_this_kernel_is_examined_and_compared_with_a_login_shell(kernels: Run, t
 @pytest.mark.parametrize(
     ("variable", "where"), [("COLAB_RELEASE_TAG", "Colab"), ("KAGGLE_KERNEL_RUN_TYPE", "Kaggle")]
 )
-def test_services_layouts_are_known(kernels: Run, variable: str, where: str) -> None:
+def test_the_service_that_runs_a_kernel_is_recognised(kernels: Run, variable: str, where: str) -> None:
     _, outputs = run(
         kernels(**{variable: "release-1"}),
         LOAD,
@@ -209,7 +209,7 @@ def test_services_layouts_are_known(kernels: Run, variable: str, where: str) -> 
 
 
 @pytest.mark.slow
-def test_extension_goes_without_a_trace(kernels: Run) -> None:
+def test_unloading_the_extension_removes_everything(kernels: Run) -> None:
     outputs = run(
         kernels(),
         LOAD,
@@ -226,7 +226,7 @@ def test_extension_goes_without_a_trace(kernels: Run) -> None:
 
 
 @pytest.mark.slow
-def test_papermill_fails_as_it_would_without(kernels: Run, tmp_path: Path) -> None:
+def test_papermill_fails_in_the_same_way_as_without_the_extension(kernels: Run, tmp_path: Path) -> None:
     cells = [LOAD, "%tfgpu auto", PRINTS, "%%tfgpu\nraise RuntimeError('of the cell')", "print('never')"]
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     nbformat.write(notebook, tmp_path / "in.ipynb")
@@ -240,7 +240,7 @@ def test_papermill_fails_as_it_would_without(kernels: Run, tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-def test_old_kernel_that_swallows_the_lines(kernels: Run) -> None:
+def test_old_kernel_that_drops_the_output_is_explained(kernels: Run) -> None:
     """ipykernel 5 does not show text that is written directly to the file descriptor, so the explanation
     quotes the text."""
     python = package_env("ipykernel-5", ["ipykernel==5.5.6", "ipython<8", "packaging", "rich"], 8, 11)
@@ -252,7 +252,7 @@ def test_old_kernel_that_swallows_the_lines(kernels: Run) -> None:
 
 @pytest.mark.tensorflow
 @pytest.mark.slow
-def test_real_tensorflow_on_the_simulated_gpu(kernels: Run) -> None:
+def test_real_tensorflow_on_the_simulated_gpu_is_explained(kernels: Run) -> None:
     """The kernel runs in an environment with TensorFlow. ipykernel comes from the test environment, which is
     last on the search path."""
     import ipykernel

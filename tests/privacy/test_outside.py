@@ -88,17 +88,19 @@ REDIRECTIONS = (">&-", "> /dev/full", ">&- 2>&-", "<&- >&- 2>&-", "2> /dev/full"
 @pytest.mark.parametrize(("redirection", "command"), sampled(
     itertools.product(REDIRECTIONS, ("explain", "tables", "help of a command", "a wrong call", "check")), 5,
 ))  # fmt: skip
-def test_a_stream_that_takes_nothing_is_no_defect(command: str, redirection: str, folder: Path) -> None:
+def test_a_full_or_closed_output_stream_is_not_reported_as_a_defect(
+    command: str, redirection: str, folder: Path
+) -> None:
     code, errors = ended(command, folder, redirection)
     no_defect(code, errors)
     if redirection in (">&-", "> /dev/full") and command not in ("a wrong call", "help of a command"):
         assert code == 3
-        assert errors.splitlines()[0].startswith("tfgpu-doctor: cannot go on: `standard output`")
+        assert errors.splitlines()[0].startswith("tfgpu-doctor: cannot continue: `standard output`")
         assert "--output FILE" in errors
 
 
 @pytest.mark.parametrize("command", sampled(["code", "check", "plan"], 1))
-def test_an_answer_to_a_file_needs_no_standard_output(command: str, folder: Path) -> None:
+def test_output_to_a_file_works_without_standard_output(command: str, folder: Path) -> None:
     code, _ = ended(command, folder, "<&- >&- 2>&-", "--output", "{folder}/answer")
     assert code in (0, 1)
     assert (folder / "answer").stat().st_size > 100
@@ -112,7 +114,7 @@ PARTS = sampled(range(5), 1)
     os.name == "nt" or os.geteuid() != 0 or not shutil.which("setpriv"), reason="needs root and setpriv"
 )
 @pytest.mark.parametrize("part", PARTS)
-def test_a_user_without_home_and_name_is_served(part: int, folder: Path) -> None:
+def test_it_works_for_a_user_without_a_home_folder_and_name(part: int, folder: Path) -> None:
     """The command runs as it would under `docker run -u 12345`. It has one capability, only so that it can
     read this checkout."""
     folder.chmod(0o777)
@@ -133,7 +135,7 @@ def test_a_user_without_home_and_name_is_served(part: int, folder: Path) -> None
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_a_file_that_cannot_be_written_whole_keeps_what_it_held(part: int, folder: Path) -> None:
+def test_a_file_that_cannot_be_written_completely_keeps_its_content(part: int, folder: Path) -> None:
     old = "what was there before\n"
     target = folder / "answer"
     target.write_text(old, encoding="utf-8")
@@ -154,7 +156,7 @@ def test_a_file_that_cannot_be_written_whole_keeps_what_it_held(part: int, folde
 
 @pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux") or os.geteuid() != 0, reason="mounts a file system")
-def test_a_full_disk_keeps_what_a_file_held(tmp_path: Path) -> None:
+def test_a_file_keeps_its_content_on_a_full_disk(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
     if subprocess.run(
@@ -223,7 +225,7 @@ def answers(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("wrong", sampled(WRONG, 2), ids=repr)
-def test_a_recorded_machine_of_other_types_is_refused_or_read(
+def test_a_record_with_wrong_types_is_refused_or_read(
     wrong: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     inner = json.loads(
@@ -236,7 +238,7 @@ def test_a_recorded_machine_of_other_types_is_refused_or_read(
 
 
 @pytest.mark.parametrize("wrong", sampled(reversed(WRONG), 1), ids=repr)
-def test_answers_of_other_types_are_no_defect(
+def test_program_output_with_wrong_types_is_not_reported_as_a_defect(
     wrong: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The answers are the recorded output of programs on a machine: lines of JSON from a child process."""
@@ -255,7 +257,7 @@ def test_answers_of_other_types_are_no_defect(
 
 @pytest.mark.parametrize("step", [9, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("wrong", sampled(WRONG, 1), ids=repr)
-def test_a_saved_or_printed_machine_of_other_types_is_refused_or_read(
+def test_a_saved_or_printed_machine_with_wrong_types_is_refused_or_read(
     wrong: Any, step: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from doctor.cli import main
@@ -301,7 +303,7 @@ def test_a_saved_or_printed_machine_of_other_types_is_refused_or_read(
 @pytest.mark.parametrize(
     "text", ["", "[", "\x00", "[" * 100_000, "{}", '{"kind": "tfgpu-doctor machine"}', "\udcff", "9" * 5000]
 )
-def test_what_is_no_record_at_all_is_refused(
+def test_a_file_that_is_not_a_record_is_refused(
     text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / ".tfgpu-doctor.json"

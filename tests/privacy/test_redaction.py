@@ -79,7 +79,7 @@ def _nobody(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @each("name", [*SECRETS, *PRIVATE])
-def test_nothing_private_is_in_what_is_shared(name: str) -> None:
+def test_shared_text_contains_nothing_private(name: str) -> None:
     text, private = {**SECRETS, **PRIVATE}[name]
     for form, page in formats(diagnosis(text)).items():
         assert private not in bare(page), form
@@ -89,49 +89,49 @@ def test_nothing_private_is_in_what_is_shared(name: str) -> None:
 
 
 @each("name", SECRETS)
-def test_no_secret_is_shown_on_a_terminal(name: str) -> None:
+def test_a_terminal_shows_no_secret(name: str) -> None:
     text, private = SECRETS[name]
     assert private not in rendered(diagnosis(text), Options("text", verbose=1))
     assert private not in without_doors(text)
 
 
 @each("text", KEPT)
-def test_what_a_diagnosis_needs_stays_as_it_is(text: str) -> None:
+def test_the_parts_that_a_diagnosis_needs_stay_unchanged(text: str) -> None:
     redact = Redactor("quentin", "rendernode7", "/home/quentin")
     assert redact(text) == text
     assert redact(f"{text} x") == f"{text} x"
 
 
 @each("name", [*SECRETS, *PRIVATE])
-def test_what_is_redacted_once_stays_so(name: str) -> None:
+def test_redacting_twice_changes_nothing(name: str) -> None:
     once = Redactor()({**SECRETS, **PRIVATE}[name][0])
     assert Redactor()(once) == once
 
 
 @each("name", [*SECRETS, *PRIVATE])
-def test_json_stays_json_whatever_is_taken_out(name: str) -> None:
+def test_redacted_json_is_valid_json(name: str) -> None:
     page = json.loads(rendered(diagnosis({**SECRETS, **PRIVATE}[name][0]), Options("json")))
     assert page["findings"][0]["code"] == "gpu-not-found"
 
 
-def test_a_surname_that_a_home_tells_is_gone_everywhere() -> None:
+def test_a_surname_in_a_home_folder_is_removed_everywhere() -> None:
     redact = Redactor().learn(["C:\\Users\\Quentin Tarant\\x", "hostname: rendernode7"])
     assert redact("Quentin Tarant said that rendernode7 is slow") == "USER said that HOST is slow"
 
 
-def test_this_machine_is_redacted_below_its_home_and_nowhere_else() -> None:
+def test_only_paths_below_this_machines_home_are_shortened() -> None:
     redact = Redactor("conda", "gpu", "/home/conda")
     assert redact("/home/conda/venv/lib/python3.11") == "~/venv/lib/python3.11"
     assert redact("conda install cudnn on this gpu") == "conda install cudnn on this gpu"
 
 
-def test_a_command_below_home_can_still_be_pasted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_with_a_path_below_home_can_still_be_pasted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/quentin")
     case = diagnosis("/home/quentin/my venv/bin/python")
     assert 'cp ~/"my venv/bin/python" x' in rendered(case, Options("markdown"))
 
 
-def test_the_structure_of_a_cluster_stays() -> None:
+def test_the_structure_of_tf_config_stays() -> None:
     value = '{"cluster": {"worker": ["a7:2222", "b8:2223"]}, "task": {"type": "worker", "index": 1}}'
     facts = Facts((EnvVar(Source("environment", None, f"TF_CONFIG={value}"), "TF_CONFIG", value),), "machine")
     (kept,) = shared_facts(facts).of(EnvVar)
@@ -160,7 +160,7 @@ def test_the_structure_of_a_cluster_stays() -> None:
         "TF_ENABLE_KEY",
     ],
 )
-def test_only_listed_variables_are_read(name: str) -> None:
+def test_other_variables_are_not_read(name: str) -> None:
     assert not decides(name)
 
 
@@ -186,7 +186,7 @@ def test_only_listed_variables_are_read(name: str) -> None:
         "NVIDIA_REQUIRE_CUDA",
     ],
 )
-def test_variables_that_decide_are_read(name: str) -> None:
+def test_listed_variables_are_read(name: str) -> None:
     assert decides(name)
 
 
@@ -240,7 +240,7 @@ PUMPS = (
 
 
 @pytest.mark.parametrize("pump", sampled(PUMPS, 3))
-def test_time_grows_with_length_only(pump: str) -> None:
+def test_time_is_proportional_to_the_length_of_the_text(pump: str) -> None:
     def seconds(size: int) -> float:
         best = 9.0
         for end in ("", "!", "@", "=", "/x"):
@@ -258,7 +258,7 @@ def test_time_grows_with_length_only(pump: str) -> None:
     assert large < 0.5 or large < small * 10, (small, large)
 
 
-def test_a_saved_machine_holds_nothing_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_saved_machine_contains_nothing_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from doctor.cli import run
 
     folder = tmp_path / "quentin tarant"
@@ -284,7 +284,7 @@ def test_a_saved_machine_holds_nothing_private(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("form", ["text", "json", "markdown", "html"])
-def test_a_plan_shows_no_secret_of_a_requirement_file(
+def test_a_plan_shows_no_secret_from_a_requirements_file(
     form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from doctor.cli import run

@@ -11,18 +11,18 @@ from tests.render.conftest import Run
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
-def test_page_shows_on_every_console(tool: Run, encoding: str) -> None:
+def test_code_page_is_printable_on_every_console(tool: Run, encoding: str) -> None:
     run = tool("code", "model-oom", PYTHONIOENCODING=encoding)
     assert run.returncode == 0, run.stderr
     assert run.stdout.startswith(b"# model-oom (error)")
 
 
-def test_page_goes_into_a_file(tool: Run, tmp_path: Path) -> None:
+def test_code_page_is_written_to_a_file(tool: Run, tmp_path: Path) -> None:
     assert tool("code", "model-oom", "--format", "json", "--output", "page.json").returncode == 0
     assert json.loads((tmp_path / "page.json").read_text(encoding="utf-8"))["code"] == "model-oom"
 
 
-def test_unknown_code_names_its_neighbours_and_leaves_the_file_alone(tool: Run, tmp_path: Path) -> None:
+def test_unknown_code_suggests_similar_codes_and_does_not_touch_the_file(tool: Run, tmp_path: Path) -> None:
     (tmp_path / "page.md").write_text("old")
     run = tool("code", "model-om", "--output", "page.md")
     assert run.returncode == 2

@@ -26,13 +26,19 @@ def test_a_row_continues_below_its_last_cell_or_below_itself() -> None:
         assert all(len(row) <= width or " " not in row.strip() for row in rows), width
 
 
-def test_a_paragraph_is_filled_anew_and_a_list_is_not() -> None:
+def test_a_paragraph_is_filled_anew_and_a_table_is_not() -> None:
     page = "one two\nthree\n\n## What\nfour\nexamples:\n  five  six"
     assert fold(page, 60, paragraphs=True) == "one two three\n\n## What\nfour\nexamples:\n  five  six"
 
 
+def test_an_item_of_a_list_is_filled_anew_and_its_rows_are_indented() -> None:
+    text = "Facts:\n- one two\n  three\n- four"
+    assert fold(text, 60, paragraphs=True) == "Facts:\n- one two three\n- four"
+    assert fold(text, 8, paragraphs=True) == "Facts:\n- one\n  two\n  three\n- four"
+
+
 @pytest.mark.parametrize("call", [*CALLS, *(f"{name} --help" for name in COMMANDS)])
-def test_sixty_columns_are_enough(
+def test_no_row_is_longer_than_sixty_columns_and_no_word_is_broken(
     call: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "100")
@@ -50,7 +56,7 @@ def _said(call: str, capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().out
 
 
-def test_examples_have_one_form() -> None:
+def test_examples_in_help_have_the_same_form() -> None:
     for name in COMMANDS:
         epilog = _parser(name).epilog or ""
         heading, *lines = epilog.split("\n")

@@ -62,7 +62,7 @@ def hostile(text: str) -> Diagnosis:
     return Diagnosis(Facts((), "report", text, 1), (finding, finding))
 
 
-def test_page_is_nested_and_loads_nothing(diagnosed: Callable[..., Diagnosis]) -> None:
+def test_page_is_well_formed_and_loads_nothing(diagnosed: Callable[..., Diagnosis]) -> None:
     checked = Checked()
     checked.feed(page(diagnosed(MISMATCH)))
     assert checked.open == []
@@ -72,7 +72,7 @@ def test_page_is_nested_and_loads_nothing(diagnosed: Callable[..., Diagnosis]) -
     assert re.search(r"@import|url\(", page(diagnosed(MISMATCH))) is None
 
 
-def test_nothing_of_a_report_becomes_html() -> None:
+def test_no_text_of_a_report_becomes_html() -> None:
     nasty = "</pre></style><script>alert(1)</script><img src=x onerror=alert(1)>&lt;b&gt; \"'"
     text = page(hostile(nasty))
     checked = Checked()
@@ -121,7 +121,7 @@ function tried(width) {
 @pytest.mark.slow
 @pytest.mark.skipif(BROWSER is None, reason="needs a browser: apt install chromium")
 @pytest.mark.parametrize(("scheme", "dark"), [(0, True), (1, False)])
-def test_browser_shows_it_on_a_phone_and_a_desk_in_dark_and_light(
+def test_browser_shows_it_on_a_phone_and_a_desktop_in_dark_and_light(
     tmp_path: Path, scheme: int, dark: bool
 ) -> None:
     command = "python3 -m pip install " + " ".join(f"'package-{i}=={i}'" for i in range(40))

@@ -67,7 +67,7 @@ NASTY = [
 
 
 @each("text", NASTY)
-def test_nothing_of_a_report_becomes_markup_link_or_mention(text: str) -> None:
+def test_no_text_of_a_report_becomes_markup_a_link_or_a_mention(text: str) -> None:
     page = rendered(with_texts(text), MARKDOWN)
     assert all(c.isprintable() or c == "\n" for c in page)
     _holds_only_our_markup(page)
@@ -75,7 +75,7 @@ def test_nothing_of_a_report_becomes_markup_link_or_mention(text: str) -> None:
 
 @settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.text(alphabet=st.sampled_from("`~<>@#&[]()!*_|\\-=+.:/ \nawGH1\u202e\x1b\r"), max_size=40))
-def test_no_text_becomes_markup_link_or_mention(text: str) -> None:
+def test_escaped_text_becomes_no_markup_link_or_mention(text: str) -> None:
     _holds_only_our_markup(rendered(with_texts(text), MARKDOWN))
 
 
@@ -100,7 +100,7 @@ def _holds_only_our_markup(page: str) -> None:
 
 
 @given(st.lists(st.text(alphabet="`~ ab", max_size=12), max_size=4))
-def test_fence_is_not_closed_by_what_it_holds(rows: list[str]) -> None:
+def test_content_of_a_fence_cannot_close_it(rows: list[str]) -> None:
     parsed = markdown_it.MarkdownIt("commonmark").parse("\n".join(fence(rows)) + "\n\nafter\n")
     assert parsed[0].type == "fence"
     assert parsed[0].content == "".join(row + "\n" for row in rows)
@@ -108,7 +108,7 @@ def test_fence_is_not_closed_by_what_it_holds(rows: list[str]) -> None:
 
 
 @given(st.text(alphabet="`*_[]<>&|~\\ ab-#1.", max_size=30))
-def test_escaped_prose_shows_as_it_was(text: str) -> None:
+def test_escaped_prose_is_rendered_unchanged(text: str) -> None:
     html = markdown_it.MarkdownIt("commonmark").render("x " + escaped(text))
     shown = re.sub(r"<[^>]+>", "", html)
     for entity, letter in (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&amp;", "&")):
@@ -117,7 +117,9 @@ def test_escaped_prose_shows_as_it_was(text: str) -> None:
     assert " ".join(shown.split()).replace("'", "`") == expected.replace("'", "`")
 
 
-def test_reply_says_verdict_evidence_steps_and_what_else_to_send(diagnosed: Callable[..., Diagnosis]) -> None:
+def test_reply_contains_verdict_evidence_steps_and_what_else_to_send(
+    diagnosed: Callable[..., Diagnosis],
+) -> None:
     page = rendered(diagnosed(MISMATCH), MARKDOWN)
     assert "(`cudnn-missing`)" in page.splitlines()[0]
     assert "Could not load dynamic library 'libcudnn.so.7'" in page
@@ -127,7 +129,7 @@ def test_reply_says_verdict_evidence_steps_and_what_else_to_send(diagnosed: Call
     assert "please send" in rendered(sure, MARKDOWN)
 
 
-def test_commands_stand_whole_in_fences() -> None:
+def test_commands_are_whole_in_their_fences() -> None:
     command = "python3 -m pip install " + " ".join(f"package-{i}" for i in range(60))
     finding = Finding(
         "cuda-missing",
@@ -143,7 +145,7 @@ def test_commands_stand_whole_in_fences() -> None:
 
 
 @pytest.mark.parametrize("form", ["markdown", "html"])
-def test_what_is_made_for_sharing_names_nobody(diagnosed: Callable[..., Diagnosis], form: str) -> None:
+def test_shared_formats_contain_no_names(diagnosed: Callable[..., Diagnosis], form: str) -> None:
     report = MISMATCH.replace(
         "Skipping", "token=abcdef123456 ghp_" + "a1B2" * 9 + "\nE tensorflow/x.cc:1] Skipping"
     )
@@ -153,7 +155,7 @@ def test_what_is_made_for_sharing_names_nobody(diagnosed: Callable[..., Diagnosi
     assert "libcudnn.so.7" in page
 
 
-def test_redaction_leaves_what_decides(diagnosed: Callable[..., Diagnosis]) -> None:
+def test_redaction_keeps_what_decides_the_verdict(diagnosed: Callable[..., Diagnosis]) -> None:
     hide = Redactor().learn(fact.source.text for fact in diagnosed(MISMATCH).facts)
     for text in (
         "TF_CPP_VMODULE=dso_loader=1",

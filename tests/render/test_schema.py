@@ -24,30 +24,30 @@ LOGS = sorted({path.stem: path for path in sorted((ROOT / "tests/data/logs").rgl
 """One recorded log for each case."""
 
 
-def test_schema_is_a_schema() -> None:
+def test_schema_is_valid() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
 
 @pytest.mark.parametrize("log", sampled(LOGS, 18), ids=lambda p: "/".join(p.parts[-3:]))
-def test_recorded_log_keeps_the_schema(log: Path, tables: Tables) -> None:
+def test_json_for_a_recorded_log_follows_the_schema(log: Path, tables: Tables) -> None:
     result = document(diagnose(read(log.read_bytes(), log.name), tables), tables)
     VALIDATOR.validate(json.loads(json.dumps(result)))
 
 
 @pytest.mark.parametrize("part", sampled(range(8), 1))
-def test_every_signature_s_example_keeps_the_schema(part: int, tables: Tables) -> None:
+def test_json_for_every_signatures_example_follows_the_schema(part: int, tables: Tables) -> None:
     for signature in catalogue()[part::8]:
         result = document(diagnose(read(signature.example.encode(), "example"), tables), tables)
         VALIDATOR.validate(json.loads(json.dumps(result)))
 
 
-def test_check_keeps_the_schema(cli: Callable[..., subprocess.CompletedProcess[bytes]]) -> None:
+def test_json_of_check_follows_the_schema(cli: Callable[..., subprocess.CompletedProcess[bytes]]) -> None:
     run = cli("check", "--format", "json")
     assert run.returncode in (0, 1), run.stderr
     VALIDATOR.validate(json.loads(run.stdout))
 
 
-def test_explain_of_several_prints_one_object_a_line(
+def test_explain_prints_one_json_object_per_line_for_several_reports(
     cli: Callable[..., subprocess.CompletedProcess[bytes]], tmp_path: Path
 ) -> None:
     names = []

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from doctor.facts import Facts, Noise, Source, Unreadable
+from doctor.facts import Facts, Noise, Source, TensorFlowVersion, Unreadable
 from doctor.findings import Diagnosis, Finding, manual, python, shell
 from doctor.render import Options, content, rendered
 from doctor.shell import Literal
@@ -45,7 +45,7 @@ def made(*, title: str = "A title", text: str = "said so", **more: object) -> Di
 
 
 @pytest.mark.parametrize("width", [40, 80, 100])
-def test_prose_keeps_the_width_and_commands_stay_whole(width: int) -> None:
+def test_prose_is_wrapped_and_commands_are_not(width: int) -> None:
     text = rendered(made(), Options(width=width))
     rows = text.splitlines()
     assert LONG in rows, "a command has its own line and begins at the left edge"
@@ -54,7 +54,7 @@ def test_prose_keeps_the_width_and_commands_stay_whole(width: int) -> None:
         assert len(row) <= width or row == LONG or row in CODE.splitlines()
 
 
-def test_verdict_stands_before_evidence_and_evidence_before_steps() -> None:
+def test_verdict_comes_before_evidence_and_evidence_before_steps() -> None:
     text = rendered(made(), Options())
     order = [
         "A title",
@@ -69,14 +69,14 @@ def test_verdict_stands_before_evidence_and_evidence_before_steps() -> None:
     assert places == sorted(places)
 
 
-def test_pipe_gets_no_escape(tool: Run) -> None:
+def test_no_escape_is_written_to_a_pipe(tool: Run) -> None:
     run = tool("explain", "-", stdin=MISMATCH.encode())
     assert run.returncode == 1
     assert b"\x1b" not in run.stdout
     assert "✗".encode() in run.stdout
 
 
-def test_colour_is_there_when_it_is_asked_for_and_only_then(tool: Run) -> None:
+def test_colour_is_written_only_if_requested(tool: Run) -> None:
     assert b"\x1b[" in tool("explain", "--color", "always", stdin=MISMATCH.encode()).stdout
     assert b"\x1b" not in tool("explain", "--color", "never", stdin=MISMATCH.encode(), FORCE_COLOR="1").stdout
 
@@ -85,7 +85,7 @@ def test_colour_is_there_when_it_is_asked_for_and_only_then(tool: Run) -> None:
 @pytest.mark.parametrize(
     ("env", "coloured"), sampled([({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)], 2)
 )
-def test_terminal_gets_colour_unless_it_or_the_user_does_not_want_it(
+def test_terminal_gets_colour_unless_the_user_or_the_terminal_rules_it_out(
     env: dict[str, str], coloured: bool, tmp_path: Path
 ) -> None:
     import pty
@@ -117,7 +117,7 @@ def test_terminal_gets_colour_unless_it_or_the_user_does_not_want_it(
 
 
 @pytest.mark.parametrize("encoding", sampled(["ascii", "cp437", "cp1252", "gbk"], 2))
-def test_console_of_a_legacy_code_page_shows_words_instead_of_crashing(tool: Run, encoding: str) -> None:
+def test_console_with_a_legacy_code_page_gets_replacement_characters(tool: Run, encoding: str) -> None:
     report = MISMATCH + "显存不足 → 错误 ✗ \U0001f600\n"
     run = tool("explain", "-v", stdin=report.encode(), PYTHONIOENCODING=encoding)
     assert run.returncode == 1, run.stderr
@@ -126,7 +126,7 @@ def test_console_of_a_legacy_code_page_shows_words_instead_of_crashing(tool: Run
     assert shown.startswith(("x ", "✗ "))
 
 
-def test_nothing_of_a_report_steers_the_terminal(tmp_path: Path) -> None:
+def test_no_text_of_a_report_controls_the_terminal(tmp_path: Path) -> None:
     nasty = "\x1b]0;owned\x07\x1b[2J\x9b31mred\u202eright\u200b [bold red]markup[/] :smile: \ud800\x00"
     text = rendered(
         made(title=nasty, text=nasty, consequences=(nasty,), tables=(nasty,)),
@@ -136,7 +136,7 @@ def test_nothing_of_a_report_steers_the_terminal(tmp_path: Path) -> None:
     assert "[bold red]markup[/] :smile:" in text
 
 
-def test_harmless_lines_are_named_with_their_numbers(tables: Tables) -> None:
+def test_harmless_lines_are_listed_with_their_numbers(tables: Tables) -> None:
     noise = tuple(Noise(Source("a.log", n, "NUMA"), "numa-node", "harmless on a desktop") for n in (3, 9, 11))
     diagnosis = made()
     text = rendered(Diagnosis(Facts(noise), diagnosis.findings), Options())
@@ -144,7 +144,7 @@ def test_harmless_lines_are_named_with_their_numbers(tables: Tables) -> None:
     assert "lines 3, 9 and 11: harmless on a desktop" in text
 
 
-def test_harmless_lines_of_a_run_of_our_own_are_quoted() -> None:
+def test_harmless_lines_of_a_run_by_the_tool_itself_are_quoted() -> None:
     noise = tuple(
         Noise(Source("TensorFlow's log", n, f"I tensorflow/x.cc:{n}] NUMA node"), "numa-node", "harmless")
         for n in (1, 6)
@@ -154,7 +154,7 @@ def test_harmless_lines_of_a_run_of_our_own_are_quoted() -> None:
     assert "lines 1 and 6" not in text
 
 
-def test_a_log_s_prefix_is_taken_off_and_a_person_s_words_stay() -> None:
+def test_prefix_of_a_log_line_is_removed_and_a_persons_words_stay() -> None:
     assert content.message("I have Windows 11") == "I have Windows 11"
     for prefix in ("I tensorflow/core/x.cc:42] ", "2020-01-02 03:04:05.6: W ", r"E c:\tf\home\x.cc:42] "):
         assert content.message(f"{prefix}I am here") == "I am here"
@@ -185,6 +185,15 @@ def test_verbose_shows_every_fact_with_its_source_and_what_was_not_examined(
     )
 
 
+def test_verbose_names_tensorflow_in_one_word_and_each_place_once() -> None:
+    source = Source("train.log", 7, "TensorFlow 2.15.1")
+    facts = Facts(
+        (TensorFlowVersion(source, "2.15.1"), TensorFlowVersion(source, "2.15.1")), "report", "x", 9
+    )
+    text = rendered(Diagnosis(facts, made().findings), Options(verbose=1))
+    assert "tensorflow version: version 2.15.1\n    train.log:7\n\n" in text
+
+
 def test_prefix_of_a_log_line_is_left_out_of_the_quotation(diagnosed: Callable[..., Diagnosis]) -> None:
     text = rendered(diagnosed(MISMATCH), Options())
     assert re.search(r"report\.txt:2\n +Could not load dynamic library 'libcudnn\.so\.7'", text)
@@ -193,9 +202,11 @@ def test_prefix_of_a_log_line_is_left_out_of_the_quotation(diagnosed: Callable[.
 def test_quiet_leaves_out_hints(tool: Run) -> None:
     assert b"hint:" not in tool("explain", "-q", stdin=MISMATCH.encode()).stdout
     assert b"hint:" in tool("explain", stdin=MISMATCH.encode()).stdout
+    assert b"hint:" not in tool("explain", "-q", stdin=b"").stderr
+    assert b"hint:" in tool("explain", stdin=b"").stderr
 
 
-def test_output_file_is_whole_or_not_there(tool: Run, tmp_path: Path) -> None:
+def test_output_file_is_complete_or_absent(tool: Run, tmp_path: Path) -> None:
     target = tmp_path / "answer.txt"
     target.write_text("old")
     assert tool("explain", "missing.txt", "--output", str(target)).returncode == 2
@@ -205,14 +216,14 @@ def test_output_file_is_whole_or_not_there(tool: Run, tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["answer.txt"], "no draft is left behind"
 
 
-def test_output_that_cannot_be_written_is_an_error_with_a_name(tool: Run) -> None:
+def test_error_names_the_output_that_cannot_be_written(tool: Run) -> None:
     run = tool("explain", "-", "--output", "no/such/folder/answer.txt", stdin=MISMATCH.encode())
     assert run.returncode == 3
     assert b"no/such/folder/answer.txt" in run.stderr
     assert b"Traceback" not in run.stderr
 
 
-def test_json_holds_nothing_that_a_terminal_acts_on(diagnosed: Callable[..., Diagnosis]) -> None:
+def test_json_contains_no_control_characters(diagnosed: Callable[..., Diagnosis]) -> None:
     nasty = MISMATCH.replace("alice", "al\u202eice\x7f\x9b")
     for symbols in (True, False):
         text = rendered(diagnosed(nasty, "na\u202eme\ud800\x1b.txt"), Options("json", symbols=symbols))
@@ -220,7 +231,7 @@ def test_json_holds_nothing_that_a_terminal_acts_on(diagnosed: Callable[..., Dia
         assert text[:-1].isprintable()
 
 
-def test_verbose_names_a_fact_once_however_often_it_was_seen() -> None:
+def test_verbose_lists_a_fact_once_however_often_it_was_seen() -> None:
     """If a training log repeats a line for each batch, the report shows how often it does, and not every
     place, so that it stays readable."""
     from doctor import api

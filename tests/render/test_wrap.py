@@ -14,13 +14,13 @@ WIDE = st.text(st.sampled_from("aB 驱动é"), max_size=60).map(str.strip)
 
 
 @given(text=PROSE | LATIN | WIDE, width=st.integers(12, 40))
-def test_rows_are_those_of_rich(text: str, width: int) -> None:
+def test_rows_are_the_same_as_those_of_rich(text: str, width: int) -> None:
     theirs = [row.plain.rstrip() for row in Text(text).wrap(Console(width=width), width)]
     assert wrap(text, width) == theirs
 
 
 @given(text=PROSE | LATIN | WIDE, width=st.integers(12, 40), rows=st.integers(1, 3))
-def test_what_is_cut_ends_with_the_mark_and_fits(text: str, width: int, rows: int) -> None:
+def test_cut_text_ends_with_the_mark_and_fits(text: str, width: int, rows: int) -> None:
     whole, shown = wrap(text, width), wrap(text, width, rows)
     assert len(shown) == min(rows, len(whole))
     if len(whole) > rows:

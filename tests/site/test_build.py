@@ -46,7 +46,7 @@ def imported(text: str) -> set[str]:
 
 @pytest.mark.page
 @pytest.mark.slow
-def test_the_site_is_small_and_whole(built: Path) -> None:
+def test_the_site_is_small_and_complete(built: Path) -> None:
     files = {
         path.relative_to(built).as_posix(): path.read_bytes() for path in built.rglob("*") if path.is_file()
     }
@@ -62,7 +62,7 @@ def test_the_site_is_small_and_whole(built: Path) -> None:
 
 @pytest.mark.page
 @pytest.mark.slow
-def test_the_same_sources_give_the_same_bytes_and_a_folder_of_others_is_left_alone(
+def test_the_build_is_reproducible_and_does_not_overwrite_other_folders(
     built: Path, tmp_path: Path
 ) -> None:
     again = tmp_path / "again"
@@ -93,7 +93,7 @@ def test_the_same_sources_give_the_same_bytes_and_a_folder_of_others_is_left_alo
     assert (other / "thesis.txt").read_text() == "mine"
 
 
-def test_nothing_of_python_is_left_out_that_the_judge_imports(script: ModuleType) -> None:
+def test_the_site_contains_every_python_module_that_the_judge_imports(script: ModuleType) -> None:
     """The logs and plans in test_page.py test the modules that are imported only inside functions."""
     judge = [
         p
@@ -110,7 +110,7 @@ def test_nothing_of_python_is_left_out_that_the_judge_imports(script: ModuleType
                 )
 
 
-def test_the_lock_of_what_npm_fetches_names_hashes_and_no_host() -> None:
+def test_the_npm_lock_file_has_hashes_and_no_host() -> None:
     lock = (ROOT / "scripts/site/package-lock.json").read_text(encoding="utf-8")
     assert "://" not in lock
     assert lock.count('"integrity"') == lock.count('"node_modules/')

@@ -27,7 +27,7 @@ OOM = "Could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR"
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_example_gets_the_verdict_of_the_tool(page: Page, name: str) -> None:
+def test_example_gets_the_same_verdict_as_from_the_tool(page: Page, name: str) -> None:
     text = (ROOT / "doctor/site/web/examples" / f"{name}.txt").read_text(encoding="utf-8")
     wanted = api.explain(text).verdict
     page.js("document.getElementById('verdicts').replaceChildren()")
@@ -47,7 +47,7 @@ def test_example_gets_the_verdict_of_the_tool(page: Page, name: str) -> None:
     )
 
 
-def test_json_of_sixty_recorded_logs_is_that_of_the_command(
+def test_json_for_sixty_recorded_logs_is_the_same_as_the_commands(
     page: Page, cli: Callable[..., subprocess.CompletedProcess[bytes]]
 ) -> None:
     chosen = [str(path.relative_to(ROOT)) for path in LOGS[:: max(1, len(LOGS) // 60)]][:60]
@@ -68,14 +68,14 @@ PLANS: list[dict[str, str]] = [
 ]
 
 
-def test_plans_are_those_of_the_tool(page: Page) -> None:
+def test_plans_are_the_same_as_the_tools(page: Page) -> None:
     for wish in PLANS:
         asked = {"os": "Linux", **wish, "cpu": bool(wish.get("cpu"))}
         wanted = api.plan(**asked).to_dict()  # type: ignore[arg-type]
         assert page.ask("plan", wish)["plan"] == wanted, wish
 
 
-def test_a_plan_follows_what_is_typed_and_its_link_leads_back(page: Page, host: str) -> None:
+def test_a_plan_follows_the_input_and_its_link_restores_the_input(page: Page, host: str) -> None:
     page.open(f"{host}#plan")
     page.driver.find_element("css selector", "#plan [name=gpu]").send_keys("RTX 3090")
     page.until("document.querySelector('#plans article.plan')")
@@ -88,7 +88,7 @@ def test_a_plan_follows_what_is_typed_and_its_link_leads_back(page: Page, host: 
     assert "not in the tables" in page.until("document.querySelector('#plans [role=alert]')?.textContent")
 
 
-def test_nothing_pasted_is_markup(page: Page) -> None:
+def test_pasted_text_becomes_no_markup(page: Page) -> None:
     report = f"{NASTY}\ntensorflow 2.15.0 {NASTY}\nE {OOM} {NASTY}\nCUDA_VISIBLE_DEVICES={NASTY}\n"
     assert page.paste(report) == api.explain(report).verdict.code
     assert NASTY in page.js("document.querySelector('#verdicts .lines').textContent")
@@ -96,7 +96,7 @@ def test_nothing_pasted_is_markup(page: Page) -> None:
     assert page.js("window.owned === undefined")
 
 
-def test_a_name_of_a_file_and_of_a_library_is_no_markup(page: Page, tmp_path: Path) -> None:
+def test_names_of_files_and_libraries_become_no_markup(page: Page, tmp_path: Path) -> None:
     file = tmp_path / "<img src=x onerror=window.owned=1>.log"
     file.write_text(
         f"Could not load dynamic library 'lib<img src=x onerror=owned=1>.so.11'\nE {OOM}\n", encoding="utf-8"
@@ -129,7 +129,7 @@ def test_a_megabyte_is_judged_while_the_page_answers(page: Page) -> None:
     assert ticks > took / 20 / 5, "the judge works in a worker: the page itself stays free"
 
 
-def test_a_first_answer_and_later_ones_come_soon(
+def test_first_and_later_answers_come_within_their_time_limits(
     page: Page, host: str, record_property: Callable[[str, object], None]
 ) -> None:
     """The budget is 5 s and 0.5 s on a machine that does nothing else. Here, other tests run at the same
@@ -153,7 +153,7 @@ def test_a_first_answer_and_later_ones_come_soon(
     assert statistics.median(later) < 1
 
 
-def test_what_somebody_says_of_the_system_changes_the_verdict(page: Page) -> None:
+def test_the_chosen_system_changes_the_verdict(page: Page) -> None:
     report = (ROOT / "tests/data/logs/recorded/packaging/cpu-package.log").read_text(encoding="utf-8")
     before = page.paste(report)
     wanted = api.explain(report, platform="windows").verdict.code
@@ -165,7 +165,7 @@ def test_what_somebody_says_of_the_system_changes_the_verdict(page: Page) -> Non
     page.until(f"document.querySelector('#verdicts article')?.dataset.verdict === '{wanted}'")
 
 
-def test_the_markdown_is_redacted_and_the_link_holds_no_text(page: Page) -> None:
+def test_the_markdown_is_redacted_and_the_link_contains_no_report(page: Page) -> None:
     page.driver.execute_script(
         "window.copied = []; navigator.clipboard.writeText = async (text) => { copied.push(text); }"
     )
@@ -182,7 +182,7 @@ def test_the_markdown_is_redacted_and_the_link_holds_no_text(page: Page) -> None
     assert link.endswith("/findings/cudnn-init-oom.html")
 
 
-def test_keyboard_alone_gets_a_verdict(page: Page) -> None:
+def test_a_verdict_can_be_reached_with_the_keyboard_alone(page: Page) -> None:
     from selenium.webdriver.common.keys import Keys
 
     text = page.driver.find_element("css selector", "#text")
@@ -193,7 +193,7 @@ def test_keyboard_alone_gets_a_verdict(page: Page) -> None:
     assert page.until("document.activeElement.id === 'verdicts'")
 
 
-def test_two_machines_stand_side_by_side_with_what_differs(
+def test_two_machines_are_shown_side_by_side_with_their_differences(
     page: Page, host: str, tmp_path: Path, cli: Callable[..., subprocess.CompletedProcess[bytes]]
 ) -> None:
     files, verdicts = [], []
@@ -266,7 +266,7 @@ def test_tables_and_findings_work_as_files(built: Path, browser: Page) -> None:
         "findings/gpu-hidden.html",
     ],
 )
-def test_nobody_is_kept_out(browser: Page, host: str, axe: str, where: str, dark: bool) -> None:
+def test_the_pages_are_accessible(browser: Page, host: str, axe: str, where: str, dark: bool) -> None:
     page = browser
     page.driver.execute_cdp_cmd(
         "Emulation.setEmulatedMedia",
@@ -286,7 +286,9 @@ def test_nobody_is_kept_out(browser: Page, host: str, axe: str, where: str, dark
     assert [v for v in said if v[1] in ("serious", "critical")] == []
 
 
-def test_a_narrow_screen_never_scrolls_sideways_and_nothing_jumps(page: Page, host: str) -> None:
+def test_a_narrow_screen_does_not_scroll_sideways_and_the_layout_does_not_shift(
+    page: Page, host: str
+) -> None:
     page.driver.execute_cdp_cmd(
         "Emulation.setDeviceMetricsOverride",
         {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True},
@@ -333,7 +335,7 @@ def requested(log: Path) -> list[tuple[str, str]]:
     return [(e.get("initiator", ""), e["url"]) for e in events]
 
 
-def test_no_request_goes_to_any_other_origin(built: Path, tmp_path: Path) -> None:
+def test_no_request_goes_to_another_origin(built: Path, tmp_path: Path) -> None:
     """The browser's own network log contains every request, including requests from workers and the service
     worker."""
     server = Host(built)
@@ -361,7 +363,7 @@ def test_no_request_goes_to_any_other_origin(built: Path, tmp_path: Path) -> Non
     assert not [url for _, url in asked if "example.org" in url]
 
 
-def test_it_works_when_the_host_is_gone(built: Path, tmp_path: Path) -> None:
+def test_the_page_works_offline(built: Path, tmp_path: Path) -> None:
     server = Host(built)
     page = Page(tmp_path / "profile")
     try:
@@ -383,7 +385,7 @@ def test_it_works_when_the_host_is_gone(built: Path, tmp_path: Path) -> None:
         page.driver.quit()
 
 
-def test_the_policy_binds_the_judge_too(page: Page) -> None:
+def test_the_content_security_policy_applies_to_the_worker_too(page: Page) -> None:
     """A worker that is loaded from an address has its own policy, which a static host does not send. So the
     page's policy must apply to it."""
     refused = page.driver.execute_async_script(
@@ -402,7 +404,7 @@ def test_the_policy_binds_the_judge_too(page: Page) -> None:
 # --- on one's own machine ----------------------------------------------------------------------------
 
 
-def test_serve_shows_this_machine(browser: Page) -> None:
+def test_serve_checks_this_machine(browser: Page) -> None:
     command = [sys.executable, "-m", "doctor", "serve", "--no-browser"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as server:
         try:

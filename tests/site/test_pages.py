@@ -59,7 +59,7 @@ def read(site: dict[str, bytes]) -> dict[str, Read]:
     return {name: Read(data.decode()) for name, data in site.items() if name.endswith(".html")}
 
 
-def test_every_link_leads_somewhere_in_the_site(site: dict[str, bytes], read: dict[str, Read]) -> None:
+def test_every_link_in_the_site_has_a_target(site: dict[str, bytes], read: dict[str, Read]) -> None:
     for name, page in read.items():
         for link in page.links:
             path, _, fragment = link.partition("#")
@@ -69,7 +69,7 @@ def test_every_link_leads_somewhere_in_the_site(site: dict[str, bytes], read: di
                 assert fragment in read[target].ids or target == "index.html", f"{name}: {link}"
 
 
-def test_no_page_holds_code_or_style_of_its_own(read: dict[str, Read]) -> None:
+def test_no_page_contains_inline_code_or_styles(read: dict[str, Read]) -> None:
     """The content security policy would block inline code and styles. Also, no id may occur twice in a
     page."""
     for name, page in read.items():
@@ -78,7 +78,7 @@ def test_no_page_holds_code_or_style_of_its_own(read: dict[str, Read]) -> None:
         assert len(page.ids) == len(set(page.ids)), name
 
 
-def test_what_runs_in_the_page_makes_elements_without_markup() -> None:
+def test_scripts_create_elements_without_markup() -> None:
     for name in SCRIPTS:
         text = (WEB / f"{name}.js").read_text(encoding="utf-8")
         assert not re.search(
@@ -89,7 +89,7 @@ def test_what_runs_in_the_page_makes_elements_without_markup() -> None:
         assert not re.search(r"https?://", text), name
 
 
-def test_every_code_has_a_page_that_says_all_that_the_command_says(site: dict[str, bytes]) -> None:
+def test_every_code_has_a_page_with_everything_that_the_command_prints(site: dict[str, bytes]) -> None:
     for rule in all_rules():
         text = unescape(re.sub(r"<[^>]+>", "", site[f"findings/{rule.code}.html"].decode()))
         said = " ".join(text.split())
@@ -98,7 +98,7 @@ def test_every_code_has_a_page_that_says_all_that_the_command_says(site: dict[st
     assert {f"findings/{code}.html" for code in PLACES} < set(site)
 
 
-def test_the_page_of_a_code_escapes_and_links() -> None:
+def test_the_page_of_a_code_is_escaped_and_links_to_other_codes() -> None:
     found = as_html("A <b>.\n\n## What `it` means\nSee `gpu-hidden` & `<x>`.")
     assert found == (
         '<p class=lead>A &lt;b&gt;.</p>\n<h2>What <code>it</code> means</h2>\n'
@@ -113,7 +113,7 @@ def rows(page: bytes) -> dict[str, list[str]]:
     return {name: [unescape(re.sub(r"<[^>]+>", "", cell)) for cell in inner] for name, inner in cells.items()}
 
 
-def test_the_table_of_releases_holds_every_row_and_cell(site: dict[str, bytes], tables: Tables) -> None:
+def test_the_table_of_releases_contains_every_row_and_cell(site: dict[str, bytes], tables: Tables) -> None:
     shown = rows(site["tables/tensorflow.html"])
     every = tables.releases(None)
     assert len(shown) == len(every)
@@ -137,7 +137,7 @@ def test_the_table_of_releases_holds_every_row_and_cell(site: dict[str, bytes], 
         ("library", ("libraries",)),
     ],
 )
-def test_other_tables_hold_every_row_with_its_source(
+def test_other_tables_contain_every_row_with_its_source(
     site: dict[str, bytes], tables: Tables, name: str, table: tuple[str, ...]
 ) -> None:
     shown = list(rows(site[f"tables/{name}.html"]).values())
@@ -147,7 +147,7 @@ def test_other_tables_hold_every_row_with_its_source(
 
 
 @pytest.mark.parametrize("platform", ["linux-x86_64", "windows-amd64"])
-def test_the_matrix_says_nothing_runs_that_has_no_code(
+def test_the_matrix_marks_no_release_that_has_no_code_for_the_gpu(
     site: dict[str, bytes], tables: Tables, platform: str
 ) -> None:
     text = site["tables/index.html"].decode()
@@ -171,11 +171,11 @@ def test_the_matrix_says_nothing_runs_that_has_no_code(
             assert kind == "no", (version, capability)
 
 
-def test_the_address_of_a_server_is_in_no_page(site: dict[str, bytes]) -> None:
+def test_no_page_contains_the_address_of_a_server(site: dict[str, bytes]) -> None:
     """The pages name documents as sources. They do not load anything from another host or link to one."""
     for name in (n for n in site if n.endswith(".html")):
         assert not re.search(r'(?:href|src)="?(?:https?:)?//', site[name].decode()), name
 
 
-def test_examples_are_there(site: dict[str, bytes]) -> None:
+def test_every_example_is_in_the_site(site: dict[str, bytes]) -> None:
     assert all(site[f"examples/{name}.txt"] for name in EXAMPLES)

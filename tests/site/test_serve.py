@@ -56,7 +56,7 @@ class Asked:
         connection.close()
 
 
-def test_the_page_and_its_files_come_with_the_headers_that_bind_them(server: Server) -> None:
+def test_the_page_and_its_files_have_the_security_headers(server: Server) -> None:
     for path, kind in (
         ("", "text/html"),
         ("app.js", "text/javascript"),
@@ -74,7 +74,7 @@ def test_the_page_and_its_files_come_with_the_headers_that_bind_them(server: Ser
     assert Asked(server, "HEAD", f"/{server.token}/").body == b""
 
 
-def test_it_judges_as_the_tool_does(server: Server) -> None:
+def test_it_gives_the_same_answer_as_the_tool(server: Server) -> None:
     found = json.loads(Asked(server, "POST", f"/{server.token}/judge/explain?name=-", LOG).body)
     assert found["report"] == api.explain(LOG).to_dict()
     checked = json.loads(Asked(server, "POST", f"/{server.token}/judge/check").body)
@@ -85,7 +85,7 @@ def test_it_judges_as_the_tool_does(server: Server) -> None:
     "path",
     ["/", "/index.html", "/{wrong}/", "/{short}/", "/{token}", "//{token}x/", "/{wrong}/judge/explain"],
 )
-def test_without_the_token_there_is_nothing(server: Server, path: str) -> None:
+def test_without_the_token_every_request_is_refused(server: Server, path: str) -> None:
     token = server.token
     where = path.format(token=token, wrong=token[::-1], short=token[:-1])
     for method in ("GET", "POST"):
@@ -93,7 +93,7 @@ def test_without_the_token_there_is_nothing(server: Server, path: str) -> None:
         assert (found.status, found.body) == (404, b"")
 
 
-def test_a_name_that_somebody_else_made_lead_here_is_refused(server: Server) -> None:
+def test_requests_with_another_host_or_origin_are_refused(server: Server) -> None:
     """The requests use another site's name that leads to this address (DNS rebinding), or come from a page on
     another site."""
     port = server.server_port
@@ -115,11 +115,11 @@ def test_a_name_that_somebody_else_made_lead_here_is_refused(server: Server) -> 
         "nothing.html",
     ],
 )
-def test_no_path_leads_out_of_the_site(server: Server, path: str) -> None:
+def test_no_path_leads_outside_the_site(server: Server, path: str) -> None:
     assert Asked(server, "GET", f"/{server.token}/{path}").status == 404
 
 
-def test_what_is_too_large_or_no_call_is_reported(server: Server) -> None:
+def test_too_large_bodies_and_unknown_calls_are_reported(server: Server) -> None:
     where = f"/{server.token}/judge/explain"
     assert Asked(server, "POST", where, Content_Length=str(judge.LARGEST + 2)).status == 413
     for wrong in ("-1", "1e3", "\u0663"):
@@ -129,7 +129,7 @@ def test_what_is_too_large_or_no_call_is_reported(server: Server) -> None:
     assert Asked(server, "DELETE", where).status == 501
 
 
-def test_a_browser_that_goes_away_leaves_no_traceback(
+def test_a_browser_that_disconnects_causes_no_traceback(
     server: Server, capfd: pytest.CaptureFixture[str]
 ) -> None:
     for path in ("tables/gpu.html", "judge/explain"):
@@ -154,7 +154,7 @@ def test_it_listens_on_the_loopback_address_only(server: Server) -> None:
         assert other.token != server.token
 
 
-def test_ctrl_c_ends_it_quietly_and_a_taken_port_is_reported(server: Server) -> None:
+def test_ctrl_c_ends_it_quietly_and_a_port_in_use_is_reported(server: Server) -> None:
     command = [sys.executable, "-m", "doctor", "serve", "--no-browser"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -169,7 +169,7 @@ def test_ctrl_c_ends_it_quietly_and_a_taken_port_is_reported(server: Server) -> 
     assert b"hint: leave out --port" in taken.stderr
 
 
-def test_the_browser_judge_never_looks_at_a_machine() -> None:
+def test_the_judge_in_the_browser_never_examines_a_machine() -> None:
     assert "no call" in judge.answer("check", {})["error"]
     assert judge.answer("plan", {"gpu": "RTX 3080"})["plan"]["machine"]["platform"]["value"] == "linux"
     assert "machine" in judge.answer("plan", {"machine": "/etc/passwd"})["error"]

@@ -7,31 +7,31 @@ import json
 import pytest
 
 
-def test_the_list_names_every_snippet(cli):
+def test_the_list_contains_every_snippet(cli):
     done = cli("snippet")
     assert done.returncode == 0
     assert b"memory-growth" in done.stdout
     assert len(done.stdout.splitlines()) == 12
 
 
-def test_arguments_reach_the_code(cli):
+def test_arguments_change_the_code(cli):
     done = cli("snippet", "memory-limit", "--gpus", "0,1", "--memory", "1.5GiB", "--tensorflow", "2.15", "-q")
     assert b"memory_limit=1536" in done.stdout
     assert b"[0, 1]" in done.stdout
     assert b"#" not in done.stdout
 
 
-def test_text_is_one_program_that_can_be_pasted_whole(cli):
+def test_text_is_a_program_that_can_be_pasted_whole(cli):
     for name in ("memory-growth", "multi-worker", "cpu-only", "environment"):
         compile(cli("snippet", name, "--tensorflow", "2.2").stdout, name, "exec")
 
 
-def test_a_part_of_the_memory_becomes_a_fraction(cli):
+def test_a_percentage_of_the_memory_becomes_a_fraction(cli):
     out = cli("snippet", "memory-limit", "--memory", "40%", "--tensorflow", "1.15", "-q").stdout
     assert b"per_process_gpu_memory_fraction = 0.4" in out
 
 
-def test_without_a_release_that_of_the_environment_in_use_counts(cli, tmp_path):
+def test_without_a_release_the_installed_release_is_used(cli, tmp_path):
     site = tmp_path / "env/lib/python3.6/site-packages"
     (site / "tensorflow-1.14.0.dist-info").mkdir(parents=True)
     (tmp_path / "env/bin").mkdir()
@@ -61,14 +61,14 @@ def test_without_a_release_that_of_the_environment_in_use_counts(cli, tmp_path):
     ],
     ids=" ".join,
 )
-def test_a_wrong_call_ends_with_2_and_one_clear_line(cli, arguments):
+def test_wrong_arguments_give_exit_code_2_and_one_clear_line(cli, arguments):
     done = cli("snippet", *arguments)
     assert done.returncode == 2
     assert done.stdout == b""
     assert b"Traceback" not in done.stderr
 
 
-def test_a_release_that_the_tables_do_not_hold_is_named(cli):
+def test_a_release_that_is_not_in_the_tables_gives_a_warning(cli):
     done = cli("snippet", "memory-growth", "--tensorflow", "2.99")
     assert done.returncode == 0
     assert b"contain no TensorFlow release `2.99`" in done.stderr
@@ -76,5 +76,5 @@ def test_a_release_that_the_tables_do_not_hold_is_named(cli):
     assert cli("snippet", "memory-growth", "--tensorflow", "2.15.1").stderr == b""
 
 
-def test_a_misspelt_name_gets_the_nearest(cli):
-    assert b"did you mean memory-growth" in cli("snippet", "memory-groth").stderr
+def test_a_misspelt_name_gets_suggestions(cli):
+    assert b"did you mean `memory-growth`" in cli("snippet", "memory-groth").stderr

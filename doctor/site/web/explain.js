@@ -114,7 +114,7 @@ export async function files(list) {
   if (inputs.length) show(inputs);
 }
 
-/** Start listening for events. Text that was pasted before that is judged now. */
+/** Start listening for events, and judge the text that was pasted before. */
 export function open() {
   document.getElementById("judge").addEventListener("click", judge);
   document.getElementById("judge").disabled = false;

@@ -52,7 +52,7 @@ export function start() {
     } else if (data.failed !== undefined) {
       fail(data.failed);
     } else {
-      const { resolve } = waiting.get(data.id);
+      const resolve = waiting.get(data.id);
       waiting.delete(data.id);
       resolve(data.broken === undefined ? JSON.parse(data.answer) : { error: `tfgpu-doctor failed: ${data.broken}`, hint: "reload the page" });
     }
@@ -71,7 +71,7 @@ export async function ask(call, parameters = {}, data = new Uint8Array()) {
     }
   }
   return new Promise((resolve) => {
-    waiting.set(++number, { resolve });
+    waiting.set(++number, resolve);
     worker.postMessage({ id: number, call, parameters, data });
   });
 }

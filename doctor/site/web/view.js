@@ -4,7 +4,7 @@ import { LABELS, PARTS, ROUTES, SURENESS, SYSTEMS, TITLES } from "./words.js";
 
 const GOOD = { healthy: "good", "benign-messages": "good", undetermined: "unknown" };
 const FITS = { true: ["yes", "fits"], false: ["no", "does not fit"], null: ["null", "not known"] };
-const AROUND = 2; // how many lines to show before and after a line of evidence
+const AROUND = 2; // the number of lines to show before and after a line of evidence
 const LONGEST = 800; // how many characters of a line to show
 const MOST = 40; // how many lines of evidence to show
 
@@ -12,6 +12,7 @@ export const tone = (finding) => GOOD[finding.code] || finding.severity;
 const page = (code) => (code in TITLES ? `findings/${code}.html` : "findings/index.html");
 const paragraphs = (text) => text.split("\n").filter((line) => line.trim()).map((line) => el("p", prose(line)));
 const folded = (summary, ...inner) => el("details", el("summary", summary), ...inner);
+const tableRows = (rows) => (rows.length ? folded("What the tables say", el("ul", rows.map((row) => el("li", row)))) : "");
 
 /** An error message as an element. */
 export function problem({ error, hint }) {
@@ -38,7 +39,7 @@ function quotes(list) {
   return list.map((source) => el("blockquote", el("cite", place(source)), source.text.trim() ? el("code", source.text) : ""));
 }
 
-/** The lines of a text that are evidence, marked, with lines around them. go: called with the number of a clicked line. */
+/** The lines of evidence in a text, marked, with some lines around them. counting: the numbers of the lines of evidence. go: called with the number of a clicked line. */
 function listing(lines, counting, go) {
   const shown = new Set();
   for (const number of counting) for (let at = number - AROUND; at <= number + AROUND; at++) if (at >= 1 && at <= lines.length) shown.add(at);
@@ -73,7 +74,7 @@ function finding(one, text) {
     el("h3", "Evidence"),
     evidence(one.evidence, text),
     one.consequences.length ? [el("h3", "Also seen, but not the cause"), el("ul", one.consequences.map((words) => el("li", prose(words))))] : "",
-    one.tables.length ? folded("Rows of the tables behind it", el("ul", one.tables.map((row) => el("li", row)))) : "",
+    tableRows(one.tables),
   ];
 }
 
@@ -88,11 +89,10 @@ function fits(parts) {
   });
   if (!rows.length) return "";
   const head = el("thead", el("tr", ["part", "has", "needs", "fits"].map((name) => el("th", { scope: "col" }, name))));
-  const rowsBehind = [...new Set(parts.flatMap((part) => part.tables))];
   return [
     el("h3", "What goes together"),
     el("table.fits", head, el("tbody", rows)),
-    rowsBehind.length ? folded("Rows of the tables behind it", el("ul", rowsBehind.map((row) => el("li", row)))) : "",
+    tableRows([...new Set(parts.flatMap((part) => part.tables))]),
   ];
 }
 
@@ -143,10 +143,10 @@ export function report({ report: document_, markdown }, text, actions = []) {
   );
 }
 
-/** The plans, and the findings that conflict with the user's wishes. */
+/** The plans, and the findings about requests that cannot be met. */
 export function plans({ plan: document_, markdown }) {
   const blocks = document_.findings.map((one) => el(`article.${tone(one)}`, el("h2", one.title), meta(one), paragraphs(one.explanation),
-    steps(one.prescription.filter((s) => s.kind === "manual")), one.tables.length ? folded("Rows of the tables behind it", el("ul", one.tables.map((row) => el("li", row)))) : ""));
+    steps(one.prescription.filter((s) => s.kind === "manual")), tableRows(one.tables)));
   const list = document_.plans.map((one, at) => planned(one, at));
   if (!list.length) list.push(el("p.notice", "There is no plan for this platform."));
   const [first, ...others] = list;
