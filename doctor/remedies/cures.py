@@ -77,19 +77,16 @@ def _move(case: Case, build: TensorFlowRelease) -> list[Step]:
         best is None
         or release is None
         or not best.extra
+        or best.route == "wsl2"  # another system, not another release
         or build.version.startswith("1.")
         or driver_for(case, release)
     ):
         return []
-    if best.route == "wsl2":  # another system, not another release
-        return []
     if case.python is not None and best.python != commands.minor(case.python.version):
         return []
     first, *others = libraries.with_pip(case, release)
-    return [
-        replace(first, why=f"or, if the program can move to TensorFlow {release.version}: {first.why}"),
-        *others,
-    ]
+    why = f"or, if the program can move to TensorFlow {release.version}: {first.why}"
+    return [replace(first, why=why), *others]
 
 
 def inside_wsl(case: Case) -> list[Step]:
@@ -135,14 +132,8 @@ def build_for_mac(case: Case) -> Cure:
             wheels[-1].version,
             python_of(environments.ENV, "macos"),
         )
-    return Cure(
-        (
-            shell(
-                commands.pip(case, "install", "tensorflow"),
-                "installs TensorFlow into the Python that runs the program",
-            ),
-        )
-    )
+    why = "installs TensorFlow into the Python that runs the program"
+    return Cure((shell(commands.pip(case, "install", "tensorflow"), why),))
 
 
 @remembered
@@ -154,25 +145,17 @@ def another_build(case: Case, *, own: bool = False, words: str = "") -> Cure:
     put before the explanation.
     """
     if case.platform == "macos":
-        return Cure(
-            (
-                manual(
-                    "TensorFlow has had no CUDA build for macOS since 1.2; on Apple silicon,"
-                    " tensorflow-metal uses Apple's GPU"
-                ),
-            )
+        return _by_hand(
+            "Use the CPU, or another computer: TensorFlow has had no CUDA build for macOS since 1.2. On Apple"
+            " silicon, the package tensorflow-metal uses Apple's GPU"
         )
     if case.platform == "windows":
         return _on_windows(case, words)
     best = recommendation(case)
     if best is None:
-        return Cure(
-            (
-                manual(
-                    "No TensorFlow release in the tables fits this GPU: tfgpu-doctor plan shows what each"
-                    " release lacks"
-                ),
-            )
+        return _by_hand(
+            "No TensorFlow release in the tables fits this GPU: tfgpu-doctor plan shows what each release"
+            " lacks"
         )
     release = best.build
     here = case.python is None or commands.minor(case.python.version) == best.python
@@ -188,6 +171,11 @@ def another_build(case: Case, *, own: bool = False, words: str = "") -> Cure:
         *(installation.setting_steps(answer) if answer else []),
     ]
     return Cure((*steps, *driver_for(case, release)), release.version)
+
+
+def _by_hand(instruction: str) -> Cure:
+    """The cure that only a person can carry out."""
+    return Cure((manual(instruction),))
 
 
 def _on_windows(case: Case, words: str) -> Cure:
@@ -206,7 +194,7 @@ def _on_windows(case: Case, words: str) -> Cure:
     if release is None or found is None:
         if words and best is not None and under_wsl:  # nothing for Windows itself; the caller returns WSL2
             return Cure((), best.build.version, inside)
-        return Cure((manual("No TensorFlow release for Windows fits this GPU: see tfgpu-doctor plan"),))
+        return _by_hand("No TensorFlow release for Windows fits this GPU: see tfgpu-doctor plan")
     first, *others = found.steps
     why = f"{words}{_why(case, release)}; {first.why}"
     return Cure((replace(first, why=why), *others, *driver_for(case, release)), release.version, found.python)
@@ -222,13 +210,9 @@ def better_code(case: Case) -> Cure:
         old = case.tensorflow is not None and case.tensorflow.version.startswith("1.")
         return cure.then(*_container(case, "tf1")) if old else cure
     if not case.capabilities:
-        return Cure(
-            (
-                manual(
-                    "Run tfgpu-doctor plan --gpu with the GPU's name: it lists the releases with machine code"
-                    " for that GPU"
-                ),
-            )
+        return _by_hand(
+            "Run tfgpu-doctor plan --gpu with the GPU's name: it lists the releases with machine code for"
+            " that GPU"
         )
     from doctor.plan.candidates import weigh
     from doctor.plan.recommended import context_of
@@ -352,15 +336,11 @@ def recommendation(case: Case) -> Candidate | None:
 
 @remembered
 def fitting(case: Case, *, python: bool = True, driver: bool = True) -> TensorFlowRelease | None:
-    """The newest GPU release for the case's platform and GPUs, and for its Python version and driver if they
-    are known."""
+    """The newest GPU release for the case's platform and GPUs; None if there is none. It also fits the case's
+    Python version and driver as far as they are known, unless `python` or `driver` is False."""
     from doctor import compat
 
-    change: dict[str, object] = {}
-    if not python:
-        change["python"] = None
-    if not driver:
-        change["driver"] = None
+    change = {name: None for name, kept in (("python", python), ("driver", driver)) if not kept}
     try:
         judgement = compat.newest(case.tables, situation(case, **change))
     except (ValueError, KeyError):
@@ -374,10 +354,5 @@ def driver_for(case: Case, release: TensorFlowRelease) -> list[Step]:
     if case.driver is None or on_driver(case, release):
         return []
     first, *others = commands.driver_install(case, release)
-    return [
-        replace(
-            first,
-            why=f"driver {case.driver.version} is too old for TensorFlow {release.version}: {first.why}",
-        ),
-        *others,
-    ]
+    why = f"driver {case.driver.version} is too old for TensorFlow {release.version}: {first.why}"
+    return [replace(first, why=why), *others]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from doctor.findings import Step, manual, shell
+from doctor.remedies import driver
 from doctor.shell import Command, Literal, Path, Word, run
 from doctor.tables import dotted
 
@@ -162,13 +163,12 @@ def docker_run(image: str, python_line: str, note: str = "", *, integrated: bool
     """Steps that start a container from an image, with the host's GPUs. note: further information.
     integrated: whether the GPU is a Jetson's."""
     gpus = ("--runtime", "nvidia") if integrated else ("--gpus", "all")
+    this_folder = ("-v", Literal('"$PWD:/work"'), "-w", "/work")
     return [
-        shell(
+        driver.as_root(
             run("sudo", "nvidia-ctk", "runtime", "configure", "--runtime=docker"),
             "run this once, after you install the package nvidia-container-toolkit; then run: sudo systemctl"
             " restart docker",
-            platform="linux",
-            root=True,
         ),
         shell(
             run("docker", "run", "--rm", *gpus, image, "python3", "-c", python_line),
@@ -176,19 +176,7 @@ def docker_run(image: str, python_line: str, note: str = "", *, integrated: bool
             platform="linux",
         ),
         shell(
-            run(
-                "docker",
-                "run",
-                "-it",
-                "--rm",
-                *gpus,
-                "-v",
-                Literal('"$PWD:/work"'),
-                "-w",
-                "/work",
-                image,
-                "bash",
-            ),
+            run("docker", "run", "-it", "--rm", *gpus, *this_folder, image, "bash"),
             "starts a shell in a container, with this folder as /work",
             platform="linux",
         ),
