@@ -78,9 +78,7 @@ def _holder(env: Path, entry: Entry | None) -> str:
     if entry is None or not entry.pid:
         return f"another installation into {env} is running"
     who = f"process {entry.pid}, since {entry.started}"
-    if os.name == "posix" and not Path("/proc/self").exists():
-        return f"another installation into {env} is running ({who})"
-    if os.name == "posix" and not Path(f"/proc/{entry.pid}").exists():
+    if Path("/proc/self").exists() and not Path(f"/proc/{entry.pid}").exists():
         return f"an installation into {env} was interrupted ({who}), but its installer is still running"
     return f"another installation into {env} is running ({who})"
 

@@ -93,9 +93,8 @@ def prove(env: Path, *, gpu: bool = True) -> Proof:
     except ValueError:
         lines = done.stderr.strip().splitlines() or ["it printed nothing"]
         said = next((line for line in lines if line.startswith("tfgpu-doctor: ")), lines[-1])
-        return Proof(
-            "unknown", (f"not proved: the check itself failed: {removeprefix(said, 'tfgpu-doctor: ')}",)
-        )
+        why = removeprefix(said, "tfgpu-doctor: ")
+        return Proof("unknown", (f"not proved: the check itself failed: {why}",))
     return read(document, gpu=gpu)
 
 
@@ -112,31 +111,16 @@ def read(document: dict[str, Any], *, gpu: bool = True) -> Proof:
     if inside:
         return Proof("broken", tuple(f"{f['code']}: {f['title']}" for f in inside), findings)
     if count and not errors:
-        return Proof(
-            "proved",
-            (
-                (
-                    f"proved: TensorFlow {version} registered {count} GPU{'s' if count > 1 else ''} and ran a"
-                    " matrix product and a convolution on each"
-                ),
-            ),
-            findings,
+        proved = (
+            f"proved: TensorFlow {version} registered {count} GPU{'s' if count > 1 else ''} and ran a matrix"
+            " product and a convolution on each"
         )
+        return Proof("proved", (proved,), findings)
     if not gpu:
-        return Proof(
-            "consistent",
-            (f"installed and consistent: TensorFlow {version} starts and computes on the CPU",),
-            findings,
-        )
-    why = errors[0]["title"] if errors else "no GPU was registered"
-    return Proof(
-        "consistent",
-        (
-            (
-                f"installed and consistent: TensorFlow {version} starts, and nothing inside the environment"
-                " is wrong"
-            ),
-            f"not proved on a GPU here: {why}",
-        ),
-        findings,
+        on_cpu = f"installed and consistent: TensorFlow {version} starts and computes on the CPU"
+        return Proof("consistent", (on_cpu,), findings)
+    sound = (
+        f"installed and consistent: TensorFlow {version} starts, and nothing inside the environment is wrong"
     )
+    why = errors[0]["title"] if errors else "no GPU was registered"
+    return Proof("consistent", (sound, f"not proved on a GPU here: {why}"), findings)

@@ -28,10 +28,8 @@ def _posix(job: Job, keep: bool, replace: bool) -> str:
     if replace:
         not_one = shlex.quote(f"{job.env} is not a Python environment, so it is not replaced")
         lines += [
-            (
-                f"[ ! -e {env} ] || [ -e {env}/pyvenv.cfg ] || [ -d {env}/conda-meta ] || {{ echo {not_one}"
-                " >&2; exit 1; }"
-            ),
+            f"[ ! -e {env} ] || [ -e {env}/pyvenv.cfg ] || [ -d {env}/conda-meta ] || {{ echo {not_one}"
+            " >&2; exit 1; }",
             f"[ ! -e {env} ] || mv {env} {aside}",
         ]
     else:
