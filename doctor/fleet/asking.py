@@ -3,6 +3,7 @@ output, and applies a time limit to each."""
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 from collections.abc import Callable, Sequence
@@ -64,12 +65,8 @@ def ask(
     marked as failed, and no program is left running.
     """
     replies: dict[str, Reply] = {}
-
-    def one(node: Asked) -> Reply:
-        return _asked(node, order, why)
-
     pool = ThreadPoolExecutor(max_workers=max(1, min(order.jobs, len(nodes))))
-    waiting: set[Future[Reply]] = {pool.submit(one, node) for node in nodes}
+    waiting: set[Future[Reply]] = {pool.submit(_asked, node, order, why) for node in nodes}
     try:
         while waiting:
             done, waiting = wait(waiting, timeout=0.5, return_when=FIRST_COMPLETED)
@@ -121,14 +118,10 @@ def _understood(name: str, parts: Sequence[str], ran: Ran) -> Reply:
         answer = answered(name, parsed(parts[1].encode()))
     except NotReportError as error:
         return Reply(unanswered(name, "failed", _last(ran.err) or f"its answer is not a report: {error}"))
-    import json
-
-    more: dict[str, Any] | None = None
-    if len(parts) > 3:
-        try:
-            more = json.loads(parts[2])
-        except (ValueError, RecursionError):
-            more = None
+    try:
+        more = json.loads(parts[2]) if len(parts) > 3 else None
+    except (ValueError, RecursionError):
+        more = None
     return Reply(answer, more if isinstance(more, dict) else None)
 
 
