@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from doctor.simulate.machine import SimulatedGpu, SimulatedMachine, cudnn_number
+from doctor.simulate.machine import SimulatedGpu, SimulatedMachine, cuda_number
 from doctor.tables import Tables
 from doctor.values import dataclass, field, replace
 
@@ -80,14 +80,11 @@ class Scenario:
     @property
     def is_cudnn_9(self) -> bool:
         """Whether cuDNN is version 9 or later, which has other status numbers than earlier versions."""
-        return cudnn_number(self.machine.libraries.cudnn) >= 90000
+        return self.machine.libraries.cudnn_number >= 90000
 
 
 def driver_cuda_number(version: str, tables: Tables) -> int | None:
     """Return the highest CUDA version that a driver supports, as the number that the driver reports: 12040
     for 550.54.14; None for an unknown branch."""
     cuda = tables.driver_cuda(version)
-    if cuda is None:
-        return None
-    major, minor = cuda.split(".")
-    return 1000 * int(major) + 10 * int(minor)
+    return None if cuda is None else cuda_number(cuda)
