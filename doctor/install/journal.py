@@ -17,7 +17,7 @@ import os
 import re
 import threading
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
@@ -85,9 +85,8 @@ def _holder(env: Path, entry: Entry | None) -> str:
 
 def write(journal: IO[bytes], entry: Entry) -> None:
     """Add a line, and wait until it is on the disk. Only then may the step that it announces begin."""
-    values = {item.name: getattr(entry, item.name) for item in fields(entry)}
     journal.seek(0, os.SEEK_END)
-    journal.write(json.dumps(values).encode() + b"\n")
+    journal.write(json.dumps(asdict(entry)).encode() + b"\n")
     journal.flush()
     os.fsync(journal.fileno())
 

@@ -106,8 +106,8 @@ def conda_create(
     """The step that creates a conda environment. note: text that is added to the step's explanation."""
     via = ("-c", channel) if channel else ()
     create = run("conda", "create", "-y", "-n", name, *via, f"python={python}", *packages)
-    return shell(create, f"a separate environment with Python {python}"
-                 + (f" and {', '.join(packages)}" if packages else "") + note, platform=kind)  # fmt: skip
+    contents = f" and {', '.join(packages)}" if packages else ""
+    return shell(create, f"a separate environment with Python {python}{contents}{note}", platform=kind)
 
 
 def conda_python(name: str) -> tuple[str, ...]:
@@ -136,8 +136,9 @@ def conda_library_path(name: str, kind: str) -> list[Step]:
     return [
         shell(
             run("conda", "run", "-n", name, "sh", "-c", script),
-            "needed because this TensorFlow release does not search the environment's lib folder; to undo "
-            "this step, remove the file cuda-libraries.sh",
+            "needed because this TensorFlow release does not search the environment's lib folder; the next"
+            " activation applies it. To undo this step, remove etc/conda/activate.d/cuda-libraries.sh from"
+            " the environment's folder",
             platform=kind,
         )
     ]

@@ -224,8 +224,9 @@ USUAL: dict[str, Usual] = {
     "tf-gpu-package-removed": Usual(another_build, LIST, "tensorflow-gpu is requested by name"),
     "tf-import-failed": Usual(
         by_hand(
-            "Create a new environment with a Python version and a TensorFlow release that work together"
-            " (tfgpu-doctor plan lists them). Look for a file named tensorflow.py among your own files"
+            "If one of your own files is named tensorflow.py, rename it: Python imports that file instead",
+            "Otherwise, create a new environment with a Python version and a TensorFlow release that work"
+            " together (tfgpu-doctor plan lists them)",
         ),
         'python3 -c "import tensorflow"',
         "the import ends with an error that mentions no CUDA library",
@@ -334,8 +335,8 @@ USUAL: dict[str, Usual] = {
     ),
     "nccl-failure": Usual(
         by_hand(
-            "Run the program with NCCL_DEBUG=INFO, which prints the call that fails; try NCCL_P2P_DISABLE=1,"
-            " and try a single GPU"
+            "Start the program with NCCL_DEBUG=INFO set: NCCL then prints the call that fails. Then try"
+            " NCCL_P2P_DISABLE=1, and a single GPU"
         ),
         "nvidia-smi topo -m",
         "how the GPUs are connected",

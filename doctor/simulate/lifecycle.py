@@ -211,12 +211,9 @@ def _clean(folder: Path) -> None:
 
 def _wait(process: subprocess.Popen[bytes]) -> None:
     """Wait until a process ends by itself; Ctrl-C does not stop the wait."""
-    while True:
-        try:
+    while process.poll() is None:
+        with contextlib.suppress(KeyboardInterrupt):
             process.wait()
-        except KeyboardInterrupt:
-            continue
-        return
 
 
 @contextlib.contextmanager

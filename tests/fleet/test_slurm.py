@@ -191,7 +191,7 @@ def test_a_check_on_a_login_node_says_that_it_is_one(cluster: Cluster) -> None:
 
 
 @pytest.mark.slow
-def test_inside_of_a_job_no_partition_is_named(cluster: Cluster, fleet: Fleet) -> None:
+def test_a_partition_is_refused_inside_a_job(cluster: Cluster, fleet: Fleet) -> None:
     done = fleet("--slurm", "-p", "gpu", env={**cluster.variables, "SLURM_JOB_ID": "7"})
     assert done.returncode == 2
     assert "inside a job" in done.stderr
@@ -200,6 +200,6 @@ def test_inside_of_a_job_no_partition_is_named(cluster: Cluster, fleet: Fleet) -
 @pytest.mark.parametrize(
     "words", [{"nodelist": "$(id)"}, {"partition": "-x"}, {"account": "a b"}, {"gres": "gpu:1;id"}]
 )
-def test_no_option_of_srun_comes_in_by_a_value(words: dict[str, str]) -> None:
+def test_a_value_cannot_add_an_option_of_srun(words: dict[str, str]) -> None:
     with pytest.raises(UsageError):
         slurm.Options(**words)

@@ -58,7 +58,7 @@ def test_existing_folder_is_refused_before_anything_is_done(cli: Cli, tmp_path: 
     assert [p.name for p in tmp_path.rglob("*")] == ["tf", "mine"]
 
 
-def test_wish_that_cannot_work_installs_nothing_and_shows_the_plans(cli: Cli, tmp_path: Path) -> None:
+def test_a_request_that_cannot_work_installs_nothing_and_shows_the_plans(cli: Cli, tmp_path: Path) -> None:
     done = cli("install", "--tensorflow", "2.4", "--python", "3.12", "--env", str(tmp_path / "tf"), "--yes")
     assert done.returncode == 1
     assert b"tf-no-wheel" in done.stdout
@@ -135,7 +135,9 @@ def test_script_for_windows_does_the_same_in_a_batch_file(tables: Tables, tmp_pa
         assert line.startswith("rem ") or not re.search(r"[&|<>^]", bare), line
 
 
-def test_script_leaves_what_is_there_and_takes_away_what_is_half_made(tables: Tables, tmp_path: Path) -> None:
+def test_script_keeps_existing_files_and_removes_an_incomplete_environment(
+    tables: Tables, tmp_path: Path
+) -> None:
     """The script runs commands that make a folder and then fail."""
     made = job(tables, tmp_path / "it's here" / "tf")
     env = made.env

@@ -57,7 +57,7 @@ def test_the_handle_fails_with_the_gpu_full_and_is_made_with_memory_free(reprodu
     assert answer["simulated"] is True
 
 
-def test_everything_is_given_back(reproduced):
+def test_all_memory_is_freed(reproduced):
     done, ledger = reproduced
     answer = json.loads(done.stdout)
     assert answer["free_at_end_mib"] == answer["free_at_start_mib"] == 16384
