@@ -167,7 +167,7 @@ def _answer(name: str, document: dict[str, Any], *, keep: bool, kinds: set[objec
     return answered(name, document, keep=True)
 
 
-def earlier(path: str, tell: Callable[[int], None] | None = None) -> list[Answer]:
+def earlier(path: str) -> list[Answer]:
     """Return the nodes of an earlier run, from its JSON. Raises InputError if the file is something else.
 
     The file is read line by line, because `fleet` writes one node per line. If a program has reformatted the
@@ -183,8 +183,6 @@ def earlier(path: str, tell: Callable[[int], None] | None = None) -> list[Answer
             if not text.startswith(b'{"name"'):
                 return found
             found += _nodes([_json(text, path)], path)
-            if tell is not None:
-                tell(1)
     raise InputError(
         f"cannot read `{path}`: the file is cut off", "the run that wrote it may have been interrupted"
     )

@@ -193,6 +193,12 @@ def tell_more(case: Case) -> list[Step]:
     return [everything, *missing]
 
 
+def introduced(words: str, steps: Sequence[Step]) -> list[Step]:
+    """The steps, with these words at the beginning of the first step's explanation."""
+    first, *others = steps
+    return [replace(first, why=f"{words}{first.why}"), *others]
+
+
 def loading(case: Case) -> Command:
     """The command that prints the GPUs, and each library that TensorFlow loads or does not find."""
     return replace(list_gpus(case), variables=(("TF_CPP_VMODULE", "dso_loader=1"),))

@@ -16,7 +16,6 @@ from doctor.facts import EnvironmentKind
 from doctor.findings import Step, manual, shell
 from doctor.remedies import commands, driver
 from doctor.shell import Command, Export, Joined, Literal, Path, piped, run, sequence
-from doctor.values import replace
 
 if TYPE_CHECKING:
     from doctor.case import Case
@@ -202,8 +201,7 @@ def give_gpu(case: Case, *, no_toolkit: bool = False) -> tuple[list[Step], Comma
         if no_toolkit:
             steps = [*installed, *steps]
         else:
-            first, last = installed
-            steps += [replace(first, why=f"only if docker does not support --gpus; {first.why}"), last]
+            steps += commands.introduced("only if docker does not support --gpus; ", installed)
     return steps, look
 
 

@@ -84,9 +84,8 @@ def _move(case: Case, build: TensorFlowRelease) -> list[Step]:
         return []
     if case.python is not None and best.python != commands.minor(case.python.version):
         return []
-    first, *others = libraries.with_pip(case, release)
-    why = f"or, if the program can move to TensorFlow {release.version}: {first.why}"
-    return [replace(first, why=why), *others]
+    words = f"or, if the program can move to TensorFlow {release.version}: "
+    return commands.introduced(words, libraries.with_pip(case, release))
 
 
 def inside_wsl(case: Case) -> list[Step]:
@@ -107,8 +106,8 @@ def beside_windows(case: Case) -> list[Step]:
     other = foremost(weigh(context_of(case), ("wsl2",)))
     if case.platform != "windows" or best is None or other is None or best.route == "wsl2":
         return []
-    first, *others = planned(case, other).steps
-    return [replace(first, why=f"or TensorFlow {other.build.version} under WSL2: {first.why}"), *others]
+    words = f"or TensorFlow {other.build.version} under WSL2: "
+    return commands.introduced(words, planned(case, other).steps)
 
 
 def build_for_mac(case: Case) -> Cure:
@@ -137,12 +136,11 @@ def build_for_mac(case: Case) -> Cure:
 
 
 @remembered
-def another_build(case: Case, *, own: bool = False, words: str = "") -> Cure:
+def another_build(case: Case, *, own: bool = False) -> Cure:
     """The cure that installs the TensorFlow release that the plan for the case recommends, with its
     libraries. On Windows, it also contains the steps for the last release with CUDA for Windows itself.
 
-    own: whether to use a separate environment even if the case's Python version would work. words: text to
-    put before the explanation.
+    own: whether to use a separate environment even if the case's Python version would work.
     """
     if case.platform == "macos":
         return _by_hand(
@@ -150,7 +148,7 @@ def another_build(case: Case, *, own: bool = False, words: str = "") -> Cure:
             " silicon, the package tensorflow-metal uses Apple's GPU"
         )
     if case.platform == "windows":
-        return _on_windows(case, words)
+        return _on_windows(case)
     best = recommendation(case)
     if best is None:
         return _by_hand(
@@ -178,26 +176,31 @@ def _by_hand(instruction: str) -> Cure:
     return Cure((manual(instruction),))
 
 
-def _on_windows(case: Case, words: str) -> Cure:
-    """The cure that installs TensorFlow through WSL2, as in the plan, or the last release with CUDA for
-    Windows itself. words: text to put before the explanation."""
+def _on_windows(case: Case) -> Cure:
+    """The cure that installs TensorFlow through WSL2, if the plan does so, and the steps for the last release
+    with CUDA for Windows itself."""
     best = recommendation(case)
-    under_wsl = best is not None and best.route == "wsl2"
-    inside = python_of(environments.ENV, "wsl")
-    if not words and best is not None and under_wsl:
-        stay = _on_windows(case, "or stay on Windows: ")
-        return Cure((*environments.wsl_install(), *inside_wsl(case), *stay.steps), best.build.version, inside)
+    if best is None or best.route != "wsl2":
+        return _staying_on_windows(case, "") or _by_hand(
+            "No other TensorFlow release for Windows fits this machine: tfgpu-doctor plan shows what each"
+            " release lacks"
+        )
+    stay = _staying_on_windows(case, "or stay on Windows: ")
+    steps = (*environments.wsl_install(), *inside_wsl(case), *(stay.steps if stay else ()))
+    return Cure(steps, best.build.version, python_of(environments.ENV, "wsl"))
+
+
+def _staying_on_windows(case: Case, words: str) -> Cure | None:
+    """The cure that installs the last release with CUDA for Windows itself; None if there is none, or if that
+    release is already installed. words: text to put before the explanation."""
     release = fitting(case) or fitting(case, python=False) or fitting(case, python=False, driver=False)
-    if release is not None and case.build is not None and release.version == case.build.version:
-        release = None  # this release is already installed
-    found = None if release is None else of_conda(case, release)
-    if release is None or found is None:
-        if words and best is not None and under_wsl:  # nothing for Windows itself; the caller returns WSL2
-            return Cure((), best.build.version, inside)
-        return _by_hand("No TensorFlow release for Windows fits this GPU: see tfgpu-doctor plan")
-    first, *others = found.steps
-    why = f"{words}{_why(case, release)}; {first.why}"
-    return Cure((replace(first, why=why), *others, *driver_for(case, release)), release.version, found.python)
+    if release is None or (case.build is not None and release.version == case.build.version):
+        return None
+    found = of_conda(case, release)
+    if found is None:
+        return None
+    steps = commands.introduced(f"{words}{_why(case, release)}; ", found.steps)
+    return Cure((*steps, *driver_for(case, release)), release.version, found.python)
 
 
 @remembered
@@ -243,13 +246,13 @@ def better_code(case: Case) -> Cure:
         manual(
             f"Keep TensorFlow {build.version}: no release that works on this machine has machine code for"
             f" compute capability {gpus}",
-            "the driver compiles TensorFlow's kernels when they are first used; start the program once and "
-            "wait until the driver has compiled them",
+            "the driver compiles TensorFlow's kernels when they are first used: start the program once and"
+            " wait until the driver has compiled them",
         ),
         shell(
             Export("CUDA_CACHE_MAXSIZE", "4294967296"),
-            "makes the driver's cache large enough for all kernels that it compiles, so that later "
-            "starts reuse them (CUDA C++ Programming Guide, CUDA Environment Variables)",
+            "makes the driver's cache large enough for all kernels that it compiles, so that later starts"
+            " reuse them (CUDA C++ Programming Guide, CUDA Environment Variables)",
         ),
         *(installation.setting_steps(answer) if answer is not None else []),
         *_container(case),
@@ -265,17 +268,15 @@ def _container(case: Case, kind: str = "sbsa") -> list[Step]:
     from doctor.tables.arm import nvidia_builds
 
     found = nvidia_builds(case.tables.store, case.table_platform, kind, case.capabilities)
+    if not found:
+        return []
+    row = found[0]
     line = code.list_gpus("1.15" if kind == "tf1" else "2.17.0")
-    return [
-        shell(
-            run("docker", "run", "--rm", "--gpus", "all", row["image"], "python3", "-c", line),
-            f"or{', for TensorFlow 1 code,' if kind == 'tf1' else ''} NVIDIA's own TensorFlow"
-            f" {row['tensorflow']} with CUDA {row['cuda']}"
-            + (f": {row['blackwell']}" if row.get("blackwell") else ""),
-            platform="linux",
-        )
-        for row in found[:1]
-    ]
+    start = run("docker", "run", "--rm", "--gpus", "all", row["image"], "python3", "-c", line)
+    why = "or, for TensorFlow 1 code," if kind == "tf1" else "or"
+    why += f" NVIDIA's own TensorFlow {row['tensorflow']} with CUDA {row['cuda']}"
+    why += f": {row['blackwell']}" if row.get("blackwell") else ""
+    return [shell(start, why, platform="linux")]
 
 
 def planned(case: Case, best: Candidate) -> Cure:
@@ -353,6 +354,5 @@ def driver_for(case: Case, release: TensorFlowRelease) -> list[Step]:
     release."""
     if case.driver is None or on_driver(case, release):
         return []
-    first, *others = commands.driver_install(case, release)
-    why = f"driver {case.driver.version} is too old for TensorFlow {release.version}: {first.why}"
-    return [replace(first, why=why), *others]
+    words = f"driver {case.driver.version} is too old for TensorFlow {release.version}: "
+    return commands.introduced(words, commands.driver_install(case, release))

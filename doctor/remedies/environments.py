@@ -34,10 +34,10 @@ def interpreter(env: str, kind: str) -> str:
     return f"{env}\\Scripts\\python.exe" if kind == "windows" else f"{env}/bin/python"
 
 
-def venv(env: str, python: str, kind: str, *, family: str = "", here: bool = True) -> list[Step]:
-    """Steps that create a virtual environment from an installed Python. family: the system's package manager.
-    here: whether to start that Python as pythonX.Y, not as python3."""
-    start = ("py", f"-{python}") if kind == "windows" else (f"python{python}" if here else "python3",)
+def venv(env: str, python: str, kind: str, *, family: str = "") -> list[Step]:
+    """Steps that create a virtual environment from an installed Python. family: the system's package
+    manager."""
+    start = ("py", f"-{python}") if kind == "windows" else (f"python{python}",)
     why = "a separate environment: nothing that is already installed changes"
     if family == "apt":
         why += f" (if venv is missing, run: sudo apt install python{python}-venv)"

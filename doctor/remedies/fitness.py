@@ -82,11 +82,11 @@ def installation(
     """
     from doctor.remedies.installation import without_libraries
 
-    found = None if bare else brought(case, build, python)
+    found = None if bare else from_pip(case, build, python)
     return found or without_libraries(build, case.tables)
 
 
-def brought(case: Case, build: TensorFlowRelease, python: str = "") -> Installation | None:
+def from_pip(case: Case, build: TensorFlowRelease, python: str = "") -> Installation | None:
     """How to install a build with CUDA and cuDNN from pip; None if pip cannot install them.
 
     python: the Python version ("3.11"). By default, the version of the case; if the build has no wheel for

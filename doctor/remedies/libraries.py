@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from doctor.facts import CudnnMismatch
 from doctor.findings import Step, manual, shell
 from doctor.remedies import code, commands, environments, installation as installations
-from doctor.remedies.fitness import brought, installation, on_driver, usable
+from doctor.remedies.fitness import from_pip, installation, on_driver, usable
 from doctor.shell import run
 from doctor.tables import dotted
 from doctor.values import replace
@@ -93,8 +93,8 @@ def by_name(case: Case, build: TensorFlowRelease) -> list[Step]:
     """
     if case.platform not in (None, "linux", "wsl"):
         return []
-    found = brought(case, build)
-    meant = [brought(case, other) for other in case.builds or (build,)]
+    found = from_pip(case, build)
+    meant = [from_pip(case, other) for other in case.builds or (build,)]
     if found is None or any(
         other is None or (other.pins, other.links) != (found.pins, found.links) for other in meant
     ):
@@ -109,7 +109,7 @@ def by_name(case: Case, build: TensorFlowRelease) -> list[Step]:
 
 def links(case: Case, build: TensorFlowRelease) -> list[Step]:
     """The step that makes the links through which an installed build finds pip's libraries."""
-    found = brought(case, build)
+    found = from_pip(case, build)
     return installations.link_steps(found, commands.python_command(case)) if found is not None else []
 
 
@@ -120,7 +120,7 @@ def _install(case: Case, requirements: list[str], why: str) -> Step:
 
 def with_build(case: Case, build: TensorFlowRelease, why: str) -> list[Step]:
     """Steps that install the build into the case's Python environment, with its libraries."""
-    if build.extras.get("and-cuda") or brought(case, build) is not None:
+    if build.extras.get("and-cuda") or from_pip(case, build) is not None:
         return with_pip(case, build, why)
     if case.container and (found := image(case, build)):
         return found
@@ -137,7 +137,7 @@ def on_cpu(case: Case, build: TensorFlowRelease, why: str) -> list[Step]:
 def with_pip(case: Case, build: TensorFlowRelease, why: str = "") -> list[Step]:
     """Steps that install TensorFlow and NVIDIA's libraries with pip, with the pins and links that the build
     needs."""
-    found = brought(case, build)
+    found = from_pip(case, build)
     if found is None:
         lost = f"pip cannot install the extra and-cuda of TensorFlow {build.version} here"
         other = _patched(case, build)
@@ -167,7 +167,7 @@ def _patched(case: Case, build: TensorFlowRelease) -> Installation | None:
     for other in reversed(case.tables.releases(build.platform, build.package)):
         if commands.minor(other.version) != commands.minor(build.version):
             continue
-        found = brought(case, other) if usable(case, other) and on_driver(case, other) else None
+        found = from_pip(case, other) if usable(case, other) and on_driver(case, other) else None
         if found is not None:
             return found
     return None

@@ -26,13 +26,13 @@ def gpu(*names: str) -> Callable[[Scenario], Scenario]:
 
 
 def failing_calls(*calls: str) -> Callable[[Scenario], Scenario]:
-    return lambda s: s.striking(*calls)
+    return lambda s: s.with_failing_calls(*calls)
 
 
 def damage(kind: str, *stems: str) -> Callable[[Scenario], Scenario]:
     """A function that damages libraries of a scenario. It also hides any real CUDA on the machine, because
     TensorFlow would use it instead."""
-    return lambda s: replace(s.damaging(kind, *stems), hide_toolkit=True)
+    return lambda s: replace(s.with_damage(kind, *stems), hide_toolkit=True)
 
 
 def loading(status: int) -> tuple[str, ...]:
@@ -65,7 +65,7 @@ def visible(name: str, value: str, description: str) -> Fault:
 
 def cudnn_status(name: str, status: str) -> Fault:
     def change(scenario: Scenario) -> Scenario:
-        return scenario.striking(f"fail cudnnCreate {_CUDNN[status][scenario.is_cudnn_9]}")
+        return scenario.with_failing_calls(f"fail cudnnCreate {_CUDNN[status][scenario.is_cudnn_9]}")
 
     text = f"creating the cuDNN handle fails with CUDNN_STATUS_{status} although memory is free"
     return Fault(name, "cudnn-init-oom", text, change, "convolution", on_machine=None)
@@ -97,7 +97,7 @@ def old_cudnn(scenario: Scenario) -> Scenario:
 
 
 def failing_cudnn(function: str) -> Callable[[Scenario], Scenario]:
-    return lambda s: s.striking(f"fail {function} {_CUDNN['EXECUTION_FAILED'][s.is_cudnn_9]}")
+    return lambda s: s.with_failing_calls(f"fail {function} {_CUDNN['EXECUTION_FAILED'][s.is_cudnn_9]}")
 
 
 def compute_mode(mode: int, held_mib: int) -> Callable[[Scenario], Scenario]:
@@ -115,7 +115,7 @@ def kernel_error(status: int) -> Callable[[Scenario], Scenario]:
     """A function that makes the first matrix product fail, and also every later call, because the context
     becomes unusable."""
     products = ("cublasSgemm_v2", "cublasGemmEx", "cublasLtMatmul")
-    return lambda s: s.striking(*(f"poison {product} {status}" for product in products))
+    return lambda s: s.with_failing_calls(*(f"poison {product} {status}" for product in products))
 
 
 def ecc_error(scenario: Scenario) -> Scenario:

@@ -132,7 +132,7 @@ def libraries_of(build: TensorFlowBuild | None, tables: Tables) -> Libraries:
         sonames = tuple(name for name in row.libraries if stem_of(name) in SIMULATED - _DRIVER)
         cuda, cudnn = row.cuda or NEWEST[0], row.cudnn or NEWEST[1]
     else:
-        cuda, cudnn = _own_word(build) if build else NEWEST
+        cuda, cudnn = _stated_versions(build) if build else NEWEST
         sonames = sonames_for(cuda, cudnn)
     versions = (removeprefix(name, "libcudnn.so.") for name in sonames if name.startswith("libcudnn.so."))
     release = next(versions, cudnn).split(".")[0]
@@ -161,7 +161,7 @@ def sonames_for(cuda: str, cudnn: str) -> tuple[str, ...]:
     return (*names, f"libcudnn.so.{cudnn.split('.')[0]}", "libnccl.so.2")
 
 
-def _own_word(build: TensorFlowBuild) -> tuple[str, str]:
+def _stated_versions(build: TensorFlowBuild) -> tuple[str, str]:
     """The CUDA and cuDNN versions in tensorflow/python/platform/build_info.py, which is read as text."""
     try:
         text = (build.site_packages / "tensorflow/python/platform/build_info.py").read_text(encoding="utf-8")

@@ -77,7 +77,7 @@ def test_a_gpu_that_others_use_is_refused_with_their_names():
 
 @pytest.mark.slow
 def test_a_handle_that_never_works_is_not_blamed_on_memory():
-    with environment(prepare(gpus=("T4",)).striking("fail cudnnCreate 1001")) as simulation:
+    with environment(prepare(gpus=("T4",)).with_failing_calls("fail cudnnCreate 1001")) as simulation:
         done = reproduce(simulation.environment, "--format", "json")
     answer = json.loads(done.stdout)
     assert answer["rows"][0]["verdict"] == "undetermined"
@@ -87,7 +87,7 @@ def test_a_handle_that_never_works_is_not_blamed_on_memory():
 
 @pytest.mark.slow
 def test_a_call_that_hangs_is_ended_at_the_limit():
-    with environment(prepare(gpus=("T4",)).striking("hang cudnnCreate")) as simulation:
+    with environment(prepare(gpus=("T4",)).with_failing_calls("hang cudnnCreate")) as simulation:
         done = reproduce(simulation.environment, "--format", "json", "--limit", "2")
         rows = json.loads(done.stdout)["rows"]
         assert [row["outcome"] for row in rows] == ["unfinished", "unfinished"]

@@ -11,7 +11,7 @@ DRIVER: tuple[Fault, ...] = (
         "no-gpu",
         "gpu-absent",
         "the driver's libraries are installed, but there is no GPU",
-        lambda s: replace(s.with_gpus(), kernel_driver=None, device_nodes=False).striking(
+        lambda s: replace(s.with_gpus(), kernel_driver=None, device_nodes=False).with_failing_calls(
             "fail nvmlInit_v2 9"
         ),
     ),
@@ -19,7 +19,7 @@ DRIVER: tuple[Fault, ...] = (
         "driver-not-loaded",
         "driver-not-loaded",
         "the driver's libraries are installed, but its kernel module is not loaded",
-        lambda s: replace(s, kernel_driver=None, device_nodes=False).striking(
+        lambda s: replace(s, kernel_driver=None, device_nodes=False).with_failing_calls(
             "fail cuInit 100", "fail nvmlInit_v2 9"
         ),
         logged="gpu-absent",  # the log says that there is no device; it does not show the GPU in the machine
@@ -35,7 +35,9 @@ DRIVER: tuple[Fault, ...] = (
         "driver-library-mismatch",
         "the kernel module has version 535.129.03, but the libraries have another version (cuInit returns"
         " 803, nvmlInit 18)",
-        lambda s: replace(s, kernel_driver="535.129.03").striking("fail cuInit 803", "fail nvmlInit_v2 18"),
+        lambda s: replace(s, kernel_driver="535.129.03").with_failing_calls(
+            "fail cuInit 803", "fail nvmlInit_v2 18"
+        ),
     ),
     Fault("driver-too-old", "driver-too-old", "the driver is older than the CUDA runtime needs", old_driver),
     Fault(
@@ -43,7 +45,7 @@ DRIVER: tuple[Fault, ...] = (
         "cuda-compat-package",
         "libcuda comes from a forward-compatibility package that does not support the GPU (cuInit returns"
         " 804)",
-        lambda s: replace(s, kernel_driver="535.129.03", compatibility_package=True).striking(
+        lambda s: replace(s, kernel_driver="535.129.03", compatibility_package=True).with_failing_calls(
             "fail cuInit 804"
         ),
         logged="driver-library-mismatch",  # the log does not say where libcuda came from
@@ -52,7 +54,7 @@ DRIVER: tuple[Fault, ...] = (
         "no-device-nodes",
         "device-permission",
         "the device files /dev/nvidia* are missing (cuInit returns 304)",
-        lambda s: replace(s, device_nodes=False).striking("fail cuInit 304", "fail nvmlInit_v2 4"),
+        lambda s: replace(s, device_nodes=False).with_failing_calls("fail cuInit 304", "fail nvmlInit_v2 4"),
     ),
     cuinit("operating-system", 304, "device-permission", "the driver may not open its device files", nvml=4),
     cuinit("not-permitted", 800, "device-permission", "a policy forbids this process to use the GPU", nvml=4),
