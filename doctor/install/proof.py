@@ -10,48 +10,25 @@ from pathlib import Path
 from typing import Any
 
 from doctor.backports import removeprefix
+from doctor.rules import PLACES
 from doctor.values import dataclass
 
 LIMIT = 900
 """The check's time limit in seconds, including TensorFlow's start."""
-OUTSIDE = frozenset(
-    (
-        "gpu-absent",
-        "driver-missing",
-        "driver-not-loaded",
-        "driver-libcuda-missing",
-        "driver-too-old",
-        "container-no-gpu",
-        "driver-library-mismatch",
-        "gpu-hidden",
-        "gpu-bad-state",
-        "device-permission",
-        "wsl-driver",
-        "gpu-memory-held",
-        "cuda-compat-package",
-        "healthy",
-        "benign-messages",
-        "undetermined",
-        "cpu-no-avx",
-    )
-)
+_OF_BUILD = {"gpu-arch-too-old", "gpu-arch-too-new", "tf-cpu-only", "tf-windows-native"}
+"""Findings about the build, which do not count if TensorFlow was installed for the CPU."""
+_OTHERS = {"gpu-memory-held", "healthy", "benign-messages", "undetermined", "cpu-no-avx"}
+
+
+def _family(*names: str) -> set[str]:
+    """Return the codes whose rules are in these folders of doctor/rules."""
+    return {code for code, place in PLACES.items() if place.partition(".")[0] in names}
+
+
+OUTSIDE = frozenset(_OTHERS | _family("driver", "gpu", "passthrough") - _OF_BUILD)
 """Findings that do not count against the new environment, such as a machine without a GPU or without a loaded
 driver."""
-OF_CUDA = frozenset(
-    (
-        "cuda-missing",
-        "cuda-version-mismatch",
-        "cudnn-missing",
-        "cudnn-version-mismatch",
-        "library-path",
-        "library-broken",
-        "xla-toolchain-missing",
-        "gpu-arch-too-old",
-        "gpu-arch-too-new",
-        "tf-cpu-only",
-        "tf-windows-native",
-    )
-)
+OF_CUDA = frozenset(_OF_BUILD | _family("libraries"))
 """Findings that do not count if TensorFlow was installed for the CPU."""
 
 

@@ -22,7 +22,7 @@ from doctor.install.script import script
 from doctor.install.space import needed_mib, shortage
 from doctor.tables import Tables
 from tests.install.jobs import HERE, RELEASE, job
-from tests.sampling import sampled
+from tests.sampling import each, sampled
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -223,6 +223,12 @@ def test_machine_without_a_gpu_proves_consistency_only() -> None:
     proof = read({"facts": facts, "findings": [finding("gpu-absent")]})
     assert proof.kind == "consistent"
     assert "not proved on a GPU here: gpu-absent" in proof.sentences
+
+
+@each("code", ["gpu-powered-off", "gpu-reserved", "driver-too-new", "driver-too-old", "wsl-driver"])
+def test_a_fault_of_the_machine_does_not_count_against_the_environment(code: str) -> None:
+    facts = {"tensorflow": {"value": "2.20.0"}, "registered_gpus": {"value": 0}}
+    assert read({"facts": facts, "findings": [finding(code)]}).kind == "consistent"
 
 
 def test_environment_with_a_fault_of_its_own_is_broken() -> None:
