@@ -189,8 +189,8 @@ def wsl_install() -> list[Step]:
     return [
         shell(
             run("wsl", "--install", "-d", "Ubuntu-24.04"),
-            "installs Ubuntu under WSL2: run it in an administrator's terminal; it needs Windows 11, or Windows"
-            " 10 from 21H2 on, and a restart",
+            "installs Ubuntu under WSL2: run it in an administrator's terminal; it needs Windows 11, or"
+            " Windows 10 from 21H2 on, and a restart",
             platform="windows",
             root=True,
         ),
