@@ -128,9 +128,14 @@ def reload_driver() -> list[Step]:
 
 
 def minor(version: str) -> str | None:
-    """The first two parts of a version."""
+    """The first two numbers of a version ("3.11"); None if it does not begin with two numbers."""
     match = re.match(r"\d+\.\d+", version)
     return match[0] if match else None
+
+
+def python_minor(case: Case) -> str | None:
+    """The first two numbers of the case's Python version ("3.11"); None if the version is unknown."""
+    return minor(case.python.version) if case.python is not None else None
 
 
 def loader_path_without(word: str, *, whole: bool = False) -> Export:

@@ -32,11 +32,7 @@ def libraries_for_build(case: Case) -> Cure:
         return another_build(case)
     build = case.build or newest
     version = _version(case, newest)
-    if (
-        build.extras.get("and-cuda")
-        and case.python
-        and commands.minor(case.python.version) not in build.pythons
-    ):
+    if build.extras.get("and-cuda") and commands.python_minor(case) not in (None, *build.pythons):
         return another_build(case)  # the release is a guess that this Python contradicts
     steps = libraries.steps(case, build)
     if not build.extras.get("and-cuda") and case.build is not None:
@@ -82,7 +78,7 @@ def _move(case: Case, build: TensorFlowRelease) -> list[Step]:
         or driver_for(case, release)
     ):
         return []
-    if case.python is not None and best.python != commands.minor(case.python.version):
+    if commands.python_minor(case) not in (None, best.python):
         return []
     words = f"or, if the program can move to TensorFlow {release.version}: "
     return commands.introduced(words, libraries.with_pip(case, release))
@@ -115,22 +111,17 @@ def build_for_mac(case: Case) -> Cure:
     wheels = [
         r for r in case.tables.releases(case.table_platform, "tensorflow") if r.pythons and not r.yanked
     ]
-    if (
-        wheels
-        and case.python is not None
-        and not any(commands.minor(case.python.version) in r.pythons for r in wheels)
-    ):
-        python = wheels[-1].pythons[-1]
+    here = commands.python_minor(case)
+    if wheels and here is not None and not any(here in release.pythons for release in wheels):
+        newest = wheels[-1]
+        python = newest.pythons[-1]
         why = (
-            f"no release has a wheel for Python {commands.minor(case.python.version)} on this Mac;"
-            f" TensorFlow {wheels[-1].version} has a wheel for Python {python}"
+            f"no release has a wheel for Python {here} on this Mac; TensorFlow {newest.version} has a wheel"
+            f" for Python {python}"
         )
-        install = environments.pip_install(environments.ENV, [wheels[-1].requirement], "macos", why, uv=True)
-        return Cure(
-            (*environments.uv_venv(environments.ENV, python, "macos"), install),
-            wheels[-1].version,
-            python_of(environments.ENV, "macos"),
-        )
+        install = environments.pip_install(environments.ENV, [newest.requirement], "macos", why, uv=True)
+        steps = (*environments.uv_venv(environments.ENV, python, "macos"), install)
+        return Cure(steps, newest.version, python_of(environments.ENV, "macos"))
     why = "installs TensorFlow into the Python that runs the program"
     return Cure((shell(commands.pip(case, "install", "tensorflow"), why),))
 
@@ -156,7 +147,7 @@ def another_build(case: Case, *, own: bool = False) -> Cure:
             " lacks"
         )
     release = best.build
-    here = case.python is None or commands.minor(case.python.version) == best.python
+    here = commands.python_minor(case) in (None, best.python)
     if own or not here or best.route == "wsl2" or best.nvidia is not None:
         return planned(case, best)
     why = _why(case, release)

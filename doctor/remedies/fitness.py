@@ -24,7 +24,7 @@ def situation(case: Case, /, **change: object) -> compat.Situation:
 
     base = compat.Situation(
         platform=case.table_platform,
-        python=commands.minor(case.python.version) if case.python else None,
+        python=commands.python_minor(case),
         capabilities=case.capabilities,
         driver=case.driver.version if case.driver else None,
         driver_platform=case.platform if case.platform in ("windows", "wsl") else "linux",
@@ -94,7 +94,7 @@ def from_pip(case: Case, build: TensorFlowRelease, python: str = "") -> Installa
     """
     from doctor.remedies.installation import with_libraries
 
-    of_case = commands.minor(case.python.version) if case.python else None
+    of_case = commands.python_minor(case)
     newest = build.pythons[-1] if build.pythons else None
     asked = python or (of_case if of_case in build.pythons else newest)
     return with_libraries(

@@ -192,14 +192,8 @@ def conda_row(case: Case, build: TensorFlowRelease) -> dict[str, str] | None:
     if not build.cuda or not build.cudnn:
         return None
     cuda, cudnn = ".".join(build.cuda.split(".")[:2]), build.cudnn.split(".")[0]
-    return next(
-        (
-            r
-            for r in case.tables.store.all("conda")
-            if r["cuda"] == cuda and r["cudnn"].split(".")[0] == cudnn
-        ),
-        None,
-    )
+    rows = case.tables.store.all("conda")
+    return next((r for r in rows if r["cuda"] == cuda and r["cudnn"].split(".")[0] == cudnn), None)
 
 
 def conda(case: Case, build: TensorFlowRelease, *, known: bool = False) -> list[Step]:
@@ -216,7 +210,7 @@ def conda(case: Case, build: TensorFlowRelease, *, known: bool = False) -> list[
         )
         return [shell(run("conda", "install", "-c", row["channel"], *packages), why)]
     kind = case.platform or "linux"
-    python = commands.minor(case.python.version) if case.python else None
+    python = commands.python_minor(case)
     python = python if python in build.pythons else build.pythons[-1]
     create = environments.conda_create(environments.ENV, python, kind, packages, row["channel"])
     why = (

@@ -130,6 +130,11 @@ def test_script_for_windows_does_the_same_in_a_batch_file(tables: Tables, tmp_pa
         "exit /b 1",
     ]
     assert r'if exist "C:\Users\a b\50%% done\tf" exit /b 1' in lines, "existing files are not touched"
+    refused = [line for line in script(windows, replace=True).split("\r\n") if line.endswith("exit /b 1")]
+    assert r'if exist "C:\Users\a b\50%% done\tf.before" exit /b 1' in refused
+    assert "tf.before already exists: rename or remove it first" in script(windows, replace=True).replace(
+        '"', ""
+    )
     for line in lines:
         bare = re.sub(r'"[^"]*"', "", removeprefix(line.replace("||", "").replace("2>nul", ""), ">"))
         assert line.startswith("rem ") or not re.search(r"[&|<>^]", bare), line
