@@ -1,7 +1,7 @@
 """Runs `check` on nodes through Ray, as one task pinned to each node of a running cluster.
 
 Ray requires that a client has the same versions of Ray and Python as the cluster, so the client runs in the
-user's Python, not in this one.
+user's Python, not in the Python of this process.
 """
 
 from __future__ import annotations
@@ -136,8 +136,8 @@ def _reply(name: str, answer: dict[str, Any], mark: str, timeout: float) -> Repl
 
 
 def _interpreter(env: Mapping[str, str]) -> str:
-    """Return the path of a Python interpreter in which ray is installed: this one, the one in the environment
-    in use, or one on PATH. Raises UnableError."""
+    """Return the path of a Python interpreter in which ray is installed: that of this process, of the
+    environment in use, or one on PATH. Raises UnableError."""
     for candidate in _candidates(env):
         if run_program([candidate, "-c", _HAS_RAY], 30, env).status == 0:
             return candidate

@@ -1,7 +1,7 @@
 """Runs `check` on nodes through Slurm, without root. Each node gets its own step, because one dead node would
 end a step that covers several nodes.
 
-Outside a job, each node gets a small job of its own that starts at once or not at all. Inside a job, the
+Outside a job, each node gets a separate small job, which starts at once or not at all. Inside a job, the
 steps run on the nodes of that job, beside its other steps.
 """
 

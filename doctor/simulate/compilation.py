@@ -225,7 +225,9 @@ def _locked(folder: Path) -> Iterator[None]:
 def _make(folder: Path, names: list[str], sources: dict[str, bytes], compiler: str) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
-    for abandoned in folder.glob(".build-*"):  # left by killed builds: only this one has the lock
+    for abandoned in folder.glob(
+        ".build-*"
+    ):  # left by killed builds, because only this process holds the lock
         shutil.rmtree(abandoned, ignore_errors=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".build-") as text:
         work = Path(text)

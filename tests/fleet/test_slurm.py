@@ -85,7 +85,7 @@ def test_the_gpus_of_a_node_are_asked_for(asked: dict[str, Any]) -> None:
 def test_files_that_differ_on_one_node_are_found(asked: dict[str, Any]) -> None:
     difference = next((d for d in asked["differences"] if d["fact"] == "tensorflow"), None)
     if difference is None:
-        pytest.skip("no mount namespaces here, so that no node can have files of its own")
+        pytest.skip("no mount namespaces here, so all nodes would have the same files")
     assert (difference["most"], difference["others"]) == ("2.15.0", {"n2": "2.16.1"})
 
 

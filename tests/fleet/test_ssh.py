@@ -91,7 +91,7 @@ def test_a_node_that_hangs_is_given_up_after_its_time_limit(hosts: Hosts, fleet:
 
 def test_files_that_differ_on_one_node_are_found(asked: dict[str, Any]) -> None:
     if asked["by_name"]["n2"]["status"] != "answered":
-        pytest.skip("no mount namespaces here, so that no node can have files of its own")
+        pytest.skip("no mount namespaces here, so all nodes would have the same files")
     difference = next(d for d in asked["differences"] if d["fact"] == "tensorflow")
     assert (difference["most"], difference["others"], difference["matters"]) == (
         "2.15.0",

@@ -37,7 +37,7 @@ def card():
 
 @pytest.fixture(scope="module")
 def reproduced():
-    """The result of a run on a simulated card of its own, and the content of the memory ledger afterwards."""
+    """The result of a run on a separate simulated card, and the content of the memory ledger afterwards."""
     with environment(prepare(gpus=("T4",))) as simulation:
         done = reproduce(simulation.environment, "--format", "json")
         yield done, Path(simulation.folder / "ledger").read_bytes()
