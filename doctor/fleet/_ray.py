@@ -18,7 +18,8 @@ def on_node(payload, script, limit):
     import subprocess
 
     env = dict(os.environ)
-    # Ray sets an empty value for a worker without a GPU of its own; Ray's daemon has the value of the node
+    # Ray sets an empty value for a worker to which it gave no GPU; the node's value is in the environment of
+    # Ray's daemon
     try:
         with open("/proc/%d/environ" % os.getppid(), "rb") as file:
             there = dict(row.split(b"=", 1) for row in file.read().split(b"\0") if b"=" in row)

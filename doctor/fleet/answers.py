@@ -17,7 +17,6 @@ from doctor.printable import as_json
 from doctor.rules import PLACES
 from doctor.values import dataclass
 
-STATUSES = ("answered", "unreachable", "timed-out", "failed")
 LARGEST = 32 << 20
 """The maximum size of one report, in bytes."""
 LONGEST_NAME = 200
@@ -91,14 +90,11 @@ def answered(name: str, document: dict[str, Any], *, keep: bool = True) -> Answe
         raise NotReportError("it has no findings")
     rows = []
     for finding in findings[:200]:
-        code, severity = (
-            (finding.get("code"), finding.get("severity")) if isinstance(finding, dict) else (None, None)
-        )
+        finding = finding if isinstance(finding, dict) else {}
+        code, severity = finding.get("code"), finding.get("severity")
         if not isinstance(code, str) or code not in PLACES or severity not in SEVERITIES:
             raise NotReportError(f"it has a finding that this version does not know: {str(code)[:60]!r}")
         rows.append((code, severity))
-    found = values_of(document)
-    packed = zlib.compress(as_json(document).encode(), 1) if keep else b""
     return Answer(
         name[:LONGEST_NAME],
         "answered",
@@ -106,13 +102,13 @@ def answered(name: str, document: dict[str, Any], *, keep: bool = True) -> Answe
         codes=tuple(code for code, severity in rows if severity != "info"),
         error=any(severity == "error" for _, severity in rows),
         unexamined=_unexamined(document),
-        values=found,
-        packed=packed,
+        values=values_of(document),
+        packed=zlib.compress(as_json(document).encode(), 1) if keep else b"",
     )
 
 
 def _unexamined(document: dict[str, Any]) -> tuple[str, ...]:
-    """Return the decisive parts that could not be examined (`Facts.unexamined`)."""
+    """Return the decisive parts that could not be examined (`Facts.unexamined`). Raises NotReportError."""
     record = document.get("record")
     facts = record.get("facts") if isinstance(record, dict) else None
     deciding = {*DECIDING, *DECIDING_OF_DRIVER}

@@ -3,6 +3,7 @@ output, and applies a time limit to each."""
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 from collections.abc import Callable, Sequence
@@ -64,12 +65,8 @@ def ask(
     marked as failed, and no program is left running.
     """
     replies: dict[str, Reply] = {}
-
-    def one(node: Asked) -> Reply:
-        return _asked(node, order, why)
-
     pool = ThreadPoolExecutor(max_workers=max(1, min(order.jobs, len(nodes))))
-    waiting: set[Future[Reply]] = {pool.submit(one, node) for node in nodes}
+    waiting: set[Future[Reply]] = {pool.submit(_asked, node, order, why) for node in nodes}
     try:
         while waiting:
             done, waiting = wait(waiting, timeout=0.5, return_when=FIRST_COMPLETED)
@@ -86,19 +83,14 @@ def ask(
         end_children()
         pool.shutdown(wait=True)
     left = "the run ended before the node answered"
-    return [
-        replies.get(node.name) or Reply(unanswered(node.name, "failed", left)) for node in nodes
-    ], interrupted
+    found = [replies.get(node.name) or Reply(unanswered(node.name, "failed", left)) for node in nodes]
+    return found, interrupted
 
 
 def _asked(node: Asked, order: Order, why: Callable[[Ran], tuple[str, str] | None]) -> Reply:
     mark = f"tfgpu-doctor {secrets.token_hex(16)}"
-    feed = payload(
-        list(order.argv),
-        mark=mark,
-        limit=order.timeout,
-        peers=order.peers(node.name) if order.peers else None,
-    )
+    peers = order.peers(node.name) if order.peers else None
+    feed = payload(list(order.argv), mark=mark, limit=order.timeout, peers=peers)
     ran = run_program(node.argv, _patience(order.timeout), os.environ, LARGEST, feed=feed)
     return understood(node.name, ran, mark, order.timeout, why)
 
@@ -106,29 +98,23 @@ def _asked(node: Asked, order: Order, why: Callable[[Ran], tuple[str, str] | Non
 def understood(
     name: str, ran: Ran, mark: str, timeout: float, why: Callable[[Ran], tuple[str, str] | None]
 ) -> Reply:
-    """Parse the output of a node's program, and return the node's reply. mark: the line that separates the
-    parts of the output."""
+    """Return a node's reply from the output of its program.
+
+    mark: the line that separates the parts of the output: the second part is the report, the third (if there
+    are four) the result of the node's tests of its peers. The reply is a failure if the report cannot be
+    parsed.
+    """
     parts = ran.out.split(f"{mark}\n")
-    if len(parts) >= 3 and ran.status != LATE:
-        return _understood(name, parts, ran)
-    return Reply(unanswered(name, *_silence(ran, timeout, why)))
-
-
-def _understood(name: str, parts: Sequence[str], ran: Ran) -> Reply:
-    """Return the reply from the parts of a node's output: parts[1] is the report, parts[2] (optional) the
-    result of the node's tests of its peers. The reply is a failure if the report cannot be parsed."""
+    if len(parts) < 3 or ran.status == LATE:
+        return Reply(unanswered(name, *_silence(ran, timeout, why)))
     try:
         answer = answered(name, parsed(parts[1].encode()))
     except NotReportError as error:
         return Reply(unanswered(name, "failed", _last(ran.err) or f"its answer is not a report: {error}"))
-    import json
-
-    more: dict[str, Any] | None = None
-    if len(parts) > 3:
-        try:
-            more = json.loads(parts[2])
-        except (ValueError, RecursionError):
-            more = None
+    try:
+        more = json.loads(parts[2]) if len(parts) > 3 else None
+    except (ValueError, RecursionError):
+        more = None
     return Reply(answer, more if isinstance(more, dict) else None)
 
 

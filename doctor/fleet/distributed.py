@@ -11,9 +11,10 @@ from __future__ import annotations
 import json
 import secrets
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from doctor.backports import removeprefix
 from doctor.values import dataclass
 
 if TYPE_CHECKING:
@@ -26,8 +27,9 @@ _LOWEST, _HIGHEST = 20_000, 32_000  # below the ports that systems use for outgo
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """The answer to one question about all nodes. question: what has to agree. agrees: None if unknown. why:
-    the reason, as a sentence. nodes: each node's value, if that helps. do: what to do, "" if nothing."""
+    """The answer to one question about all nodes. question: what has to agree. agrees: whether it does; None
+    if unknown. why: the reason, as a clause. nodes: each node's value, if that helps. do: what to do; "" if
+    nothing."""
 
     question: str
     agrees: bool | None
@@ -48,163 +50,114 @@ def peers(names: Sequence[str]) -> Callable[[str], dict[str, Any]]:
 
 def agreements(replies: Sequence[Reply]) -> tuple[Agreement, ...]:
     """Return the answers to all questions about the nodes of a job."""
-    there = [one for one in replies if one.answer.status == "answered"]
-    silent = [one.answer.name for one in replies if one.answer.status != "answered"]
+    there = [reply for reply in replies if reply.answer.status == "answered"]
+    silent = [reply.answer.name for reply in replies if reply.answer.status != "answered"]
+    found = []
     if silent or not there:
-        first = Agreement(
-            "every node answers",
-            None,
-            f"{len(silent)} of {len(replies)} nodes could not be asked",
-            dict.fromkeys(silent, "no answer"),
-        )
-        return (first, *(_all(there) if there else ()))
-    return tuple(_all(there))
+        why = f"{len(silent)} of {len(replies)} nodes could not be asked"
+        found.append(Agreement("every node answers", None, why, dict.fromkeys(silent, "no answer")))
+    if there:
+        found += [Agreement(question, *answer(there)) for question, answer in _QUESTIONS.items()]
+    return tuple(found)
 
 
-def _all(replies: Sequence[Reply]) -> Iterator[Agreement]:
-    yield _same(
-        replies,
-        "tensorflow",
-        "the same TensorFlow",
-        "workers of different releases do not train together",
-        "install one release on all nodes",
+class _Answer(NamedTuple):
+    """The answer to a question: the fields of `Agreement` without the question."""
+
+    agrees: bool | None
+    why: str
+    nodes: dict[str, str]
+    do: str = ""
+
+
+def _facts(replies: Sequence[Reply], name: str) -> dict[str, str]:
+    """Return the value of a fact on each node."""
+    return {reply.answer.name: reply.answer.values.facts.get(name, "none seen") for reply in replies}
+
+
+def _names(replies: Sequence[Reply], prefix: str) -> list[str]:
+    """Return the names of all facts that begin with a prefix, sorted."""
+    return sorted(
+        {name for reply in replies for name in reply.answer.values.facts if name.startswith(prefix)}
     )
-    yield _same(
-        replies,
-        "gpus",
-        "the same GPUs",
-        "each worker assumes that all workers have as many devices as it has",
-        "request the same GPUs on each node",
-    )
-    yield _nccl(replies)
-    yield _settings(replies)
-    yield _reached(replies)
-    yield _interfaces(replies)
-    yield _tf_config(replies)
 
 
-def _values(replies: Sequence[Reply], fact: str) -> dict[str, str]:
-    return {one.answer.name: one.answer.values.facts.get(fact, "none seen") for one in replies}
+def _differ(values: dict[str, str]) -> bool:
+    return len(set(values.values())) > 1
 
 
-def _same(replies: Sequence[Reply], fact: str, question: str, why: str, do: str) -> Agreement:
-    values = _values(replies, fact)
+def _tensorflow(replies: Sequence[Reply]) -> _Answer:
+    values, do = _facts(replies, "tensorflow"), "install one release on all nodes"
     if set(values.values()) == {"none seen"}:
-        return Agreement(
-            question,
-            False if fact == "tensorflow" else None,
-            "no TensorFlow was found on any node" if fact == "tensorflow" else "no node shows a GPU",
-            {},
-            do if fact == "tensorflow" else "",
-        )
-    if len(set(values.values())) == 1:
-        return Agreement(question, True, f"all have {next(iter(values.values()))}", {})
-    return Agreement(question, False, why, values, do)
+        return _Answer(False, "no TensorFlow was found on any node", {}, do)
+    if _differ(values):
+        return _Answer(False, "workers of different releases do not train together", values, do)
+    return _Answer(True, f"all have {next(iter(values.values()))}", {})
 
 
-def _nccl(replies: Sequence[Reply]) -> Agreement:
-    names = sorted(
-        {
-            name
-            for one in replies
-            for name in one.answer.values.facts
-            if name.startswith("package.nvidia-nccl")
-        }
-    )
-    question = "the same NCCL"
+def _gpus(replies: Sequence[Reply]) -> _Answer:
+    values = _facts(replies, "gpus")
+    if set(values.values()) == {"none seen"}:
+        return _Answer(None, "no node shows a GPU", {})
+    if _differ(values):
+        why = "each worker assumes that all workers have as many devices as it has"
+        return _Answer(False, why, values, "request the same GPUs on each node")
+    return _Answer(True, f"all have {next(iter(values.values()))}", {})
+
+
+def _nccl(replies: Sequence[Reply]) -> _Answer:
+    found = []
+    for name in _names(replies, "package.nvidia-nccl"):
+        values, package = _facts(replies, name), removeprefix(name, "package.")
+        if _differ(values):
+            do = f"install one release of {package} on all nodes"
+            return _Answer(False, f"{package} differs", values, do)
+        found.append(f"{package} {next(iter(values.values()))}")
+    if found:
+        return _Answer(True, f"all have {', '.join(found)}", {})
+    versions = set(_facts(replies, "tensorflow").values())
+    why = "no NCCL package was seen; the NCCL inside TensorFlow is the same if TensorFlow is"
+    return _Answer(True if len(versions) == 1 and versions != {"none seen"} else None, why, {})
+
+
+def _settings(replies: Sequence[Reply]) -> _Answer:
+    names = _names(replies, "env.NCCL_")
     for name in names:
-        values = _values(replies, name)
-        if len(set(values.values())) > 1:
-            return Agreement(
-                question,
-                False,
-                f"{name[len('package.') :]} differs",
-                values,
-                "install one release of it on all nodes",
-            )
-    if names:
-        return Agreement(
-            question,
-            True,
-            "all have "
-            + ", ".join(
-                f"{n[len('package.') :]} {_values(replies, n)[replies[0].answer.name]}" for n in names
-            ),
-            {},
-        )
-    same = (
-        len(set(_values(replies, "tensorflow").values())) == 1
-        and "tensorflow" in replies[0].answer.values.facts
-    )
-    return Agreement(
-        question,
-        True if same else None,
-        "no NCCL package was seen; the NCCL inside TensorFlow is the same if TensorFlow is",
-        {},
-    )
+        values = _facts(replies, name)
+        if _differ(values):
+            variable = removeprefix(name, "env.")
+            do = f"export {variable} in the job's script, before srun"
+            return _Answer(False, f"{variable} differs", values, do)
+    agree = "all nodes agree in " + ", ".join(removeprefix(name, "env.") for name in names)
+    return _Answer(True, agree if names else "no such variable is set", {})
 
 
-def _settings(replies: Sequence[Reply]) -> Agreement:
-    names = sorted(
-        {name for one in replies for name in one.answer.values.facts if name.startswith("env.NCCL_")}
-    )
-    question = "the same NCCL settings"
-    differ = [name for name in names if len(set(_values(replies, name).values())) > 1]
-    if differ:
-        return Agreement(
-            question,
-            False,
-            f"{differ[0][4:]} differs",
-            _values(replies, differ[0]),
-            "export it in the job's script, before srun",
-        )
-    return Agreement(
-        question,
-        True,
-        "all nodes agree in " + ", ".join(name[4:] for name in names) if names else "no such variable is set",
-        {},
-    )
-
-
-def _reached(replies: Sequence[Reply]) -> Agreement:
-    question = "every node reaches every other one by its name"
-    unheard = [one.answer.name for one in replies if one.more is None]
+def _reached(replies: Sequence[Reply]) -> _Answer:
+    unheard = [reply.answer.name for reply in replies if reply.more is None]
     if unheard:
-        return Agreement(
-            question,
-            None,
-            f"{len(unheard)} nodes did not report their connections",
-            dict.fromkeys(unheard, "not known"),
-        )
-    said: dict[str, str] = {}
-    for one in replies:
-        more = one.more or {}
-        failed = more.get("failed") if isinstance(more.get("failed"), dict) else {}
-        words = [f"{peer}: {reason}" for peer, reason in list((failed or {}).items())[:5]]
-        if more.get("listening"):
-            words.insert(0, str(more["listening"]))
+        why = f"{len(unheard)} nodes did not report their connections"
+        return _Answer(None, why, dict.fromkeys(unheard, "not known"))
+    trouble: dict[str, str] = {}
+    for reply in replies:
+        more = reply.more or {}
+        failed = more.get("failed")
+        words = [str(more["listening"])] if more.get("listening") else []
+        if isinstance(failed, dict):
+            words += [f"{peer}: {reason}" for peer, reason in list(failed.items())[:5]]
         if words:
-            said[one.answer.name] = "; ".join(words)[:400]
-    if said:
-        return Agreement(
-            question,
-            False,
-            "some connections fail",
-            said,
-            "check names, routes and firewalls between the nodes, or ask the cluster's administrator",
-        )
-    return Agreement(
-        question, True, "all connections worked" if len(replies) > 1 else "there is only one node", {}
-    )
+            trouble[reply.answer.name] = "; ".join(words)[:400]
+    if trouble:
+        do = "check names, routes and firewalls between the nodes, or ask the cluster's administrator"
+        return _Answer(False, "some connections fail", trouble, do)
+    return _Answer(True, "all connections worked" if len(replies) > 1 else "there is only one node", {})
 
 
-def _interfaces(replies: Sequence[Reply]) -> Agreement:
-    question = "the interfaces in NCCL_SOCKET_IFNAME exist"
+def _interfaces(replies: Sequence[Reply]) -> _Answer:
     missing = {}
     wanted = False
-    for one in replies:
-        names = one.answer.values.facts.get("env.NCCL_SOCKET_IFNAME", "")
-        there = (one.more or {}).get("interfaces")
+    for reply in replies:
+        names = reply.answer.values.facts.get("env.NCCL_SOCKET_IFNAME", "")
+        there = (reply.more or {}).get("interfaces")
         if not names or names.startswith("^") or not isinstance(there, list):
             continue
         wanted = True
@@ -214,43 +167,26 @@ def _interfaces(replies: Sequence[Reply]) -> Agreement:
             for name in there
             for word in words
         ):
-            missing[one.answer.name] = f"has {', '.join(map(str, there[:20]))}, not {names}"
+            missing[reply.answer.name] = f"has {', '.join(map(str, there[:20]))}, not {names}"
     if missing:
-        return Agreement(
-            question,
-            False,
-            "NCCL_SOCKET_IFNAME contains an interface that a node does not have",
-            missing,
-            "set it to an interface that all nodes have, or unset the variable",
-        )
-    return Agreement(
-        question,
-        True,
-        "the interfaces exist on each node" if wanted else "NCCL chooses its interfaces itself",
-        {},
+        why = "NCCL_SOCKET_IFNAME contains an interface that a node does not have"
+        do = "set NCCL_SOCKET_IFNAME to an interface that all nodes have, or unset it"
+        return _Answer(False, why, missing, do)
+    return _Answer(
+        True, "the interfaces exist on each node" if wanted else "NCCL chooses its interfaces itself", {}
     )
 
 
-def _tf_config(replies: Sequence[Reply]) -> Agreement:
+def _tf_config(replies: Sequence[Reply]) -> _Answer:
     """Check whether the TF_CONFIG of each node's step fits the job."""
-    question = "TF_CONFIG fits the nodes of the job"
-    texts = {one.answer.name: str((one.more or {}).get("tf_config") or "") for one in replies}
+    texts = {reply.answer.name: str((reply.more or {}).get("tf_config") or "") for reply in replies}
     if not any(texts.values()):
-        return Agreement(
-            question,
-            None,
-            "TF_CONFIG is not set here: the program, or SlurmClusterResolver, has to set it on each node",
-            {},
-        )
+        why = "TF_CONFIG is not set here: the program, or SlurmClusterResolver, has to set it on each node"
+        return _Answer(None, why, {})
     lacking = [name for name, text in texts.items() if not text]
     if lacking:
-        return Agreement(
-            question,
-            False,
-            "some nodes have no TF_CONFIG",
-            dict.fromkeys(lacking, "not set"),
-            "set it on every node",
-        )
+        nodes = dict.fromkeys(lacking, "not set")
+        return _Answer(False, "some nodes have no TF_CONFIG", nodes, "set TF_CONFIG on every node")
     parsed: dict[str, tuple[dict[str, list[str]], str, int]] = {}
     wrong: dict[str, str] = {}
     for name, text in texts.items():
@@ -259,66 +195,52 @@ def _tf_config(replies: Sequence[Reply]) -> Agreement:
         except (ValueError, RecursionError) as error:
             wrong[name] = str(error)[:200]
     if wrong:
-        return Agreement(
-            question,
-            False,
-            "TF_CONFIG cannot be read",
-            wrong,
-            "TF_CONFIG must contain a cluster and a task, as JSON",
-        )
+        do = "TF_CONFIG must contain a cluster and a task, as JSON"
+        return _Answer(False, "TF_CONFIG cannot be read", wrong, do)
+    lists = {name: ", ".join(_hosts(cluster)) for name, (cluster, _, _) in parsed.items()}
     if len({json.dumps(cluster, sort_keys=True) for cluster, _, _ in parsed.values()}) > 1:
-        return Agreement(
-            question,
-            False,
-            "the cluster in TF_CONFIG differs among the nodes",
-            {n: ", ".join(_hosts(c)) for n, (c, _, _) in parsed.items()},
-            "give all nodes the same list",
-        )
-    tasks = Counter((kind, index) for _, kind, index in parsed.values())
-    (kind, index), count = tasks.most_common(1)[0]
+        why = "the cluster in TF_CONFIG differs among the nodes"
+        return _Answer(False, why, lists, "give all nodes the same list")
+    tasks = {name: f"{kind} {index}" for name, (_, kind, index) in parsed.items()}
+    task, count = Counter(tasks.values()).most_common(1)[0]
     if count > 1:
-        same = {name: f"{kind} {index}" for name, (_, k, i) in parsed.items() if (k, i) == (kind, index)}
-        return Agreement(
-            question,
-            False,
-            f"{count} nodes claim to be {kind} {index}",
-            same,
-            "give each node its own task index (SLURM_PROCID)",
-        )
+        same = {name: own for name, own in tasks.items() if own == task}
+        do = "give each node its own task index (SLURM_PROCID)"
+        return _Answer(False, f"{count} nodes claim to be {task}", same, do)
     cluster = next(iter(parsed.values()))[0]
-    hosts = [_short(host) for host in _hosts(cluster)]
+    hosts = _hosts(cluster)
     outside = {
-        name: f"{k} {i} is {cluster[k][i]}"
-        for name, (_, k, i) in parsed.items()
-        if _short(cluster[k][i]) != _short(name)
+        name: f"{kind} {index} is {cluster[kind][index]}"
+        for name, (_, kind, index) in parsed.items()
+        if _short(cluster[kind][index]) != _short(name)
     }
-    addresses = {_address(host) for host in _hosts(cluster)}
+    addresses = {_address(host) for host in hosts}
     if outside and not all(addresses):  # IP addresses cannot be compared with host names
-        return Agreement(
-            question,
-            False,
-            "the entry for a node's own task names another node",
-            outside,
-            "list the nodes in the order of their tasks",
-        )
-    more = sorted(set(hosts) - {_short(name) for name in texts})
+        why = "the entry for a node's own task names another node"
+        return _Answer(False, why, outside, "list the nodes in the order of their tasks")
+    more = sorted({_short(host) for host in hosts} - {_short(name) for name in texts})
     if more and not any(addresses):
-        return Agreement(
-            question,
-            False,
-            f"TF_CONFIG contains nodes that are not in this job: {', '.join(more[:5])}",
-            {},
-            "make the list from this job's nodes",
-        )
-    return Agreement(question, True, f"{len(hosts)} tasks on {len(texts)} nodes", {})
+        why = f"TF_CONFIG contains nodes that are not in this job: {', '.join(more[:5])}"
+        return _Answer(False, why, {}, "make the list from this job's nodes")
+    return _Answer(True, f"{len(hosts)} tasks on {len(texts)} nodes", {})
+
+
+_QUESTIONS: dict[str, Callable[[Sequence[Reply]], _Answer]] = {
+    "the same TensorFlow": _tensorflow,
+    "the same GPUs": _gpus,
+    "the same NCCL": _nccl,
+    "the same NCCL settings": _settings,
+    "every node reaches every other one by its name": _reached,
+    "the interfaces in NCCL_SOCKET_IFNAME exist": _interfaces,
+    "TF_CONFIG fits the nodes of the job": _tf_config,
+}
 
 
 def _parsed(text: str) -> tuple[dict[str, list[str]], str, int]:
     """Return the cluster, and the kind and index of the task, from a TF_CONFIG. Raises ValueError."""
     document = json.loads(text)
-    cluster, task = (
-        (document.get("cluster"), document.get("task")) if isinstance(document, dict) else (None, None)
-    )
+    document = document if isinstance(document, dict) else {}
+    cluster, task = document.get("cluster"), document.get("task")
     if not isinstance(cluster, dict) or not isinstance(task, dict):
         raise ValueError("it has no cluster or no task")
     whole = {
@@ -343,13 +265,18 @@ def _hosts(cluster: dict[str, list[str]]) -> list[str]:
     return [host for hosts in cluster.values() for host in hosts]
 
 
+def _portless(host: str) -> str:
+    name, _, port = host.rpartition(":")
+    return name if port.isdecimal() else host
+
+
 def _short(host: str) -> str:
     """Return a host without its port; a host name also loses its domain."""
-    name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
+    name = _portless(host)
     return name if _address(host) else name.partition(".")[0]
 
 
 def _address(host: str) -> bool:
     """Whether a host is an IP address."""
-    name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
+    name = _portless(host)
     return name.strip("[]").replace(".", "").replace(":", "").isdecimal() or name.startswith("[")

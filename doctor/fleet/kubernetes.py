@@ -56,22 +56,26 @@ def manifest(options: Options) -> Iterator[str]:
     """Yield the objects as YAML, with comments that say how to use them. Raises UsageError for a value that
     Kubernetes would refuse."""
     tool = _tool(options)
-    objects = [*tool, _runner(options, tool)]
     where = f" -n {options.namespace}" if options.namespace else ""
+    mine = f"-l app.kubernetes.io/name={NAME}"
     kind = "job" if options.nodes else "daemonset"
     wait = (
         f"kubectl wait{where} --for=condition=complete --timeout=10m job/{NAME}"
         if options.nodes
         else f"kubectl rollout status{where} daemonset/{NAME}"
     )
-    yield (
-        f"# kubectl apply{where} -f FILE\n# {wait}\n# kubectl logs{where} -l app.kubernetes.io/name={NAME}"
-        f" --prefix --tail=-1 --max-log-requests={options.nodes or 500} > fleet.log\n# tfgpu-doctor fleet"
-        f" read fleet.log\n# kubectl get pods{where} -l app.kubernetes.io/name={NAME}"
-        " --field-selector=status.phase=Pending   # nodes without a free GPU: not checked\n# kubectl"
-        f" delete{where} {kind}/{NAME} && kubectl delete{where} configmap -l app.kubernetes.io/name={NAME}\n"
+    commands = (
+        f"kubectl apply{where} -f FILE",
+        wait,
+        f"kubectl logs{where} {mine} --prefix --tail=-1 --max-log-requests={options.nodes or 500}"
+        " > fleet.log",
+        "tfgpu-doctor fleet read fleet.log",
+        f"kubectl get pods{where} {mine} --field-selector=status.phase=Pending"
+        "   # nodes without a free GPU: not checked",
+        f"kubectl delete{where} {kind}/{NAME} && kubectl delete{where} configmap {mine}",
     )
-    for item in objects:
+    yield "".join(f"# {command}\n" for command in commands)
+    for item in (*tool, _runner(options, tool)):
         yield "---\n" + "\n".join(_yaml(item)) + "\n"
 
 
@@ -145,29 +149,21 @@ def _pod(options: Options, tool: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "securityContext": {"allowPrivilegeEscalation": False},
         "volumeMounts": [{"name": "tool", "mountPath": _FOLDER, "readOnly": True}],
     }
+    sources = [{"configMap": {"name": item["metadata"]["name"]}} for item in tool]
     pod: dict[str, Any] = {
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
         "containers": [container],
         "tolerations": _tolerations(options.tolerations),
-        "volumes": [
-            {
-                "name": "tool",
-                "projected": {
-                    "sources": [{"configMap": {"name": item["metadata"]["name"]}} for item in tool]
-                },
-            }
-        ],
+        "volumes": [{"name": "tool", "projected": {"sources": sources}}],
     }
     selector = _selector(options.selector)
     if selector:
         pod["nodeSelector"] = selector
     if options.nodes is not None:
         pod["restartPolicy"] = "Never"
-        term = {
-            "labelSelector": {"matchLabels": dict(_LABELS)},
-            "topologyKey": "kubernetes.io/hostname",
-        }  # one pod per node
+        # one pod per node
+        term = {"labelSelector": {"matchLabels": dict(_LABELS)}, "topologyKey": "kubernetes.io/hostname"}
         pod["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     return pod
 
@@ -188,15 +184,17 @@ def _tolerations(words: Sequence[str]) -> list[dict[str, str]]:
         match = _TOLERATION.fullmatch(word)
         if match is None:
             raise UsageError(f"--toleration {word[:80]!r} does not have the form KEY[=VALUE][:EFFECT]")
-        rule = {"key": match["key"], "operator": "Equal" if match["equal"] else "Exists"}
-        rule.update({"value": match["value"]} if match["equal"] else {})
-        rule.update({"effect": match["effect"]} if match["effect"] else {})
+        rule = {"key": match["key"], "operator": "Exists"}
+        if match["equal"]:
+            rule.update(operator="Equal", value=match["value"])
+        if match["effect"]:
+            rule["effect"] = match["effect"]
         found.append(rule)
     return found
 
 
-def _yaml(value: Any, indent: str = "") -> Iterator[str]:
-    """Yield the YAML lines of objects and lists. Strings are written as in JSON, which is valid YAML."""
+def _yaml(value: dict[str, Any], indent: str = "") -> Iterator[str]:
+    """Yield the YAML lines of an object. Strings are written as in JSON, which is valid YAML."""
     for key, item in value.items():
         if isinstance(item, dict) and item:
             yield f"{indent}{key}:"

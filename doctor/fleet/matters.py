@@ -1,8 +1,8 @@
 """Decides which differences between nodes matter to TensorFlow, and why.
 
 A difference matters always, never, or under a condition. Possible conditions: the tables say that one of its
-values does not fit (`part`), the nodes also differ in a fact that this one can change (`leads_to`), or a
-library can be loaded only on some nodes (`opens`).
+values does not fit (`part`), the nodes also differ in another fact that this fact can change (`leads_to`), or
+a library can be loaded only on some nodes (`opens`).
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ class Kind:
     """The rule that judges a difference in one fact.
 
     matters, why: the judgement if nothing else decides. part: the part of a report's compatibility whose
-    `fits` decides. leads_to: prefixes of the facts that this one can change. opens: whether the value of the
+    `fits` decides. leads_to: prefixes of the facts that this fact can change. opens: whether the value of the
     fact is the path of a library, or the reason why no file can be loaded. needs: the name of another fact;
-    on a node without that fact, this one does not matter.
+    on a node without that fact, this fact does not matter.
     """
 
     matters: bool

@@ -22,9 +22,8 @@ def folded(names: Iterable[str]) -> list[str]:
             kinds.setdefault((name, "", -1), set())
             continue
         digits = match["number"]
-        width = (
-            len(digits) if digits.startswith("0") else 0
-        )  # 09 and 10 are written with two digits, 9 and 10 are not
+        # 09 and 10 are written with two digits, 9 and 10 are not
+        width = len(digits) if digits.startswith("0") else 0
         kinds.setdefault((match["before"], match["after"], width), set()).add(int(digits))
     _join_padded(kinds)
     return [

@@ -1,7 +1,7 @@
 """Runs `check` on nodes through Ray, as one task pinned to each node of a running cluster.
 
 Ray requires that a client has the same versions of Ray and Python as the cluster, so the client runs in the
-user's Python, not in this one.
+user's Python, not in the Python of this process.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ START = 60.0
 """Time limit, in seconds, to reach the cluster."""
 OUTPUT = 1 << 30
 """The maximum size of all answers together, compressed, in bytes."""
+_CHOOSE = "choose one with --ray ADDRESS: HOST:6379, or ray://HOST:10001"
 _HAS_RAY = "import importlib.util, sys; sys.exit(importlib.util.find_spec('ray') is None)"
 
 
@@ -94,10 +95,7 @@ def _nodes(child: Child) -> list[dict[str, Any]]:
     try:
         for answer in child.answers(time.monotonic() + START):
             if answer.get("stage") == "failed":
-                raise UnableError(
-                    f"no Ray cluster could be reached: {answer.get('error')}",
-                    "choose one with --ray ADDRESS: HOST:6379, or ray://HOST:10001",
-                )
+                raise UnableError(f"no Ray cluster could be reached: {answer.get('error')}", _CHOOSE)
             if answer.get("stage") == "nodes":
                 return [
                     node
@@ -105,9 +103,7 @@ def _nodes(child: Child) -> list[dict[str, Any]]:
                     if node["alive"] or "EXPECTED" not in node["death"].upper().replace("UNEXPECTED", "")
                 ]
     except ChildError as error:
-        raise UnableError(
-            f"no Ray cluster could be reached: {error}", "choose one with --ray ADDRESS"
-        ) from error
+        raise UnableError(f"no Ray cluster could be reached: {error}", _CHOOSE) from error
     raise UnableError(
         f"no Ray cluster could be reached: Ray's client {child.how_it_ended()}",
         "check that `ray status` works here",
@@ -131,22 +127,17 @@ def _reply(name: str, answer: dict[str, Any], mark: str, timeout: float) -> Repl
     if answer.get("error"):
         return Reply(unanswered(name, "unreachable", f"its task failed: {answer['error']}"))
     try:
-        out = (
-            zlib.decompressobj().decompress(base64.b64decode(str(answer.get("out"))), LARGEST)
-            if answer.get("out")
-            else b""
-        )
+        packed = base64.b64decode(str(answer.get("out") or ""))
+        out = zlib.decompressobj().decompress(packed, LARGEST).decode("utf-8", "replace")
     except (ValueError, zlib.error):
-        out = b""
-    ran = Ran(
-        answer.get("status"), out.decode("utf-8", "replace"), str(answer.get("err")), bool(answer.get("late"))
-    )
+        out = ""
+    ran = Ran(answer.get("status"), out, str(answer.get("err")), bool(answer.get("late")))
     return understood(name, ran, mark, timeout, lambda _: None)
 
 
 def _interpreter(env: Mapping[str, str]) -> str:
-    """Return the path of a Python interpreter in which ray is installed: this one, the one in the environment
-    in use, or one on PATH. Raises UnableError."""
+    """Return the path of a Python interpreter in which ray is installed: that of this process, of the
+    environment in use, or one on PATH. Raises UnableError."""
     for candidate in _candidates(env):
         if run_program([candidate, "-c", _HAS_RAY], 30, env).status == 0:
             return candidate

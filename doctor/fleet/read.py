@@ -16,6 +16,7 @@ from doctor import lazy
 from doctor.errors import InputError
 from doctor.fleet.answers import LARGEST, Answer, NotReportError, answered, parsed, unanswered
 from doctor.inputs import STDIN, Input, expand, opened
+from doctor.values import replace
 
 _ENDING = lazy.compile(r"(?:\.(?:json|jsonl|ndjson|txt|log|out|gz)){1,3}$", re.IGNORECASE)
 _PREFIX = lazy.compile(rb"\[pod/(?P<pod>[A-Za-z0-9.-]{1,253})/[A-Za-z0-9.-]{1,63}\] ")
@@ -52,8 +53,6 @@ def read(words: Sequence[str], *, keep: bool, tell: Callable[[int], None] | None
 
 def _renamed(answer: Answer, taken: dict[str, int]) -> Answer:
     """Return the answer, renamed if an earlier one has the same name, so that all names differ."""
-    from doctor.values import replace
-
     number = taken[answer.name]
     while f"{answer.name}#{number}" in taken:
         number += 1
@@ -69,21 +68,14 @@ def _names(paths: Sequence[str]) -> list[str]:
     if len(set(own)) == len(own):
         return own
     parts = [[*PurePath(path).parts[:-1], name] for path, name in zip(paths, own)]
-    first, last = min(parts), max(parts)  # all paths share the beginning that these two share
-    start = _shared(first, last)
-    turned = [part[::-1] for part in parts]
-    end = _shared(min(turned), max(turned))
+    start, end = _shared(parts), _shared([part[::-1] for part in parts])
     return ["/".join(part[start : len(part) - end]) or "/".join(part) for part in parts]
 
 
-def _shared(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return the number of leading parts that two paths have in common."""
-    count = 0
-    for left, right in zip(one, other):
-        if left != right:
-            break
-        count += 1
-    return count
+def _shared(paths: Sequence[list[str]]) -> int:
+    """Return the number of leading parts that all paths have in common."""
+    first, last = min(paths), max(paths)  # all paths share the beginning that these two share
+    return next((at for at, (a, b) in enumerate(zip(first, last)) if a != b), min(len(first), len(last)))
 
 
 def _of_file(item: Input, name: str, *, keep: bool, kinds: set[object]) -> Iterator[Answer]:
@@ -104,7 +96,8 @@ def _of_file(item: Input, name: str, *, keep: bool, kinds: set[object]) -> Itera
 
 
 def _of_stream(stream: IO[bytes], name: str, *, keep: bool, kinds: set[object]) -> Iterator[Answer]:
-    """Yield every report in a file. A line that begins with { may be the first line of a longer report."""
+    """Yield the answer in every report of a file. A line that begins with { may be the first line of a longer
+    report."""
     count, first, why = 0, "", ""
     pods: dict[str, str] = {}
     for number, line in enumerate(_lines(stream), 1):
@@ -116,8 +109,8 @@ def _of_stream(stream: IO[bytes], name: str, *, keep: bool, kinds: set[object]) 
         if not body.lstrip().startswith(b"{"):
             first = first or body[:200].decode("utf-8", "replace").strip()
             continue
-        if not count and not prefix and body.strip() != b"" and not _closed(body):
-            body = body + stream.read(LARGEST + 1 - min(len(body), LARGEST))
+        if not count and not prefix and not _closed(body):
+            body += stream.read(LARGEST + 1 - min(len(body), LARGEST))
         try:
             document = parsed(body)
             answer = _answer(_name(document) or pod or name, document, keep=keep, kinds=kinds)
@@ -132,16 +125,13 @@ def _of_stream(stream: IO[bytes], name: str, *, keep: bool, kinds: set[object]) 
         yield unanswered(pod, "failed", f"its pod printed no report; the output begins with: {words}")
     if not count and not pods:
         reason = (
-            f"its file contains no report: {why}"
-            if why
-            else f"its file contains no report; the file begins with: {first}"
-            if first
-            else ""
+            f"its file contains no report; the file begins with: {first}" if first else "its file is empty"
         )
-        yield unanswered(name, "failed", reason or "its file is empty")
+        yield unanswered(name, "failed", f"its file contains no report: {why}" if why else reason)
 
 
 def _closed(line: bytes) -> bool:
+    """Whether a line that begins with { may be a whole report."""
     return line.rstrip().endswith(b"}") and line.strip() != b"{}"
 
 
@@ -177,7 +167,7 @@ def _answer(name: str, document: dict[str, Any], *, keep: bool, kinds: set[objec
     return answered(name, document, keep=True)
 
 
-def earlier(path: str, tell: Callable[[int], None] | None = None) -> list[Answer]:
+def earlier(path: str) -> list[Answer]:
     """Return the nodes of an earlier run, from its JSON. Raises InputError if the file is something else.
 
     The file is read line by line, because `fleet` writes one node per line. If a program has reformatted the
@@ -193,8 +183,6 @@ def earlier(path: str, tell: Callable[[int], None] | None = None) -> list[Answer
             if not text.startswith(b'{"name"'):
                 return found
             found += _nodes([_json(text, path)], path)
-            if tell is not None:
-                tell(1)
     raise InputError(
         f"cannot read `{path}`: the file is cut off", "the run that wrote it may have been interrupted"
     )

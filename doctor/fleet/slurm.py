@@ -1,7 +1,7 @@
 """Runs `check` on nodes through Slurm, without root. Each node gets its own step, because one dead node would
 end a step that covers several nodes.
 
-Outside a job, each node gets a small job of its own that starts at once or not at all. Inside a job, the
+Outside a job, each node gets a separate small job, which starts at once or not at all. Inside a job, the
 steps run on the nodes of that job, beside its other steps.
 """
 
@@ -45,27 +45,19 @@ _UP = {
 _GPUS = lazy.compile(r"(?:^|,)gpu(?::[^,:(]{1,64})?:(\d{1,4})")
 _REASONS = (
     (
-        (
-            r"Immediate execution impossible|Requested nodes are busy|Resources? (?:temporarily"
-            r" )?(?:busy|unavailable)|timed out waiting"
-        ),
-        (
-            "no step could start at once: its GPUs, CPUs or memory are in use (--gres gpu:1 requests only"
-            " one GPU)"
-        ),
+        r"Immediate execution impossible|Requested nodes are busy|Resources? (?:temporarily"
+        r" )?(?:busy|unavailable)|timed out waiting",
+        "no step could start at once: the node's GPUs, CPUs or memory are in use (--gres gpu:1 requests"
+        " only one GPU)",
     ),
     (
-        (
-            r"Unable to contact|Communication connection failure|launch.{0,80}failed|Socket timed out|Node"
-            r" failure|node fail|Zero Bytes"
-        ),
+        r"Unable to contact|Communication connection failure|launch.{0,80}failed|Socket timed out|Node"
+        r" failure|node fail|Zero Bytes",
         "Slurm cannot reach the node: {0}",
     ),
     (
-        (
-            r"Requested node configuration is not available|Invalid generic resource|Invalid node"
-            r" name|Invalid partition|Invalid account"
-        ),
+        r"Requested node configuration is not available|Invalid generic resource|Invalid node"
+        r" name|Invalid partition|Invalid account",
         "Slurm refuses the step: {0}",
     ),
 )
@@ -122,13 +114,8 @@ def nodes(options: Options, python: str | None, timeout: float, env: Mapping[str
     for node, (state, gres, reason) in rows.items():
         base = state.lower().rstrip("*~#!%$@^-+ ")  # the marks of sinfo(1), NODE STATE CODES
         if base not in _UP or "*" in state:
-            words = (
-                "the node does not respond"
-                if base in _UP
-                else reason
-                if reason not in ("", "none")
-                else "no reason is given"
-            )
+            given = reason if reason not in ("", "none") else "no reason is given"
+            words = "the node does not respond" if base in _UP else given
             silent.append(unanswered(node, "unreachable", f"Slurm lists it as {state}: {words}"))
             continue
         asked.append(Asked(node, _step(srun, node, gres, options, name, python, timeout)))
@@ -142,10 +129,8 @@ def _states(nodelist: str, partition: str | None) -> dict[str, tuple[str, str, s
     words += ["-p", partition] if partition else []
     ran = run_program(words, LIMIT, os.environ)
     if ran.status != 0:
-        raise UnableError(
-            "Slurm does not answer:"
-            f" {(ran.err.strip() or ran.failure or 'sinfo gave no reason').splitlines()[-1][:300]}"
-        )
+        why = (ran.err.strip() or ran.failure or "sinfo gave no reason").splitlines()[-1]
+        raise UnableError(f"Slurm does not answer: {why[:300]}")
     found: dict[str, tuple[str, str, str]] = {}
     for row in ran.out.splitlines():
         parts = row.split("|", 3)
@@ -172,9 +157,8 @@ def _step(
         words += [f"--partition={options.partition}"] if options.partition else []
         words += [f"--account={options.account}"] if options.account else []
         gpus = sum(int(count) for count in _GPUS.findall(gres))
-        wanted = options.gres or (
-            f"gpu:{gpus}" if gpus else ""
-        )  # a step without GPUs sees none in its cgroup
+        # a step without GPUs sees none in its cgroup
+        wanted = options.gres or (f"gpu:{gpus}" if gpus else "")
     else:
         words.append("--overlap")
         wanted = options.gres or ""  # a step gets the resources of its job
@@ -186,12 +170,12 @@ def why(ran: Ran) -> tuple[str, str] | None:
     rows = [row.strip()[:300] for row in ran.err.splitlines() if row.startswith("srun:")]
     if not rows:
         return None
-    last = re.sub(r"^srun: (?:error: )?", "", rows[-1])
+    rows = [re.sub(r"^srun: (?:error: )?", "", row) for row in rows]
     for pattern, reason in _REASONS:
         found = next((row for row in rows if re.search(pattern, row, re.IGNORECASE)), None)
         if found:
-            return "unreachable", reason.format(re.sub(r"^srun: (?:error: )?", "", found))
-    return ("unreachable", last) if "Unable to allocate" in ran.err else None
+            return "unreachable", reason.format(found)
+    return ("unreachable", rows[-1]) if "Unable to allocate" in ran.err else None
 
 
 @contextmanager

@@ -14,9 +14,9 @@ NOT_OPEN = "cannot be loaded"
 NOT_SEARCHED = "on the disk, but the loader does not search there"
 """The value for a library that the loader does not find; it replaces the path of the file."""
 LONGEST = 400
+"""The maximum number of characters of a name or value."""
 MOST = 2000
 """At most this many facts of one node are compared."""
-
 LIBRARY_FACTS = ("LibraryLoaded", "LibraryFile", "LibraryNotLoaded")
 
 
@@ -62,19 +62,15 @@ def values_of(document: dict[str, Any]) -> Values:
 def _of_record(facts: Any, found: dict[str, str]) -> None:
     """Add to `found` the values that are only in a report's record of single facts."""
     mig = []
-    libraries: dict[
-        str, tuple[int, str]
-    ] = {}  # of several statements about one library, use the most certain one
+    # of several statements about one library, use the most certain one
+    libraries: dict[str, tuple[int, str]] = {}
+    separate = (found.get("tensorflow_package"), "keras")  # the versions of these packages are separate facts
     for fact in _list(facts):
         fact = _dict(fact)
         kind = fact.get("fact")
-        if kind == "Package" and fact.get("name") not in (
-            found.get("tensorflow_package"),
-            "keras",
-        ):  # these versions have facts of their own
-            found[f"package.{_text(fact.get('name'))}"] = _text(
-                fact.get("version") or "of an unknown version"
-            )
+        if kind == "Package" and fact.get("name") not in separate:
+            version = _text(fact.get("version") or "of an unknown version")
+            found[f"package.{_text(fact.get('name'))}"] = version
         elif kind in LIBRARY_FACTS:
             rank, value = _library(kind, fact)
             name = f"library.{_text(fact.get('name'))}"
@@ -89,9 +85,8 @@ def _of_record(facts: Any, found: dict[str, str]) -> None:
         elif kind == "PythonVersion" and fact.get("executable"):
             found.setdefault("python_path", _text(fact.get("executable")))
         elif kind == "Symptom" and fact.get("kind") == "mig-enabled":
-            detail = dict(
-                pair for pair in _list(fact.get("detail")) if isinstance(pair, list) and len(pair) == 2
-            )
+            pairs = (pair for pair in _list(fact.get("detail")) if isinstance(pair, list) and len(pair) == 2)
+            detail = dict(pairs)
             mig.append(f"GPU {_text(detail.get('gpu'))}: {_text(detail.get('names')) or 'no instances'}")
     found.update({name: value for name, (_, value) in libraries.items()})
     if mig:

@@ -14,7 +14,7 @@ _PROBE = "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2], sys
 
 
 def find(version: str) -> str | None:
-    """Return the path of a 64-bit CPython `version` ("3.12") that can create virtual environments, or None if
+    """Return the path of a 64-bit Python `version` ("3.12") that can create virtual environments, or None if
     there is none."""
     own = f"{sys.version_info.major}.{sys.version_info.minor}"
     names = [sys.executable] if version == own and sys.prefix == sys.base_prefix else []
@@ -22,30 +22,28 @@ def find(version: str) -> str | None:
     if version == own:
         base = Path(sys.base_prefix) / ("python.exe" if os.name == "nt" else f"bin/python{version}")
         names.append(str(base))
-    own_folder = home()
-    if own_folder is not None:
-        found = sorted(own_folder.glob(f".pyenv/versions/{version}.*/bin/python{version}"), reverse=True)
-        found += sorted(own_folder.glob(f".local/share/uv/python/cpython-{version}.*/bin/python{version}"))
+    if folder := home():
+        found = sorted(folder.glob(f".pyenv/versions/{version}.*/bin/python{version}"), reverse=True)
+        found += sorted(folder.glob(f".local/share/uv/python/cpython-{version}.*/bin/python{version}"))
         names += map(str, found)
     for name in dict.fromkeys(names):
         path = shutil.which(name)
-        if path is not None and _is_version([path], version):
+        if path is not None and _printed([path], _PROBE) == f"{version} True":
             return path
-    if os.name == "nt" and shutil.which("py") and _is_version(["py", f"-{version}"], version):
-        done = subprocess.run(["py", f"-{version}", "-c", "import sys; print(sys.executable)"],
-                              capture_output=True, text=True, timeout=30, check=False)  # fmt: skip
-        return done.stdout.strip() or None
+    if os.name == "nt" and shutil.which("py"):
+        start = ["py", f"-{version}"]
+        if _printed(start, _PROBE) == f"{version} True":
+            return _printed(start, "import sys; print(sys.executable)") or None
     return None
 
 
-def _is_version(command: list[str], version: str) -> bool:
+def _printed(command: list[str], code: str) -> str:
+    """Return what Python code prints, "" if it fails. command: the words that start the interpreter."""
     try:
-        done = subprocess.run(
-            [*command, "-c", _PROBE], capture_output=True, text=True, timeout=30, check=False
-        )
+        done = subprocess.run([*command, "-c", code], capture_output=True, text=True, timeout=30, check=False)
     except (OSError, subprocess.TimeoutExpired):
-        return False
-    return done.returncode == 0 and done.stdout.split() == [version, "True"]
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
 
 
 def uv() -> str | None:

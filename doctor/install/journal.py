@@ -17,7 +17,7 @@ import os
 import re
 import threading
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
@@ -78,18 +78,15 @@ def _holder(env: Path, entry: Entry | None) -> str:
     if entry is None or not entry.pid:
         return f"another installation into {env} is running"
     who = f"process {entry.pid}, since {entry.started}"
-    if os.name == "posix" and not Path("/proc/self").exists():
-        return f"another installation into {env} is running ({who})"
-    if os.name == "posix" and not Path(f"/proc/{entry.pid}").exists():
+    if Path("/proc/self").exists() and not Path(f"/proc/{entry.pid}").exists():
         return f"an installation into {env} was interrupted ({who}), but its installer is still running"
     return f"another installation into {env} is running ({who})"
 
 
 def write(journal: IO[bytes], entry: Entry) -> None:
     """Add a line, and wait until it is on the disk. Only then may the step that it announces begin."""
-    values = {item.name: getattr(entry, item.name) for item in fields(entry)}
     journal.seek(0, os.SEEK_END)
-    journal.write(json.dumps(values).encode() + b"\n")
+    journal.write(json.dumps(asdict(entry)).encode() + b"\n")
     journal.flush()
     os.fsync(journal.fileno())
 

@@ -12,6 +12,8 @@ from typing import IO
 
 from doctor.errors import UnableError
 
+OTHER_FOLDER = "choose another folder with --env"
+"""The hint for a folder that cannot be used."""
 LIMIT = 1 << 16
 """The maximum number of bytes to read from a file that another process holds."""
 
@@ -35,17 +37,14 @@ def lock(path: Path) -> Iterator[IO[bytes]]:
         try:
             file = _opened(path)
         except OSError as problem:
-            raise UnableError(
-                f"{path} cannot be opened: {problem.strerror}", "choose another folder with --env"
-            ) from problem
+            raise UnableError(f"{path} cannot be opened: {problem.strerror}", OTHER_FOLDER) from problem
         with file:
             if not _try(file, path):
                 file.seek(0)
                 raise LockedError(file.read(LIMIT))
-            if not _is_still(file, path):  # the earlier holder removed the file in the meantime
-                continue
-            yield file
-            return
+            if _is_still(file, path):  # otherwise the earlier holder removed the file in the meantime
+                yield file
+                return
 
 
 def _opened(path: Path) -> IO[bytes]:
@@ -54,13 +53,13 @@ def _opened(path: Path) -> IO[bytes]:
     about = os.fstat(file.fileno())
     if not stat.S_ISREG(about.st_mode) or (os.name == "posix" and about.st_uid != os.geteuid()):
         file.close()
-        raise UnableError(
-            f"{path} belongs to another user, or is not a file", "choose another folder with --env"
-        )
+        raise UnableError(f"{path} belongs to another user, or is not a file", OTHER_FOLDER)
     return file
 
 
 def _try(file: IO[bytes], path: Path) -> bool:
+    """Try to lock the file. Returns False if another process holds it. Raises UnableError if the disk does
+    not support locks."""
     try:
         if sys.platform == "win32":
             import msvcrt
@@ -81,6 +80,7 @@ def _try(file: IO[bytes], path: Path) -> bool:
 
 
 def _is_still(file: IO[bytes], path: Path) -> bool:
+    """Whether the open file is the one at its path."""
     try:
         now = os.lstat(path)
     except OSError:

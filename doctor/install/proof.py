@@ -10,48 +10,25 @@ from pathlib import Path
 from typing import Any
 
 from doctor.backports import removeprefix
+from doctor.rules import PLACES
 from doctor.values import dataclass
 
 LIMIT = 900
 """The check's time limit in seconds, including TensorFlow's start."""
-OUTSIDE = frozenset(
-    (
-        "gpu-absent",
-        "driver-missing",
-        "driver-not-loaded",
-        "driver-libcuda-missing",
-        "driver-too-old",
-        "container-no-gpu",
-        "driver-library-mismatch",
-        "gpu-hidden",
-        "gpu-bad-state",
-        "device-permission",
-        "wsl-driver",
-        "gpu-memory-held",
-        "cuda-compat-package",
-        "healthy",
-        "benign-messages",
-        "undetermined",
-        "cpu-no-avx",
-    )
-)
+_OF_BUILD = {"gpu-arch-too-old", "gpu-arch-too-new", "tf-cpu-only", "tf-windows-native"}
+"""Findings about the build, which do not count if TensorFlow was installed for the CPU."""
+_OTHERS = {"gpu-memory-held", "healthy", "benign-messages", "undetermined", "cpu-no-avx"}
+
+
+def _family(*names: str) -> set[str]:
+    """Return the codes whose rules are in these folders of doctor/rules."""
+    return {code for code, place in PLACES.items() if place.partition(".")[0] in names}
+
+
+OUTSIDE = frozenset(_OTHERS | _family("driver", "gpu", "passthrough") - _OF_BUILD)
 """Findings that do not count against the new environment, such as a machine without a GPU or without a loaded
 driver."""
-OF_CUDA = frozenset(
-    (
-        "cuda-missing",
-        "cuda-version-mismatch",
-        "cudnn-missing",
-        "cudnn-version-mismatch",
-        "library-path",
-        "library-broken",
-        "xla-toolchain-missing",
-        "gpu-arch-too-old",
-        "gpu-arch-too-new",
-        "tf-cpu-only",
-        "tf-windows-native",
-    )
-)
+OF_CUDA = frozenset(_OF_BUILD | _family("libraries"))
 """Findings that do not count if TensorFlow was installed for the CPU."""
 
 
@@ -93,9 +70,8 @@ def prove(env: Path, *, gpu: bool = True) -> Proof:
     except ValueError:
         lines = done.stderr.strip().splitlines() or ["it printed nothing"]
         said = next((line for line in lines if line.startswith("tfgpu-doctor: ")), lines[-1])
-        return Proof(
-            "unknown", (f"not proved: the check itself failed: {removeprefix(said, 'tfgpu-doctor: ')}",)
-        )
+        why = removeprefix(said, "tfgpu-doctor: ")
+        return Proof("unknown", (f"not proved: the check itself failed: {why}",))
     return read(document, gpu=gpu)
 
 
@@ -112,31 +88,16 @@ def read(document: dict[str, Any], *, gpu: bool = True) -> Proof:
     if inside:
         return Proof("broken", tuple(f"{f['code']}: {f['title']}" for f in inside), findings)
     if count and not errors:
-        return Proof(
-            "proved",
-            (
-                (
-                    f"proved: TensorFlow {version} registered {count} GPU{'s' if count > 1 else ''} and ran a"
-                    " matrix product and a convolution on each"
-                ),
-            ),
-            findings,
+        proved = (
+            f"proved: TensorFlow {version} registered {count} GPU{'s' if count > 1 else ''} and ran a matrix"
+            " product and a convolution on each"
         )
+        return Proof("proved", (proved,), findings)
     if not gpu:
-        return Proof(
-            "consistent",
-            (f"installed and consistent: TensorFlow {version} starts and computes on the CPU",),
-            findings,
-        )
-    why = errors[0]["title"] if errors else "no GPU was registered"
-    return Proof(
-        "consistent",
-        (
-            (
-                f"installed and consistent: TensorFlow {version} starts, and nothing inside the environment"
-                " is wrong"
-            ),
-            f"not proved on a GPU here: {why}",
-        ),
-        findings,
+        on_cpu = f"installed and consistent: TensorFlow {version} starts and computes on the CPU"
+        return Proof("consistent", (on_cpu,), findings)
+    sound = (
+        f"installed and consistent: TensorFlow {version} starts, and nothing inside the environment is wrong"
     )
+    why = errors[0]["title"] if errors else "no GPU was registered"
+    return Proof("consistent", (sound, f"not proved on a GPU here: {why}"), findings)

@@ -49,18 +49,8 @@ def command(path: str, python: str | None, here: str | None) -> list[str]:
             f"neither uv nor Python {python} is installed; one of them is needed to resolve the packages",
             "install uv",
         )
-    return [
-        here,
-        "-m",
-        "pip",
-        "--disable-pip-version-check",
-        "install",
-        "--dry-run",
-        "--ignore-installed",
-        "--quiet",
-        "-r",
-        path,
-    ]
+    pip = [here, "-m", "pip", "--disable-pip-version-check", "install"]
+    return [*pip, "--dry-run", "--ignore-installed", "--quiet", "-r", path]
 
 
 def resolved(outcome: Outcome, paths: Sequence[str], *, quiet: bool = False) -> Outcome:
@@ -71,9 +61,11 @@ def resolved(outcome: Outcome, paths: Sequence[str], *, quiet: bool = False) -> 
         if not quiet and sys.stderr.isatty():
             say(f"Resolving {path} ...")
         more = _resolved(path, outcome.context.python)
-        findings[:0] = [more] if more is not None else []
-    asked = [f for f in findings if f.severity != "info" or f.code != "undetermined"] if paths else findings
-    return replace(outcome, findings=tuple(asked))
+        if more is not None:
+            findings.insert(0, more)
+    if paths:
+        findings = [f for f in findings if (f.code, f.severity) != ("undetermined", "info")]
+    return replace(outcome, findings=tuple(findings))
 
 
 def _resolved(path: str, python: str | None) -> Finding | None:
@@ -94,12 +86,8 @@ def _resolved(path: str, python: str | None) -> Finding | None:
     words = [line.strip() for line in (done.stderr + done.stdout).splitlines() if line.strip()]
     text = "\n".join(words)
     if _NETWORK.search(text):
-        return _unresolved(
-            path,
-            "the package index could not be reached",
-            "omit --resolve; the tables need no network",
-            words,
-        )
+        hint = "omit --resolve; the tables need no network"
+        return _unresolved(path, "the package index could not be reached", hint, words)
     if not _CONFLICT.search(text):
         return _unresolved(path, "the resolver ended without a result", words=words)
     return _finding(path, words)
@@ -121,9 +109,8 @@ def _unresolved(path: str, why: str, hint: str = "", words: Sequence[str] = ()) 
 def _finding(path: str, words: list[str]) -> Finding:
     text = " ".join(words)
     wheel = re.search(r"No matching distribution found for (\S+)", text)
-    named = [w for w in words if re.search(r"(?i)tensorflow|error|conflict|because|requires|depends", w)][
-        :6
-    ] or words[-3:]
+    telling = re.compile("tensorflow|error|conflict|because|requires|depends", re.IGNORECASE)
+    named = [word for word in words if telling.search(word)][:6] or words[-3:]
     return Finding(
         "tf-no-wheel" if wheel and "tensorflow" in wheel[1] else "python-dependency-conflict",
         "error",

@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Iterable
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import IO
 
 from doctor.errors import UnableError
 from doctor.files import temporary_folder
@@ -44,12 +43,11 @@ class Log:
     """A log of each step with its time. It is written without delay, and redacted because people share
     logs."""
 
-    def __init__(self, path: Path) -> None:
-        self._at(path, open(path, "w", encoding="utf-8", errors="replace"))  # noqa: SIM115 closed by close()
-
-    def _at(self, path: Path, stream: IO[str]) -> None:
+    def __init__(self, path: Path, descriptor: int | None = None) -> None:
+        """Start a log. descriptor: the open file; None to create the file, or to empty it. Raises OSError."""
         self.path = path
-        self._stream = stream
+        file = path if descriptor is None else descriptor
+        self._stream = open(file, "w", encoding="utf-8", errors="replace")  # noqa: SIM115 closed by close()
         self._redacted = Redactor.of(os.environ)
 
     @classmethod
@@ -57,29 +55,21 @@ class Log:
         """Open a log beside the environment; an existing one is extended. If the environment's parent folder
         does not exist yet, the log is in the folder for temporary files. Links are not followed. Raises
         OSError."""
-        log = cls.__new__(cls)
         parent = env.parent
         if parent.is_dir() and not _is_for_all(parent):
             path = parent / f"{env.name}.install.log"
-            flags = (
-                os.O_WRONLY
-                | os.O_APPEND
-                | os.O_CREAT
-                | getattr(os, "O_NOFOLLOW", 0)
-                | getattr(os, "O_NONBLOCK", 0)
-            )
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+            flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
             with contextlib.suppress(OSError):
                 descriptor = os.open(path, flags, 0o666)
                 about = os.fstat(descriptor)
                 if stat.S_ISREG(about.st_mode) and about.st_nlink == 1:
-                    log._at(path, os.fdopen(descriptor, "w", encoding="utf-8", errors="replace"))
-                    return log
+                    return cls(path, descriptor)
                 os.close(descriptor)
         else:
             parent = temporary_folder()
         descriptor, name = tempfile.mkstemp(".log", f"{env.name}.install-", parent)
-        log._at(Path(name), os.fdopen(descriptor, "w", encoding="utf-8", errors="replace"))
-        return log
+        return cls(Path(name), descriptor)
 
     def say(self, text: str) -> None:
         """Add one entry."""
@@ -169,21 +159,17 @@ def _do(action: Action, log: Log, quiet: bool, target: Target) -> None:
     temporary = target.temporary
     shown = sys.stderr.isatty() and action.large and not quiet
     environment = {**os.environ, "PIP_NO_INPUT": "1", "PYTHONUNBUFFERED": "1"}
-    environment.update({name: str(temporary) for name in ("TMPDIR", "TEMP", "TMP")})
-    environment.pop("PYTHONHOME", None)
-    environment.pop("PIP_REQUIRE_VIRTUALENV", None)
-    environment.pop("PIP_USER", None)
+    environment.update(dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(temporary)))
+    for name in ("PYTHONHOME", "PIP_REQUIRE_VIRTUALENV", "PIP_USER"):
+        environment.pop(name, None)
     command = list(action.command)
     pip_log = temporary / "pip.log"
     if shown and "-m" in command and "pip" in command:  # pip writes to the terminal: log its output later
         command += ["--log", str(pip_log)]
+    guarded = bool(DIES_WITH_US and shutil.which(command[0]))
     try:
         process = subprocess.Popen(
-            (
-                [*DIES_WITH_US, str(os.getpid()), *command]
-                if DIES_WITH_US and shutil.which(command[0])
-                else command
-            ),
+            [*DIES_WITH_US, str(os.getpid()), *command] if guarded else command,
             stdin=subprocess.DEVNULL,
             stdout=None if shown else subprocess.PIPE,
             stderr=None if shown else subprocess.STDOUT,
@@ -217,18 +203,10 @@ def _do(action: Action, log: Log, quiet: bool, target: Target) -> None:
         if process.stdout is not None:
             process.stdout.close()
     if shown and pip_log.exists():
-        said = [
-            without_doors(line.partition(" ")[2])
-            for line in pip_log.read_text(encoding="utf-8", errors="replace").splitlines()
-        ]
-        telling = (
-            said
-            if code
-            else [
-                line for line in said if line.startswith(("Downloading ", "Using cached ", "Successfully "))
-            ]
-        )
-        for line in telling[-400:]:
+        lines = pip_log.read_text(encoding="utf-8", errors="replace").splitlines()
+        said = [without_doors(line.partition(" ")[2]) for line in lines]
+        worth = "" if code else ("Downloading ", "Using cached ", "Successfully ")
+        for line in [line for line in said if line.startswith(worth)][-400:]:
             log.heard(line)
         tail = said[-TAIL:]
     if code:
@@ -247,8 +225,7 @@ def _why(tail: list[str], action: Action, code: int) -> tuple[str, str]:
 
     tail: the last lines of the installer's output. code: its exit status.
     """
-    words = "\n".join(tail)
-    low = words.lower()
+    low = "\n".join(tail).lower()
     errors = [
         line
         for line in tail
@@ -287,12 +264,7 @@ def _why(tail: list[str], action: Action, code: int) -> tuple[str, str]:
     if telling is not None:
         return (
             f"the package index could not be reached: {telling[:300]}",
-            (
-                "check the network, the proxy (HTTPS_PROXY) and the index (pip config list), and run the"
-                " command again: finished downloads stay in the cache"
-            ),
+            "check the network, the proxy (HTTPS_PROXY) and the index (pip config list), and run the command"
+            " again: finished downloads stay in the cache",
         )
-    return (
-        f"{line}" if line else f"`{action.line}` ended with status {code}",
-        f"the command was: {action.line}",
-    )
+    return line or f"`{action.line}` ended with status {code}", f"the command was: {action.line}"

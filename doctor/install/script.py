@@ -28,10 +28,8 @@ def _posix(job: Job, keep: bool, replace: bool) -> str:
     if replace:
         not_one = shlex.quote(f"{job.env} is not a Python environment, so it is not replaced")
         lines += [
-            (
-                f"[ ! -e {env} ] || [ -e {env}/pyvenv.cfg ] || [ -d {env}/conda-meta ] || {{ echo {not_one}"
-                " >&2; exit 1; }"
-            ),
+            f"[ ! -e {env} ] || [ -e {env}/pyvenv.cfg ] || [ -d {env}/conda-meta ] || {{ echo {not_one}"
+            " >&2; exit 1; }",
             f"[ ! -e {env} ] || mv {env} {aside}",
         ]
     else:
@@ -76,9 +74,10 @@ def _batch(job: Job, keep: bool, replace: bool) -> str:
     ]
     if replace:
         other = " ".join(f'if not exist "{job.env}\\{sign}"' for sign in ("pyvenv.cfg", "conda-meta"))
-        lines += [f"if exist {env} {other} echo {env} is not a Python environment, so it is not replaced"]
-        lines += [f"if exist {env} {other} exit /b 1"]
         lines += [
+            f"if exist {env} {other} echo {env} is not a Python environment, so it is not replaced",
+            f"if exist {env} {other} exit /b 1",
+            f"if exist {aside} echo {aside} already exists: rename or remove it first",
             f"if exist {aside} exit /b 1",
             f'if exist {env} ren {env} "{job.env.name}.before" || exit /b 1',
         ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 from doctor.plan import Plan
@@ -50,16 +51,9 @@ def cache_folder() -> Path | None:
     named = os.environ.get("PIP_CACHE_DIR")
     if named:
         return Path(named)
-    import sys
-
     try:
-        done = subprocess.run(
-            [sys.executable, "-m", "pip", "cache", "dir"],
-            capture_output=True,
-            text=True,
-            timeout=30,
-            check=False,
-        )
+        command = [sys.executable, "-m", "pip", "cache", "dir"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
     return Path(done.stdout.strip()) if done.returncode == 0 and done.stdout.strip() else None
@@ -70,8 +64,9 @@ def shortage(plan: Plan, env: Path, temporary: Path, cache: Path | None) -> str 
     their needs are added."""
     unpacked, wheels = needed_mib(plan)
     wants: dict[int, tuple[Path, int]] = {}
-    parts = [(env, unpacked), (temporary, wheels)] + ([(cache, wheels)] if cache is not None else [])
-    for path, mib in parts:
+    for path, mib in ((env, unpacked), (temporary, wheels), (cache, wheels)):
+        if path is None:
+            continue
         folder = nearest_folder(path)
         device = folder.stat().st_dev
         first, so_far = wants.get(device, (folder, 0))

@@ -19,6 +19,7 @@ from typing import IO
 from doctor.errors import UnableError, UsageError
 from doctor.files import temporary_folder
 from doctor.install.journal import Beat, Entry, journal_path, last_entry, locked, moved_aside, write
+from doctor.install.lock import OTHER_FOLDER
 from doctor.install.removal import TEMPORARY, clear_temporary, foreign, remove
 from doctor.subprocesses.signals import Ending
 from doctor.values import dataclass, field, replace
@@ -100,9 +101,7 @@ def _taken(env: Path, stack: contextlib.ExitStack, keep: bool, replacing: bool) 
     try:
         env.parent.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
-        raise UnableError(
-            f"{env.parent} cannot be created: {problem.strerror}", "choose another folder with --env"
-        ) from problem
+        raise UnableError(f"{env.parent} cannot be created: {problem.strerror}", OTHER_FOLDER) from problem
     journal = stack.enter_context(locked(journal_path(env), env))
     entry = Entry("making", os.getpid(), time.strftime("%Y-%m-%d %H:%M:%S"), made=made, keep=keep)
     notes = _repaired(env, journal)
@@ -121,9 +120,7 @@ def _taken(env: Path, stack: contextlib.ExitStack, keep: bool, replacing: bool) 
             env.rename(target.before)
     except OSError as problem:
         _forget(env, journal, entry)
-        raise UnableError(
-            f"{problem.filename}: {problem.strerror}", "choose another folder with --env"
-        ) from problem
+        raise UnableError(f"{problem.filename}: {problem.strerror}", OTHER_FOLDER) from problem
     return target
 
 
@@ -136,24 +133,16 @@ def _may_be_taken(env: Path, replacing: bool) -> None:
     if not replacing:
         raise UsageError(f"{env} already exists", "choose another folder with --env, or use --replace")
     if not is_environment(env):
-        what = (
-            "a link"
-            if env.is_symlink()
-            else "not a Python environment (it has neither pyvenv.cfg nor conda-meta)"
-        )
+        what = "not a Python environment (it has neither pyvenv.cfg nor conda-meta)"
         raise UsageError(
-            f"{env} is {what}; --replace only replaces environments",
-            "choose another folder with --env, or move it away yourself",
+            f"{env} is {'a link' if env.is_symlink() else what}; --replace only replaces environments",
+            f"choose another folder with --env, or move {env} away yourself",
         )
 
 
 def _missing_parents(env: Path) -> int:
-    missing = 0
-    for parent in env.parents:
-        if os.path.lexists(parent):
-            break
-        missing += 1
-    return missing
+    """Return how many parent folders must be created."""
+    return sum(not os.path.lexists(parent) for parent in env.parents)
 
 
 def _free_name(env: Path) -> str:

@@ -14,12 +14,9 @@ if TYPE_CHECKING:
         cures as cures,
         driver as driver,
         environments as environments,
-        fitness as fitness,
         installation as installation,
         libraries as libraries,
         starts as starts,
-        usual as usual,
-        usual_steps as usual_steps,
         without_pip as without_pip,
     )
 else:
@@ -30,10 +27,7 @@ else:
     cures = lazy.module("doctor.remedies.cures")
     driver = lazy.module("doctor.remedies.driver")
     environments = lazy.module("doctor.remedies.environments")
-    fitness = lazy.module("doctor.remedies.fitness")
     installation = lazy.module("doctor.remedies.installation")
     libraries = lazy.module("doctor.remedies.libraries")
     starts = lazy.module("doctor.remedies.starts")
-    usual = lazy.module("doctor.remedies.usual")
-    usual_steps = lazy.module("doctor.remedies.usual_steps")
     without_pip = lazy.module("doctor.remedies.without_pip")

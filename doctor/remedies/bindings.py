@@ -110,28 +110,20 @@ def _runs_python(command: Command) -> bool:
 def _in_r(finding: Finding) -> Finding:
     """Return the finding with a step that makes R and the finding's commands use the same Python
     interpreter."""
-    commands = [s for s in finding.prescription if s.command is not None and _of_python(s)]
-    if not commands:
+    lines = [argv(s.command) for s in finding.prescription if s.command is not None and _of_python(s)]
+    if not lines:
         return finding
-    made = [words for s in commands if (words := argv(s.command)) and words[-1:] == (Path(environments.ENV),)]
-    conda = any(
-        argv(s.command)[:2] == ("conda", "create") and environments.ENV in argv(s.command) for s in commands
-    )
-    if conda or any("venv" in words for words in made):
+    conda = any(words[:2] == ("conda", "create") and environments.ENV in words for words in lines)
+    if conda or any("venv" in words and words[-1] == Path(environments.ENV) for words in lines):
         use = (
             f'use_condaenv("{environments.ENV}", required = TRUE)'
             if conda
             else f'use_virtualenv("./{environments.ENV}", required = TRUE)'
         )
-        return replace(
-            finding,
-            prescription=(
-                *finding.prescription,
-                manual(
-                    f"In R, call reticulate::{use} before library(tensorflow)", "R then uses that environment"
-                ),
-            ),
+        step = manual(
+            f"In R, call reticulate::{use} before library(tensorflow)", "R then uses that environment"
         )
+        return replace(finding, prescription=(*finding.prescription, step))
     which = manual(
         "In R, reticulate::py_config() prints the Python that runs TensorFlow: run the Python commands with"
         " that Python"
@@ -140,15 +132,14 @@ def _in_r(finding: Finding) -> Finding:
 
 
 def _language(case: Case) -> str | None:
-    """The language of the binding that a report is about; None if it is unknown, or if a Python traceback
-    shows that the program is in Python."""
+    """The language of the binding that a report is about; None if it is unknown, or if a traceback shows that
+    the program is written in Python."""
     facts = case.facts
     named = facts.symptoms("binding")
     if facts.kind != "report" or facts.has("traceback"):
         return None
-    tabled = (
-        row.language for one in case.named if (row := one.about(case.tables)) is not None and row.language
-    )
+    rows = (one.about(case.tables) for one in case.named)
+    tabled = (row.language for row in rows if row is not None and row.language)
     language = named[0].get("language") if named else next(tabled, None)
     return language if language == "r" or language in NAMES else None
 

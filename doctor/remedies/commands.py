@@ -52,16 +52,18 @@ def uninstall_tensorflow(case: Case) -> Command:
     return pip(case, "uninstall", "-y", *names)
 
 
+def _version(case: Case) -> str | None:
+    return case.tensorflow.version if case.tensorflow else None
+
+
 def list_gpus(case: Case) -> Command:
     """The command that shows which GPUs TensorFlow registered."""
-    version = case.tensorflow.version if case.tensorflow else None
-    return run_python(case, code.list_gpus(version))
+    return run_python(case, code.list_gpus(_version(case)))
 
 
 def convolution(case: Case) -> Command:
     """The command that makes TensorFlow create its cuDNN handle."""
-    version = case.tensorflow.version if case.tensorflow else None
-    return run_python(case, code.convolution(version))
+    return run_python(case, code.convolution(_version(case)))
 
 
 def linux_family(case: Case) -> str:
@@ -116,12 +118,7 @@ def growth_variable(case: Case, version: str | None, why: str) -> list[Step]:
 def reload_driver() -> list[Step]:
     """Steps after which the driver's kernel module and its libraries have the same version again."""
     return [
-        shell(
-            run("sudo", "reboot"),
-            "loads the kernel module of the installed version",
-            platform="linux",
-            root=True,
-        ),
+        driver.as_root(run("sudo", "reboot"), "loads the kernel module of the installed version"),
         shell(
             sequence(run("cat", "/proc/driver/nvidia/version"), run("nvidia-smi")),
             "both must show the same version",
@@ -131,9 +128,14 @@ def reload_driver() -> list[Step]:
 
 
 def minor(version: str) -> str | None:
-    """The first two parts of a version."""
+    """The first two numbers of a version ("3.11"); None if it does not begin with two numbers."""
     match = re.match(r"\d+\.\d+", version)
     return match[0] if match else None
+
+
+def python_minor(case: Case) -> str | None:
+    """The first two numbers of the case's Python version ("3.11"); None if the version is unknown."""
+    return minor(case.python.version) if case.python is not None else None
 
 
 def loader_path_without(word: str, *, whole: bool = False) -> Export:
@@ -155,11 +157,12 @@ def off_the_path(case: Case, word: str, why: str = "", *, whole: bool = True) ->
     steps = [shell(loader_path_without(word, whole=whole), why, platform="linux")]
     variable = case.env.get("LD_LIBRARY_PATH")
     if case.facts.kind == "machine" and variable is not None and variable.source.where.startswith("/"):
-        line = (
-            f"Delete the same folders from the line that sets LD_LIBRARY_PATH in {variable.source}, then"
-            " start the program again"
+        steps.append(
+            manual(
+                "Delete the same folders from the line that sets LD_LIBRARY_PATH in"
+                f" {variable.source}, then start the program again"
+            )
         )
-        steps.append(manual(line))
     return steps
 
 
@@ -170,26 +173,17 @@ def tell_more(case: Case) -> list[Step]:
 
     facts = case.facts
     missing: list[Step] = []
-    if case.driver is None or not case.gpus:
-        lacking = [what for what, known in (("driver", case.driver), ("GPUs", case.gpus)) if not known]
+    lacking = [what for what, known in (("driver", case.driver), ("GPUs", case.gpus)) if not known]
+    if lacking:
         missing.append(shell(run("nvidia-smi"), f"shows the {' and the '.join(lacking)}"))
-    tensorflow, built = case.tensorflow, facts.of(TensorFlowBuild) or case.build is not None
-    if tensorflow is None or not built:
-        asked = [
-            a
-            for a, known in (("tf.__version__", tensorflow), ("tf.test.is_built_with_cuda()", built))
-            if not known
-        ]
-        why = [
-            w
-            for w, known in (
-                ("shows which TensorFlow version is installed", tensorflow),
-                ("shows whether TensorFlow is built for CUDA", built),
-            )
-            if not known
-        ]
-        line = f"import tensorflow as tf; print({', '.join(asked)})"
-        missing.append(shell(run_python(case, line), ", and ".join(why)))
+    unknown = {}
+    if case.tensorflow is None:
+        unknown["tf.__version__"] = "shows which TensorFlow version is installed"
+    if not facts.of(TensorFlowBuild) and case.build is None:
+        unknown["tf.test.is_built_with_cuda()"] = "shows whether TensorFlow is built for CUDA"
+    if unknown:
+        line = f"import tensorflow as tf; print({', '.join(unknown)})"
+        missing.append(shell(run_python(case, line), ", and ".join(unknown.values())))
     opened: tuple[type[Fact], ...] = (LibraryLoaded, LibraryNotLoaded, GpuRegistered)
     if not any(facts.of(kind) for kind in opened):
         cmd = case.platform == "windows"
@@ -202,6 +196,12 @@ def tell_more(case: Case) -> list[Step]:
         "examines everything that TensorFlow needs for the GPU, and prints a report to paste",
     )
     return [everything, *missing]
+
+
+def introduced(words: str, steps: Sequence[Step]) -> list[Step]:
+    """The steps, with these words at the beginning of the first step's explanation."""
+    first, *others = steps
+    return [replace(first, why=f"{words}{first.why}"), *others]
 
 
 def loading(case: Case) -> Command:

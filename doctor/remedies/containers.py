@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 from doctor import validated
 from doctor.facts import EnvironmentKind
 from doctor.findings import Step, manual, shell
-from doctor.remedies import commands
+from doctor.remedies import commands, driver
 from doctor.shell import Command, Export, Joined, Literal, Path, piped, run, sequence
-from doctor.values import replace
 
 if TYPE_CHECKING:
     from doctor.case import Case
@@ -60,21 +59,16 @@ def toolkit(case: Case) -> list[Step]:
     """Steps that install the NVIDIA Container Toolkit on a docker host."""
     manager = "dnf" if not case.container and commands.linux_family(case) == "dnf" else "apt"
     return [
-        shell(
-            REPOSITORY[manager],
-            "on the host: adds NVIDIA's package repository with the container toolkit",
-            platform="linux",
-            root=True,
+        driver.as_root(
+            REPOSITORY[manager], "on the host: adds NVIDIA's package repository with the container toolkit"
         ),
-        shell(
+        driver.as_root(
             sequence(
                 run("sudo", manager, "install", "nvidia-container-toolkit"),
                 run("sudo", "nvidia-ctk", "runtime", "configure", "--runtime=docker"),
                 run("sudo", "systemctl", "restart", "docker"),
             ),
             "on the host: installs the toolkit and registers it with docker",
-            platform="linux",
-            root=True,
         ),
     ]
 
@@ -89,7 +83,7 @@ def without_driver(case: Case) -> tuple[list[Step], Command]:
     that image gets the GPU."""
     _, verify = give_gpu(case)
     step = manual(
-        f"At the end of the Dockerfile, add: RUN {DRIVER_FILES}. Then build the image again",
+        f"Add this line at the end of the Dockerfile, then build the image again: RUN {DRIVER_FILES}",
         "an image must not contain a driver: the host's driver is mounted when the container starts. An"
         " image that was committed from a container with a GPU also contains a driver",
     )
@@ -139,11 +133,9 @@ def give_gpu(case: Case, *, no_toolkit: bool = False) -> tuple[list[Step], Comma
         lent = "/var/lib/snapd/lib/gl"
         more = Joined((Path(lent), Literal("${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}")))
         steps = [
-            shell(
+            driver.as_root(
                 run("sudo", "snap", "connect", f"{name}:opengl"),
                 "gives the snap access to the host's driver and its device nodes",
-                platform="linux",
-                root=True,
             ),
             shell(
                 Export("LD_LIBRARY_PATH", more),
@@ -166,12 +158,10 @@ def give_gpu(case: Case, *, no_toolkit: bool = False) -> tuple[list[Step], Comma
         devices = ("--device", "nvidia.com/gpu=all", "--security-opt=label=disable")
         look = run("podman", "run", "--rm", *devices, IMAGE, "nvidia-smi")
         steps = [
-            shell(
+            driver.as_root(
                 run("sudo", "nvidia-ctk", "cdi", "generate", "--output=/etc/cdi/nvidia.yaml"),
                 "on the host, with nvidia-container-toolkit: writes a description of the GPUs; repeat it"
                 " after each driver update",
-                platform="linux",
-                root=True,
             ),
             shell(
                 look, "starts the container with the GPU; nvidia-smi's table must appear", platform="linux"
@@ -211,8 +201,7 @@ def give_gpu(case: Case, *, no_toolkit: bool = False) -> tuple[list[Step], Comma
         if no_toolkit:
             steps = [*installed, *steps]
         else:
-            first, last = installed
-            steps += [replace(first, why=f"only if docker does not support --gpus; {first.why}"), last]
+            steps += commands.introduced("only if docker does not support --gpus; ", installed)
     return steps, look
 
 
@@ -222,7 +211,8 @@ def compute_libraries(case: Case) -> list[Step]:
         return give_gpu(case)[0]
     options = ("--gpus", "all", "-e", "NVIDIA_DRIVER_CAPABILITIES=compute,utility")
     mounted = run("docker", "run", "--rm", *options, IMAGE, "nvidia-smi")
-    return [shell(mounted, "mounts the driver's compute libraries", platform="linux")]
+    why = "mounts the driver's compute libraries; start your own container with the same two options"
+    return [shell(mounted, why, platform="linux")]
 
 
 def device_nodes(case: Case) -> list[Step]:

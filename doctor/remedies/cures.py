@@ -32,11 +32,7 @@ def libraries_for_build(case: Case) -> Cure:
         return another_build(case)
     build = case.build or newest
     version = _version(case, newest)
-    if (
-        build.extras.get("and-cuda")
-        and case.python
-        and commands.minor(case.python.version) not in build.pythons
-    ):
+    if build.extras.get("and-cuda") and commands.python_minor(case) not in (None, *build.pythons):
         return another_build(case)  # the release is a guess that this Python contradicts
     steps = libraries.steps(case, build)
     if not build.extras.get("and-cuda") and case.build is not None:
@@ -77,19 +73,15 @@ def _move(case: Case, build: TensorFlowRelease) -> list[Step]:
         best is None
         or release is None
         or not best.extra
+        or best.route == "wsl2"  # another system, not another release
         or build.version.startswith("1.")
         or driver_for(case, release)
     ):
         return []
-    if best.route == "wsl2":  # another system, not another release
+    if commands.python_minor(case) not in (None, best.python):
         return []
-    if case.python is not None and best.python != commands.minor(case.python.version):
-        return []
-    first, *others = libraries.with_pip(case, release)
-    return [
-        replace(first, why=f"or, if the program can move to TensorFlow {release.version}: {first.why}"),
-        *others,
-    ]
+    words = f"or, if the program can move to TensorFlow {release.version}: "
+    return commands.introduced(words, libraries.with_pip(case, release))
 
 
 def inside_wsl(case: Case) -> list[Step]:
@@ -110,8 +102,8 @@ def beside_windows(case: Case) -> list[Step]:
     other = foremost(weigh(context_of(case), ("wsl2",)))
     if case.platform != "windows" or best is None or other is None or best.route == "wsl2":
         return []
-    first, *others = planned(case, other).steps
-    return [replace(first, why=f"or TensorFlow {other.build.version} under WSL2: {first.why}"), *others]
+    words = f"or TensorFlow {other.build.version} under WSL2: "
+    return commands.introduced(words, planned(case, other).steps)
 
 
 def build_for_mac(case: Case) -> Cure:
@@ -119,63 +111,43 @@ def build_for_mac(case: Case) -> Cure:
     wheels = [
         r for r in case.tables.releases(case.table_platform, "tensorflow") if r.pythons and not r.yanked
     ]
-    if (
-        wheels
-        and case.python is not None
-        and not any(commands.minor(case.python.version) in r.pythons for r in wheels)
-    ):
-        python = wheels[-1].pythons[-1]
+    here = commands.python_minor(case)
+    if wheels and here is not None and not any(here in release.pythons for release in wheels):
+        newest = wheels[-1]
+        python = newest.pythons[-1]
         why = (
-            f"no release has a wheel for Python {commands.minor(case.python.version)} on this Mac;"
-            f" TensorFlow {wheels[-1].version} has a wheel for Python {python}"
+            f"no release has a wheel for Python {here} on this Mac; TensorFlow {newest.version} has a wheel"
+            f" for Python {python}"
         )
-        install = environments.pip_install(environments.ENV, [wheels[-1].requirement], "macos", why, uv=True)
-        return Cure(
-            (*environments.uv_venv(environments.ENV, python, "macos"), install),
-            wheels[-1].version,
-            python_of(environments.ENV, "macos"),
-        )
-    return Cure(
-        (
-            shell(
-                commands.pip(case, "install", "tensorflow"),
-                "installs TensorFlow into the Python that runs the program",
-            ),
-        )
-    )
+        install = environments.pip_install(environments.ENV, [newest.requirement], "macos", why, uv=True)
+        steps = (*environments.uv_venv(environments.ENV, python, "macos"), install)
+        return Cure(steps, newest.version, python_of(environments.ENV, "macos"))
+    why = "installs TensorFlow into the Python that runs the program"
+    return Cure((shell(commands.pip(case, "install", "tensorflow"), why),))
 
 
 @remembered
-def another_build(case: Case, *, own: bool = False, words: str = "") -> Cure:
+def another_build(case: Case, *, own: bool = False) -> Cure:
     """The cure that installs the TensorFlow release that the plan for the case recommends, with its
     libraries. On Windows, it also contains the steps for the last release with CUDA for Windows itself.
 
-    own: whether to use a separate environment even if the case's Python version would work. words: text to
-    put before the explanation.
+    own: whether to use a separate environment even if the case's Python version would work.
     """
     if case.platform == "macos":
-        return Cure(
-            (
-                manual(
-                    "TensorFlow has had no CUDA build for macOS since 1.2; on Apple silicon,"
-                    " tensorflow-metal uses Apple's GPU"
-                ),
-            )
+        return _by_hand(
+            "Use the CPU, or another computer: TensorFlow has had no CUDA build for macOS since 1.2. On Apple"
+            " silicon, the package tensorflow-metal uses Apple's GPU"
         )
     if case.platform == "windows":
-        return _on_windows(case, words)
+        return _on_windows(case)
     best = recommendation(case)
     if best is None:
-        return Cure(
-            (
-                manual(
-                    "No TensorFlow release in the tables fits this GPU: tfgpu-doctor plan shows what each"
-                    " release lacks"
-                ),
-            )
+        return _by_hand(
+            "No TensorFlow release in the tables fits this GPU: tfgpu-doctor plan shows what each release"
+            " lacks"
         )
     release = best.build
-    here = case.python is None or commands.minor(case.python.version) == best.python
+    here = commands.python_minor(case) in (None, best.python)
     if own or not here or best.route == "wsl2" or best.nvidia is not None:
         return planned(case, best)
     why = _why(case, release)
@@ -190,26 +162,36 @@ def another_build(case: Case, *, own: bool = False, words: str = "") -> Cure:
     return Cure((*steps, *driver_for(case, release)), release.version)
 
 
-def _on_windows(case: Case, words: str) -> Cure:
-    """The cure that installs TensorFlow through WSL2, as in the plan, or the last release with CUDA for
-    Windows itself. words: text to put before the explanation."""
+def _by_hand(instruction: str) -> Cure:
+    """The cure that only a person can carry out."""
+    return Cure((manual(instruction),))
+
+
+def _on_windows(case: Case) -> Cure:
+    """The cure that installs TensorFlow through WSL2, if the plan does so, and the steps for the last release
+    with CUDA for Windows itself."""
     best = recommendation(case)
-    under_wsl = best is not None and best.route == "wsl2"
-    inside = python_of(environments.ENV, "wsl")
-    if not words and best is not None and under_wsl:
-        stay = _on_windows(case, "or stay on Windows: ")
-        return Cure((*environments.wsl_install(), *inside_wsl(case), *stay.steps), best.build.version, inside)
+    if best is None or best.route != "wsl2":
+        return _staying_on_windows(case, "") or _by_hand(
+            "No other TensorFlow release for Windows fits this machine: tfgpu-doctor plan shows what each"
+            " release lacks"
+        )
+    stay = _staying_on_windows(case, "or stay on Windows: ")
+    steps = (*environments.wsl_install(), *inside_wsl(case), *(stay.steps if stay else ()))
+    return Cure(steps, best.build.version, python_of(environments.ENV, "wsl"))
+
+
+def _staying_on_windows(case: Case, words: str) -> Cure | None:
+    """The cure that installs the last release with CUDA for Windows itself; None if there is none, or if that
+    release is already installed. words: text to put before the explanation."""
     release = fitting(case) or fitting(case, python=False) or fitting(case, python=False, driver=False)
-    if release is not None and case.build is not None and release.version == case.build.version:
-        release = None  # this release is already installed
-    found = None if release is None else of_conda(case, release)
-    if release is None or found is None:
-        if words and best is not None and under_wsl:  # nothing for Windows itself; the caller returns WSL2
-            return Cure((), best.build.version, inside)
-        return Cure((manual("No TensorFlow release for Windows fits this GPU: see tfgpu-doctor plan"),))
-    first, *others = found.steps
-    why = f"{words}{_why(case, release)}; {first.why}"
-    return Cure((replace(first, why=why), *others, *driver_for(case, release)), release.version, found.python)
+    if release is None or (case.build is not None and release.version == case.build.version):
+        return None
+    found = of_conda(case, release)
+    if found is None:
+        return None
+    steps = commands.introduced(f"{words}{_why(case, release)}; ", found.steps)
+    return Cure((*steps, *driver_for(case, release)), release.version, found.python)
 
 
 @remembered
@@ -222,13 +204,9 @@ def better_code(case: Case) -> Cure:
         old = case.tensorflow is not None and case.tensorflow.version.startswith("1.")
         return cure.then(*_container(case, "tf1")) if old else cure
     if not case.capabilities:
-        return Cure(
-            (
-                manual(
-                    "Run tfgpu-doctor plan --gpu with the GPU's name: it lists the releases with machine code"
-                    " for that GPU"
-                ),
-            )
+        return _by_hand(
+            "Run tfgpu-doctor plan --gpu with the GPU's name: it lists the releases with machine code for"
+            " that GPU"
         )
     from doctor.plan.candidates import weigh
     from doctor.plan.recommended import context_of
@@ -259,13 +237,13 @@ def better_code(case: Case) -> Cure:
         manual(
             f"Keep TensorFlow {build.version}: no release that works on this machine has machine code for"
             f" compute capability {gpus}",
-            "the driver compiles TensorFlow's kernels when they are first used; start the program once and "
-            "wait until the driver has compiled them",
+            "the driver compiles TensorFlow's kernels when they are first used: start the program once and"
+            " wait until the driver has compiled them",
         ),
         shell(
             Export("CUDA_CACHE_MAXSIZE", "4294967296"),
-            "makes the driver's cache large enough for all kernels that it compiles, so that later "
-            "starts reuse them (CUDA C++ Programming Guide, CUDA Environment Variables)",
+            "makes the driver's cache large enough for all kernels that it compiles, so that later starts"
+            " reuse them (CUDA C++ Programming Guide, CUDA Environment Variables)",
         ),
         *(installation.setting_steps(answer) if answer is not None else []),
         *_container(case),
@@ -281,17 +259,15 @@ def _container(case: Case, kind: str = "sbsa") -> list[Step]:
     from doctor.tables.arm import nvidia_builds
 
     found = nvidia_builds(case.tables.store, case.table_platform, kind, case.capabilities)
+    if not found:
+        return []
+    row = found[0]
     line = code.list_gpus("1.15" if kind == "tf1" else "2.17.0")
-    return [
-        shell(
-            run("docker", "run", "--rm", "--gpus", "all", row["image"], "python3", "-c", line),
-            f"or{', for TensorFlow 1 code,' if kind == 'tf1' else ''} NVIDIA's own TensorFlow"
-            f" {row['tensorflow']} with CUDA {row['cuda']}"
-            + (f": {row['blackwell']}" if row.get("blackwell") else ""),
-            platform="linux",
-        )
-        for row in found[:1]
-    ]
+    start = run("docker", "run", "--rm", "--gpus", "all", row["image"], "python3", "-c", line)
+    why = "or, for TensorFlow 1 code," if kind == "tf1" else "or"
+    why += f" NVIDIA's own TensorFlow {row['tensorflow']} with CUDA {row['cuda']}"
+    why += f": {row['blackwell']}" if row.get("blackwell") else ""
+    return [shell(start, why, platform="linux")]
 
 
 def planned(case: Case, best: Candidate) -> Cure:
@@ -352,15 +328,11 @@ def recommendation(case: Case) -> Candidate | None:
 
 @remembered
 def fitting(case: Case, *, python: bool = True, driver: bool = True) -> TensorFlowRelease | None:
-    """The newest GPU release for the case's platform and GPUs, and for its Python version and driver if they
-    are known."""
+    """The newest GPU release for the case's platform and GPUs; None if there is none. It also fits the case's
+    Python version and driver as far as they are known, unless `python` or `driver` is False."""
     from doctor import compat
 
-    change: dict[str, object] = {}
-    if not python:
-        change["python"] = None
-    if not driver:
-        change["driver"] = None
+    change = {name: None for name, kept in (("python", python), ("driver", driver)) if not kept}
     try:
         judgement = compat.newest(case.tables, situation(case, **change))
     except (ValueError, KeyError):
@@ -373,11 +345,5 @@ def driver_for(case: Case, release: TensorFlowRelease) -> list[Step]:
     release."""
     if case.driver is None or on_driver(case, release):
         return []
-    first, *others = commands.driver_install(case, release)
-    return [
-        replace(
-            first,
-            why=f"driver {case.driver.version} is too old for TensorFlow {release.version}: {first.why}",
-        ),
-        *others,
-    ]
+    words = f"driver {case.driver.version} is too old for TensorFlow {release.version}: "
+    return commands.introduced(words, commands.driver_install(case, release))

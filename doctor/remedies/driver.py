@@ -14,6 +14,20 @@ from doctor.findings import Step, manual, shell
 from doctor.shell import Line, piped, run, sequence
 
 DEBIAN = ("debian", "kali", "raspbian")
+_UBUNTU = ("ubuntu", "16.04", "18.04", "20.04", "22.04", "24.04", "26.04")
+"""People also call an Ubuntu release by its number alone."""
+_MANAGERS = {
+    "apt": (*_UBUNTU, *DEBIAN, "mint", "pop", "elementary"),
+    "dnf": ("centos", "red hat", "redhat", "rhel", "fedora", "rocky", "alma", "amazon", "oracle"),
+    "zypper": ("suse", "sles"),
+    "pacman": ("arch", "manjaro"),
+}
+"""Words in the names of the distributions that use a package manager."""
+
+
+def as_root(command: Line, why: str) -> Step:
+    """The step with a command for Linux that needs an administrator."""
+    return shell(command, why, platform="linux", root=True)
 
 
 def install(
@@ -37,12 +51,13 @@ def install(
                 root=True,
             )
         ]
-    reboot = shell(run("sudo", "reboot"), "loads the new kernel module", platform="linux", root=True)
     command, why = _command(name.lower(), manager, minimum, last, own)
-    if isinstance(command, str):
-        steps = [manual(command, why, platform="linux", root=True), reboot]
-    else:
-        steps = [shell(command, why, platform="linux", root=True), reboot]
+    steps = [
+        manual(command, why, platform="linux", root=True)
+        if isinstance(command, str)
+        else as_root(command, why),
+        as_root(run("sudo", "reboot"), "loads the new kernel module"),
+    ]
     if wanted:
         steps.append(
             shell(
@@ -71,41 +86,32 @@ def _command(name: str, manager: str, minimum: str, last: str, own: str) -> tupl
     if debian and own and minimum and int(own) < int(minimum.split(".")[0]):
         return (
             run("sudo", "apt", "install", "cuda-drivers"),
-            (
-                "from NVIDIA's repository for the distribution (add the repository first); the distribution's"
-                f" own driver, branch {own}, is too old"
-            ),
+            "from NVIDIA's repository for the distribution (add the repository first); the distribution's own"
+            f" driver, branch {own}, is too old",
+        )
+    if manager == "apt" and debian:
+        return (
+            run("sudo", "apt", "install", "nvidia-driver"),
+            "installs the distribution's driver (enable the component non-free first)",
         )
     if manager == "dnf" and "fedora" not in name:
         return _red_hat(_release(name))
+    ubuntu = run("sudo", "ubuntu-drivers", "install")
     return {
-        "apt": (
-            (
-                run("sudo", "apt", "install", "nvidia-driver"),
-                "installs the distribution's driver (enable the component non-free first)",
-            )
-            if debian
-            else (
-                run("sudo", "ubuntu-drivers", "install"),
-                "installs the newest driver that the distribution has for the GPU",
-            )
+        "apt": (ubuntu, "installs the newest driver that the distribution has for the GPU"),
+        "dnf": (
+            run("sudo", "dnf", "install", "akmod-nvidia"),
+            "installs the driver (from RPM Fusion; add its nonfree repository first)",
         ),
-        "dnf": (run("sudo", "dnf", "install", "akmod-nvidia"), "installs the driver (from RPM Fusion)"),
         "zypper": (
             run("sudo", "zypper", "install", "nvidia-driver-G06-kmp-default"),
-            "installs the driver (from NVIDIA's repository)",
+            "installs the driver (from NVIDIA's repository; add the repository first)",
         ),
         "pacman": (
             run("sudo", "pacman", "-S", "nvidia-open"),
             "installs the driver (for Turing and newer GPUs)",
         ),
-    }.get(
-        manager,
-        (
-            run("sudo", "ubuntu-drivers", "install"),
-            "for Ubuntu; other distributions have their own driver package",
-        ),
-    )
+    }.get(manager, (ubuntu, "for Ubuntu; other distributions have their own driver package"))
 
 
 def _release(name: str) -> int | None:
@@ -117,20 +123,21 @@ def _release(name: str) -> int | None:
 def _red_hat(release: int | None) -> tuple[Line, str]:
     """The command that installs the newest driver on Red Hat Enterprise Linux and its derivatives, and what
     the command does."""
-    where = "installs the driver (from NVIDIA's repository for the distribution; for GPUs from Turing on)"
+    where = "from NVIDIA's repository for the distribution; add the repository first"
+    why = f"installs the driver ({where}; for GPUs from Turing on)"
     if release is not None and release <= 7:  # also Amazon Linux 2
         return (
             run("sudo", "yum", "install", "nvidia-driver-latest-dkms"),
-            "installs the driver (from NVIDIA's repository for the distribution)",
+            f"installs the driver ({where})",
         )
     if release == 10:
-        return run("sudo", "dnf", "install", "nvidia-open"), where
+        return run("sudo", "dnf", "install", "nvidia-open"), why
     return (
         sequence(
             run("sudo", "dnf", "module", "enable", "-y", "nvidia-driver:open-dkms"),
             run("sudo", "dnf", "install", "nvidia-open"),
         ),
-        where,
+        why,
     )
 
 
@@ -139,7 +146,10 @@ def _of_branch(name: str, manager: str, last: str, debian: bool) -> tuple[Line |
     distribution's own package belongs to that branch or an older one."""
     why = f"the last branch for this GPU is R{last}"
     if manager == "pacman":
-        return f"Build and install nvidia-{last}xx-dkms from the AUR, and the running kernel's headers", why
+        aur = (
+            f"Install the running kernel's headers, then build and install nvidia-{last}xx-dkms from the AUR"
+        )
+        return aur, why
     if manager == "dnf" and last == "470":
         tool = "yum" if (_release(name) or 8) <= 7 else "dnf"
         return run("sudo", tool, "install", "akmod-nvidia-470xx"), f"{why}; from RPM Fusion"
@@ -152,27 +162,30 @@ def _of_branch(name: str, manager: str, last: str, debian: bool) -> tuple[Line |
             )
         if release is None or release > 7:
             return (
-                (
-                    f"Install an NVIDIA driver of branch R{last} from NVIDIA's repository for the"
-                    " distribution, and keep it at that branch (NVIDIA Driver Installation Guide, Version"
-                    " Locking)"
-                ),
+                f"Install an NVIDIA driver of branch R{last} from NVIDIA's repository for the distribution,"
+                " and keep it at that branch (NVIDIA Driver Installation Guide, Version Locking)",
                 why,
             )
-    if last == "470":
-        if manager == "apt":
-            package = "nvidia-tesla-470-driver" if debian else "nvidia-driver-470"
-            why += "; this is the distribution's package for that branch"
-            return run("sudo", "apt", "install", package), why
-        if manager == "zypper":
-            opensuse = run("sudo", "zypper", "install", "nvidia-driver-G05-kmp-default")
-            return opensuse, f"{why}; from NVIDIA's repository"
-        ubuntu = run("sudo", "ubuntu-drivers", "install", "nvidia:470")
-        return ubuntu, f"{why}; for Ubuntu (other distributions have their own package of this branch)"
-    return None
+    if last != "470":
+        return None
+    if manager == "apt":
+        package = "nvidia-tesla-470-driver" if debian else "nvidia-driver-470"
+        return (
+            run("sudo", "apt", "install", package),
+            f"{why}; this is the distribution's package for that branch",
+        )
+    if manager == "zypper":
+        return (
+            run("sudo", "zypper", "install", "nvidia-driver-G05-kmp-default"),
+            f"{why}; from NVIDIA's repository",
+        )
+    return (
+        run("sudo", "ubuntu-drivers", "install", "nvidia:470"),
+        f"{why}; for Ubuntu (other distributions have their own package of this branch)",
+    )
 
 
-OPEN_MODULES = "with the open kernel modules, which Blackwell and later GPUs require"
+_OPEN_MODULES = "with the open kernel modules, which Blackwell and later GPUs require"
 
 
 def open_modules(name: str, manager: str, branch: str) -> Step:
@@ -195,8 +208,8 @@ def open_modules(name: str, manager: str, branch: str) -> Step:
     elif manager == "pacman":
         line = run("sudo", "pacman", "-S", "nvidia-open")
     else:
-        return manual(f"Install the same driver {OPEN_MODULES}", platform="linux", root=True)
-    return shell(line, f"the same driver {OPEN_MODULES}", platform="linux", root=True)
+        return manual(f"Install the same driver {_OPEN_MODULES}", platform="linux", root=True)
+    return as_root(line, f"the same driver {_OPEN_MODULES}")
 
 
 def build_module(tool: str, name: str, manager: str, release: str, headers: bool) -> list[Step]:
@@ -213,14 +226,13 @@ def build_module(tool: str, name: str, manager: str, release: str, headers: bool
         "pacman": "linux-headers",
     }.get(manager)
     if not headers and package:
-        install = {"pacman": "-S"}.get(manager, "install")
+        install = "-S" if manager == "pacman" else "install"
         why = "installs the kernel's headers, which are needed to build a module"
-        steps.append(shell(run("sudo", manager, install, package), why, platform="linux", root=True))
+        steps.append(as_root(run("sudo", manager, install, package), why))
     akmods = tool == "akmods" or (manager == "dnf" and "fedora" in name.lower())
     build = run("sudo", "akmods", "--force") if akmods else run("sudo", "dkms", "autoinstall")
     why = "builds the module for the running kernel and loads it"
-    steps.append(shell(sequence(build, run("sudo", "modprobe", "nvidia")), why, platform="linux", root=True))
-    return steps
+    return [*steps, as_root(sequence(build, run("sudo", "modprobe", "nvidia")), why)]
 
 
 def without_nouveau(manager: str) -> Step:
@@ -231,7 +243,7 @@ def without_nouveau(manager: str) -> Step:
         piped(run("echo", "blacklist nouveau"), blacklist),
         run("sudo", *image.get(manager, ("update-initramfs", "-u"))),
     )
-    return shell(line, "keeps nouveau from taking the GPU", platform="linux", root=True)
+    return as_root(line, "keeps nouveau from taking the GPU")
 
 
 def enrol_key(key: str) -> list[Step]:
@@ -239,40 +251,16 @@ def enrol_key(key: str) -> list[Step]:
     machine owner's keys. key: its path; "" if it is unknown."""
     make = run("sudo", "kmodgenca", "-a") if "akmods" in key else None
     enrol = run("sudo", "mokutil", "--import", key or "/var/lib/shim-signed/mok/MOK.der")
-    where = "asks for a new password; type it again in the blue menu (Enroll MOK) at the next start"
+    why = "asks for a new password; type it again in the blue menu (Enroll MOK) at the next start"
     return [
-        shell(sequence(make, enrol) if make else enrol, where, platform="linux", root=True),
-        shell(
-            run("sudo", "reboot"), "choose Enroll MOK in the menu that appears", platform="linux", root=True
-        ),
+        as_root(sequence(make, enrol) if make else enrol, why),
+        as_root(run("sudo", "reboot"), "choose Enroll MOK in the menu that appears"),
         manual("Or turn Secure Boot off in the firmware's settings", platform="linux"),
     ]
 
 
 def family(name: str) -> str:
-    """apt, dnf, zypper or pacman for a distribution's name; empty if unknown."""
+    """The package manager of a distribution: apt, dnf, zypper or pacman; "" if it is unknown. name: the
+    distribution's name."""
     low = name.lower()
-    for words, manager in (
-        (
-            (
-                "ubuntu",
-                "debian",
-                "mint",
-                "pop",
-                "kali",
-                "raspbian",
-                "elementary",
-                "16.04",
-                "18.04",
-                "20.04",
-                "22.04",
-            ),
-            "apt",
-        ),
-        (("centos", "red hat", "redhat", "rhel", "fedora", "rocky", "alma", "amazon", "oracle"), "dnf"),
-        (("suse", "sles"), "zypper"),
-        (("arch", "manjaro"), "pacman"),
-    ):
-        if any(word in low for word in words):
-            return manager
-    return ""
+    return next((manager for manager, words in _MANAGERS.items() if any(w in low for w in words)), "")

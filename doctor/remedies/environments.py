@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from doctor.findings import Step, manual, shell
+from doctor.remedies import driver
 from doctor.shell import Command, Literal, Path, Word, run
 from doctor.tables import dotted
 
@@ -33,10 +34,10 @@ def interpreter(env: str, kind: str) -> str:
     return f"{env}\\Scripts\\python.exe" if kind == "windows" else f"{env}/bin/python"
 
 
-def venv(env: str, python: str, kind: str, *, family: str = "", here: bool = True) -> list[Step]:
-    """Steps that create a virtual environment from an installed Python. family: the system's package manager.
-    here: whether to start that Python as pythonX.Y, not as python3."""
-    start = ("py", f"-{python}") if kind == "windows" else (f"python{python}" if here else "python3",)
+def venv(env: str, python: str, kind: str, *, family: str = "") -> list[Step]:
+    """Steps that create a virtual environment from an installed Python. family: the system's package
+    manager."""
+    start = ("py", f"-{python}") if kind == "windows" else (f"python{python}",)
     why = "a separate environment: nothing that is already installed changes"
     if family == "apt":
         why += f" (if venv is missing, run: sudo apt install python{python}-venv)"
@@ -105,8 +106,8 @@ def conda_create(
     """The step that creates a conda environment. note: text that is added to the step's explanation."""
     via = ("-c", channel) if channel else ()
     create = run("conda", "create", "-y", "-n", name, *via, f"python={python}", *packages)
-    return shell(create, f"a separate environment with Python {python}"
-                 + (f" and {', '.join(packages)}" if packages else "") + note, platform=kind)  # fmt: skip
+    contents = f" and {', '.join(packages)}" if packages else ""
+    return shell(create, f"a separate environment with Python {python}{contents}{note}", platform=kind)
 
 
 def conda_python(name: str) -> tuple[str, ...]:
@@ -135,8 +136,9 @@ def conda_library_path(name: str, kind: str) -> list[Step]:
     return [
         shell(
             run("conda", "run", "-n", name, "sh", "-c", script),
-            "needed because this TensorFlow release does not search the environment's lib folder; to undo "
-            "this step, remove the file cuda-libraries.sh",
+            "needed because this TensorFlow release does not search the environment's lib folder; the next"
+            " activation applies it. To undo this step, remove etc/conda/activate.d/cuda-libraries.sh from"
+            " the environment's folder",
             platform=kind,
         )
     ]
@@ -162,13 +164,12 @@ def docker_run(image: str, python_line: str, note: str = "", *, integrated: bool
     """Steps that start a container from an image, with the host's GPUs. note: further information.
     integrated: whether the GPU is a Jetson's."""
     gpus = ("--runtime", "nvidia") if integrated else ("--gpus", "all")
+    this_folder = ("-v", Literal('"$PWD:/work"'), "-w", "/work")
     return [
-        shell(
+        driver.as_root(
             run("sudo", "nvidia-ctk", "runtime", "configure", "--runtime=docker"),
             "run this once, after you install the package nvidia-container-toolkit; then run: sudo systemctl"
             " restart docker",
-            platform="linux",
-            root=True,
         ),
         shell(
             run("docker", "run", "--rm", *gpus, image, "python3", "-c", python_line),
@@ -176,19 +177,7 @@ def docker_run(image: str, python_line: str, note: str = "", *, integrated: bool
             platform="linux",
         ),
         shell(
-            run(
-                "docker",
-                "run",
-                "-it",
-                "--rm",
-                *gpus,
-                "-v",
-                Literal('"$PWD:/work"'),
-                "-w",
-                "/work",
-                image,
-                "bash",
-            ),
+            run("docker", "run", "-it", "--rm", *gpus, *this_folder, image, "bash"),
             "starts a shell in a container, with this folder as /work",
             platform="linux",
         ),
@@ -200,7 +189,8 @@ def wsl_install() -> list[Step]:
     return [
         shell(
             run("wsl", "--install", "-d", "Ubuntu-24.04"),
-            "in an administrator's terminal; needs Windows 11, or Windows 10 from 21H2 on, and a restart",
+            "installs Ubuntu under WSL2: run it in an administrator's terminal; it needs Windows 11, or"
+            " Windows 10 from 21H2 on, and a restart",
             platform="windows",
             root=True,
         ),

@@ -24,7 +24,7 @@ def situation(case: Case, /, **change: object) -> compat.Situation:
 
     base = compat.Situation(
         platform=case.table_platform,
-        python=commands.minor(case.python.version) if case.python else None,
+        python=commands.python_minor(case),
         capabilities=case.capabilities,
         driver=case.driver.version if case.driver else None,
         driver_platform=case.platform if case.platform in ("windows", "wsl") else "linux",
@@ -82,11 +82,11 @@ def installation(
     """
     from doctor.remedies.installation import without_libraries
 
-    found = None if bare else brought(case, build, python)
+    found = None if bare else from_pip(case, build, python)
     return found or without_libraries(build, case.tables)
 
 
-def brought(case: Case, build: TensorFlowRelease, python: str = "") -> Installation | None:
+def from_pip(case: Case, build: TensorFlowRelease, python: str = "") -> Installation | None:
     """How to install a build with CUDA and cuDNN from pip; None if pip cannot install them.
 
     python: the Python version ("3.11"). By default, the version of the case; if the build has no wheel for
@@ -94,7 +94,7 @@ def brought(case: Case, build: TensorFlowRelease, python: str = "") -> Installat
     """
     from doctor.remedies.installation import with_libraries
 
-    of_case = commands.minor(case.python.version) if case.python else None
+    of_case = commands.python_minor(case)
     newest = build.pythons[-1] if build.pythons else None
     asked = python or (of_case if of_case in build.pythons else newest)
     return with_libraries(

@@ -63,24 +63,14 @@ def link_steps(installation: Installation, interpreter: Sequence[Word], kind: st
     for into in dict.fromkeys(link.into for link in installation.links):
         links = [link for link in installation.links if link.into == into]
         folders = ", ".join(dict.fromkeys(link.folder for link in links))
-        one = len(links) == 1
+        s = "" if len(links) == 1 else "s"
+        lets = "lets the loader find the library" if len(links) == 1 else "let the loader find the libraries"
         why = (
-            f"TensorFlow {installation.build.version} does not search pip's folder{'' if one else 's'}"
-            f" {folders}; "
-            + (
-                "the link lets the loader find the library"
-                if one
-                else "the links let the loader find the libraries"
-            )
-            + f" in every shell and notebook; to undo this step, remove the {'link' if one else 'links'}"
+            f"TensorFlow {installation.build.version} does not search pip's folder{s} {folders}; the link{s}"
+            f" {lets} in every shell and notebook; to undo this step, remove the link{s}"
         )
-        found.append(
-            shell(
-                link_command(interpreter, [(link.library, link.folder) for link in links], into),
-                why,
-                platform=kind,
-            )
-        )
+        command = link_command(interpreter, [(link.library, link.folder) for link in links], into)
+        found.append(shell(command, why, platform=kind))
     return found
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from doctor.facts import CudnnMismatch
 from doctor.findings import Step, manual, shell
 from doctor.remedies import code, commands, environments, installation as installations
-from doctor.remedies.fitness import brought, installation, on_driver, usable
+from doctor.remedies.fitness import from_pip, installation, on_driver, usable
 from doctor.shell import run
+from doctor.tables import dotted
 from doctor.values import replace
 
 if TYPE_CHECKING:
@@ -55,20 +56,12 @@ def steps(case: Case, build: TensorFlowRelease) -> list[Step]:
 
 def cudnn(case: Case, build: TensorFlowRelease) -> list[Step]:
     """Steps that install only cuDNN, for a build whose CUDA is already installed."""
-    pin = next(
-        ((name, spec) for name, spec in build.extras.get("and-cuda", {}).items() if "cudnn" in name), None
-    )
-    found_there = (
-        build.pip_libraries_found or ()
-    )  # a build without a RUNPATH into pip's folders does not search them
-    if pin is not None and case.build is not None and any("cudnn" in name for name in found_there):
-        wanted = "".join(pin)
-        return [
-            shell(
-                commands.pip(case, "install", wanted),
-                f"installs the cuDNN version that TensorFlow {build.version} requires",
-            )
-        ]
+    pins = [name + spec for name, spec in build.extras.get("and-cuda", {}).items() if "cudnn" in name]
+    # a build without a RUNPATH into pip's folders does not search them
+    searched = any("cudnn" in name for name in build.pip_libraries_found or ())
+    if pins and case.build is not None and searched:
+        why = f"installs the cuDNN version that TensorFlow {build.version} requires"
+        return [_install(case, pins[:1], why)]
     if case.environments & {"colab", "kaggle"}:
         return steps(case, build)
     first = image(case, build) if case.container else []
@@ -86,11 +79,10 @@ def cudnn(case: Case, build: TensorFlowRelease) -> list[Step]:
     from doctor.compat import accepted_cudnn
 
     accepted = stated.range if stated else accepted_cudnn(build, case.tables, case.capabilities)
-    by_hand = (
-        f"nstall cuDNN {accepted} for CUDA {build.cuda} from NVIDIA's archive"
-        f" ({ARCHIVES.rpartition(', ')[2]})"
-    )
-    return [*first, manual(f"{'Or i' if first else 'I'}{by_hand}", _wants(case, build))]
+    install = "Or install" if first else "Install"
+    archive = ARCHIVES.rpartition(", ")[2]
+    by_hand = f"{install} cuDNN {accepted} for CUDA {build.cuda} from NVIDIA's archive ({archive})"
+    return [*first, manual(by_hand, _wants(case, build))]
 
 
 def by_name(case: Case, build: TensorFlowRelease) -> list[Step]:
@@ -101,8 +93,8 @@ def by_name(case: Case, build: TensorFlowRelease) -> list[Step]:
     """
     if case.platform not in (None, "linux", "wsl"):
         return []
-    found = brought(case, build)
-    meant = [brought(case, other) for other in case.builds or (build,)]
+    found = from_pip(case, build)
+    meant = [from_pip(case, other) for other in case.builds or (build,)]
     if found is None or any(
         other is None or (other.pins, other.links) != (found.pins, found.links) for other in meant
     ):
@@ -117,7 +109,7 @@ def by_name(case: Case, build: TensorFlowRelease) -> list[Step]:
 
 def links(case: Case, build: TensorFlowRelease) -> list[Step]:
     """The step that makes the links through which an installed build finds pip's libraries."""
-    found = brought(case, build)
+    found = from_pip(case, build)
     return installations.link_steps(found, commands.python_command(case)) if found is not None else []
 
 
@@ -128,16 +120,13 @@ def _install(case: Case, requirements: list[str], why: str) -> Step:
 
 def with_build(case: Case, build: TensorFlowRelease, why: str) -> list[Step]:
     """Steps that install the build into the case's Python environment, with its libraries."""
-    if build.extras.get("and-cuda") or brought(case, build) is not None:
+    if build.extras.get("and-cuda") or from_pip(case, build) is not None:
         return with_pip(case, build, why)
     if case.container and (found := image(case, build)):
         return found
     install = _install(case, installation(case, build).requirements, f"{why}{_pythons(build)}")
-    return (
-        [install, *toolkit(case, build, known=True)]
-        if "conda" not in case.environments
-        else [install, *conda(case, build, known=True)]
-    )
+    way = conda if "conda" in case.environments else toolkit
+    return [install, *way(case, build, known=True)]
 
 
 def on_cpu(case: Case, build: TensorFlowRelease, why: str) -> list[Step]:
@@ -148,7 +137,7 @@ def on_cpu(case: Case, build: TensorFlowRelease, why: str) -> list[Step]:
 def with_pip(case: Case, build: TensorFlowRelease, why: str = "") -> list[Step]:
     """Steps that install TensorFlow and NVIDIA's libraries with pip, with the pins and links that the build
     needs."""
-    found = brought(case, build)
+    found = from_pip(case, build)
     if found is None:
         lost = f"pip cannot install the extra and-cuda of TensorFlow {build.version} here"
         other = _patched(case, build)
@@ -178,7 +167,7 @@ def _patched(case: Case, build: TensorFlowRelease) -> Installation | None:
     for other in reversed(case.tables.releases(build.platform, build.package)):
         if commands.minor(other.version) != commands.minor(build.version):
             continue
-        found = brought(case, other) if usable(case, other) and on_driver(case, other) else None
+        found = from_pip(case, other) if usable(case, other) and on_driver(case, other) else None
         if found is not None:
             return found
     return None
@@ -203,14 +192,8 @@ def conda_row(case: Case, build: TensorFlowRelease) -> dict[str, str] | None:
     if not build.cuda or not build.cudnn:
         return None
     cuda, cudnn = ".".join(build.cuda.split(".")[:2]), build.cudnn.split(".")[0]
-    return next(
-        (
-            r
-            for r in case.tables.store.all("conda")
-            if r["cuda"] == cuda and r["cudnn"].split(".")[0] == cudnn
-        ),
-        None,
-    )
+    rows = case.tables.store.all("conda")
+    return next((r for r in rows if r["cuda"] == cuda and r["cudnn"].split(".")[0] == cudnn), None)
 
 
 def conda(case: Case, build: TensorFlowRelease, *, known: bool = False) -> list[Step]:
@@ -227,7 +210,7 @@ def conda(case: Case, build: TensorFlowRelease, *, known: bool = False) -> list[
         )
         return [shell(run("conda", "install", "-c", row["channel"], *packages), why)]
     kind = case.platform or "linux"
-    python = commands.minor(case.python.version) if case.python else None
+    python = commands.python_minor(case)
     python = python if python in build.pythons else build.pythons[-1]
     create = environments.conda_create(environments.ENV, python, kind, packages, row["channel"])
     why = (
@@ -252,18 +235,12 @@ def image(case: Case, build: TensorFlowRelease) -> list[Step]:
     if row is None or case.platform == "windows":
         return []
     look = ("python3", "-c", code.list_gpus(build.version))
-    contents = [f"{name} {v}" for name, v in (("CUDA", build.cuda), ("cuDNN", build.cudnn)) if v]
-    what = (
-        f"the official image of TensorFlow {build.version}"
-        f"{', with ' + ' and '.join(contents) if contents else ''}: use it as the base of your image"
-    )
+    contents = f", with {_versions(build)}" if build.cuda else ""
+    what = f"the official image of TensorFlow {build.version}{contents}: use it as the base of your image"
+    start = run("docker", "run", "--rm", "--gpus", "all", row["image"], *look)
     if "singularity" in case.environments:
-        return [
-            shell(
-                run("singularity", "exec", "--nv", f"docker://{row['image']}", *look), what, platform="linux"
-            )
-        ]
-    return [shell(run("docker", "run", "--rm", "--gpus", "all", row["image"], *look), what, platform="linux")]
+        start = run("singularity", "exec", "--nv", f"docker://{row['image']}", *look)
+    return [shell(start, what, platform="linux")]
 
 
 def toolkit(case: Case, build: TensorFlowRelease, *, other: bool = False, known: bool = False) -> list[Step]:
@@ -274,27 +251,27 @@ def toolkit(case: Case, build: TensorFlowRelease, *, other: bool = False, known:
     folder = (
         "bin folder on PATH" if build.platform.startswith("windows") else "lib64 folder on LD_LIBRARY_PATH"
     )
-    what = f"nstall the CUDA Toolkit {build.cuda} and cuDNN {build.cudnn or ''}".rstrip()
-    return [
-        manual(
-            f"{'Or i' if other else 'I'}{what} from NVIDIA's archives ({ARCHIVES}), and put the {folder}",
-            _wants(case, build, known),
-        )
-    ]
+    install = "Or install" if other else "Install"
+    what = f"the CUDA Toolkit {build.cuda} and cuDNN {build.cudnn or ''}".rstrip()
+    by_hand = f"{install} {what} from NVIDIA's archives ({ARCHIVES}), and put the {folder}"
+    return [manual(by_hand, _wants(case, build, known))]
 
 
 def _module(build: TensorFlowRelease) -> Step:
-    wanted = f"CUDA {build.cuda}" + (f" and cuDNN {build.cudnn}" if build.cudnn else "")
+    wanted = _versions(build)
     why = f"clusters offer several CUDA versions as modules: load {wanted} in the job (module load NAME)"
     return shell(run("module", "avail", "cuda", "cudnn"), why, platform="linux")
+
+
+def _versions(build: TensorFlowRelease) -> str:
+    """The CUDA and cuDNN versions of a build, in words; the cuDNN version only if it is known."""
+    return f"CUDA {build.cuda}" + (f" and cuDNN {build.cudnn}" if build.cudnn else "")
 
 
 def _wants(case: Case, build: TensorFlowRelease, known: bool = False) -> str:
     """A clause that says for which CUDA and cuDNN versions the build was made. It names the build's version
     if that version is known, otherwise the possible releases."""
-    made_for = f"made for CUDA {build.cuda}" + (f" and cuDNN {build.cudnn}" if build.cudnn else "")
-    from doctor.tables import dotted
-
+    made_for = f"made for {_versions(build)}"
     same = sorted({b.version for b in case.builds if b.cuda == build.cuda}, key=dotted)
     if known or case.build is not None or len(same) < 2:
         return f"TensorFlow {build.version} was {made_for}"

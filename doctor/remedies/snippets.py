@@ -8,19 +8,19 @@ from collections.abc import Callable
 from doctor.remedies import code
 from doctor.values import dataclass
 
-BEFORE_ANY_OP = (
+_BEFORE_ANY_OP = (
     "Right after `import tensorflow`, before anything uses a GPU: before the first tensor, variable, model,"
     " dataset or list_logical_devices(), and before importing modules that create any of these. In a"
     " notebook, restart the kernel and run this code first."
 )
-SESSION = (
+_SESSION = (
     "Where the program creates its session, in place of tf.Session(); with Keras, before the first layer or"
     " model. The options of the first session apply to the whole process."
 )
-ANYWHERE = "Anywhere in the program, around the ops whose device you choose."
-FIRST = "Right after `import tensorflow`, before the first op; the setting applies to the ops that follow."
-AROUND_MODEL = "Before the model is built: build and compile it inside the scope, and call fit outside."
-TOP = "At the very top of the program, before `import tensorflow`."
+_ANYWHERE = "Anywhere in the program, around the ops whose device you choose."
+_FIRST = "Right after `import tensorflow`, before the first op; the setting applies to the ops that follow."
+_AROUND_MODEL = "Before the model is built: build and compile it inside the scope, and call fit outside."
+_TOP = "At the very top of the program, before `import tensorflow`."
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,19 +61,20 @@ def _variables(options: Options, **more: bool) -> tuple[tuple[str, str], ...]:
     return tuple(code.environment(options.gpus, **more).items())
 
 
-def _where(options: Options, otherwise: str = BEFORE_ANY_OP) -> str:
-    return SESSION if code.era(options.tensorflow) == "1" else otherwise
+def _where(options: Options, otherwise: str = _BEFORE_ANY_OP) -> str:
+    return _SESSION if code.era(options.tensorflow) == "1" else otherwise
 
 
-ONE_GROWTH = (
+_ONE_GROWTH = (
     "Memory growth must be the same for every GPU that the process sees; otherwise TensorFlow does not start"
     " (`Memory growth cannot differ between GPU devices`). You cannot combine memory growth with a memory"
     " limit on the same GPU."
 )
-RENUMBERED = (
+_RENUMBERED = (
     "The code uses TensorFlow's GPU numbers, which count only the GPUs that CUDA_VISIBLE_DEVICES leaves"
     " visible; `tfgpu-doctor devices` maps them to nvidia-smi's numbers."
 )
+_NO_VARIABLE = "No environment variable sets this limit."
 
 
 def _growth(options: Options) -> Snippet:
@@ -83,11 +84,9 @@ def _growth(options: Options) -> Snippet:
         code.memory_growth(options.tensorflow, options.gpus or ()),
         _where(options),
         (
-            ONE_GROWTH,
-            (
-                "The process keeps all memory that it has allocated until it ends; memory can fragment if"
-                " tensors vary in size."
-            ),
+            _ONE_GROWTH,
+            "The process keeps all memory that it has allocated until it ends; memory can fragment if"
+            " tensors vary in size.",
         ),
         _variables(options, growth=True),
     )
@@ -97,46 +96,39 @@ def _limit(options: Options) -> Snippet:
     if options.fraction is not None:
         return _fraction(options)
     mib = options.memory_mib or 2048
-    notes = [
-        (
-            f"{mib} MiB is the limit of TensorFlow's allocator; the CUDA context, cuDNN and cuBLAS need a few"
-            " hundred MiB more."
-        ),
-        "No environment variable sets this limit.",
-    ]
+    last = "You cannot combine a memory limit with memory growth on the same GPU."
     if code.era(options.tensorflow) == "1":
-        notes.append(
-            "virtual_devices was checked in 1.15.5; in a 1.x release without it, use "
-            "per_process_gpu_memory_fraction (`tfgpu-doctor snippet memory-fraction`)."
+        last = (
+            "virtual_devices was checked in 1.15.5; in a 1.x release without it, use"
+            " per_process_gpu_memory_fraction (`tfgpu-doctor snippet memory-fraction`)."
         )
-    else:
-        notes.append("You cannot combine a memory limit with memory growth on the same GPU.")
-    title = f"use at most {mib} MiB of GPU memory"
     return Snippet(
         "memory-limit",
-        title,
+        f"use at most {mib} MiB of GPU memory",
         code.memory_limit(options.tensorflow, mib, options.gpus or ()),
         _where(options),
-        (*notes,),
+        (
+            f"{mib} MiB is the limit of TensorFlow's allocator; the CUDA context, cuDNN and cuBLAS need a few"
+            " hundred MiB more.",
+            _NO_VARIABLE,
+            last,
+        ),
     )
 
 
 def _fraction(options: Options) -> Snippet:
     fraction = options.fraction or 0.4
-    notes = ["No environment variable sets this limit."]
-    if code.era(options.tensorflow) != "1":
-        notes.insert(
-            0,
-            "TensorFlow 2 has no setting for a fraction (per_process_gpu_memory_fraction belongs to the "
-            "sessions of 1.x), so this code computes the limit from the GPU's memory. The GPU numbers in it "
-            "are the CUDA driver's, which TensorFlow uses too.",
-        )
+    computed = (
+        "TensorFlow 2 has no setting for a fraction (per_process_gpu_memory_fraction belongs to the sessions"
+        " of 1.x), so this code computes the limit from the GPU's memory. The GPU numbers in it are the CUDA"
+        " driver's, which TensorFlow uses too."
+    )
     return Snippet(
         "memory-fraction",
         f"use at most {fraction:.0%} of the GPU's memory",
         code.memory_fraction(options.tensorflow, fraction, options.gpus or ()),
         _where(options),
-        (*notes,),
+        (_NO_VARIABLE,) if code.era(options.tensorflow) == "1" else (computed, _NO_VARIABLE),
     )
 
 
@@ -150,12 +142,10 @@ def _visible(options: Options) -> Snippet:
         code.visible_devices(options.tensorflow, gpus),
         _where(options),
         (
-            RENUMBERED,
-            (
-                "On a shared machine, it is better to set the environment variable: the process then"
-                " creates no CUDA context on the other GPUs. `tfgpu-doctor devices --visible VALUE` shows"
-                " what a value does."
-            ),
+            _RENUMBERED,
+            "On a shared machine, it is better to set the environment variable: the process then"
+            " creates no CUDA context on the other GPUs. `tfgpu-doctor devices --visible VALUE` shows"
+            " what a value does.",
         ),
         tuple(code.environment(gpus).items()),
     )
@@ -176,21 +166,18 @@ def _virtual(options: Options) -> Snippet:
 
 
 def _soft(options: Options) -> Snippet:
-    notes = (
-        (
-            "An op then runs on the CPU if it has no GPU kernel, or if it is pinned to a GPU that does not"
-            " exist: the program does not fail, but it is slow. The snippet log-placement shows where ops"
-            " run."
-        ),
-    )
+    default = ("In TensorFlow 2, soft placement is on by default.",)
     return Snippet(
         "soft-placement",
         "let ops that a GPU cannot run fall back to the CPU",
         code.soft_placement(options.tensorflow),
-        _where(options, FIRST),
-        notes
-        if code.era(options.tensorflow) == "1"
-        else (*notes, "In TensorFlow 2, soft placement is on by default."),
+        _where(options, _FIRST),
+        (
+            "An op then runs on the CPU if it has no GPU kernel, or if it is pinned to a GPU that does not"
+            " exist: the program does not fail, but it is slow. The snippet log-placement shows where ops"
+            " run.",
+            *(() if code.era(options.tensorflow) == "1" else default),
+        ),
     )
 
 
@@ -199,7 +186,7 @@ def _log(options: Options) -> Snippet:
         "log-placement",
         "print where each op runs",
         code.log_placement(options.tensorflow),
-        _where(options, FIRST),
+        _where(options, _FIRST),
         ("TensorFlow prints these lines to standard error; TF_CPP_MIN_LOG_LEVEL must not hide them.",),
     )
 
@@ -210,73 +197,64 @@ def _placement(options: Options) -> Snippet:
         "device-placement",
         f"choose which ops run on the CPU and which on GPU {gpu}",
         code.device_placement(options.tensorflow, gpu),
-        ANYWHERE,
+        _ANYWHERE,
         (
-            RENUMBERED,
-            (
-                "Without a tf.device scope, TensorFlow uses GPU 0 for every op that has a GPU kernel; it"
-                " never spreads one program over several GPUs by itself."
-            ),
+            _RENUMBERED,
+            "Without a tf.device scope, TensorFlow uses GPU 0 for every op that has a GPU kernel; it"
+            " never spreads one program over several GPUs by itself.",
         ),
     )
 
 
 def _several(options: Options) -> Snippet:
-    notes = [
-        "TensorFlow 2.4 removed keras.utils.multi_gpu_model; MirroredStrategy replaces it.",
-        (
-            "The strategy divides the global batch among the GPUs: increase the batch size with the number "
-            "of GPUs, and the learning rate with the batch size."
-        ),
-    ]
+    removed = "TensorFlow 2.4 removed keras.utils.multi_gpu_model; MirroredStrategy replaces it."
     if code.era(options.tensorflow) == "1":
-        notes[0] = (
-            "1.15 still has tf.keras.utils.multi_gpu_model(model, gpus=N); TensorFlow 2.4 removed it and "
-            "kept MirroredStrategy."
+        removed = (
+            "1.15 still has tf.keras.utils.multi_gpu_model(model, gpus=N); TensorFlow 2.4 removed it and kept"
+            " MirroredStrategy."
         )
     variables = () if options.gpus is None else tuple(code.environment(options.gpus).items())
-    if variables:
-        notes.append("If you set these environment variables, leave the device list out of the code.")
+    either = ("If you set these environment variables, leave the device list out of the code.",)
     return Snippet(
         "multi-gpu",
         "train one model on several GPUs of this machine",
         code.multi_gpu(options.tensorflow, options.gpus or ()),
-        AROUND_MODEL,
-        tuple(notes),
+        _AROUND_MODEL,
+        (
+            removed,
+            "The strategy divides the global batch among the GPUs: increase the batch size with the number of"
+            " GPUs, and the learning rate with the batch size.",
+            *(either if variables else ()),
+        ),
         variables,
     )
 
 
 def _workers(options: Options) -> Snippet:
-    kind = code.era(options.tensorflow)
-    notes = [
-        (
-            "Run the same program on every machine, each with its own index; the machines must reach each"
-            " other's ports. The first worker also writes checkpoints and summaries."
-        ),
-        "In TensorFlow 1.x, the usual way was to call tf.train.Server.create_local_server() and "
-        "K.set_session(tf.Session(server.target)). "
-        + (
-            "1.15 still has both."
-            if kind == "1"
-            else (
-                "TensorFlow 2 has both names only under tf.compat.v1; the strategy starts the servers itself."
-            )
-        ),
-    ]
-    if kind == "keras-3":
-        notes.append(
-            "Keras 3's model.fit does not support this strategy (tried with 2.21.0: `Attempt to convert a "
-            "value (PerReplica...`). Write the training loop with strategy.run, or use Keras 2 (the package "
-            "tf-keras, with TF_USE_LEGACY_KERAS=1), whose model.fit supports the strategy (tried with 2.21.0 "
-            "and two workers)."
-        )
+    era = code.era(options.tensorflow)
+    servers = (
+        "1.15 still has both."
+        if era == "1"
+        else "TensorFlow 2 has both names only under tf.compat.v1; the strategy starts the servers itself."
+    )
+    keras_3 = (
+        "Keras 3's model.fit does not support this strategy (tried with 2.21.0: `Attempt to convert a value"
+        " (PerReplica...`). Write the training loop with strategy.run, or use Keras 2 (the package tf-keras,"
+        " with TF_USE_LEGACY_KERAS=1), whose model.fit supports the strategy (tried with 2.21.0 and two"
+        " workers).",
+    )
     return Snippet(
         "multi-worker",
         "train one model on several machines",
         code.multi_worker(options.tensorflow, options.workers, options.index),
-        TOP,
-        (*notes,),
+        _TOP,
+        (
+            "Run the same program on every machine, each with its own index; the machines must reach each"
+            " other's ports. The first worker also writes checkpoints and summaries.",
+            "In TensorFlow 1.x, the usual way was to call tf.train.Server.create_local_server() and"
+            f" K.set_session(tf.Session(server.target)). {servers}",
+            *(keras_3 if era == "keras-3" else ()),
+        ),
     )
 
 
@@ -304,20 +282,14 @@ def _environment(options: Options) -> Snippet:
         "environment",
         "settings through environment variables",
         f"import os\n{lines}\nimport tensorflow as tf",
-        TOP + " It is better to set the variables in the shell, before anything can use the GPU.",
+        _TOP + " It is better to set the variables in the shell, before anything can use the GPU.",
         (
-            (
-                "The driver reads CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER once, when the process"
-                " initializes CUDA; TensorFlow reads TF_FORCE_GPU_ALLOW_GROWTH when it initializes its GPUs."
-            ),
-            (
-                "TF_GPU_ALLOCATOR=cuda_malloc_async allocates memory from the driver's pool, which reduces "
-                "fragmentation; it needs CUDA 11.2 and a GPU that supports memory pools."
-            ),
-            (
-                "CUDA_DEVICE_ORDER=PCI_BUS_ID makes CUDA number the GPUs as nvidia-smi does; without this "
-                "variable, the fastest GPU is GPU 0."
-            ),
+            "The driver reads CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER once, when the process"
+            " initializes CUDA; TensorFlow reads TF_FORCE_GPU_ALLOW_GROWTH when it initializes its GPUs.",
+            "TF_GPU_ALLOCATOR=cuda_malloc_async allocates memory from the driver's pool, which reduces "
+            "fragmentation; it needs CUDA 11.2 and a GPU that supports memory pools.",
+            "CUDA_DEVICE_ORDER=PCI_BUS_ID makes CUDA number the GPUs as nvidia-smi does; without this "
+            "variable, the fastest GPU is GPU 0.",
         ),
         tuple(chosen.items()),
     )

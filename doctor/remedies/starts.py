@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from doctor.facts import Symptom
 from doctor.findings import Step, manual, shell
+from doctor.remedies import driver
 from doctor.shell import Path, rendered, run
 
 NAMED = {
@@ -20,8 +21,7 @@ NAMED = {
 def enter(start: Symptom) -> list[Step]:
     """Steps that start the program in the way that works."""
     kind, name, file, value = (start.get(key) for key in ("kind", "name", "file", "value"))
-    given = _give_to(start, value)
-    if given:
+    if given := _give_to(start, value):
         return given
     if kind == "activation":
         prefix = name.rpartition(" ")[2]
@@ -33,13 +33,8 @@ def enter(start: Symptom) -> list[Step]:
         command = (
             run("conda", "activate", Path(prefix)) if conda else run("source", Path(f"{prefix}/bin/activate"))
         )
-        return [
-            shell(
-                command,
-                f"sets LD_LIBRARY_PATH from {file}; start the program in that shell",
-                platform="linux",
-            )
-        ]
+        why = f"sets LD_LIBRARY_PATH from {file}; start the program in that shell"
+        return [shell(command, why, platform="linux")]
     if kind == "modules":
         names = start.get("modules").split()
         return [
@@ -52,9 +47,8 @@ def enter(start: Symptom) -> list[Step]:
     if kind == "container":
         return [
             manual(
-                "Start the program with the variables of the container's first process:"
-                f" LD_LIBRARY_PATH={value}; docker exec and kubectl exec set them, but a login over ssh does"
-                " not"
+                f"Set LD_LIBRARY_PATH={value} before you start the program, as it is set for the container's"
+                " first process; docker exec and kubectl exec set it too, but a login over ssh does not"
             )
         ]
     return [
@@ -65,7 +59,7 @@ def enter(start: Symptom) -> list[Step]:
 def _give_to(start: Symptom, value: str) -> list[Step]:
     """Steps that copy LD_LIBRARY_PATH from the way of starting that works to the file that starts the program
     in the way that fails; none if there is no such file."""
-    of, kind, file = (start.get(key) for key in ("of", "of_kind", "of_file"))
+    kind, file = start.get("of_kind"), start.get("of_file")
     if kind == "service":
         unit = file.rpartition("/")[2]
         return [
@@ -74,17 +68,11 @@ def _give_to(start: Symptom, value: str) -> list[Step]:
                 "a service does not inherit variables that are set in a shell or by activating an"
                 " environment",
             ),
-            shell(
-                run("sudo", "systemctl", "daemon-reload"),
-                "makes systemd read the unit file again",
-                platform="linux",
-                root=True,
+            driver.as_root(
+                run("sudo", "systemctl", "daemon-reload"), "makes systemd read the unit file again"
             ),
-            shell(
-                run("sudo", "systemctl", "restart", unit),
-                "restarts the service with the new LD_LIBRARY_PATH",
-                platform="linux",
-                root=True,
+            driver.as_root(
+                run("sudo", "systemctl", "restart", unit), "restarts the service with the new LD_LIBRARY_PATH"
             ),
         ]
     if kind == "notebook":
@@ -96,12 +84,11 @@ def _give_to(start: Symptom, value: str) -> list[Step]:
                 f" LD_LIBRARY_PATH={value}"
             )
         ]
-    if kind == "job" and start.get("modules"):
-        line = f"module load {start.get('modules')}"
-        return [manual(f"In {file}, add this line above the one that starts the program: {line}")]
     if kind == "job":
-        line = f"export LD_LIBRARY_PATH={value}"
-        return [manual(f"In {file}, add this line above the one that starts the program: {line}", of)]
+        modules = start.get("modules")
+        line = f"module load {modules}" if modules else f"export LD_LIBRARY_PATH={value}"
+        why = "sets LD_LIBRARY_PATH for the modules" if modules else "the loader then searches these folders"
+        return [manual(f"In {file}, add this line above the one that starts the program: {line}", why)]
     return []
 
 

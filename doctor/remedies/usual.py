@@ -8,17 +8,18 @@ numbers.
 from __future__ import annotations
 
 from doctor.findings import manual, shell
-from doctor.remedies import commands, cures
+from doctor.remedies import commands
 from doctor.remedies.usual_steps import (
     Usual,
     addon,
+    another_build,
+    by_hand,
     cudnn,
+    driver,
     for_the_gpu,
     growth,
     held,
     libraries,
-    text,
-    then,
     visible,
 )
 
@@ -29,9 +30,9 @@ KERNEL_LOG = "sudo dmesg"
 
 USUAL: dict[str, Usual] = {
     "gpu-absent": Usual(
-        text(
-            "Run the program on a machine with an NVIDIA GPU: request a GPU node from the cluster, or choose "
-            "a GPU runtime in the notebook service",
+        by_hand(
+            "Run the program on a machine with an NVIDIA GPU: request a GPU node from the cluster, or choose"
+            " a GPU runtime in the notebook service",
             "Without an NVIDIA GPU, install tensorflow-cpu: it runs the same programs on the CPU",
         ),
         "lspci -d 10de:",
@@ -47,17 +48,18 @@ USUAL: dict[str, Usual] = {
         f"{SMI} --query-gpu=name,compute_cap --format=csv",
         "a compute capability above the build's highest",
     ),
-    "driver-missing": Usual(lambda case: commands.driver_install(case), SMI, "the command is not found"),
+    "driver-missing": Usual(driver, SMI, "the command is not found"),
     "driver-libcuda-missing": Usual(
-        text(
-            "Install the driver's compute libraries (Ubuntu: libnvidia-compute of the driver's branch); for a"
-            " container, set NVIDIA_DRIVER_CAPABILITIES=compute,utility when you start it"
+        by_hand(
+            "Install the driver's compute libraries (Ubuntu: sudo apt install libnvidia-compute-BRANCH, with"
+            " the driver's branch, such as 550); for a container, set"
+            " NVIDIA_DRIVER_CAPABILITIES=compute,utility when you start it"
         ),
         LDCONFIG,
         "no libcuda.so.1 in the list",
     ),
     "driver-not-loaded": Usual(
-        text(
+        by_hand(
             "Restart the machine; if the kernel module still does not load, reinstall the driver for the"
             " running kernel (install the kernel's headers first). If Secure Boot is on, enrol the key of the"
             " module or turn Secure Boot off"
@@ -69,17 +71,17 @@ USUAL: dict[str, Usual] = {
         lambda case: commands.reload_driver(), SMI, "Driver/library version mismatch"
     ),
     "driver-too-old": Usual(
-        lambda case: commands.driver_install(case),
+        driver,
         SMI,
         "a driver older than the tables require",
     ),
     "driver-too-new": Usual(
-        lambda case: commands.driver_install(case),
+        driver,
         SMI,
         "a driver branch newer than the last one for this GPU",
     ),
     "cuda-compat-package": Usual(
-        text(
+        by_hand(
             "Remove the cuda-compat folder from LD_LIBRARY_PATH and /etc/ld.so.conf.d, or uninstall the"
             " package cuda-compat: it works only with data-centre GPUs and drivers of older branches"
         ),
@@ -87,16 +89,15 @@ USUAL: dict[str, Usual] = {
         "libcuda.so.1 in a folder named compat",
     ),
     "gpu-powered-off": Usual(
-        text(
-            "Switch the GPU on: run prime-select nvidia (Ubuntu) or supergfxctl -m Hybrid (ASUS), or remove "
-            "the"
-            " kernel module bbswitch; then restart"
+        by_hand(
+            "Switch the GPU on: run sudo prime-select nvidia (Ubuntu) or supergfxctl -m Hybrid (ASUS), or"
+            " remove the kernel module bbswitch; then restart"
         ),
         "lspci -nnk -d 10de:",
         "the device is missing, or its line contains `rev ff`",
     ),
     "gpu-reserved": Usual(
-        text(
+        by_hand(
             "Give the GPU back to the host: remove its assignment to vfio-pci (from the kernel parameters and"
             " /etc/modprobe.d) and restart. If MIG mode is on, create an instance (nvidia-smi mig -cgi 0 -C)"
             " or turn MIG off"
@@ -110,8 +111,9 @@ USUAL: dict[str, Usual] = {
         "an empty value, -1, or an index that no GPU has",
     ),
     "gpu-bad-state": Usual(
-        text(
-            "End the programs that use the GPU and reload nvidia_uvm, or restart the machine",
+        by_hand(
+            "End the programs that use the GPU and reload nvidia_uvm (sudo rmmod nvidia_uvm, then sudo"
+            " modprobe nvidia_uvm), or restart the machine",
             "If the error comes back, check the kernel log for Xid errors, and the GPU's temperature and"
             " power",
         ),
@@ -119,24 +121,25 @@ USUAL: dict[str, Usual] = {
         "lines with NVRM: Xid",
     ),
     "device-permission": Usual(
-        text(
-            "Let the user open /dev/nvidia*: add the user to the group of the device nodes (video or render),"
-            " or run nvidia-modprobe -u -c=0 if nodes are missing; pass the devices into a container"
+        by_hand(
+            "Add your user to the group of the device nodes /dev/nvidia* (sudo usermod -aG video $USER, or"
+            " the group that ls -l shows) and log in again. If nodes are missing, run sudo nvidia-modprobe -u"
+            " -c=0. Into a container, pass the devices when you start it"
         ),
         "ls -l /dev/nvidia0 /dev/nvidiactl /dev/nvidia-uvm",
         "a node is missing, or this user may not open it",
     ),
     "container-no-gpu": Usual(
-        text(
-            "Start the container with the GPU: docker run --gpus all (with the NVIDIA container toolkit on "
-            "the host), singularity exec --nv, or a GPU limit in Kubernetes. Use an image whose tag ends in "
-            "-gpu"
+        by_hand(
+            "Start the container with the GPU: docker run --gpus all (with the NVIDIA container toolkit on"
+            " the host), singularity exec --nv, or a GPU limit in Kubernetes. Use an image whose tag ends in"
+            " -gpu"
         ),
         "nvidia-smi -L",
         "in the container, the command or the GPU is missing; on the host, both exist",
     ),
     "wsl-driver": Usual(
-        text(
+        by_hand(
             "Install the newest NVIDIA driver on Windows and run `wsl --update`; remove every NVIDIA driver"
             " package from the Linux inside WSL, and put /usr/lib/wsl/lib before other folders in the loader"
             " search path"
@@ -159,7 +162,7 @@ USUAL: dict[str, Usual] = {
         cudnn, LDCONFIG, "libcudnn from a release other than the one that the build loads"
     ),
     "library-path": Usual(
-        text(
+        by_hand(
             "Put the folder of the installed libraries on LD_LIBRARY_PATH (PATH on Windows), or write it into"
             " a file in /etc/ld.so.conf.d and run ldconfig; make the same setting for services, IDEs and"
             " notebooks"
@@ -168,7 +171,7 @@ USUAL: dict[str, Usual] = {
         "the command fails although the file is on the disk",
     ),
     "library-broken": Usual(
-        text(
+        by_hand(
             "Reinstall the package of the library that does not load, and look for a second copy that the"
             " loader finds first"
         ),
@@ -176,7 +179,7 @@ USUAL: dict[str, Usual] = {
         "an error other than `No such file`",
     ),
     "xla-toolchain-missing": Usual(
-        text(
+        by_hand(
             "Install ptxas and libdevice from the build's CUDA release (pip: nvidia-cuda-nvcc-cu12; conda:"
             " cuda-nvcc), and set the path to them: XLA_FLAGS=--xla_gpu_cuda_data_dir=FOLDER"
         ),
@@ -194,17 +197,17 @@ USUAL: dict[str, Usual] = {
         "the package is not found",
     ),
     "tf-no-wheel": Usual(
-        then(lambda case: cures.another_build(case)),
+        another_build,
         'python3 -c "import sys, platform; print(sys.version, platform.machine())"',
         "a Python version or processor for which the release has no wheel",
     ),
     "tf-cpu-only": Usual(
-        then(lambda case: cures.another_build(case)),
+        another_build,
         'python3 -c "import tensorflow as tf; print(tf.test.is_built_with_cuda())"',
         "False",
     ),
     "tf-windows-native": Usual(
-        then(lambda case: cures.another_build(case)),
+        another_build,
         'python -c "import tensorflow as tf; print(tf.__version__)"',
         "a release after 2.10, on Windows without WSL2",
     ),
@@ -214,24 +217,23 @@ USUAL: dict[str, Usual] = {
                 commands.uninstall_tensorflow(case),
                 "removes all TensorFlow packages that share the folder `tensorflow`",
             ),
-            *cures.another_build(case).steps,
+            *another_build(case),
         ],
         LIST,
         "more than one package that contains TensorFlow",
     ),
-    "tf-gpu-package-removed": Usual(
-        then(lambda case: cures.another_build(case)), LIST, "tensorflow-gpu is requested by name"
-    ),
+    "tf-gpu-package-removed": Usual(another_build, LIST, "tensorflow-gpu is requested by name"),
     "tf-import-failed": Usual(
-        text(
-            "Create a new environment with a Python version and a TensorFlow release that work together"
-            " (tfgpu-doctor plan lists them). Look for a file named tensorflow.py among your own files"
+        by_hand(
+            "If one of your own files is named tensorflow.py, rename it: Python imports that file instead",
+            "Otherwise, create a new environment with a Python version and a TensorFlow release that work"
+            " together (tfgpu-doctor plan lists them)",
         ),
         'python3 -c "import tensorflow"',
         "the import ends with an error that mentions no CUDA library",
     ),
     "cpu-no-avx": Usual(
-        text(
+        by_hand(
             "Use a TensorFlow build for processors without AVX (release 1.5, your own build or a"
             " distribution's), a processor with AVX, or a virtual machine that exposes the processor's AVX"
         ),
@@ -252,7 +254,7 @@ USUAL: dict[str, Usual] = {
         "an add-on whose release does not match TensorFlow's",
     ),
     "tf-api-version": Usual(
-        text(
+        by_hand(
             "Run the code with the TensorFlow release for which it was written, or port it: tf.compat.v1 has"
             " the old names, and tf_upgrade_v2 rewrites the code in a folder"
         ),
@@ -262,7 +264,7 @@ USUAL: dict[str, Usual] = {
     "cudnn-init-oom": Usual(growth, SMI, "this program itself uses nearly all GPU memory"),
     "gpu-memory-held": Usual(held, SMI, "other processes hold GPU memory before the program starts"),
     "model-oom": Usual(
-        text(
+        by_hand(
             "Make the batch or the input smaller, use mixed precision, accumulate gradients, or use a GPU"
             " with more memory"
         ),
@@ -270,7 +272,7 @@ USUAL: dict[str, Usual] = {
         "the memory is free before the program starts, and full when it fails",
     ),
     "memory-leak": Usual(
-        text(
+        by_hand(
             "Call tf.keras.backend.clear_session() between models, build graphs and datasets once, keep no"
             " tensors in lists, or run each fold in a separate process"
         ),
@@ -278,7 +280,7 @@ USUAL: dict[str, Usual] = {
         "the memory grows from step to step",
     ),
     "memory-limit-misfit": Usual(
-        text(
+        by_hand(
             "Remove the memory limit or fraction from the program, or set it to more than the job needs and"
             " less than what is free"
         ),
@@ -286,7 +288,7 @@ USUAL: dict[str, Usual] = {
         "free memory that does not fit the program's limit",
     ),
     "host-oom": Usual(
-        text(
+        by_hand(
             "Read the data in pieces (tf.data from files), lower shuffle and prefetch buffers and the number"
             " of workers, or give the process more memory"
         ),
@@ -294,54 +296,54 @@ USUAL: dict[str, Usual] = {
         "no free memory on the host while the program runs",
     ),
     "gpu-config-too-late": Usual(
-        text(
+        by_hand(
             "Move the GPU settings to the first lines of the program, before any tensor, model or device list"
         ),
         "tfgpu-doctor snippet memory-growth",
         "code to put first in the program; the program makes this setting after other calls",
     ),
     "gpu-config-conflict": Usual(
-        text(
-            "Keep one of the settings that contradict each other: memory growth for every GPU, or a memory"
-            " limit"
+        by_hand(
+            "Keep only one of the settings that contradict each other: memory growth (for every GPU) or a"
+            " memory limit"
         ),
         "tfgpu-doctor snippet memory-limit",
         "code for one of the settings; the program makes two kinds of them",
     ),
     "op-no-gpu-kernel": Usual(
-        text(
+        by_hand(
             "Let TensorFlow place the op: tf.config.set_soft_device_placement(True), or pin that op to /CPU:0"
         ),
         "tfgpu-doctor snippet soft-placement",
         "code for this setting; the program pins the op to a GPU",
     ),
     "device-not-found": Usual(
-        text("Use a device from TensorFlow's list, or specify none: TensorFlow uses GPU:0 by default"),
+        by_hand("Use a device from TensorFlow's list, or specify none: TensorFlow uses GPU:0 by default"),
         'python3 -c "import tensorflow as tf; print(tf.config.list_logical_devices())"',
         "the device is not in the list",
     ),
     "gpu-renumbered": Usual(
-        text(
+        by_hand(
             "There is nothing to do: CUDA_VISIBLE_DEVICES renumbers the GPUs; the first visible GPU is GPU:0"
         ),
         "tfgpu-doctor devices",
         "the order in which TensorFlow numbers the visible GPUs",
     ),
     "nccl-failure": Usual(
-        text(
-            "Run the program with NCCL_DEBUG=INFO, which prints the call that fails; try NCCL_P2P_DISABLE=1,"
-            " and try a single GPU"
+        by_hand(
+            "Start the program with NCCL_DEBUG=INFO set: NCCL then prints the call that fails. Then try"
+            " NCCL_P2P_DISABLE=1, and a single GPU"
         ),
         "nvidia-smi topo -m",
         "how the GPUs are connected",
     ),
     "known-release-bug": Usual(
-        text("Install the next or previous patch or minor release: the fault is in this release"),
+        by_hand("Install the next or previous patch or minor release: this release has a known fault"),
         'python3 -c "import tensorflow as tf; print(tf.__version__)"',
         "a release for which others report the same fault",
     ),
     "ptx-jit-or-kernel-crash": Usual(
-        text(
+        by_hand(
             "Run the program once with CUDA_LAUNCH_BLOCKING=1, so that the error names the op that"
             " fails; then try another release of TensorFlow or of the driver"
         ),

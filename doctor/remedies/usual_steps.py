@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from doctor.facts import Package
 from doctor.findings import Step, manual, python, shell
 from doctor.remedies import code as snippets, commands, cures
-from doctor.remedies.cure import Cure
 from doctor.shell import Literal, run
 from doctor.tables.ranges import satisfies
 
@@ -30,19 +29,26 @@ class Usual(NamedTuple):
     shows: str
 
 
-def text(*texts: str) -> Steps:
-    return lambda case: [manual(text) for text in texts]
+def by_hand(*instructions: str) -> Steps:
+    """Steps that only a person can do, the same in every case."""
+    return lambda case: [manual(instruction) for instruction in instructions]
 
 
-def then(cure: Callable[[Case], Cure]) -> Steps:
-    return lambda case: cure(case).steps
+def driver(case: Case) -> Sequence[Step]:
+    """Steps that install or upgrade the driver."""
+    return commands.driver_install(case)
+
+
+def another_build(case: Case) -> Sequence[Step]:
+    """Steps that install the recommended TensorFlow build."""
+    return cures.another_build(case).steps
 
 
 def for_the_gpu(case: Case) -> Sequence[Step]:
     """Steps that install another build. The build depends on the GPU; if the GPU is unknown, the step shows
     how to find the build."""
     if case.capabilities:
-        return cures.another_build(case).steps
+        return another_build(case)
     return [
         manual(
             "Run `tfgpu-doctor plan --gpu NAME` with the GPU's name: it shows which TensorFlow release has"
@@ -52,16 +58,17 @@ def for_the_gpu(case: Case) -> Sequence[Step]:
 
 
 def libraries(case: Case) -> Sequence[Step]:
-    if case.builds:
-        return cures.libraries_for_build(case).steps
-    return cures.another_build(case).steps
+    """Steps that install CUDA and cuDNN; those for another build if TensorFlow's build is unknown."""
+    return cures.libraries_for_build(case).steps if case.builds else another_build(case)
 
 
 def cudnn(case: Case) -> Sequence[Step]:
-    return cures.cudnn_for_build(case).steps if case.builds else cures.another_build(case).steps
+    """Steps that install cuDNN; those for another build if TensorFlow's build is unknown."""
+    return cures.cudnn_for_build(case).steps if case.builds else another_build(case)
 
 
 def growth(case: Case) -> Sequence[Step]:
+    """Steps that switch memory growth on."""
     version = case.tensorflow.version if case.tensorflow else None
     return [
         *commands.growth_variable(
@@ -118,6 +125,7 @@ def addon(case: Case) -> Sequence[Step]:
 
 
 def visible(case: Case) -> Sequence[Step]:
+    """Steps that make all GPUs visible, or those that Slurm gives the job."""
     if "slurm" in case.environments:
         return in_slurm()
     windows = case.platform == "windows"
@@ -125,13 +133,14 @@ def visible(case: Case) -> Sequence[Step]:
     return [
         shell(unset, "makes all GPUs visible again"),
         manual(
-            "Remove the line that sets CUDA_VISIBLE_DEVICES in the code, a notebook or a job script; "
-            "TensorFlow reads the variable when the program starts"
+            "Remove the line that sets CUDA_VISIBLE_DEVICES in the code, a notebook or a job script, and"
+            " start the program again: CUDA reads the variable only once"
         ),
     ]
 
 
 def held(case: Case) -> Sequence[Step]:
+    """Steps that find and end the processes that hold GPU memory."""
     return [
         shell(run("nvidia-smi"), "shows which processes hold the memory"),
         manual(

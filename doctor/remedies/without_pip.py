@@ -36,11 +36,9 @@ def reworded(finding: Finding, case: Case) -> Finding:
     ensure = shell(run(*python, "-m", "ensurepip")).on(case.platform)
     own = shell(run(*python, "-m", "pip")).on(case.platform)
     note = " (this environment has no pip"
-    note += (
-        f"; without uv, run `{ensure.text}`, then use `{own.text}` in place of `uv pip`)"
-        if own.kind == "shell"
-        else ")"
-    )
+    if own.kind == "shell":
+        note += f"; without uv, run `{ensure.text}`, then use `{own.text}` in place of `uv pip`"
+    note += ")"
     steps: list[Step] = []
     for step in finding.prescription:
         changed = _with_uv(step, python)
@@ -59,12 +57,10 @@ def _with_uv(step: Step, python: Sequence[Word]) -> Step | None:
 def _uv(line: Line | None, python: Sequence[Word]) -> Line | None:
     words = argv(line)
     start = (*python, "-m", "pip")
-    if words[: len(start)] != start or words[len(start) : len(start) + 1] not in (
-        ("install",),
-        ("uninstall",),
-        ("list",),
-    ):
+    if words[: len(start)] != start:
         return None
     what, *rest = words[len(start) :]
+    if what not in ("install", "uninstall", "list"):
+        return None
     kept = [_OPTIONS.get(word, word) if isinstance(word, str) else word for word in rest]
     return run("uv", "pip", what, "--python", *python, *(word for word in kept if word is not None))

@@ -37,8 +37,8 @@ class Libraries:
 
 
 def libraries(python: str | None, environment: dict[str, str]) -> Libraries:
-    """The libraries in the environment of `python`, found in the same way as `check` finds them. Raises
-    UnableError if one is missing."""
+    """The libraries in the environment of `python`, found in the same way as `check` finds them. environment:
+    the variables of the processes. Raises UnableError if one is missing."""
     from doctor.facts import DriverCuda, LibraryFile, LibraryLoaded
     from doctor.probe import Machine, look
 
@@ -99,9 +99,8 @@ def _run(stage: Stage, found: Libraries, which: str, limit: float) -> list[Row]:
                 end = stage.now
                 if answer["stage"] == "failed":
                     if answer.get("cause") in ("library", "runtime"):
-                        raise UnableError(
-                            f"the libraries do not work: {answer['error']}", "`tfgpu-doctor check`"
-                        )
+                        hint = "`tfgpu-doctor check` shows why"
+                        raise UnableError(f"the libraries do not work: {answer['error']}", hint)
                 elif answer["stage"] in SPOKEN:
                     rows.append(_row(stage, answer, begin, end))
                     begin = end
@@ -120,23 +119,20 @@ def _unfinished(stage: Stage, which: str, begin: float, why: str) -> Row:
 
 
 def _row(stage: Stage, answer: dict[str, object], begin: float, end: float) -> Row:
-    which, status, text = str(answer["stage"]), answer["status"], str(answer["text"])
-    passed = status == 0
+    which, passed = str(answer["stage"]), answer["status"] == 0
     free = int(str(answer["free"])) // MIB
     # if the handle cannot be created with the GPU full, memory is lacking; with ample memory, the reason is
     # another one
     verdict = "healthy" if passed else "cudnn-init-oom" if which == "full" else "undetermined"
     held = None if which == "ample" else (stage.total_mib - free if which == "full" else 0)
-    line = f"cudnnCreate: {text}"
-    lowest = stage.lowest_between(begin, end)
     return Row(
         SPOKEN[which],
         SETTINGS[which],
         "passed" if passed else "failed",
         verdict,
-        line,
+        f"cudnnCreate: {answer['text']}",
         free,
         held,
-        lowest,
+        stage.lowest_between(begin, end),
         end - begin,
     )

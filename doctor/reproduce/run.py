@@ -15,9 +15,10 @@ from doctor.reproduce.results import Result, Row
 
 @contextmanager
 def surroundings(python: str | None, gpu: str | None, *, simulate: bool) -> Iterator[Mapping[str, str]]:
-    """The environment variables for the processes: this process's own variables, or the variables of a
-    simulated machine with the GPU named `gpu`."""
-    base = {name: value for name, value in os.environ.items() if name not in ("CUDA_VISIBLE_DEVICES",)}
+    """The environment variables for the processes: this process's own without CUDA_VISIBLE_DEVICES, or with
+    `simulate` those of a simulated machine. gpu: the name of the simulated GPU; None for the default.
+    python: see `doctor.simulate.prepare`."""
+    base = {name: value for name, value in os.environ.items() if name != "CUDA_VISIBLE_DEVICES"}
     if not simulate:
         yield base
         return
@@ -46,7 +47,7 @@ def reproduce(
     interpreter, version: the environment's Python and its TensorFlow. limit: seconds for each attempt. tell:
     called with each attempt's name. Raises UnableError if this is not possible.
     """
-    place = stage.find(environment, number, force=force, simulated=simulated, python=sys.executable)
+    place = stage.find(environment, number, force=force, python=sys.executable)
     starts: list[tuple[float, str]] = []
 
     def begin(mode: str) -> None:

@@ -18,15 +18,14 @@ SAMPLING = 0.05
 
 @dataclass
 class Stage:
-    """One GPU. number: its number in nvidia-smi. environment: variables with which processes see only this
-    GPU. python: the interpreter of this process."""
+    """The GPU of a reproduction. number: its number in nvidia-smi. gpu: its name. environment: variables with
+    which processes see only this GPU. python: the interpreter of this process. samples: (time, free MiB)."""
 
     number: int
     gpu: str
     total_mib: int
     environment: dict[str, str]
     python: str
-    simulated: bool
     samples: list[tuple[float, float]] = field(default_factory=list)
 
     @property
@@ -44,7 +43,7 @@ class Stage:
         return round(self.samples[-1][1]) if self.samples else None
 
 
-def find(environment: Mapping[str, str], number: int, *, force: bool, simulated: bool, python: str) -> Stage:
+def find(environment: Mapping[str, str], number: int, *, force: bool, python: str) -> Stage:
     """Return the GPU whose number in nvidia-smi is `number`.
 
     Raises UnableError if there is no such GPU, or if other processes (which the message lists) use it and
@@ -80,7 +79,7 @@ def find(environment: Mapping[str, str], number: int, *, force: bool, simulated:
     if memory is None:
         raise UnableError(f"the driver does not report how much memory GPU {number} has")
     variables = {**environment, "CUDA_VISIBLE_DEVICES": str(number), "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
-    return Stage(number, seen.devices[number].name, memory.total_mib, variables, python, simulated)
+    return Stage(number, seen.devices[number].name, memory.total_mib, variables, python)
 
 
 @contextmanager

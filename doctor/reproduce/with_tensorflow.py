@@ -24,8 +24,8 @@ ROOM = 4096
 LIMIT = 1024
 """The limit in MiB in the mode `memory limit`."""
 LOG = "TensorFlow's log"
-QUIETED = ("TF_CPP_MIN_LOG_LEVEL", "TF_CPP_MIN_VLOG_LEVEL", "TF_CPP_MAX_VLOG_LEVEL")
-SETTINGS = ("TF_FORCE_GPU_ALLOW_GROWTH", "TF_GPU_ALLOCATOR")
+_LOG_VARIABLES = ("TF_CPP_MIN_LOG_LEVEL", "TF_CPP_MIN_VLOG_LEVEL", "TF_CPP_MAX_VLOG_LEVEL")
+_MEMORY_VARIABLES = ("TF_FORCE_GPU_ALLOW_GROWTH", "TF_GPU_ALLOCATOR")
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def attempts(
     """Try every mode on the stage. `limit`: seconds for each. Raises UnableError if memory cannot be
     allocated."""
     rows: list[Row] = []
-    extra: int | None = None
+    extra: int | None = None  # what the other process allocates after TensorFlow's start, in MiB
     for mode in modes(version):
         tell(mode.name)
         row, extra = _attempt(stage, python, mode, limit, extra)
@@ -76,9 +76,9 @@ def _attempt(
     """Try one mode. Returns its row, and the MiB that the other process allocated after TensorFlow's
     start."""
     begin, deadline = stage.now, time.monotonic() + limit
-    variables = {
-        name: value for name, value in stage.environment.items() if name not in (*QUIETED, *SETTINGS)
-    }
+    # the user's variables must not hide lines of the log or fix the failure
+    removed = (*_LOG_VARIABLES, *_MEMORY_VARIABLES)
+    variables = {name: value for name, value in stage.environment.items() if name not in removed}
     holder_text, text = program("doctor.reproduce", "_hold.py"), program("doctor.reproduce", "_convolve.py")
     outcome, error, least = "unfinished", "", None
     with Child(stage.python, holder_text, [], stage.environment) as holder:
@@ -111,18 +111,16 @@ def _attempt(
             log = tensorflow.log
     verdict, line = judged(log, passed=outcome == "passed")
     # the lowest value that the other process saw may lie between two samples
-    lowest = min(
-        (seen for seen in (stage.lowest_between(begin, end), least) if seen is not None), default=None
-    )
-    row = Row(
-        mode.name, mode.setting, outcome, verdict, line or error, free_before, held, lowest, end - begin
-    )
+    seen = (stage.lowest_between(begin, end), least)
+    lowest = min((free for free in seen if free is not None), default=None)
+    line = line or error
+    row = Row(mode.name, mode.setting, outcome, verdict, line, free_before, held, lowest, end - begin)
     return row, extra
 
 
 def judged(log: str, *, passed: bool) -> tuple[str, str]:
-    """For a log: (the code of the first finding by tfgpu-doctor's rules, the finding's first line of
-    evidence)."""
+    """Return the code of the first finding for an attempt's log, and the line of the log that shows it ("" if
+    there is none). passed: whether the attempt passed."""
     from doctor import logs
     from doctor.diagnose import diagnose
     from doctor.facts import Facts, GpuRegistered

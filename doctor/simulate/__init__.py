@@ -11,53 +11,38 @@ not compute. See `about.TEXT`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from doctor import lazy
 
 if TYPE_CHECKING:
-    from doctor.simulate.compilation import CallError, SimulationError, build
-    from doctor.simulate.fault import Fault
-    from doctor.simulate.faults import FAULTS
-    from doctor.simulate.lifecycle import IN_FORCE, Simulation, environment
-    from doctor.simulate.machine import SimulatedGpu, SimulatedMachine
-    from doctor.simulate.request import prepare
-    from doctor.simulate.scenario import Scenario
+    from doctor.simulate.compilation import (
+        CallError as CallError,
+        SimulationError as SimulationError,
+        build as build,
+    )
+    from doctor.simulate.fault import Fault as Fault
+    from doctor.simulate.faults import FAULTS as FAULTS
+    from doctor.simulate.lifecycle import (
+        IN_FORCE as IN_FORCE,
+        Simulation as Simulation,
+        environment as environment,
+    )
+    from doctor.simulate.request import prepare as prepare
+    from doctor.simulate.scenario import Scenario as Scenario
 
-_WHERE = {
-    "CallError": "compilation",
-    "SimulationError": "compilation",
-    "build": "compilation",
-    "IN_FORCE": "lifecycle",
-    "Simulation": "lifecycle",
-    "environment": "lifecycle",
-    "FAULTS": "faults",
-    "Fault": "faults",
-    "SimulatedGpu": "machine",
-    "SimulatedMachine": "machine",
-    "prepare": "request",
-    "Scenario": "scenario",
-}
-
-__all__ = [
-    "FAULTS",
-    "IN_FORCE",
-    "CallError",
-    "Fault",
-    "Scenario",
-    "SimulatedGpu",
-    "SimulatedMachine",
-    "Simulation",
-    "SimulationError",
-    "build",
-    "environment",
-    "prepare",
-]
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name of the package when it is first used, so that importing the package takes no
-    time."""
-    if name not in _WHERE:
-        raise AttributeError(name)
-    from importlib import import_module
-
-    return getattr(import_module(f"doctor.simulate.{_WHERE[name]}"), name)
+__getattr__ = lazy.names(
+    __name__,
+    {
+        "CallError": "compilation",
+        "FAULTS": "faults",
+        "Fault": "fault",
+        "IN_FORCE": "lifecycle",
+        "Scenario": "scenario",
+        "Simulation": "lifecycle",
+        "SimulationError": "compilation",
+        "build": "compilation",
+        "environment": "lifecycle",
+        "prepare": "request",
+    },
+)

@@ -117,20 +117,25 @@ def build(file_names: Collection[str]) -> Path:
     return folder
 
 
+def _not_kept(folder: Path, error: OSError) -> SimulationError:
+    return SimulationError(
+        f"the compiled libraries cannot be kept in {folder}: {error.strerror}; set XDG_CACHE_HOME to a folder"
+        " that you can write to"
+    )
+
+
 def _private(folder: Path, names: Collection[str]) -> None:
     """Create the folder if necessary. Raises SimulationError if other users could have written its files."""
     try:
         make_private(folder)
         said = stranger_at(folder, names)
     except OSError as error:
-        raise SimulationError(
-            f"the compiled libraries cannot be kept in {folder}: {error.strerror}; set XDG_CACHE_HOME"
-        ) from error
+        raise _not_kept(folder, error) from error
     if said:
         raise SimulationError(
             f"the compiled libraries in {folder} are not used, because another user could have written them:"
             f" {said}",
-            f"set XDG_CACHE_HOME to a folder that only you can write to, or remove other users' write"
+            "set XDG_CACHE_HOME to a folder that only you can write to, or remove other users' write"
             f" permission and delete {cache_folder()}",
         )
 
@@ -145,13 +150,13 @@ def _forget(folder: Path) -> None:
 
 
 def cache_folder() -> Path:
-    """The folder of compiled libraries."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    place = cache_base()
-    folder = expanded(base) if base else Path(place) if place else None
-    if folder is None:
+    """The folder of compiled libraries. Raises SimulationError if neither XDG_CACHE_HOME nor a home folder
+    leads to one."""
+    named = os.environ.get("XDG_CACHE_HOME")
+    base = expanded(named) if named else cache_base()
+    if not base:
         raise SimulationError(f"there is no folder for the compiled libraries: {NO_HOME}; set XDG_CACHE_HOME")
-    return folder / "tfgpu-doctor" / "simulate"
+    return Path(base) / "tfgpu-doctor" / "simulate"
 
 
 def _has_glibc() -> bool:
@@ -181,14 +186,14 @@ def _compiler() -> str:
 def how_to_get_a_compiler() -> str:
     """Return a sentence on how to install a compiler: with the command for this system's package manager, or
     with the commands for all known package managers if none is found."""
-    here = [name for name in _PACKAGES if shutil.which(name)]
-    for name in here[:1]:
-        then = {
-            "brew": "; then set CC to its name, such as CC=gcc-15",
-            "conda": "; then set CC=x86_64-conda-linux-gnu-gcc",
-        }
-        return f"install one: {_PACKAGES[name]}{then.get(name, '')}"
-    return "install one: " + ", ".join(f"`{command}`" for command in _PACKAGES.values())
+    here = next((name for name in _PACKAGES if shutil.which(name)), None)
+    if here is None:
+        return "install one: " + ", ".join(f"`{command}`" for command in _PACKAGES.values())
+    then = {
+        "brew": "; then set CC to its name, such as CC=gcc-15",
+        "conda": "; then set CC=x86_64-conda-linux-gnu-gcc",
+    }
+    return f"install one: {_PACKAGES[here]}{then.get(here, '')}"
 
 
 def _key(sources: dict[str, bytes], compiler: str) -> str:
@@ -214,15 +219,15 @@ def _locked(folder: Path) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
     except OSError as error:
-        raise SimulationError(
-            f"the compiled libraries cannot be kept in {folder}: {error.strerror}; set XDG_CACHE_HOME"
-        ) from error
+        raise _not_kept(folder, error) from error
 
 
 def _make(folder: Path, names: list[str], sources: dict[str, bytes], compiler: str) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
-    for abandoned in folder.glob(".build-*"):  # left by killed builds: only this one has the lock
+    for abandoned in folder.glob(
+        ".build-*"
+    ):  # left by killed builds, because only this process holds the lock
         shutil.rmtree(abandoned, ignore_errors=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".build-") as text:
         work = Path(text)
@@ -251,28 +256,16 @@ def link_variant(
     needs: the SONAME of a library that does not exist but on which the linked library depends.
     Raises SimulationError if the compiler fails.
     """
-    compiler = _compiler()
+    link = (_compiler(), "-shared", "-fPIC")
     with tempfile.TemporaryDirectory(dir=target.parent) as text:
         work = Path(text)
         (work / "variant.c").write_text(code + "\n")
         parts = ["variant.c"]
         if needs:
             (work / "needed.c").write_text("int needed(void) { return 0; }\n")
-            _run(
-                compiler, "-shared", "-fPIC", f"-Wl,-soname,{needs}", "-o", "needed.so", "needed.c", cwd=work
-            )
+            _run(*link, f"-Wl,-soname,{needs}", "-o", "needed.so", "needed.c", cwd=work)
             parts += ["-Wl,--no-as-needed", "./needed.so"]
-        _run(
-            compiler,
-            "-shared",
-            "-fPIC",
-            f"-Wl,-soname,{soname}",
-            "-Wl,-z,now",
-            "-o",
-            str(target),
-            *parts,
-            cwd=work,
-        )
+        _run(*link, f"-Wl,-soname,{soname}", "-Wl,-z,now", "-o", str(target), *parts, cwd=work)
 
 
 def _run(*command: str, cwd: Path) -> None:

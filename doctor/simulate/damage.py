@@ -44,14 +44,8 @@ def damage(file: Path, kind: str) -> None:
     elif kind == "needs-missing":
         link_variant(file, soname, needs="libnvrtc.so.99")
     elif kind == "undefined-symbol":
-        link_variant(
-            file,
-            soname,
-            code=(
-                "extern int cublasLtGoneInThisRelease(void); int f(void) { return"
-                " cublasLtGoneInThisRelease(); }"
-            ),
-        )
+        call = "cublasLtGoneInThisRelease()"
+        link_variant(file, soname, code=f"extern int {call}; int f(void) {{ return {call}; }}")
     elif kind == "dangling":
         file.symlink_to(f"/nonexistent/{soname}")
     else:

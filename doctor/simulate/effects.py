@@ -26,13 +26,13 @@ def gpu(*names: str) -> Callable[[Scenario], Scenario]:
 
 
 def failing_calls(*calls: str) -> Callable[[Scenario], Scenario]:
-    return lambda s: s.striking(*calls)
+    return lambda s: s.with_failing_calls(*calls)
 
 
 def damage(kind: str, *stems: str) -> Callable[[Scenario], Scenario]:
     """A function that damages libraries of a scenario. It also hides any real CUDA on the machine, because
     TensorFlow would use it instead."""
-    return lambda s: replace(s.damaging(kind, *stems), hide_toolkit=True)
+    return lambda s: replace(s.with_damage(kind, *stems), hide_toolkit=True)
 
 
 def loading(status: int) -> tuple[str, ...]:
@@ -41,28 +41,20 @@ def loading(status: int) -> tuple[str, ...]:
     return tuple(f"fail {function} {status}" for function in functions)
 
 
-def cuinit(
-    name: str,
-    status: int,
-    code: str,
-    description: str,
-    *,
-    nvml: int = 0,
-    logged: str = "",
-    on_machine: str | None = "",
-) -> Fault:
+def cuinit(name: str, status: int, code: str, description: str, *, nvml: int = 0) -> Fault:
+    """The fault that cuInit returns a status. nvml: the status that nvmlInit returns; 0 if it works."""
     calls = [f"fail cuInit {status}"] + ([f"fail nvmlInit_v2 {nvml}"] if nvml else [])
-    return Fault(
-        name,
-        code,
-        f"{description} (cuInit returns {status})",
-        failing_calls(*calls),
-        logged=logged,
-        on_machine=on_machine,
-    )
+    return Fault(name, code, f"{description} (cuInit returns {status})", failing_calls(*calls))
+
+
+def nvml(name: str, status: int, code: str, more: str = "", *, logged: str = "") -> Fault:
+    """The fault that nvmlInit returns a status. more: the end of its description."""
+    calls = failing_calls(f"fail nvmlInit_v2 {status}")
+    return Fault(name, code, f"nvmlInit returns {status}{more}", calls, "nvml", logged=logged)
 
 
 def visible(name: str, value: str, description: str) -> Fault:
+    """The fault that CUDA_VISIBLE_DEVICES has a value."""
     return Fault(
         name,
         "gpu-hidden",
@@ -73,13 +65,14 @@ def visible(name: str, value: str, description: str) -> Fault:
 
 def cudnn_status(name: str, status: str) -> Fault:
     def change(scenario: Scenario) -> Scenario:
-        return scenario.striking(f"fail cudnnCreate {_CUDNN[status][scenario.is_cudnn_9]}")
+        return scenario.with_failing_calls(f"fail cudnnCreate {_CUDNN[status][scenario.is_cudnn_9]}")
 
     text = f"creating the cuDNN handle fails with CUDNN_STATUS_{status} although memory is free"
     return Fault(name, "cudnn-init-oom", text, change, "convolution", on_machine=None)
 
 
 def broken(name: str, kind: str, description: str, *, logged: str = "") -> Fault:
+    """The fault that libcudnn is damaged. kind: see damage.py."""
     return Fault(name, "library-broken", f"libcudnn {description}", damage(kind, "libcudnn"), logged=logged)
 
 
@@ -91,7 +84,7 @@ def short_of_memory(handle: str) -> Callable[[Scenario], Scenario]:
 
 
 def old_driver(scenario: Scenario) -> Scenario:
-    """Return the scenario with a driver from the last branch that is too old for the CUDA runtime's major
+    """The scenario with a driver from the last branch that is too old for the CUDA runtime's major
     release."""
     if scenario.machine.libraries.cuda_number >= 12000:
         return scenario.with_driver("470.82.01", 11040)
@@ -99,14 +92,18 @@ def old_driver(scenario: Scenario) -> Scenario:
 
 
 def old_cudnn(scenario: Scenario) -> Scenario:
+    """The scenario with the first release of cuDNN 9, or with cuDNN 8.1."""
     return scenario.setting(cudnn__version=90000 if scenario.is_cudnn_9 else 8100)
 
 
 def failing_cudnn(function: str) -> Callable[[Scenario], Scenario]:
-    return lambda s: s.striking(f"fail {function} {_CUDNN['EXECUTION_FAILED'][s.is_cudnn_9]}")
+    return lambda s: s.with_failing_calls(f"fail {function} {_CUDNN['EXECUTION_FAILED'][s.is_cudnn_9]}")
 
 
 def compute_mode(mode: int, held_mib: int) -> Callable[[Scenario], Scenario]:
+    """A function that sets the compute mode of all GPUs (2: Prohibited, 3: Exclusive Process), and lets
+    another process hold memory of the first GPU."""
+
     def change(scenario: Scenario) -> Scenario:
         gpus = (replace(gpu, compute_mode=mode) for gpu in scenario.machine.gpus)
         return replace(scenario.with_gpus(*gpus), held_mib=(held_mib,) if held_mib else scenario.held_mib)
@@ -118,7 +115,7 @@ def kernel_error(status: int) -> Callable[[Scenario], Scenario]:
     """A function that makes the first matrix product fail, and also every later call, because the context
     becomes unusable."""
     products = ("cublasSgemm_v2", "cublasGemmEx", "cublasLtMatmul")
-    return lambda s: s.striking(*(f"poison {product} {status}" for product in products))
+    return lambda s: s.with_failing_calls(*(f"poison {product} {status}" for product in products))
 
 
 def ecc_error(scenario: Scenario) -> Scenario:

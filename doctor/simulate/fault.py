@@ -39,9 +39,8 @@ class Fault:
     def hides_library(self) -> bool:
         """Whether TensorFlow's default log hides the fault: since 2.12 the log does not name a library that
         fails to load, unless TF_CPP_VMODULE=dso_loader=1 is set."""
-        return self.code in ("cuda-missing", "cudnn-missing", "library-broken", "cuda-version-mismatch") or (
-            self.name == "cudnn-wrong-major"
-        )
+        codes = ("cuda-missing", "cudnn-missing", "library-broken", "cuda-version-mismatch")
+        return self.code in codes or self.name == "cudnn-wrong-major"
 
     def logged_on(self, tensorflow: str) -> str:
         """The code that the default log of a TensorFlow release leads to."""

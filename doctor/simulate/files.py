@@ -21,29 +21,26 @@ def write_kernel_files(
     _write(root, "/proc/modules", modules)
     for index, gpu in enumerate(gpus):
         folder = f"/sys/bus/pci/devices/{pci_address(index)}"
-        for name, value in (
-            ("vendor", "0x10de"),
-            ("device", "0x" + removeprefix(gpu.pci_id, "10de:")),
-            ("subsystem_vendor", "0x10de"),
-            ("subsystem_device", "0x0000"),
-            ("class", "0x030000"),
-            ("revision", "0xa1"),
-            ("numa_node", "0"),
-            ("enable", "1"),
-        ):
+        device = {
+            "vendor": "0x10de",
+            "device": "0x" + removeprefix(gpu.pci_id, "10de:"),
+            "subsystem_vendor": "0x10de",
+            "subsystem_device": "0x0000",
+            "class": "0x030000",
+            "revision": "0xa1",
+            "numa_node": "0",
+            "enable": "1",
+        }
+        for name, value in device.items():
             _write(root, f"{folder}/{name}", value + "\n")
         if driver is not None:
             (root / folder[1:] / "driver").symlink_to("../../../../bus/pci/drivers/nvidia")
     (root / "sys/bus/pci/devices").mkdir(parents=True, exist_ok=True)
     if driver is None:
         return
-    _write(
-        root,
-        "/proc/driver/nvidia/version",
-        # TensorFlow's cuda_diagnostics.cc looks for this form of the line: "Kernel Module", then the version
-        f"NVRM version: NVIDIA UNIX x86_64 Kernel Module  {driver}  (simulated by tfgpu-doctor)\nGCC"
-        " version:\n",
-    )
+    # TensorFlow's cuda_diagnostics.cc looks for this form of the line: "Kernel Module", then the version
+    version = f"NVRM version: NVIDIA UNIX x86_64 Kernel Module  {driver}  (simulated by tfgpu-doctor)"
+    _write(root, "/proc/driver/nvidia/version", f"{version}\nGCC version:\n")
     _write(root, "/proc/driver/nvidia/params", "DeviceFileUID: 0\nDeviceFileGID: 0\nDeviceFileMode: 438\n")
     _write(root, "/sys/module/nvidia/version", driver + "\n")
     _write(root, "/sys/module/nvidia/initstate", "live\n")

@@ -36,9 +36,8 @@ def find_gpu(asked: str, tables: Tables, memory_mib: int | None = None) -> Simul
     card = _card(list(meant.values()))
     named = [row for row in rows if row["pci_id"] in meant]
     if not named and (card is None or len(card.memory_mib) != 1):  # a part of a name: A100 is the 40 GB one
-        named = sorted(
-            (row for row in rows if words and words <= set(key(row["name"]).split())), key=_words_in_name
-        )
+        named = [row for row in rows if words and words <= set(key(row["name"]).split())]
+        named.sort(key=_words_in_name)
     if named:
         gpu = _gpu(named[0], tables)
         return replace(gpu, memory_mib=memory_mib) if memory_mib else gpu
@@ -56,10 +55,12 @@ def find_gpu(asked: str, tables: Tables, memory_mib: int | None = None) -> Simul
         )
     memory = memory_mib or card.memory_mib[0]
     processors = card.multiprocessors or ASSUMED_MULTIPROCESSORS
-    name = f"NVIDIA {card.name}"
-    return SimulatedGpu(
-        name, card.capability, memory, processors, card.pci_id, divisible=is_divisible(name, card.capability)
-    )
+    return _made(f"NVIDIA {card.name}", card.capability, memory, processors, card.pci_id)
+
+
+def _made(name: str, capability: str, memory_mib: int, multiprocessors: int, pci_id: str) -> SimulatedGpu:
+    divisible = is_divisible(name, capability)
+    return SimulatedGpu(name, capability, memory_mib, multiprocessors, pci_id, divisible=divisible)
 
 
 def _card(rows: list[GpuRow]) -> GpuRow | None:
@@ -76,10 +77,7 @@ def _gpu(row: dict[str, Any], tables: Tables) -> SimulatedGpu:
     capability = tables.capability(row["pci_id"])
     if capability is None:
         raise CallError(f"gpus.json has no compute capability for {row['name']} ({row['pci_id']})")
-    memory, divisible = row["memory_gib"] * 1024, is_divisible(row["name"], capability)
-    return SimulatedGpu(
-        row["name"], capability, memory, row["multiprocessors"], row["pci_id"], divisible=divisible
-    )
+    return _made(row["name"], capability, row["memory_gib"] * 1024, row["multiprocessors"], row["pci_id"])
 
 
 def _words_in_name(row: dict[str, Any]) -> int:

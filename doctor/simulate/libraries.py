@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 
 from doctor.backports import removeprefix
@@ -45,7 +45,7 @@ class TensorFlowBuild:
         return f"{self.package} {self.version}"
 
 
-def find_interpreter(named: str | None, command: Iterable[str]) -> Path | None:
+def find_interpreter(named: str | None, command: Sequence[str]) -> Path | None:
     """Return the Python interpreter whose TensorFlow will run: the requested interpreter, otherwise the
     command's own, otherwise the one in use.
 
@@ -68,15 +68,13 @@ def find_interpreter(named: str | None, command: Iterable[str]) -> Path | None:
         if there is not None:
             raise CallError(f"{there} is not a program that this user may run")
         raise CallError(f"{named} is neither a Python interpreter nor the folder of an environment")
-    for word in command:
-        found = shutil.which(word)
-        if found and (sibling := _interpreter_beside(Path(found))):
-            return sibling
-        break
+    found = shutil.which(command[0]) if command else None
+    if found and (sibling := _interpreter_beside(Path(found))):
+        return sibling
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
-        folder = os.environ.get(variable)
-        if folder and os.access(Path(folder) / "bin" / "python", os.X_OK):
-            return Path(folder) / "bin" / "python"
+        python = Path(os.environ.get(variable, ""), "bin", "python")
+        if os.environ.get(variable) and os.access(python, os.X_OK):
+            return python
     found = shutil.which("python3") or shutil.which("python")
     return Path(found) if found else None
 
@@ -87,11 +85,8 @@ def _interpreter_beside(program: Path) -> Path | None:
     if re.fullmatch(r"python(\d(\.\d+)?)?", program.name):
         return program.absolute()
     python = program.parent / "python"
-    return (
-        python.absolute()
-        if (program.parent.parent / "pyvenv.cfg").exists() and os.access(python, os.X_OK)
-        else None
-    )
+    in_environment = (program.parent.parent / "pyvenv.cfg").exists()
+    return python.absolute() if in_environment and os.access(python, os.X_OK) else None
 
 
 def find_tensorflow(python: Path) -> TensorFlowBuild | None:
@@ -137,11 +132,10 @@ def libraries_of(build: TensorFlowBuild | None, tables: Tables) -> Libraries:
         sonames = tuple(name for name in row.libraries if stem_of(name) in SIMULATED - _DRIVER)
         cuda, cudnn = row.cuda or NEWEST[0], row.cudnn or NEWEST[1]
     else:
-        cuda, cudnn = _own_word(build) if build else NEWEST
+        cuda, cudnn = _stated_versions(build) if build else NEWEST
         sonames = sonames_for(cuda, cudnn)
-    release = next(
-        (name.split(".so.")[1] for name in sonames if name.startswith("libcudnn.so.")), cudnn
-    ).split(".")[0]
+    versions = (removeprefix(name, "libcudnn.so.") for name in sonames if name.startswith("libcudnn.so."))
+    release = next(versions, cudnn).split(".")[0]
     return Libraries(sonames, cuda, _CUDNN_RELEASES.get(release, f"{release}.0.0"), _ptxas_of(row, tables))
 
 
@@ -167,7 +161,7 @@ def sonames_for(cuda: str, cudnn: str) -> tuple[str, ...]:
     return (*names, f"libcudnn.so.{cudnn.split('.')[0]}", "libnccl.so.2")
 
 
-def _own_word(build: TensorFlowBuild) -> tuple[str, str]:
+def _stated_versions(build: TensorFlowBuild) -> tuple[str, str]:
     """The CUDA and cuDNN versions in tensorflow/python/platform/build_info.py, which is read as text."""
     try:
         text = (build.site_packages / "tensorflow/python/platform/build_info.py").read_text(encoding="utf-8")

@@ -87,9 +87,8 @@ def _lay_out(folder: Path, scenario: Scenario, built: Path, base: dict[str, str]
     libraries.mkdir()
     driver_libraries.mkdir(parents=True)
     for soname in machine.libraries.sonames:
-        if soname.startswith(
-            "libcudnn.so."
-        ):  # as in NVIDIA's archive: the link's target has the release in its name
+        if soname.startswith("libcudnn.so."):
+            # as in NVIDIA's archive: the link's target has the release in its name
             release = f"libcudnn.so.{cudnn_release(machine)}"
             shutil.copy(built / soname, libraries / release)
             (libraries / soname).symlink_to(release)
@@ -212,12 +211,9 @@ def _clean(folder: Path) -> None:
 
 def _wait(process: subprocess.Popen[bytes]) -> None:
     """Wait until a process ends by itself; Ctrl-C does not stop the wait."""
-    while True:
-        try:
+    while process.poll() is None:
+        with contextlib.suppress(KeyboardInterrupt):
             process.wait()
-        except KeyboardInterrupt:
-            continue
-        return
 
 
 @contextlib.contextmanager

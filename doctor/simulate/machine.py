@@ -78,13 +78,18 @@ class Libraries:
     @property
     def cuda_number(self) -> int:
         """CUDA's version as a number: 12050 for 12.5.1."""
-        major, minor = [*self.cuda.split("."), "0"][:2]
-        return 1000 * int(major) + 10 * int(minor)
+        return cuda_number(self.cuda)
 
     @property
     def cudnn_number(self) -> int:
         """cuDNN's version as a number: 8907 for 8.9.7, 90300 for 9.3.0."""
         return cudnn_number(self.cudnn)
+
+
+def cuda_number(version: str) -> int:
+    """CUDA's own number for a release: 12050 for 12.5.1."""
+    major, minor = (int(part) for part in [*version.split("."), "0"][:2])
+    return 1000 * major + 10 * minor
 
 
 def cudnn_number(version: str) -> int:

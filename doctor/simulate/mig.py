@@ -55,16 +55,15 @@ def divided(gpu: SimulatedGpu, division: str) -> SimulatedGpu:
                 f"{profile!r} is not a MIG profile of {gpu.name}: profiles look like 1g.5gb, 2g.10gb, 3g.20gb"
             )
         slices = int(match[1])
-        number = _FIRST_NUMBER[slices] + numbers[_FIRST_NUMBER[slices]]
-        numbers[_FIRST_NUMBER[slices]] += 1
+        first = _FIRST_NUMBER[slices]
+        number = first + numbers[first]
+        numbers[first] += 1
         name = profile.strip().lower()
         instances.append(Instance(name, number, slices, int(match[2]) * 1024, share * slices))
     if (
         sum(one.slices for one in instances) > total
         or sum(one.memory_mib for one in instances) > gpu.memory_mib
     ):
-        raise CallError(
-            f"{division} does not fit on {gpu.name}, which has {total} slices and"
-            f" {gpu.memory_mib // 1024} GiB"
-        )
+        size = f"{total} slices and {gpu.memory_mib // 1024} GiB"
+        raise CallError(f"{division} does not fit on {gpu.name}, which has {size}")
     return replace(gpu, instances=tuple(sorted(instances, key=lambda one: one.number)))

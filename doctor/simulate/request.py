@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 from doctor.compat.software import first_driver
 from doctor.simulate.compilation import CallError, SimulationError
@@ -15,6 +16,8 @@ from doctor.simulate.mig import OFF, divided
 from doctor.simulate.scenario import DEFAULT_DRIVER, Scenario, driver_cuda_number
 from doctor.tables import Tables, dotted
 from doctor.values import replace
+
+T = TypeVar("T")
 
 
 def prepare(
@@ -48,9 +51,10 @@ def prepare(
         names = names * count if len(names) == 1 else names
     if len(names) > 16:
         raise CallError(f"1 to 16 GPUs can be simulated, not {len(names)}")
-    memory = _for_each(memory_mib, len(names), "--memory")
+    memory: list[int | None] = _for_each(_above_0(memory_mib, "--memory"), len(names), "--memory", None)
+    held = _for_each(_above_0(held_mib, "--held"), len(names), "--held", 0)
     tensorflow = tensorflow_of(python, command)
-    parts = _for_each_text(mig, len(names), "--mig")
+    parts = _for_each(mig, len(names), "--mig", OFF)
     cards = [find_gpu(name, tables, mib) for name, mib in zip(names, memory)]
     first = max([DEFAULT_DRIVER, *(_first_driver(card, tables) for card in cards)], key=dotted)
     version = driver or first
@@ -69,9 +73,7 @@ def prepare(
         cuda,
         libraries_of(tensorflow, tables),
     )
-    scenario = Scenario(
-        machine, held_mib=tuple(mib or 0 for mib in _for_each(held_mib, len(names), "--held"))
-    )
+    scenario = Scenario(machine, held_mib=tuple(held))
     for name in faults:
         if name not in FAULTS:
             hint = "`tfgpu-doctor simulate --list-faults` lists the faults"
@@ -91,20 +93,18 @@ def tensorflow_of(python: str | None, command: Sequence[str]) -> TensorFlowBuild
     return find_tensorflow(interpreter) if interpreter else None
 
 
-def _for_each(values: Sequence[int], count: int, option: str) -> list[int | None]:
+def _for_each(values: Sequence[T], count: int, option: str, default: T) -> list[T]:
+    """Return the values of an option for each GPU. values: none, one for all GPUs, or one for each."""
     if len(values) not in (0, 1, count):
         raise CallError(f"{option} was given {len(values)} times for {count} GPUs")
-    if any(value <= 0 for value in values):
-        raise CallError(f"{option} must be a number of MiB above 0")
-    if not values:
-        return [None] * count
+    values = values or (default,)
     return [*values] * count if len(values) == 1 else [*values]
 
 
-def _for_each_text(values: Sequence[str], count: int, option: str) -> list[str]:
-    if len(values) not in (0, 1, count):
-        raise CallError(f"{option} was given {len(values)} times for {count} GPUs")
-    return [OFF] * count if not values else [*values] * count if len(values) == 1 else [*values]
+def _above_0(values: Sequence[int], option: str) -> Sequence[int]:
+    if any(value <= 0 for value in values):
+        raise CallError(f"{option} must be a number of MiB above 0")
+    return values
 
 
 def _checked(scenario: Scenario) -> Scenario:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from doctor.simulate.machine import SimulatedGpu, SimulatedMachine, cudnn_number
+from doctor.simulate.machine import SimulatedGpu, SimulatedMachine, cuda_number
 from doctor.tables import Tables
 from doctor.values import dataclass, field, replace
 
@@ -43,28 +43,28 @@ class Scenario:
     damages: tuple[Damage, ...] = ()
     compatibility_package: bool = False
 
-    def on(self, machine: SimulatedMachine) -> Scenario:
+    def with_machine(self, machine: SimulatedMachine) -> Scenario:
         """The scenario with the same state on another machine."""
         return replace(self, machine=machine)
 
-    def striking(self, *calls: str) -> Scenario:
+    def with_failing_calls(self, *calls: str) -> Scenario:
         """The scenario with additional calls that fail, hang or crash ("fail cuInit 100")."""
-        return self.on(replace(self.machine, calls=(*self.machine.calls, *calls)))
+        return self.with_machine(replace(self.machine, calls=(*self.machine.calls, *calls)))
 
     def setting(self, **settings: str | int) -> Scenario:
         """The scenario with additional machine settings; "__" in a name stands for a dot."""
         added = {name.replace("__", "."): value for name, value in settings.items()}
-        return self.on(replace(self.machine, settings={**self.machine.settings, **added}))
+        return self.with_machine(replace(self.machine, settings={**self.machine.settings, **added}))
 
     def with_gpus(self, *gpus: SimulatedGpu) -> Scenario:
         """The scenario with these GPUs instead of its own."""
-        return self.on(replace(self.machine, gpus=gpus))
+        return self.with_machine(replace(self.machine, gpus=gpus))
 
     def with_driver(self, version: str, cuda: int) -> Scenario:
         """The scenario with another driver, which supports CUDA up to `cuda` (12040 for 12.4)."""
-        return self.on(replace(self.machine, driver=version, driver_cuda=cuda))
+        return self.with_machine(replace(self.machine, driver=version, driver_cuda=cuda))
 
-    def damaging(self, kind: str, *stems: str) -> Scenario:
+    def with_damage(self, kind: str, *stems: str) -> Scenario:
         """The scenario with these libraries damaged in this way."""
         return replace(self, damages=(*self.damages, *(Damage(kind, stem) for stem in stems)))
 
@@ -80,14 +80,11 @@ class Scenario:
     @property
     def is_cudnn_9(self) -> bool:
         """Whether cuDNN is version 9 or later, which has other status numbers than earlier versions."""
-        return cudnn_number(self.machine.libraries.cudnn) >= 90000
+        return self.machine.libraries.cudnn_number >= 90000
 
 
 def driver_cuda_number(version: str, tables: Tables) -> int | None:
     """Return the highest CUDA version that a driver supports, as the number that the driver reports: 12040
     for 550.54.14; None for an unknown branch."""
     cuda = tables.driver_cuda(version)
-    if cuda is None:
-        return None
-    major, minor = cuda.split(".")
-    return 1000 * int(major) + 10 * int(minor)
+    return None if cuda is None else cuda_number(cuda)

@@ -83,7 +83,7 @@ def test_nodes_of_a_job_that_do_not_agree(cluster: Cluster) -> None:
     assert set(said["the interfaces in NCCL_SOCKET_IFNAME exist"]["nodes"]) == {"n1", "n2"}
 
 
-def test_it_is_refused_outside_of_a_job() -> None:
+def test_it_is_refused_outside_a_job() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "doctor", "fleet", "--slurm", "--distributed"],
         env={k: v for k, v in os.environ.items() if not k.startswith("SLURM_")},

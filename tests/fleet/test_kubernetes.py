@@ -53,7 +53,7 @@ def schemas() -> Path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("release", ["1.27", "1.30"])
-def test_every_object_is_as_the_api_has_it(schemas: Path, tmp_path: Path, release: str) -> None:
+def test_every_object_matches_the_api(schemas: Path, tmp_path: Path, release: str) -> None:
     files = [tmp_path / f"{kind}.yaml" for kind in WISHES]
     for file, options in zip(files, WISHES.values()):
         file.write_text("".join(manifest(options)))

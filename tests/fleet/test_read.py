@@ -272,7 +272,7 @@ BROKEN: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("kind", BROKEN)
-def test_what_is_no_report_is_a_node_that_failed_with_a_reason(kind: str, tmp_path: Path) -> None:
+def test_a_file_without_a_report_counts_as_a_failed_node_with_a_reason(kind: str, tmp_path: Path) -> None:
     (tmp_path / "n1.json").write_bytes(BROKEN[kind])
     (answer,) = read([str(tmp_path)], keep=False)
     assert (answer.name, answer.status) == ("n1", "failed")
@@ -322,7 +322,7 @@ def test_no_command_of_a_report_is_repeated_and_nothing_steers_a_terminal(
     assert "curl evil" not in json.dumps(groups)
 
 
-def test_a_verdict_that_the_facts_do_not_bear_out_gets_no_cure(
+def test_a_verdict_that_the_facts_do_not_support_gets_no_cure(
     reports: dict[str, str], tmp_path: Path, fleet: Fleet
 ) -> None:
     document = json.loads(reports["sound"])

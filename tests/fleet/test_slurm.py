@@ -85,7 +85,7 @@ def test_the_gpus_of_a_node_are_asked_for(asked: dict[str, Any]) -> None:
 def test_files_that_differ_on_one_node_are_found(asked: dict[str, Any]) -> None:
     difference = next((d for d in asked["differences"] if d["fact"] == "tensorflow"), None)
     if difference is None:
-        pytest.skip("no mount namespaces here, so that no node can have files of its own")
+        pytest.skip("no mount namespaces here, so all nodes would have the same files")
     assert (difference["most"], difference["others"]) == ("2.15.0", {"n2": "2.16.1"})
 
 
@@ -191,7 +191,7 @@ def test_a_check_on_a_login_node_says_that_it_is_one(cluster: Cluster) -> None:
 
 
 @pytest.mark.slow
-def test_inside_of_a_job_no_partition_is_named(cluster: Cluster, fleet: Fleet) -> None:
+def test_a_partition_is_refused_inside_a_job(cluster: Cluster, fleet: Fleet) -> None:
     done = fleet("--slurm", "-p", "gpu", env={**cluster.variables, "SLURM_JOB_ID": "7"})
     assert done.returncode == 2
     assert "inside a job" in done.stderr
@@ -200,6 +200,6 @@ def test_inside_of_a_job_no_partition_is_named(cluster: Cluster, fleet: Fleet) -
 @pytest.mark.parametrize(
     "words", [{"nodelist": "$(id)"}, {"partition": "-x"}, {"account": "a b"}, {"gres": "gpu:1;id"}]
 )
-def test_no_option_of_srun_comes_in_by_a_value(words: dict[str, str]) -> None:
+def test_a_value_cannot_add_an_option_of_srun(words: dict[str, str]) -> None:
     with pytest.raises(UsageError):
         slurm.Options(**words)

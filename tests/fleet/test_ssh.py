@@ -76,7 +76,7 @@ def test_each_node_answers_or_says_why_not(asked: dict[str, Any]) -> None:
     assert asked["exit"] == 1  # the nodes that answered have no GPU
 
 
-def test_one_that_hangs_is_given_up_after_its_limit(hosts: Hosts, fleet: Fleet) -> None:
+def test_a_node_that_hangs_is_given_up_after_its_time_limit(hosts: Hosts, fleet: Fleet) -> None:
     began = time.monotonic()
     done = fleet(
         "--ssh", "hangs,silent", "--ssh-config", str(hosts.config), "--timeout", "1", "--format", "json"
@@ -91,7 +91,7 @@ def test_one_that_hangs_is_given_up_after_its_limit(hosts: Hosts, fleet: Fleet) 
 
 def test_files_that_differ_on_one_node_are_found(asked: dict[str, Any]) -> None:
     if asked["by_name"]["n2"]["status"] != "answered":
-        pytest.skip("no mount namespaces here, so that no node can have files of its own")
+        pytest.skip("no mount namespaces here, so all nodes would have the same files")
     difference = next(d for d in asked["differences"] if d["fact"] == "tensorflow")
     assert (difference["most"], difference["others"], difference["matters"]) == (
         "2.15.0",
@@ -117,7 +117,7 @@ def test_nothing_is_left_on_a_node(asked: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow
-def test_an_end_by_ctrl_c_keeps_what_has_answered_and_leaves_no_program(hosts: Hosts) -> None:
+def test_ctrl_c_keeps_the_answers_and_leaves_no_program(hosts: Hosts) -> None:
     words = [
         "fleet",
         "--ssh",
@@ -210,7 +210,7 @@ def test_a_file_names_hosts(tmp_path: Path) -> None:
     assert ssh.hosts(f"@{listed}") == ["n1", "refuses"]
 
 
-def test_no_option_of_ssh_comes_in_by_a_host(fleet: Fleet) -> None:
+def test_a_host_cannot_add_an_option_of_ssh(fleet: Fleet) -> None:
     for word in ("-oProxyCommand=touch /tmp/x", "a b", "n1;id", "$(id)", "--", "n1\nn2"):
         with pytest.raises(UsageError):
             ssh.hosts(word)

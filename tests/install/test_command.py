@@ -24,7 +24,7 @@ from doctor.install.script import script
 from doctor.install.space import needed_mib, shortage
 from doctor.tables import Tables
 from tests.install.jobs import HERE, RELEASE, job
-from tests.sampling import sampled
+from tests.sampling import each, sampled
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -66,7 +66,7 @@ def test_existing_folder_is_refused_before_anything_is_done(cli: Cli, tmp_path: 
     assert [p.name for p in tmp_path.rglob("*")] == ["tf", "mine"]
 
 
-def test_wish_that_cannot_work_installs_nothing_and_shows_the_plans(cli: Cli, tmp_path: Path) -> None:
+def test_a_request_that_cannot_work_installs_nothing_and_shows_the_plans(cli: Cli, tmp_path: Path) -> None:
     done = cli("install", "--tensorflow", "2.4", "--python", "3.12", "--env", str(tmp_path / "tf"), "--yes")
     assert done.returncode == 1
     assert b"tf-no-wheel" in done.stdout
@@ -138,12 +138,19 @@ def test_script_for_windows_does_the_same_in_a_batch_file(tables: Tables, tmp_pa
         "exit /b 1",
     ]
     assert r'if exist "C:\Users\a b\50%% done\tf" exit /b 1' in lines, "existing files are not touched"
+    refused = [line for line in script(windows, replace=True).split("\r\n") if line.endswith("exit /b 1")]
+    assert r'if exist "C:\Users\a b\50%% done\tf.before" exit /b 1' in refused
+    assert "tf.before already exists: rename or remove it first" in script(windows, replace=True).replace(
+        '"', ""
+    )
     for line in lines:
         bare = re.sub(r'"[^"]*"', "", removeprefix(line.replace("||", "").replace("2>nul", ""), ">"))
         assert line.startswith("rem ") or not re.search(r"[&|<>^]", bare), line
 
 
-def test_script_leaves_what_is_there_and_takes_away_what_is_half_made(tables: Tables, tmp_path: Path) -> None:
+def test_script_keeps_existing_files_and_removes_an_incomplete_environment(
+    tables: Tables, tmp_path: Path
+) -> None:
     """The script runs commands that make a folder and then fail."""
     made = job(tables, tmp_path / "it's here" / "tf")
     env = made.env
@@ -229,6 +236,12 @@ def test_machine_without_a_gpu_proves_consistency_only() -> None:
     proof = read({"facts": facts, "findings": [finding("gpu-absent")]})
     assert proof.kind == "consistent"
     assert "not proved on a GPU here: gpu-absent" in proof.sentences
+
+
+@each("code", ["gpu-powered-off", "gpu-reserved", "driver-too-new", "driver-too-old", "wsl-driver"])
+def test_a_fault_of_the_machine_does_not_count_against_the_environment(code: str) -> None:
+    facts = {"tensorflow": {"value": "2.20.0"}, "registered_gpus": {"value": 0}}
+    assert read({"facts": facts, "findings": [finding(code)]}).kind == "consistent"
 
 
 def test_environment_with_a_fault_of_its_own_is_broken() -> None:

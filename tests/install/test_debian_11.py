@@ -87,7 +87,7 @@ def test_check_finds_nothing_wrong_inside_it(installed: tuple[Path, dict[str, An
     assert set(CUDA_11) <= set(found["facts"]["loaded_libraries"]["value"])
 
 
-def test_the_folder_read_from_outside_is_judged_alike(
+def test_check_judges_the_folder_from_outside_in_the_same_way(
     installed: tuple[Path, dict[str, Any]], cli: Any
 ) -> None:
     """check --root reads the files in the same folder and runs none of its programs."""

@@ -40,7 +40,7 @@ def test_conflict_among_plain_packages_is_a_finding_and_nothing_is_installed(
 
 
 @pytest.mark.slow
-def test_resolver_without_a_network_is_said(
+def test_a_missing_network_is_reported(
     found: Outcome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
@@ -63,7 +63,9 @@ def test_pip_cannot_resolve_what_it_cannot_read(found: Outcome, tmp_path: Path) 
     left_open(resolved(found, [str(tmp_path / "environment.yml")], quiet=True), "by itself")
 
 
-def test_no_resolver_at_all_is_said(found: Outcome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_resolver_is_reported(
+    found: Outcome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(interpreters, "find", lambda version: None)
     left_open(resolved(found, [str(tmp_path / "requirements.txt")], quiet=True), "neither uv nor Python")
 
@@ -74,7 +76,7 @@ def test_no_resolver_at_all_is_said(found: Outcome, tmp_path: Path, monkeypatch:
     "echo 'WARNING: Retrying (Retry(total=4)) after connection broken'; echo 'No matching distribution found "
     "for tensorflow'; exit 1",
 ])  # fmt: skip
-def test_resolver_that_ends_without_an_answer_gives_none(
+def test_a_resolver_without_a_result_is_reported(
     found: Outcome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str
 ) -> None:
     python = tmp_path / "python"

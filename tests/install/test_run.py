@@ -68,7 +68,7 @@ def test_failing_package_leaves_nothing_behind(
 
 
 @pytest.mark.slow
-def test_kept_environment_stays_on_demand(
+def test_an_incomplete_environment_is_kept_on_request(
     tables: Tables, tmp_path: Path, index: Callable[..., Path], log: Log
 ) -> None:
     index("tensorflow", "2.20.0", ("no-such-package-at-all",))
@@ -123,7 +123,7 @@ def test_full_disk_is_named_and_undone(
         subprocess.run(["umount", small], check=True)
 
 
-def test_folder_that_is_there_is_not_touched(
+def test_an_existing_folder_is_not_touched(
     tables: Tables, tmp_path: Path, index: Callable[..., Path], log: Log
 ) -> None:
     env = tmp_path / "tf"
@@ -135,7 +135,7 @@ def test_folder_that_is_there_is_not_touched(
 
 
 @pytest.mark.slow
-def test_replaced_folder_comes_back_where_the_new_one_fails(
+def test_the_replaced_folder_comes_back_if_the_new_one_fails(
     tables: Tables, tmp_path: Path, index: Callable[..., Path], log: Log
 ) -> None:
     env = tmp_path / "tf"

@@ -226,7 +226,7 @@ SIGNALS = {"ctrl-c": signal.SIGINT, "terminated": signal.SIGTERM, "hung up": sig
 
 
 @pytest.mark.parametrize(("stride", "name"), sampled(itertools.product((9, 1), SIGNALS), 1))
-def test_signal_after_signal_still_cleans_up(
+def test_repeated_signals_do_not_prevent_the_cleanup(
     stride: int,
     tmp_path: Path,
     place: Path,
@@ -254,7 +254,7 @@ def test_signal_after_signal_still_cleans_up(
     assert 130 in ended
 
 
-def test_files_that_a_user_put_into_a_half_made_environment_stay(
+def test_files_that_a_user_put_into_an_incomplete_environment_stay(
     tmp_path: Path, place: Path, make: Make, temporary: Path, log: Callable[[str], Log]
 ) -> None:
     for put in ("thesis.tex", "bin/mine.sh", "lib/python3/site-packages/mine.py"):
@@ -380,7 +380,7 @@ def test_new_environment_that_is_not_accepted_gives_back_the_old_one(
     assert strays(tmp_path, temporary) == []
 
 
-def test_journal_of_somebody_else_is_not_believed(
+def test_a_forged_journal_is_not_believed(
     tmp_path: Path, place: Path, make: Make, temporary: Path, log: Callable[[str], Log]
 ) -> None:
     """The journal is replaced by a link, or contains names in a form that the tool does not use."""

@@ -464,7 +464,7 @@ NAMED: tuple[tuple[str, Callable[..., object]], ...] = (
         lambda m, path, line: edited(m, path, lambda t: f"{t}{line}\n"),
     ),
     (
-        r"Start the program with the variables of the container's first process: (\w+)=([^;]+);",
+        r"Set (\w+)=(\S+) before you start the program, as it is set for the container's first process",
         lambda m, name, value: m.env(**{name: value}),
     ),
     (r"conda install -c nvidia cuda-nvcc=([\d.]+)", conda_compiler),

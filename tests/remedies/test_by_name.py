@@ -43,7 +43,7 @@ def test_cuda_11_comes_from_the_packages_that_plan_names(tables: Tables, version
     assert any("CUDA Toolkit" in step for step in steps), "the other ways remain"
 
 
-def test_2_4_opens_a_library_that_no_package_holds(tables: Tables) -> None:
+def test_2_4_loads_a_library_that_no_package_contains(tables: Tables) -> None:
     assert not any("nvidia-cublas-cu11" in step for step in prescribed(tables, "2.4.1"))
 
 

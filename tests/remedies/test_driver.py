@@ -68,6 +68,11 @@ def test_driver_of_the_branch_that_serves_the_gpu(
     assert last_470 in first(system, "470")
 
 
+@each("name", ["Ubuntu 24.04.2 LTS", "20.04", "24.04 LTS", "Debian 12", "Linux Mint 21"])
+def test_people_call_an_ubuntu_release_by_its_number(name: str) -> None:
+    assert family(name) == "apt"
+
+
 @each("system, last", itertools.product(SYSTEMS, ["", "580", "470"]))
 def test_every_command_parses_needs_an_administrator_and_is_checked_after_the_restart(
     system: str, last: str

@@ -62,7 +62,7 @@ def test_every_code_has_a_machine_or_a_reason_why_none_shows_it() -> None:
     assert followed() & set(NO_MACHINE) == set(), "a machine shows it"
 
 
-def test_no_probe_finds_what_only_a_report_is_to_show() -> None:
+def test_no_probe_finds_what_only_a_report_can_show() -> None:
     seen = seen_on_machines()
     for code, why in NO_MACHINE.items():
         reads = {*rule_of(code).reads} & seen - ONLY_OF_PROGRAMS.get(code, set())

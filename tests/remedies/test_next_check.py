@@ -67,7 +67,7 @@ def test_the_check_after_the_cure_is_healthy(
 
 
 @pytest.mark.parametrize("installed", ["2.21.0", None])
-def test_a_machine_without_a_gpu_gets_nothing_of_cuda(
+def test_a_machine_without_a_gpu_gets_no_cuda_libraries(
     tmp_path: Path, tables: Tables, monkeypatch: pytest.MonkeyPatch, installed: str | None
 ) -> None:
     machine = Folder(tmp_path).python("3.11")
@@ -192,7 +192,7 @@ def test_a_cure_after_a_deep_check_leads_to_a_healthy_machine(
 
 
 @pytest.mark.parametrize("name", ["the first of two GPUs is held", "the second of two GPUs is held"])
-def test_a_gpu_that_is_free_is_another_way_than_to_end_the_processes(
+def test_using_a_free_gpu_is_an_alternative_to_ending_the_processes(
     name: str, tmp_path: Path, tables: Tables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine = EVERY[name][1](tmp_path / "machine")
@@ -202,7 +202,7 @@ def test_a_gpu_that_is_free_is_another_way_than_to_end_the_processes(
     assert machine.diagnosis().verdict.code == "healthy"
 
 
-def test_the_flags_that_xla_has_stay(tmp_path: Path, tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_existing_xla_flags_are_kept(tmp_path: Path, tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
     machine = EVERY["other flags for XLA"][1](tmp_path / "machine")
     carry_out(machine, machine.diagnosis().verdict, tables, monkeypatch)
     flags = machine.record["env"]["XLA_FLAGS"]  # type: ignore[index]

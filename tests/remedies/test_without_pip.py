@@ -46,7 +46,7 @@ def test_environment_without_pip_gets_uv_or_ensurepip_first(cli: Cli, bare: Path
 
 
 @pytest.mark.slow
-def test_with_pip_brought_by_ensurepip_its_own_pip_is_prescribed(cli: Cli, bare: Path) -> None:
+def test_after_ensurepip_the_steps_use_the_environments_pip(cli: Cli, bare: Path) -> None:
     done = subprocess.run(
         [bare / "bin/python", "-m", "ensurepip"], capture_output=True, check=False, timeout=180
     )

@@ -37,7 +37,7 @@ def card():
 
 @pytest.fixture(scope="module")
 def reproduced():
-    """The result of a run on a simulated card of its own, and the content of the memory ledger afterwards."""
+    """The result of a run on a separate simulated card, and the content of the memory ledger afterwards."""
     with environment(prepare(gpus=("T4",))) as simulation:
         done = reproduce(simulation.environment, "--format", "json")
         yield done, Path(simulation.folder / "ledger").read_bytes()
@@ -57,7 +57,7 @@ def test_the_handle_fails_with_the_gpu_full_and_is_made_with_memory_free(reprodu
     assert answer["simulated"] is True
 
 
-def test_everything_is_given_back(reproduced):
+def test_all_memory_is_freed(reproduced):
     done, ledger = reproduced
     answer = json.loads(done.stdout)
     assert answer["free_at_end_mib"] == answer["free_at_start_mib"] == 16384
@@ -77,7 +77,7 @@ def test_a_gpu_that_others_use_is_refused_with_their_names():
 
 @pytest.mark.slow
 def test_a_handle_that_never_works_is_not_blamed_on_memory():
-    with environment(prepare(gpus=("T4",)).striking("fail cudnnCreate 1001")) as simulation:
+    with environment(prepare(gpus=("T4",)).with_failing_calls("fail cudnnCreate 1001")) as simulation:
         done = reproduce(simulation.environment, "--format", "json")
     answer = json.loads(done.stdout)
     assert answer["rows"][0]["verdict"] == "undetermined"
@@ -87,7 +87,7 @@ def test_a_handle_that_never_works_is_not_blamed_on_memory():
 
 @pytest.mark.slow
 def test_a_call_that_hangs_is_ended_at_the_limit():
-    with environment(prepare(gpus=("T4",)).striking("hang cudnnCreate")) as simulation:
+    with environment(prepare(gpus=("T4",)).with_failing_calls("hang cudnnCreate")) as simulation:
         done = reproduce(simulation.environment, "--format", "json", "--limit", "2")
         rows = json.loads(done.stdout)["rows"]
         assert [row["outcome"] for row in rows] == ["unfinished", "unfinished"]

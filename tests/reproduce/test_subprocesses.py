@@ -79,7 +79,7 @@ def test_a_grandchild_goes_with_its_parent():
     assert is_gone_within(grandchild, 5)
 
 
-def test_a_flood_of_output_ends_the_child_and_is_said():
+def test_a_flood_of_output_ends_the_child_and_is_reported():
     text = "import itertools\nfor _ in itertools.count(): os.write(2, b'x' * 65536)\n"
     with Child(sys.executable, GUARD + text, [], dict(os.environ)) as child:
         assert list(child.answers(time.monotonic() + 30)) == []

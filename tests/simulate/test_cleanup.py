@@ -134,7 +134,7 @@ def test_after_simulation_and_watchdog_were_killed_together_the_next_simulation_
 
 
 @pytest.mark.slow
-def test_a_simulation_leaves_others_alone_that_run():
+def test_a_simulation_does_not_touch_others_that_run():
     first, one = start()
     second, two = start(seconds=0)
     assert second.wait(30) == 0

@@ -81,7 +81,7 @@ def test_their_own_pages_come_out_whole_and_without_a_complaint(clients, command
         assert "1g.5gb @ GI/CI: 7/0" in done.stdout
 
 
-def test_gpustat_tells_a_driver_that_does_not_run(clients):
+def test_gpustat_reports_a_driver_that_does_not_run(clients):
     with environment(prepare(faults=["nvml-driver-not-loaded"])) as simulation:
         done = subprocess.run(
             [str(clients / "gpustat")],

@@ -91,7 +91,7 @@ def test_what_nobody_used_for_a_month_is_removed(empty_cache, monkeypatch):
     assert time.time() - folder.stat().st_mtime < 60, "it is in use"
 
 
-def test_changed_sources_or_another_compiler_have_a_place_of_their_own(monkeypatch):
+def test_changed_sources_or_another_compiler_get_a_separate_folder(monkeypatch):
     key = compilation._key({"a.c": b"int a;"}, sys.executable)
     assert key != compilation._key({"a.c": b"int b;"}, sys.executable)
     assert key != compilation._key({"b.c": b"int a;"}, sys.executable)
@@ -142,7 +142,7 @@ def test_another_c_library_is_refused(monkeypatch):
         build(EVERYTHING)
 
 
-def test_a_compiler_that_cc_names_and_is_not_there_is_reported(empty_cache, monkeypatch):
+def test_a_missing_compiler_in_cc_is_reported(empty_cache, monkeypatch):
     monkeypatch.setenv("CC", "no-such-compiler")
     with pytest.raises(SimulationError, match="no-such-compiler"):
         build(EVERYTHING)

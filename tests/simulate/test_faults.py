@@ -30,7 +30,7 @@ IN_A_CONTAINER = {"no-gpu": "container-no-gpu", "driver-not-loaded": "container-
 
 
 @each("fault", FAULTS.values(), ids=lambda fault: fault.name)
-def test_a_fault_names_a_finding_that_there_is(fault: Fault):
+def test_a_fault_names_a_finding_that_exists(fault: Fault):
     assert fault.code in CODES
     assert not fault.logged or fault.logged in CODES
     assert not fault.on_machine or fault.on_machine in CODES

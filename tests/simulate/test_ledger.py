@@ -82,7 +82,7 @@ def test_freed_memory_is_there_again(machine):
     assert (before, during, after) == (7936, 6936, 7936)
 
 
-def test_more_than_there_is_is_refused_with_out_of_memory(machine):
+def test_an_allocation_beyond_the_free_memory_fails_with_out_of_memory(machine):
     assert machine("start(); print(json.dumps([take(8000)[0], take(7000)[0]]))") == [2, 0]
 
 
@@ -151,7 +151,7 @@ def test_more_than_the_gpu_has_cannot_be_held():
         prepare(gpus=["RTX 3070"], held_mib=[9000])
 
 
-def test_a_cudnn_handle_costs_memory_and_fails_for_want_of_it(machine):
+def test_a_cudnn_handle_uses_memory_and_fails_without_it(machine):
     code = """
 start()
 folder = os.path.dirname(os.environ['TFGPU_DOCTOR_SIMULATION']) + '/cuda'

@@ -87,7 +87,7 @@ def test_a_divided_gpu_is_seen_with_its_instances(inside):
     ]
 
 
-def test_what_a_process_takes_of_an_instance_is_seen_of_the_instance_and_of_its_gpu(inside):
+def test_memory_that_a_process_uses_counts_for_the_instance_and_its_gpu(inside):
     code = """
 import ctypes, json, pynvml
 driver, context, address = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p(), ctypes.c_uint64()

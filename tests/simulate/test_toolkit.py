@@ -12,7 +12,7 @@ from doctor.simulate.toolkit import write_toolkit
 
 
 @pytest.mark.parametrize("option", ["-o {}", "--output-file={}"])
-def test_ptxas_tells_its_version_and_writes_its_output(tmp_path, option):
+def test_ptxas_prints_its_version_and_writes_its_output(tmp_path, option):
     output = tmp_path / "a.cubin"
     with environment(prepare()) as simulation:
 
@@ -36,7 +36,7 @@ def test_the_users_own_flags_come_after_ours():
         ]
 
 
-def test_without_ptxas_there_is_none_to_be_found():
+def test_the_fault_hides_every_ptxas():
     with environment(prepare(faults=["no-ptxas"])) as simulation:
         done = subprocess.run(
             ["sh", "-c", "command -v ptxas; ls /usr/local/cuda"],

@@ -115,7 +115,7 @@ if driver.cuInit(0) == 0:
             ("550.54.14", "MIG-GPU-5101/7/1", []),
             ("550.54.14", "MIG-GPU-5100/7/0", []),  # a whole GPU has no instances
             ("550.54.14", "MIG-8932f937-d72c-4106-c12f-20bd9faed9f6", []),
-            # before R470 an instance has no UUID of its own
+            # before R470 an instance has no UUID
             ("460.32.03", "MIG-GPU-5101/1/0", ["MIG 3g.20gb 20"]),
             ("460.32.03", "MIG-52010007", []),
             # from R570 on every instance, and the whole GPUs, too

@@ -1,8 +1,9 @@
 """Code for a program that uses TensorFlow, with the function names of its release.
 
-The prescriptions of findings and `tfgpu-doctor snippet` get all their code here. Every function accepts a
-TensorFlow version (None: the newest era) and returns code to paste. tests/snippet runs the code of each
-function with real TensorFlow 2, and compares the names for 1.x, 2.0 and 2.3 with those in the wheels.
+The prescriptions of findings and `tfgpu-doctor snippet` get all their code here. Each function returns code
+to paste. If the code depends on the release, the function accepts a TensorFlow version (None: the newest
+era). tests/snippet runs the code of each function with real TensorFlow 2, and compares the names for 1.x, 2.0
+and 2.3 with those in the wheels.
 """
 
 from typing import TYPE_CHECKING
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
         list_gpus as list_gpus,
     )
     from doctor.remedies.code.eras import (
-        ERAS as ERAS,
         era as era,
         era_name as era_name,
         has_growth_variable as has_growth_variable,
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 __getattr__ = lazy.names(
     __name__,
     {
-        "ERAS": "eras",
         "clear_session": "checks",
         "compat_v1": "checks",
         "convolution": "checks",

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from doctor.remedies.code.eras import era
+from doctor.remedies.code.eras import config_module, era
 
 
 def list_gpus(version: str | None = None) -> str:
     """A line of code that prints the GPUs that TensorFlow registered."""
     if era(version) == "1":
         return "from tensorflow.python.client import device_lib; print(device_lib.list_local_devices())"
-    if era(version) == "2.0":
-        return "import tensorflow as tf; print(tf.config.experimental.list_physical_devices('GPU'))"
-    return "import tensorflow as tf; print(tf.config.list_physical_devices('GPU'))"
+    return f"import tensorflow as tf; print({config_module(version)}.list_physical_devices('GPU'))"
 
 
 def convolution(version: str | None = None) -> str:
@@ -36,6 +34,6 @@ def clear_session(version: str | None = None) -> str:
     )
 
 
-def compat_v1(version: str | None = None) -> str:
+def compat_v1() -> str:
     """Code that runs TensorFlow 1 code on TensorFlow 2."""
     return "import tensorflow.compat.v1 as tf\ntf.disable_v2_behavior()"

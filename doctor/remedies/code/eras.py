@@ -12,20 +12,20 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-ERAS = {
+_NAMES = {
     "1": "TensorFlow 1.x (sessions)",
     "2.0": "TensorFlow 2.0 to 2.3 (experimental names)",
     "2.4": "TensorFlow 2.4 to 2.15",
     "keras-3": "TensorFlow 2.16 and later (Keras 3)",
 }
-"""Every era, with the name that the user sees."""
+"""The name of each era, as the user sees it."""
 
 
 @lru_cache(maxsize=256)
 def era(version: str | None) -> str:
     """The era of a TensorFlow release: "1", "2.0", "2.4" or "keras-3" (also if the release is unknown)."""
-    numbers = [int(n) for n in re.findall(r"\d+", version or "")[:2]]
-    if not numbers or numbers[0] >= 3 or numbers == [2]:
+    numbers = _numbers(version)
+    if not numbers or numbers[0] >= 3 or numbers == (2,):
         return "keras-3"
     if numbers[0] < 2:
         return "1"
@@ -34,31 +34,27 @@ def era(version: str | None) -> str:
     return "2.4" if numbers[1] < 16 else "keras-3"
 
 
+def _numbers(version: str | None) -> tuple[int, ...]:
+    """The major and the minor version, as far as the release is known."""
+    return tuple(int(number) for number in re.findall(r"\d+", version or "")[:2])
+
+
 def has_growth_variable(version: str | None) -> bool:
     """Whether a release reads TF_FORCE_GPU_ALLOW_GROWTH; True if the release is unknown.
 
     Read from libtensorflow_framework.so in the wheels of tensorflow-gpu: 1.12.0 contains the name, 1.11.0
     does not.
     """
-    numbers = [int(n) for n in re.findall(r"\d+", version or "")[:2]]
-    return len(numbers) < 2 or tuple(numbers) >= (1, 12)
+    numbers = _numbers(version)
+    return len(numbers) < 2 or numbers >= (1, 12)
 
 
 def era_name(version: str | None) -> str:
     """The name of a release's era, as the user sees it."""
-    return ERAS[era(version)]
+    return _NAMES[era(version)]
 
 
-def listing(version: str | None) -> str:
-    """The name, as it is written in code, of the function that lists the physical devices in a release."""
-    return (
-        "tf.config.experimental.list_physical_devices"
-        if era(version) == "2.0"
-        else "tf.config.list_physical_devices"
-    )
-
-
-def visible(version: str | None) -> str:
-    """The name, as it is written in code, of the module that contains set_visible_devices and
-    get_visible_devices in a release."""
+def config_module(version: str | None) -> str:
+    """The module, as it is written in code, in which a TensorFlow 2 release has the functions that list
+    devices, select them and divide them."""
     return "tf.config.experimental" if era(version) == "2.0" else "tf.config"

@@ -4,37 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from doctor.remedies.code.eras import era, listing, visible
+from doctor.remedies.code.eras import config_module, era
+
+
+def session_1(*lines: str, gpus: Sequence[int] = (), options: str = "") -> str:
+    """TensorFlow 1 code for a session. lines: code that sets fields of `config`. gpus: the GPUs to select;
+    () for all. options: the arguments of ConfigProto."""
+    chosen = [f"config.gpu_options.visible_device_list = '{','.join(map(str, gpus))}'"] if gpus else []
+    return "\n".join(
+        [
+            "import tensorflow as tf",
+            f"config = tf.ConfigProto({options})",
+            *chosen,
+            *lines,
+            "session = tf.Session(config=config)",
+            "# with Keras: tf.keras.backend.set_session(session)",
+        ]
+    )
 
 
 def visible_devices(version: str | None = None, gpus: Sequence[int] = (0,)) -> str:
     """Code that uses only these GPUs. `gpus` are TensorFlow's numbers; the process then numbers the chosen
     GPUs from GPU:0."""
     if era(version) == "1":
-        return (
-            "import tensorflow as tf\n"
-            "config = tf.ConfigProto()\n"
-            f"config.gpu_options.visible_device_list = '{','.join(map(str, gpus))}'\n"
-            "session = tf.Session(config=config)\n"
-            "# with Keras: tf.keras.backend.set_session(session)"
-        )
+        return session_1(gpus=gpus)
+    config = config_module(version)
     return (
         "import tensorflow as tf\n"
-        f"gpus = {listing(version)}('GPU')\n"
-        f"{visible(version)}.set_visible_devices([gpus[i] for i in {list(gpus)}], 'GPU')"
+        f"gpus = {config}.list_physical_devices('GPU')\n"
+        f"{config}.set_visible_devices([gpus[i] for i in {list(gpus)}], 'GPU')"
     )
 
 
 def cpu_only(version: str | None = None) -> str:
     """Code that uses no GPU."""
     if era(version) == "1":
-        return (
-            "import tensorflow as tf\n"
-            "config = tf.ConfigProto(device_count={'GPU': 0})\n"
-            "session = tf.Session(config=config)\n"
-            "# with Keras: tf.keras.backend.set_session(session)"
-        )
-    return f"import tensorflow as tf\n{visible(version)}.set_visible_devices([], 'GPU')"
+        return session_1(options="device_count={'GPU': 0}")
+    return f"import tensorflow as tf\n{config_module(version)}.set_visible_devices([], 'GPU')"
 
 
 def soft_placement(version: str | None = None) -> str:
@@ -48,9 +54,11 @@ def soft_placement(version: str | None = None) -> str:
     return "import tensorflow as tf\ntf.config.set_soft_device_placement(True)"
 
 
-def pin_to_cpu(version: str | None = None) -> str:
+def pin_to_cpu() -> str:
     """Code that puts ops on the CPU."""
-    return "with tf.device('/cpu:0'):\n    ...  # the ops that have no GPU kernel, int32 variables among them"
+    return (
+        "with tf.device('/cpu:0'):\n    ...  # the ops without a GPU kernel, such as those on int32 variables"
+    )
 
 
 def log_placement(version: str | None = None) -> str:

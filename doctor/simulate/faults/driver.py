@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doctor.simulate.effects import cuinit, damage, failing_calls, old_driver
+from doctor.simulate.effects import cuinit, damage, failing_calls, nvml, old_driver
 from doctor.simulate.fault import Fault
 from doctor.values import replace
 
@@ -11,7 +11,7 @@ DRIVER: tuple[Fault, ...] = (
         "no-gpu",
         "gpu-absent",
         "the driver's libraries are installed, but there is no GPU",
-        lambda s: replace(s.with_gpus(), kernel_driver=None, device_nodes=False).striking(
+        lambda s: replace(s.with_gpus(), kernel_driver=None, device_nodes=False).with_failing_calls(
             "fail nvmlInit_v2 9"
         ),
     ),
@@ -19,7 +19,7 @@ DRIVER: tuple[Fault, ...] = (
         "driver-not-loaded",
         "driver-not-loaded",
         "the driver's libraries are installed, but its kernel module is not loaded",
-        lambda s: replace(s, kernel_driver=None, device_nodes=False).striking(
+        lambda s: replace(s, kernel_driver=None, device_nodes=False).with_failing_calls(
             "fail cuInit 100", "fail nvmlInit_v2 9"
         ),
         logged="gpu-absent",  # the log says that there is no device; it does not show the GPU in the machine
@@ -35,7 +35,9 @@ DRIVER: tuple[Fault, ...] = (
         "driver-library-mismatch",
         "the kernel module has version 535.129.03, but the libraries have another version (cuInit returns"
         " 803, nvmlInit 18)",
-        lambda s: replace(s, kernel_driver="535.129.03").striking("fail cuInit 803", "fail nvmlInit_v2 18"),
+        lambda s: replace(s, kernel_driver="535.129.03").with_failing_calls(
+            "fail cuInit 803", "fail nvmlInit_v2 18"
+        ),
     ),
     Fault("driver-too-old", "driver-too-old", "the driver is older than the CUDA runtime needs", old_driver),
     Fault(
@@ -43,7 +45,7 @@ DRIVER: tuple[Fault, ...] = (
         "cuda-compat-package",
         "libcuda comes from a forward-compatibility package that does not support the GPU (cuInit returns"
         " 804)",
-        lambda s: replace(s, kernel_driver="535.129.03", compatibility_package=True).striking(
+        lambda s: replace(s, kernel_driver="535.129.03", compatibility_package=True).with_failing_calls(
             "fail cuInit 804"
         ),
         logged="driver-library-mismatch",  # the log does not say where libcuda came from
@@ -52,7 +54,7 @@ DRIVER: tuple[Fault, ...] = (
         "no-device-nodes",
         "device-permission",
         "the device files /dev/nvidia* are missing (cuInit returns 304)",
-        lambda s: replace(s, device_nodes=False).striking("fail cuInit 304", "fail nvmlInit_v2 4"),
+        lambda s: replace(s, device_nodes=False).with_failing_calls("fail cuInit 304", "fail nvmlInit_v2 4"),
     ),
     cuinit("operating-system", 304, "device-permission", "the driver may not open its device files", nvml=4),
     cuinit("not-permitted", 800, "device-permission", "a policy forbids this process to use the GPU", nvml=4),
@@ -64,26 +66,15 @@ DRIVER: tuple[Fault, ...] = (
         "the toolkit's stub libcuda is found instead of the driver's libcuda",
     ),
     cuinit(
-        "driver-insufficient",
-        35,
-        "driver-too-old",
-        "the driver reports that it is too old for the caller",
+        "driver-insufficient", 35, "driver-too-old", "the driver reports that it is too old for the caller"
     ),
     cuinit("not-initialized", 3, "gpu-bad-state", "the driver does not initialize"),
     cuinit("invalid-device", 101, "gpu-bad-state", "the driver fails because one GPU does not initialize"),
     cuinit("no-device", 100, "gpu-hidden", "the driver reports that there is no device"),
     cuinit(
-        "fabric-manager",
-        802,
-        "gpu-bad-state",
-        "the fabric manager of an NVSwitch machine is not running",
+        "fabric-manager", 802, "gpu-bad-state", "the fabric manager of an NVSwitch machine is not running"
     ),
-    cuinit(
-        "compat-unsupported",
-        804,
-        "driver-library-mismatch",
-        "the driver was upgraded within one branch",
-    ),
+    cuinit("compat-unsupported", 804, "driver-library-mismatch", "the driver was upgraded within one branch"),
     cuinit("mps-failed", 805, "gpu-bad-state", "the Multi-Process Service cannot be reached"),
     cuinit("unknown-error", 999, "gpu-bad-state", "the driver is in a bad state, as after suspend"),
     Fault(
@@ -107,42 +98,17 @@ DRIVER: tuple[Fault, ...] = (
         damage("missing", "libnvidia-ml"),
         logged="undetermined",
     ),
-    Fault(
-        "nvml-no-permission",
-        "device-permission",
-        "nvmlInit returns 4",
-        failing_calls("fail nvmlInit_v2 4"),
-        "nvml",
-    ),
-    Fault(
-        "nvml-driver-not-loaded",
-        "driver-not-loaded",
-        "nvmlInit returns 9",
-        failing_calls("fail nvmlInit_v2 9"),
-        "nvml",
-    ),
-    Fault(
-        "nvml-mismatch",
-        "driver-library-mismatch",
-        "nvmlInit returns 18",
-        failing_calls("fail nvmlInit_v2 18"),
-        "nvml",
-    ),
-    Fault(
+    nvml("nvml-no-permission", 4, "device-permission"),
+    nvml("nvml-driver-not-loaded", 9, "driver-not-loaded"),
+    nvml("nvml-mismatch", 18, "driver-library-mismatch"),
+    nvml(
         "nvml-unknown-error",
+        999,
         "gpu-bad-state",
-        "nvmlInit returns 999, as in a container that has lost its device files",
-        failing_calls("fail nvmlInit_v2 999"),
-        "nvml",
+        ", as in a container that has lost its device files",
         logged="device-permission",
     ),
-    Fault(
-        "nvml-blocked",
-        "gpu-bad-state",
-        "nvmlInit returns 17: the operating system has blocked the request",
-        failing_calls("fail nvmlInit_v2 17"),
-        "nvml",
-    ),
+    nvml("nvml-blocked", 17, "gpu-bad-state", ": the operating system has blocked the request"),
     Fault(
         "gpu-needs-reset",
         "gpu-bad-state",

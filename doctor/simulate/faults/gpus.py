@@ -14,7 +14,7 @@ GPUS: tuple[Fault, ...] = (
         "gpu-no-kernels",
         "gpu-arch-too-old",
         "a Tesla K80 (compute capability 3.7), for which the build has no kernels",
-        lambda s: gpu("K80")(s).striking("fail cudaLaunchKernel 209", *loading(209)),
+        lambda s: gpu("K80")(s).with_failing_calls("fail cudaLaunchKernel 209", *loading(209)),
         "kernels",
     ),
     Fault("gpu-too-new", "gpu-arch-too-new", "an RTX 5090 (compute capability 12.0)", gpu("RTX 5090")),

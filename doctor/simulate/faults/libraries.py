@@ -7,22 +7,13 @@ from doctor.simulate.effects import broken, damage, gpu
 from doctor.simulate.fault import Fault
 from doctor.values import replace
 
+_CUDA = ("libcudart", "libcublas", "libcublasLt", "libcufft", "libcusolver", "libcusparse")
 LIBRARIES: tuple[Fault, ...] = (
     Fault(
         "cuda-missing",
         "cuda-missing",
         "no CUDA library is installed",
-        damage(
-            "missing",
-            "libcudart",
-            "libcublas",
-            "libcublasLt",
-            "libcufft",
-            "libcurand",
-            "libcusolver",
-            "libcusparse",
-            "libcudnn",
-        ),
+        damage("missing", *_CUDA, "libcurand", "libcudnn"),
     ),
     *(
         Fault(
@@ -31,7 +22,7 @@ LIBRARIES: tuple[Fault, ...] = (
             f"{stem} is missing",
             damage("missing", stem),
         )
-        for stem in ("libcudart", "libcublas", "libcublasLt", "libcufft", "libcusolver", "libcusparse")
+        for stem in _CUDA
     ),
     Fault(
         "curand-missing",
@@ -53,15 +44,7 @@ LIBRARIES: tuple[Fault, ...] = (
         "cuda-wrong-major",
         "cuda-version-mismatch",
         "only CUDA libraries of another major version are installed",
-        damage(
-            "wrong-major",
-            "libcudart",
-            "libcublas",
-            "libcublasLt",
-            "libcufft",
-            "libcusolver",
-            "libcusparse",
-        ),
+        damage("wrong-major", *_CUDA),
         logged="cuda-missing",
     ),
     broken("cudnn-empty", "empty", "is an empty file"),

@@ -406,12 +406,6 @@ FIRES = (
         "Open Kernel Module",
         says=("closed (proprietary) kernel modules",),
     ),
-    NearMiss(
-        "driver-not-loaded",
-        "modules that support the card",
-        "gpu-bad-state",
-        "RTX 4090, nvidia-driver-570\n$ nvidia-smi\nNo devices were found\n",
-    ),
     # --- driver-library-mismatch
     Fires(
         "driver-library-mismatch",
@@ -905,6 +899,12 @@ NEAR_MISSES = (
             refused("libcuda.so.1"),
             cuinit("UNKNOWN ERROR (303)"),
         ),
+    ),
+    NearMiss(
+        "driver-not-loaded",
+        "modules that support the card",
+        "gpu-bad-state",
+        "RTX 4090, nvidia-driver-570\n$ nvidia-smi\nNo devices were found\n",
     ),
     NearMiss(
         "driver-not-loaded",
