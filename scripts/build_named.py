@@ -18,14 +18,12 @@ rows.
 from __future__ import annotations
 
 import argparse
-import functools
 import itertools
 import json
 import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +32,8 @@ sys.path.insert(0, str(ROOT))
 
 from packaging.requirements import Requirement  # noqa: E402
 from packaging.version import Version  # noqa: E402
+
+from doctor.tables.reading.table import dump_table  # noqa: E402
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -72,11 +72,10 @@ def packages() -> Iterator[dict[str, Any]]:
     same other framework."""
     from doctor.tables.reading.cache import Cache, default_folder
     from doctor.tables.reading.frameworks import read_release, releases
-    from doctor.tables.reading.registry import pip_settings, project_files, session_for
-    from doctor.tables.reading.remote import Remote
+    from doctor.tables.reading.registry import pip_settings, project_files, remote_for
 
     settings = pip_settings()
-    remote = Remote(functools.partial(session_for, settings), named=settings.indexes)
+    remote = remote_for(settings)
     cache = Cache(default_folder())
     for project in PACKAGES:
         found = releases(project_files(project, settings.indexes, remote), "0")
@@ -278,11 +277,7 @@ def replace(table: str, made: str, rows: Iterable[dict[str, Any]]) -> None:
     path = TABLES / f"{table}.json"
     document = json.loads(path.read_text(encoding="utf-8"))
     whole = [*(row for row in document["rows"] if row.get("made") != made), *rows]
-    lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in whole)
-    head = {key: value for key, value in document.items() if key != "rows"}
-    head["date"] = f"{datetime.now(timezone.utc):%Y-%m-%d}"
-    text = json.dumps(head, ensure_ascii=False)[:-1]
-    path.write_text(f'{text},\n"rows": [\n{lines}\n]}}\n', encoding="utf-8")
+    path.write_text(dump_table(whole, table, about=document["about"]), encoding="utf-8")
     print(f"{table}.json: {len(whole)} rows", file=sys.stderr)
 
 

@@ -21,11 +21,9 @@ libraries, traps) are kept by hand. They come from documents; each row names the
 from __future__ import annotations
 
 import argparse
-import functools
 import json
 import sys
 from collections.abc import Iterable
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +34,9 @@ sys.path.insert(0, str(ROOT))
 from doctor.tables.reading import frameworks, nvidia  # noqa: E402
 from doctor.tables.reading.archive import ArchiveError  # noqa: E402
 from doctor.tables.reading.cache import Cache, default_folder  # noqa: E402
-from doctor.tables.reading.registry import RegistryError, pip_settings, session_for  # noqa: E402
-from doctor.tables.reading.remote import Remote, RemoteError  # noqa: E402
+from doctor.tables.reading.registry import RegistryError, pip_settings, remote_for  # noqa: E402
+from doctor.tables.reading.remote import RemoteError  # noqa: E402
+from doctor.tables.reading.table import dump_table, today  # noqa: E402
 from scripts import gpu_memory, pciids  # noqa: E402
 
 ABOUT_GPUS = (
@@ -64,14 +63,10 @@ ABOUT_FRAMEWORKS = (
 
 
 def write(table: str, about: str, rows: Iterable[dict[str, Any]], date: str) -> None:
-    """Write one table, one row per line."""
-    lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
-    head = (
-        f'{{"table": "{table}", "schema": 1, "date": "{date}",\n"about":'
-        f" {json.dumps(about, ensure_ascii=False)},\n"
-    )
-    (TABLES / f"{table}.json").write_text(f'{head}"rows": [\n{lines}\n]}}\n', encoding="utf-8")
-    print(f"{table}.json: {lines.count(chr(10)) + 1} rows", file=sys.stderr)
+    """Write one table."""
+    rows = list(rows)
+    (TABLES / f"{table}.json").write_text(dump_table(rows, table, date=date, about=about), encoding="utf-8")
+    print(f"{table}.json: {len(rows)} rows", file=sys.stderr)
 
 
 def rows_of(table: str) -> list[dict[str, Any]]:
@@ -86,7 +81,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--date", default=f"{datetime.now(timezone.utc):%Y-%m-%d}", help="default: today")
+    parser.add_argument("--date", default=today(), help="default: today")
     parser.add_argument(
         "--cache", type=Path, default=default_folder(), metavar="DIR", help="default: %(default)s"
     )
@@ -126,7 +121,7 @@ def main() -> int:
         return 0
     try:
         settings = pip_settings()
-        remote = Remote(functools.partial(session_for, settings), named=settings.indexes)
+        remote = remote_for(settings)
         cache = Cache(args.cache)
         if args.job == "wheels":
             write("nvidia_wheels", ABOUT_WHEELS, nvidia.wheels(remote, settings.indexes, cache), args.date)

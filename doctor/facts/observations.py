@@ -21,7 +21,7 @@ class LibraryNotLoaded(Fact):
 
 @dataclass(frozen=True, slots=True)
 class LibraryLoaded(Fact):
-    """A library that was loaded, with its path if known."""
+    """A library that the loader loaded. path: its file, if known."""
 
     name: str
     path: str | None = None
@@ -72,8 +72,8 @@ class CudaCallFailed(Fact):
 
 @dataclass(frozen=True, slots=True)
 class CudnnMismatch(Fact):
-    """TensorFlow's message that cuDNN does not fit. loaded: the version at run time; compiled: the version
-    with which TensorFlow was compiled."""
+    """TensorFlow's message that the loaded cuDNN does not fit. loaded: the version at run time; compiled: the
+    version with which TensorFlow was compiled."""
 
     loaded: str
     compiled: str
@@ -104,10 +104,7 @@ class Symptom(Fact):
 
     def get(self, key: str, default: str = "") -> str:
         """Return the value of one detail, or the default."""
-        for name, value in self.detail:
-            if name == key:
-                return value
-        return default
+        return next((value for name, value in self.detail if name == key), default)
 
 
 @dataclass(frozen=True, slots=True)

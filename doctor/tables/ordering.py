@@ -1,12 +1,20 @@
-"""Sorts versions of Python packages (PEP 440), and finds the existing releases nearest to a version that does
-not exist."""
+"""Sorts versions of Python packages (PEP 440) and rows of the TensorFlow table, and finds the existing
+releases nearest to a version that does not exist."""
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from doctor.tables.rows import PLATFORMS
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+Key: TypeAlias = "tuple[str, str, str]"
+"""The package, version and platform of a row of the TensorFlow table."""
 
 _STAGES = {"a": -2000, "b": -1500, "rc": -1000, ".post": 1}
 
@@ -37,6 +45,17 @@ def order(version: str) -> tuple[Any, ...]:
 def is_final(version: str) -> bool:
     """Whether a version is a final release, not a release candidate or a development version."""
     return re.fullmatch(r"\d+(\.\d+)*(\.post\d+)?", version) is not None
+
+
+def key_of(row: Mapping[str, Any]) -> Key:
+    """Return the package, version and platform of a row of the TensorFlow table."""
+    return row["package"], row["version"], row["platform"]
+
+
+def table_order(key: Key) -> tuple[Any, ...]:
+    """Return a key that sorts rows in the order of the TensorFlow table."""
+    package, version, platform = key
+    return package, order(version), (*PLATFORMS, "any").index(platform)
 
 
 def nearest(version: str, known: Sequence[str], count: int = 2) -> list[str]:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from doctor.tables.rows import ComputeCapabilities, Library, TensorFlowRelease
-from doctor.tables.versions import at_least, dotted, major
+from doctor.tables.versions import at_least, dotted, major, minor
 
 if TYPE_CHECKING:
     from doctor.tables.tables import Tables
@@ -116,14 +116,13 @@ def libraries(
 
 
 def number(value: object) -> str | None:
-    """Return a version in build_info.py as a dotted number ("11.8"), or None for anything else. On Windows,
-    build_info.py spells 11.2 as 64_112 and cuDNN 8 as 64_8."""
-    if not isinstance(value, str) or not value:
-        return None
-    digits = value[3:] if value.startswith("64_") else value
-    if digits != value and digits.isdigit() and len(digits) > 1:
-        return f"{digits[:-1]}.{digits[-1]}"
-    return digits if re.fullmatch(r"\d+(\.\d+)*", digits) else None
+    """Return a version in build_info.py as a dotted number: "10.1" and "12.5.1" stay, the Windows spelling
+    "64_101" (the suffix of the DLL) becomes "10.1", and "64_7" (cuDNN) becomes "7". None for anything
+    else."""
+    text = value if isinstance(value, str) else ""
+    if match := re.fullmatch(r"64_(\d*)(\d)", text):
+        return f"{match[1]}.{match[2]}".lstrip(".")
+    return text if re.fullmatch(r"\d+(\.\d+)*", text) else None
 
 
 def _same(one: str, other: str, parts: int) -> bool:
@@ -159,5 +158,5 @@ def _fits(row: Library, cuda: str | None, cudnn: str | None, platform: str) -> b
         return False
     if "." not in asked:  # only the major is stated
         return major(row.first) <= major(asked) <= major(row.last or asked)
-    short = ".".join(asked.split(".")[:2])
+    short = minor(asked)
     return at_least(short, row.first) and at_least(row.last or short, short)

@@ -12,15 +12,15 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from doctor.errors import UnableError
 from doctor.files import NO_HOME, temporary_folder, write_whole
 from doctor.printable import say
-from doctor.tables.index import PACKAGES, Index, key_of, place
+from doctor.tables.index import PACKAGES, Index
 from doctor.tables.invariants import problems
+from doctor.tables.ordering import key_of, table_order
 from doctor.tables.store import user_folder
 from doctor.tables.tables import Tables
 from doctor.tables.tensorflow import TABLE
@@ -80,7 +80,7 @@ def _tensorflow(
     for key, row in new.items():
         rows[key] = row
         found.append({"table": TABLE, "change": "new", "what": " ".join(key), "row": row})
-    return [rows[key] for key in sorted(rows, key=place)]
+    return [rows[key] for key in sorted(rows, key=table_order)]
 
 
 def _nvidia(tables: Tables, index: Index, found: list[dict[str, Any]], table: str) -> list[dict[str, Any]]:
@@ -128,7 +128,7 @@ def write(table: str, rows: list[dict[str, Any]]) -> Path:
         )
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{table}.json"
-    raw = dump_table(rows, f"{datetime.now(timezone.utc):%Y-%m-%d}").encode("utf-8")
+    raw = dump_table(rows, table).encode("utf-8")
     for file in (path, _hash_of(path)):
         if file.exists():
             file.replace(file.with_name(f"{file.name}.previous"))

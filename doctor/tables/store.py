@@ -108,9 +108,8 @@ def head_date(text: str) -> str | None:
     """Return the date in a table's first line, or None if there is none."""
     head = text[:_HEAD]
     end = head.find('"rows"')
-    match = re.search(
-        r'"(?:date|generated|generated_on)"\s*:\s*"(\d{4}-\d\d-\d\d)', head[: end if end >= 0 else _HEAD]
-    )
+    # version 0.1 wrote "generated" into refreshed tables
+    match = re.search(r'"(?:date|generated)"\s*:\s*"(\d{4}-\d\d-\d\d)', head[: end if end >= 0 else _HEAD])
     return match.group(1) if match else None
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from doctor.errors import UnableError, UsageError
 from doctor.printable import say
-from doctor.tables.index import PACKAGES, Index, key_of
-from doctor.tables.ordering import nearest, order
+from doctor.tables.index import PACKAGES, Index
+from doctor.tables.ordering import key_of, nearest, order
 from doctor.tables.refresh import refresh, undo
 from doctor.tables.tables import Tables
 from doctor.tables.tensorflow import TABLE

@@ -18,6 +18,7 @@ from doctor.tables.reading import frameworks, nvidia
 from doctor.tables.reading.cache import Cache
 from doctor.tables.reading.registry import IndexFile
 from doctor.tables.reading.remote import Remote
+from doctor.tables.versions import capability_order
 from scripts import pciids
 from tests.conftest import BUNDLED
 
@@ -162,7 +163,7 @@ def test_cudnn_says_the_gpus_that_its_ops_library_has_code_for(
 
 def test_capabilities_are_sorted_as_numbers() -> None:
     targets = ["12.0", "9.0a", "9.0", "10.0", "7.5"]
-    assert sorted(targets, key=nvidia.capability_order) == ["7.5", "9.0", "9.0a", "10.0", "12.0"]
+    assert sorted(targets, key=capability_order) == ["7.5", "9.0", "9.0a", "10.0", "12.0"]
 
 
 def test_script_builds_the_bundled_gpu_table_again(tmp_path: Path) -> None:

@@ -108,15 +108,3 @@ def parse_build_info(text: str) -> dict[str, Any]:
             return dict(literal)
         values[statement.targets[0].id] = literal
     return values
-
-
-def version_in_build_info(value: object) -> str | None:
-    """Return a version in build_info.py as a dotted number: "10.1" and "12.5.1" stay, the Windows spelling
-    "64_101" (the suffix of the DLL) becomes "10.1", and "64_7" (cuDNN) becomes "7". None for anything
-    else."""
-    text = str(value or "")
-    if match := re.fullmatch(r"64_(\d+)(\d)", text):
-        return f"{match[1]}.{match[2]}"
-    if match := re.fullmatch(r"64_(\d)", text):
-        return match[1]
-    return text if re.fullmatch(r"\d+(\.\d+)*", text) else None

@@ -7,8 +7,9 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import TracebackType
+from typing import Any
 
 
 class Progress:
@@ -30,6 +31,14 @@ class Progress:
         with self._lock:
             self._done += 1
             self._show(name)
+
+    def collected(self, rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return the rows as a list. Count each as done when it arrives, by its source."""
+        found = []
+        for row in rows:
+            found.append(row)
+            self.step(row["source"])
+        return found
 
     def _show(self, name: str) -> None:
         now = time.monotonic()

@@ -10,10 +10,11 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from doctor.backports import removeprefix
+from doctor.tables.own_builds import number
 from doctor.tables.reading.builtwith import cuda_of_name, cudnn_of_name, exact_pin, one_version, refine
-from doctor.tables.reading.metadata import version_in_build_info
 from doctor.tables.reading.releases import Group
 from doctor.tables.reading.wheeltexts import WheelTexts
+from doctor.tables.versions import capability_order
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -212,11 +213,11 @@ def _fill_capabilities(
     if binary and binary["fatbins"]["entries"]:
         found = binary["fatbins"]
         row["compute_capabilities"] = {
-            "compiled": sorted(found["compiled"], key=_capability_order),
-            "ptx": sorted(found["ptx"], key=_capability_order),
+            "compiled": sorted(found["compiled"], key=capability_order),
+            "ptx": sorted(found["ptx"], key=capability_order),
             "ptx_isa": {
                 target: sorted(found["ptx"][target], key=_numbers)
-                for target in sorted(found["ptx"], key=_capability_order)
+                for target in sorted(found["ptx"], key=capability_order)
             },
             "counts": {
                 "compiled": _in_order(found["compiled"]),
@@ -239,7 +240,7 @@ def _fill_capabilities(
 
 
 def _in_order(counts: dict[str, int]) -> dict[str, int]:
-    return {target: counts[target] for target in sorted(counts, key=_capability_order)}
+    return {target: counts[target] for target in sorted(counts, key=capability_order)}
 
 
 def _numbers(version: str) -> list[int]:
@@ -248,11 +249,6 @@ def _numbers(version: str) -> list[int]:
 
 def _dotted(arch: str) -> str:
     return re.sub(r"^(\d+)(\d)(\D*)$", r"\1.\2\3", arch)
-
-
-def _capability_order(target: str) -> tuple[int, int, str]:
-    match = re.fullmatch(r"(\d+)\.(\d+)(\D*)", target)
-    return (int(match[1]), int(match[2]), match[3]) if match else (0, 0, target)
 
 
 def _fill_versions(
@@ -269,7 +265,7 @@ def _fill_versions(
     pins = row["extras"].get("and-cuda", {})
     candidates = [
         (cuda_of_name(libraries), source),
-        (version_in_build_info(info.get("cuda_version") or info.get("cuda_version_number")), build_info),
+        (number(info.get("cuda_version") or info.get("cuda_version_number")), build_info),
         (exact_pin(pins, r"nvidia-cuda-runtime(-cu\d+)?"), f"{texts.metadata_member}: and-cuda"),
         (one_version(versions, r"64_\d\d+"), constants),
     ]
@@ -278,7 +274,7 @@ def _fill_versions(
         evidence["cuda"] = where
     cudnn_candidates = [
         (cudnn_of_name(libraries), source),
-        (version_in_build_info(info.get("cudnn_version") or info.get("cudnn_version_number")), build_info),
+        (number(info.get("cudnn_version") or info.get("cudnn_version_number")), build_info),
         (exact_pin(pins, r"nvidia-cudnn(-cu\d+)?"), f"{texts.metadata_member}: and-cuda"),
         (one_version(versions, r"64_\d"), constants),
     ]
