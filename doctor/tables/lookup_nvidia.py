@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from doctor.tables.answers import Found, NoSuchRowError, cited, listing, said
+from doctor.tables.drivers import family
+from doctor.tables.libraries import span
 from doctor.tables.ordering import nearest, order
 from doctor.tables.rows import Cudnn
 from doctor.tables.tables import Tables
@@ -19,7 +21,7 @@ def driver(tables: Tables, version: str, platform: str) -> Found:
 
     Raises NoSuchRowError.
     """
-    side = "windows" if platform.startswith(("win", "wsl")) else "linux"
+    side = family(platform)
     if not version:
         return listing(tables.driver_branches(), ("branch", "cuda", "linux", "windows"))
     row = tables.driver_branch(version, side)
@@ -55,7 +57,7 @@ def driver(tables: Tables, version: str, platform: str) -> Found:
         ("supports GPUs of compute capability", entry["compute_capabilities"]),
         ("source", cited(row, *(f for f in floors if f.cuda in majors))),
     ]
-    return Found([entry], f"NVIDIA driver {version} ({side})", lambda: [(n, said(v)) for n, v in pairs])
+    return Found([entry], f"NVIDIA driver {version} ({side})", lambda: pairs)
 
 
 def cuda(tables: Tables, version: str) -> Found:
@@ -111,7 +113,7 @@ def cuda(tables: Tables, version: str) -> Found:
         ("TensorFlow builds made for it", _grouped(releases)),
         ("source", cited(row, *floors.values(), forward)),
     ]
-    return Found([entry], f"CUDA {row.data['version']}", lambda: [(n, said(v)) for n, v in pairs])
+    return Found([entry], f"CUDA {row.data['version']}", lambda: pairs)
 
 
 def _builds(tables: Tables, key: str, number: str) -> list[Mapping[str, Any]]:
@@ -130,7 +132,7 @@ def _named(rows: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def _grouped(rows: Iterable[Mapping[str, Any]]) -> str:
-    """The builds as text: the versions, grouped by package and platform."""
+    """Return the builds as text: their versions, grouped by package and platform."""
     groups: dict[tuple[str, str], list[str]] = {}
     for raw in rows:
         groups.setdefault((raw["package"], raw["platform"]), []).append(raw["version"])
@@ -175,7 +177,7 @@ def cudnn(tables: Tables, version: str) -> Found:
         ("source", cited(*same)),
     ]
     return Found(
-        [entry], f"cuDNN {row.version}", lambda: [(n, said(v)) for n, v in pairs if v or n != "note"]
+        [entry], f"cuDNN {row.version}", lambda: [pair for pair in pairs if pair[1] or pair[0] != "note"]
     )
 
 
@@ -195,7 +197,7 @@ def _cudnns(rows: Iterable[Cudnn], *, merged: bool) -> Found:
         entry["packages"] += [r.package] if r.package else []
         entry["sources"] += [r.source]
     columns = ("version", "cuda", "lowest", "capabilities", "ptx", "packages")
-    return Found(list(table.values()), columns=columns, single=False)
+    return Found(list(table.values()), columns=columns)
 
 
 def _no_cudnn(tables: Tables, version: str) -> str:
@@ -220,7 +222,7 @@ def gpu(tables: Tables, name: str) -> Found:
     """
     if not name:
         rows = (*tables.store.all("gpus"), *tables.store.all("gpu_names"))
-        return Found(rows, columns=("pci_id", "name", "chip", "capability"), single=False)
+        return Found(rows, columns=("pci_id", "name", "chip", "capability"))
     found = tables.gpu(name)
     if not found:
         raise NoSuchRowError(
@@ -259,7 +261,7 @@ def gpu(tables: Tables, name: str) -> Found:
     if entry["ambiguous"]:
         pairs.append(("to decide", "the PCI id: lspci -nn -d 10de:"))
     pairs.append(("source", cited(*found)))
-    return Found([entry], name, lambda: [(n, said(v)) for n, v in pairs])
+    return Found([entry], name, lambda: pairs)
 
 
 def library(tables: Tables, name: str, platform: str | None) -> Found:
@@ -285,17 +287,13 @@ def library(tables: Tables, name: str, platform: str | None) -> Found:
     }
     pairs = [
         ("component", row and row.component),
-        ("in", row and row.first and f"{row.data['product']} {_span(row.first, row.last)}"),
-        *(("pip", f"{p.package} {_span(p.first, p.last)}, folder {p.folder}") for p in every),
+        ("in", row and row.first and f"{row.data['product']} {span(row.first, row.last)}"),
+        *(("pip", f"{p.package} {span(p.first, p.last)}, folder {p.folder}") for p in every),
         ("loaded by", _grouped(r.data for r in opened)),
         ("note", row and row.data.get("note")),
         ("source", cited(row, *every)),
     ]
-    return Found([entry], name, lambda: [(n, said(v)) for n, v in pairs if v])
-
-
-def _span(first: str | None, last: str | None) -> str:
-    return str(first) if first == last else f"{first} to {last or 'now'}"
+    return Found([entry], name, lambda: [pair for pair in pairs if pair[1]])
 
 
 def trap(tables: Tables, name: str) -> Found:

@@ -75,8 +75,12 @@ def good() -> dict[str, Any]:
     "change, complaint",
     [
         ({"gpu": False}, "build_info says True"),
-        ({"cuda": "11.8"}, "loads libcudart.so.12 but states CUDA 11.8"),
-        ({"cudnn": "9"}, "loads libcudnn.so.8 but states cuDNN 9"),
+        ({"cuda": "11.8"}, "loads the runtime of CUDA 12 but states CUDA 11.8"),
+        (
+            {"libraries": ["cudart64_100.dll", "libcudnn.so.8"], "cuda": "10.1"},
+            "loads the runtime of CUDA 10.0 but states CUDA 10.1",
+        ),
+        ({"cudnn": "9"}, "loads cuDNN 8 but states cuDNN 9"),
         ({"pythons": []}, "no Python"),
         ({"pythons": ["cp311"]}, "is not a Python version"),
         ({"glibc": "manylinux"}, "is not a glibc version"),
