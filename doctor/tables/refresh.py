@@ -31,8 +31,9 @@ OF_INDEX = ("pythons", "wheels", "yanked")
 
 def refresh(form: str, full: bool) -> int:
     """Add to the tables what only the index has: TensorFlow releases, NVIDIA's wheels, and the GPUs that
-    cuDNN releases support. Also update releases whose files changed. Print the changes. Return 1 if rows
-    break a rule, otherwise 0."""
+    cuDNN releases support. Also update releases whose files changed. Print the changes as `form` (json or
+    text). With `full`, read the libraries of new releases, too. Return 1 if rows break a rule, otherwise
+    0."""
     tables = Tables.bundled()
     index = Index()
     found: list[dict[str, Any]] = []
@@ -92,16 +93,14 @@ def _nvidia(tables: Tables, index: Index, found: list[dict[str, Any]], table: st
     rows = list(tables.store.all(table))
     known = {row["source"] for row in rows}
     with tempfile.TemporaryDirectory(dir=temporary_folder()) as folder:
-        cache = Cache(Path(folder))
-        if table == "cudnn":
-            new = [nvidia.read_cudnn(project, file, index.settings, cache)
-                   for project, file in index.wheels(nvidia.CUDNN) if file.filename not in known]  # fmt: skip
-        else:
-            new = [
-                nvidia.read_wheel(project, file, index.remote, cache)
-                for project, file in index.wheels(nvidia.PROJECTS)
-                if file.filename not in known
-            ]
+        cache, cudnn = Cache(Path(folder)), table == "cudnn"
+        new = [
+            nvidia.read_cudnn(project, file, index.settings, cache)
+            if cudnn
+            else nvidia.read_wheel(project, file, index.remote, cache)
+            for project, file in index.wheels(nvidia.CUDNN if cudnn else nvidia.PROJECTS)
+            if file.filename not in known
+        ]
     found += [{"table": table, "change": "new", "what": row["source"], "row": row} for row in new]
     return [*rows, *new]
 

@@ -47,23 +47,19 @@ KEYS = (
     "source",
 )
 """The keys of a row, in this order after package, version and platform."""
-KEYS_OF_BINARIES = (
-    "gpu",
-    "cuda",
-    "cudnn",
-    "glibc",
-    "glibc_by_python",
-    "compute_capabilities",
-    "libraries",
-    "libraries_required",
-    "runpath",
-    "pip_libraries_found",
-    "pip_libraries_missed",
-    "msvc",
-    "evidence",
-    "source",
+OF_METADATA = (
+    "pythons",
+    "wheels",
+    "requires_python",
+    "requires",
+    "extras",
+    "build_info",
+    "summary",
+    "size_mib",
+    "yanked",
 )
-"""The keys for which a full run may find more than a run that does not read the libraries."""
+"""The keys whose values come from the index and the metadata alone. For the other keys, a run that reads the
+libraries may find more."""
 
 # The folder of each library in NVIDIA's wheels for CUDA 11 and 12: site-packages/nvidia/<folder>/lib (from
 # the RECORD files of nvidia-cuda-runtime-cu12, nvidia-cublas-cu12, nvidia-cudnn-cu12, ... and of the cu11
@@ -351,4 +347,4 @@ def carry_over(row: Row, earlier: Row | None) -> None:
     if earlier is None or earlier["source"]["sha256"] != row["source"]["sha256"]:
         return
     if len(earlier["source"]["members"]) > len(row["source"]["members"]):
-        row.update({key: earlier.get(key) for key in KEYS_OF_BINARIES})
+        row.update({key: earlier.get(key) for key in KEYS if key not in OF_METADATA})
