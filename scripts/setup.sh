@@ -1,7 +1,7 @@
-# scripts/doctor, scripts/test and scripts/test_pythons source this file. It sets `root` (the clone) and `venv`
-# (the virtual environment in the clone) and defines two functions. `prepare EXTRAS` creates the environment and
-# installs the project with these extras, unless that was done since pyproject.toml last changed. `quick_tests`
-# replaces the shell with pytest, which runs the quick tests.
+# scripts/doctor, scripts/test and scripts/test_pythons source this file. It sets `root` (the clone) and
+# `venv` (the virtual environment in the clone) and defines two functions. `prepare EXTRAS` creates the
+# environment and installs the project with these extras, unless that was done since pyproject.toml last
+# changed. `quick_tests` replaces the shell with pytest, which runs the quick tests.
 
 root=${root:-$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd -P)}
 venv=${TFGPU_DOCTOR_VENV:-"$root/.venv"}
@@ -10,7 +10,8 @@ say() { printf '%s\n' "$*" >&2; }
 
 # Print the path of a Python from 3.8 on; versions that are well tested with this project come first.
 find_python() {
-    for name in ${PYTHON:-} python3.12 python3.11 python3.13 python3.10 python3.14 python3.9 python3.8 python3 python; do
+    for name in ${PYTHON:-} python3.12 python3.11 python3.13 python3.10 python3.14 python3.9 python3.8 \
+        python3 python; do
         if command -v "$name" >/dev/null 2>&1 &&
             "$name" -c 'import sys; sys.exit(sys.version_info < (3, 8))' >/dev/null 2>&1; then
             command -v "$name"
@@ -18,7 +19,8 @@ find_python() {
         fi
     done
     say "tfgpu-doctor needs Python 3.8 or later, but none was found."
-    say "hint: install it (Debian, Ubuntu: apt install python3 python3-venv), or run: PYTHON=/path/to/python3 $0"
+    say "hint: install it (Debian, Ubuntu: apt install python3 python3-venv)," \
+        "or name it: PYTHON=/path/to/python3 $0"
     return 2
 }
 
