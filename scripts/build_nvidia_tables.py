@@ -40,25 +40,24 @@ from doctor.tables.reading.table import dump_table, today  # noqa: E402
 from scripts import gpu_memory, pciids  # noqa: E402
 
 ABOUT_GPUS = (
-    "NVIDIA GPUs by PCI id: name and chip from pci.ids (BSD-3-Clause, see licenses/pci.ids.txt), compute"
-    " capability from chips.json; memory in MiB (every size that a card of the name was sold with) and"
-    " multiprocessors from memory_source, where it has the card."
+    "NVIDIA GPUs by PCI id: name and chip from pci.ids (BSD-3-Clause, see licenses/pci.ids.txt),"
+    " compute capability from chips.json. If memory_source lists the card: its memory in MiB (every size"
+    " in which cards of this name were sold) and its multiprocessors."
 )
-
-
 ABOUT_WHEELS = (
-    "nvidia-* wheels for Linux x86_64: the libraries in them and the folder in site-packages that holds them,"
-    " read from each wheel's directory; requires from its METADATA."
+    "nvidia-* wheels for Linux x86_64: their libraries, and the folder in site-packages that contains"
+    " them, from the directory of each wheel; requires, from its METADATA."
 )
 ABOUT_CUDNN = (
-    "cuDNN releases: the CUDA majors they are made for and the compute capabilities that they support. Rows"
-    " with a wheel: capabilities and ptx are the GPU code in libcudnn_ops (libcudnn_ops_infer before 9),"
-    " which every operation needs. Rows without: from NVIDIA's support matrix, kept by hand."
+    "cuDNN releases: the CUDA major versions for which they are made, and the compute capabilities that"
+    " they support. Rows with a wheel: capabilities and ptx are the GPU code in libcudnn_ops (before 9:"
+    " libcudnn_ops_infer), which every operation needs. Rows without a wheel: from NVIDIA's support"
+    " matrix, kept by hand."
 )
 ABOUT_FRAMEWORKS = (
-    "Other GPU frameworks, and the packages through which they install CUDA: the requirements of each final"
-    " release on Linux x86_64, from the METADATA of its newest Python's wheel. extras: those that lead to"
-    " CUDA. pythons: those with wheels, none if one wheel is for all."
+    "Other GPU frameworks, and the packages through which they install CUDA: the requirements of each"
+    " final release on Linux x86_64, from the METADATA of its wheel for the newest Python. extras: only"
+    " those that install CUDA. pythons: the Python versions with wheels; empty if one wheel is for all."
 )
 
 
