@@ -1,14 +1,14 @@
-"""Measures the figures in the performance section of the README, and prints them as a table.
+"""Measures the figures in docs/performance.md, and prints them as a table.
 
     python scripts/benchmark.py [--runs 9] [--large 500] [--huge 1000] [--reports 10000] [--only
     start|simulate|large|many]
 
 The times are medians of several warm runs of whole processes, with the interpreter that runs this script. The
 time to start a command is also given as a multiple of the time of `python -c pass`, and the speed of reading
-a large log as a fraction of grep's speed on the same file; in both cases, the two processes run in turn. The
-budgets for starting a command and for each of many reports are multiples of the processor time of `python -c
-pass` under the same load. Each run makes the logs again (with a fixed seed) in a temporary folder, which is
-removed afterwards. Exit code 1 if a budget is exceeded.
+a large log as a multiple of grep's speed on the same file; in both cases, the two processes run alternately.
+The budgets for starting a command and for each of many reports are multiples of the processor time of `python
+-c pass` under the same load. Each run makes the logs again (with a fixed seed) in a temporary folder, which
+is removed afterwards. Exit code 1 if a budget is exceeded.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def run(command: list[str], stdin: Path | None = None) -> Run:
 
 
 def medians(command: list[str], other: list[str], runs: int) -> tuple[Run, Run]:
-    """Run two commands in turn, and return the median of each. The first run of each does not count."""
+    """Run two commands alternately, and return the median of each. The first run of each does not count."""
     run(command)
     run(other)
     pairs = [(run(command), run(other)) for _ in range(runs)]
@@ -98,7 +98,7 @@ def _median(several: tuple[Run, ...]) -> Run:
 
 
 def starts(folder: Path, runs: int) -> Iterator[Row]:
-    """Measure how long a person waits for a small task."""
+    """Measure the time that small commands take."""
     report = folder / "report.log"
     report.write_text(MESSAGE * 3 + "TensorFlow 2.10.0\n")
     commands = (

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Makes the rows of compat_tables/bindings.json, programs.json and hosted.json, which give the TensorFlow
-release in each release of a product.
+"""Makes rows of compat_tables/bindings.json, programs.json and hosted.json, which say which TensorFlow
+release each release of a product contains.
 
 build_named.py packages                 reads the METADATA of the packages in PACKAGES, by range requests
                                         (takes some minutes)
@@ -39,23 +39,13 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
 Stated: TypeAlias = "tuple[Version, dict[str, str], str]"
-"""A release of a product, the framework releases in it, and the source that gives them."""
+"""A release of a product, the framework that it contains or requires, and the source of that statement."""
 
 TABLES = ROOT / "compat_tables"
 PACKAGES = (
-    *(
-        "autokeras",
-        "basic-pitch",
-        "cellpose",
-        "coqui-tts",
-        "demucs",
-        "easyocr",
-        "magenta",
-        "medaka",
-        "mlagents",
-    ),
-    *("opennmt-tf", "rasa", "sleap", "spleeter", "ultralytics"),
-)
+    "autokeras", "basic-pitch", "cellpose", "coqui-tts", "demucs", "easyocr", "magenta", "medaka", "mlagents",
+    "opennmt-tf", "rasa", "sleap", "spleeter", "ultralytics",
+)  # fmt: skip
 """Programs whose METADATA is read from the package index, because it requires the framework with which they
 compute. DeepLabCut is not among them, and its rows are kept by hand: DeepLabCut 2.3 requires PyTorch for one
 part and TensorFlow only as an extra.
@@ -273,7 +263,7 @@ HOSTED = {"colab": colab, "kaggle": kaggle}
 
 
 def replace(table: str, made: str, rows: Iterable[dict[str, Any]]) -> None:
-    """Replace the rows that a job made earlier with its new rows."""
+    """Replace the rows in a table that the job `made` made earlier with its new rows."""
     path = TABLES / f"{table}.json"
     document = json.loads(path.read_text(encoding="utf-8"))
     whole = [*(row for row in document["rows"] if row.get("made") != made), *rows]

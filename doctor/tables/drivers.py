@@ -21,7 +21,7 @@ from doctor.tables.versions import dotted
 
 
 def family(platform: str) -> str:
-    """The platform of the driver: "linux" or "windows". WSL2 uses the Windows driver."""
+    """Return the platform of the driver, "linux" or "windows". WSL2 uses the Windows driver."""
     return "windows" if platform.startswith(("win", "wsl")) else "linux"
 
 
@@ -34,13 +34,13 @@ def _toolkit(raw: Mapping[str, Any]) -> Toolkit:
     drivers = " / ".join(
         f"{raw[side]} ({side.capitalize()})" for side in ("linux", "windows") if raw.get(side)
     )
-    return made(Toolkit, raw, f"CUDA {raw['version']}: made with driver {drivers}")
+    return made(Toolkit, raw, f"CUDA {raw['version']}: released with driver {drivers}")
 
 
 @remembered
 def toolkit(store: Store, cuda: str) -> Toolkit | None:
-    """The row of a toolkit ("12.5", "12.5.1", "12.5 Update 1"). If the update is not given or not known, the
-    row of the first release of that minor version."""
+    """Return the row of a toolkit ("12.5", "12.5.1", "12.5 Update 1"). If the update is not given or not
+    known, return the row of the first release of that minor version."""
     text = removeprefix(removeprefix(cuda.strip(), "cuda-"), "CUDA ")
     update = None
     if "u" in text.lower():
@@ -79,9 +79,7 @@ def driver_floor(store: Store, cuda: str, platform: str) -> DriverFloor | None:
     found = toolkit(store, cuda)
     if number[0] >= 11 or found is None:
         return None
-    row = [release for release in toolkits(store) if release.cuda == found.cuda][
-        -1
-    ]  # the last update of the toolkit
+    row = [release for release in toolkits(store) if release.cuda == found.cuda][-1]  # its last update
     driver = row.windows if side == "windows" else row.linux
     if driver is None:
         return None
@@ -101,8 +99,8 @@ def _branch(raw: Mapping[str, Any]) -> DriverBranch:
 
 @remembered
 def branch(store: Store, driver: str, platform: str) -> DriverBranch | None:
-    """The branch of a driver, found by its first number; None if the driver is older or newer than all
-    rows."""
+    """Return the branch of a driver, found by its first number, or None if the driver is older or newer than
+    all rows."""
     try:
         number = dotted(driver)[0]
     except ValueError:

@@ -12,8 +12,9 @@ from doctor.tables.rows import GpuRow, made
 from doctor.tables.store import Store, remembered
 
 _BRANDS = frozenset(
-    ("nvidia", "geforce", "tesla", "quadro", "grid", "corporation", "graphics", "card", "gpu", "device", "vga")
-)
+    ("nvidia", "geforce", "tesla", "quadro", "grid", "corporation",
+     "graphics", "card", "gpu", "device", "vga")
+)  # fmt: skip
 # the words in a board's name besides its model: form factor, memory, cooling, revision
 _TRIM = lazy.compile(
     r"\b(?:mig \S+|rev a|rev|with max q design|max q|design|with|laptop|notebook|mobile|"
@@ -31,7 +32,8 @@ def row(raw: Mapping[str, Any]) -> GpuRow:
     where = f" [{raw['pci_id']}]" if raw.get("pci_id") else ""
     chip = f", chip {raw['chip']}" if raw.get("chip") else ""
     capability = raw.get("capability")
-    about = f"{raw['name']}{where}: compute capability {capability or 'not decided by the name'}{chip}"
+    compute = capability or "differs between GPUs with this name"
+    about = f"{raw['name']}{where}: compute capability {compute}{chip}"
     return made(GpuRow, raw, about, capability=capability)
 
 

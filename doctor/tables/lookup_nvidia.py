@@ -1,5 +1,4 @@
-"""Answers look-ups in the tables about NVIDIA's products: drivers, toolkits, cuDNN, GPUs, libraries; and
-traps."""
+"""Answers look-ups in the tables of drivers, CUDA toolkits, cuDNN, GPUs, libraries and traps."""
 
 from __future__ import annotations
 
@@ -28,7 +27,7 @@ def driver(tables: Tables, version: str, platform: str) -> Found:
     if row is None:
         known = [b.branch for b in tables.driver_branches()]
         raise NoSuchRowError(
-            f"driver {version} belongs to no branch in the tables, which go from R{known[0]} to R{known[-1]}"
+            f"driver {version} is not in the tables, which contain the branches R{known[0]} to R{known[-1]}"
         )
     served = [
         architecture
@@ -53,8 +52,8 @@ def driver(tables: Tables, version: str, platform: str) -> Found:
     pairs = [
         ("branch", f"R{row.branch}"),
         ("highest CUDA that it supports", row.cuda),
-        ("runs CUDA runtimes of", majors or f"up to {row.cuda}"),
-        ("supports GPUs of compute capability", entry["compute_capabilities"]),
+        ("CUDA runtimes that it runs", majors or f"up to {row.cuda}"),
+        ("compute capabilities that it supports", entry["compute_capabilities"]),
         ("source", cited(row, *(f for f in floors if f.cuda in majors))),
     ]
     return Found([entry], f"NVIDIA driver {version} ({side})", lambda: pairs)
@@ -101,7 +100,7 @@ def cuda(tables: Tables, version: str) -> Found:
         ],
     }
     pairs = [
-        ("made with driver", [f"{row.linux} (Linux)", f"{row.windows or 'none'} (Windows)"]),
+        ("released with driver", [f"{row.linux} (Linux)", f"{row.windows or 'none'} (Windows)"]),
         *((f"oldest driver ({side})", floor and floor.driver) for side, floor in floors.items()),
         *(
             [("on older drivers", f"{forward.data['package']}: {forward.data['hardware']}")]
@@ -226,7 +225,7 @@ def gpu(tables: Tables, name: str) -> Found:
     found = tables.gpu(name)
     if not found:
         raise NoSuchRowError(
-            f"no GPU called {name!r} is in the tables; enter its name as nvidia-smi or lspci -nn prints it,"
+            f"the tables contain no GPU called {name!r}; enter its name as nvidia-smi or lspci -nn prints it,"
             " or its PCI id"
         )
     capabilities = sorted({gpu.capability for gpu in found if gpu.capability}, key=dotted)
@@ -242,7 +241,7 @@ def gpu(tables: Tables, name: str) -> Found:
         "rows": [gpu.data for gpu in found],
         "source": found[0].source,
     }
-    verdict = single or f"not decided by this name: {', '.join(capabilities)}"
+    verdict = single or f"{' or '.join(capabilities)}: GPUs with this name differ"
     pairs: list[tuple[str, Any]] = [("compute capability", verdict)]
     if architecture is not None:
         last = architecture.last_driver
@@ -259,7 +258,7 @@ def gpu(tables: Tables, name: str) -> Found:
     if len(found) > shown:
         pairs.append(("", f"and {len(found) - shown} more: --format json lists them"))
     if entry["ambiguous"]:
-        pairs.append(("to decide", "the PCI id: lspci -nn -d 10de:"))
+        pairs.append(("to find out", "look up the PCI id that lspci -nn -d 10de: prints"))
     pairs.append(("source", cited(*found)))
     return Found([entry], name, lambda: pairs)
 
@@ -274,7 +273,7 @@ def library(tables: Tables, name: str, platform: str | None) -> Found:
     row = tables.library(name)
     opened = tables.build_opening(name, platform if platform and "-" in platform else None)
     if row is None and not opened:
-        raise NoSuchRowError(f"no library called {name!r} is in the tables; `tables library` lists all")
+        raise NoSuchRowError(f"the tables contain no library called {name!r}; `tables library` lists all")
     best, every = tables.pip_library(name), tables.pip_libraries(name)
     packages = {
         p.package: {"package": p.package, "folder": p.folder, "first": p.first, "last": p.last} for p in every
@@ -287,7 +286,7 @@ def library(tables: Tables, name: str, platform: str | None) -> Found:
     }
     pairs = [
         ("component", row and row.component),
-        ("in", row and row.first and f"{row.data['product']} {span(row.first, row.last)}"),
+        ("contained in", row and row.first and f"{row.data['product']} {span(row.first, row.last)}"),
         *(("pip", f"{p.package} {span(p.first, p.last)}, folder {p.folder}") for p in every),
         ("loaded by", _grouped(r.data for r in opened)),
         ("note", row and row.data.get("note")),

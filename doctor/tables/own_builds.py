@@ -69,11 +69,8 @@ def build(
     capabilities: compute capabilities as build_info.py spells them: "sm_80", "compute_90" (which means
     machine code and PTX) or "8.0".
     """
-    names = (
-        tuple(row.soname for row in libraries(tables, version, cuda, cudnn, platform))
-        if gpu is not False
-        else ()
-    )
+    loaded = libraries(tables, version, cuda, cudnn, platform) if gpu is not False else ()
+    names = tuple(row.soname for row in loaded)
     made = "a CPU build" if gpu is False else f"CUDA {cuda or 'not stated'}, cuDNN {cudnn or 'not stated'}"
     return TensorFlowRelease(
         ref=f"{package or 'tensorflow'} {version} {platform}: {made}, from its own build_info.py",
@@ -108,8 +105,8 @@ def libraries(
         if known is not None and "." not in (cuda or ""):
             # the minor version decides the name, but it is not stated
             several.add(row.component)
-        # of two names for one component, use the one in more releases: no file is called cudart64_112, the
-        # name in build_info
+        # if two names fit a component, use the older one: build_info.py says cudart64_112, but the file is
+        # called cudart64_110
         if known is None or dotted(row.first or "") < dotted(known.first or ""):
             fitting[row.component] = row
     return tuple(row for component, row in fitting.items() if component not in several)
@@ -145,7 +142,7 @@ def _kernels(stated: Sequence[str]) -> ComputeCapabilities | None:
 
 
 def _fits(row: Library, cuda: str | None, cudnn: str | None, platform: str) -> bool:
-    """Whether a row in the catalogue is a library that TensorFlow loads from this CUDA (or cuDNN) version."""
+    """Whether a row in the catalogue is a library of this CUDA (or cuDNN) version that TensorFlow loads."""
     family = "windows" if platform.startswith("windows") else "linux"
     if row.platform != family or row.first is None:
         return False

@@ -37,6 +37,7 @@ BUNDLED = "compat_tables"
 """The package that contains the tables that ship with the tool. It may not be a folder in the file system."""
 
 _HEAD = 4096
+"""The first line of a table file ends within this many characters."""
 _MOST_REMEMBERED = 20_000
 """The maximum number of answers to keep. Without it, a report could fill the memory with answers."""
 
