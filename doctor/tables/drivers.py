@@ -128,11 +128,9 @@ def _ptx_isa(raw: Mapping[str, Any]) -> PtxIsa:
 
 def forward(store: Store) -> tuple[ForwardCompatibility, ...]:
     """Every cuda-compat package, oldest first."""
-    return store.made("forward_compat", _forward)
-
-
-def _forward(raw: Mapping[str, Any]) -> ForwardCompatibility:
-    return made(ForwardCompatibility, raw, f"{raw['package']}: {raw['hardware']}")
+    return store.made(
+        "forward_compat", lambda raw: made(ForwardCompatibility, raw, f"{raw['package']}: {raw['hardware']}")
+    )
 
 
 def architectures(store: Store) -> tuple[Architecture, ...]:

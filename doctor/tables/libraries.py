@@ -129,8 +129,4 @@ def span(first: str | None, last: str | None) -> str:
 
 def traps(store: Store) -> tuple[Trap, ...]:
     """The known traps."""
-    return store.made("traps", _trap)
-
-
-def _trap(raw: Mapping[str, Any]) -> Trap:
-    return made(Trap, raw, f"{raw['name']}: {raw['title']}")
+    return store.made("traps", lambda raw: made(Trap, raw, f"{raw['name']}: {raw['title']}"))

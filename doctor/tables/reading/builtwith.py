@@ -13,9 +13,10 @@ from doctor.tables.versions import minor
 LAST_CUDA_WITH_MINOR_IN_NAME = 10
 
 
-def refine(candidates: list[tuple[str | None, str]]) -> tuple[str | None, str | None]:
-    """Return the version that follows from the candidates, and its evidence. The first candidate decides the
-    major version. If it has no minor version, a later candidate with the same major version may add one."""
+def refine(candidates: list[tuple[str | None, str]]) -> tuple[str | None, str]:
+    """Return the version that follows from the candidates, and its evidence (None and "" if no candidate has
+    a version). The first candidate decides the major version. If it has no minor version, a later candidate
+    with the same major version may add one."""
     decided, where = None, ""
     for version, source in candidates:
         if not version:
@@ -25,7 +26,7 @@ def refine(candidates: list[tuple[str | None, str]]) -> tuple[str | None, str | 
             decided, where = short, source
         elif "." not in decided and short.startswith(decided + "."):
             decided, where = short, f"{where}; {source}"
-    return decided, where or None
+    return decided, where
 
 
 def cuda_of_name(libraries: list[str]) -> str | None:
