@@ -254,7 +254,7 @@ def _sync(path: Path) -> None:
         os.fsync(stream.fileno())
 
 
-def many(folder: Path, reports: int, times: int = 3) -> Iterator[Row]:
+def many(folder: Path, reports: int) -> Iterator[Row]:
     """Measure the time to explain a folder of short reports, which are copies of recorded logs. PASS runs
     before and after each call."""
     logs = sorted((ROOT / "tests" / "data" / "logs").rglob("*.log"))
@@ -264,7 +264,7 @@ def many(folder: Path, reports: int, times: int = 3) -> Iterator[Row]:
     for number in range(reports):
         (place / f"{number:06d}.log").write_bytes(texts[number % len(texts)])
     calls, bare = [], [run(PASS) for _ in range(20)]
-    for _ in range(times):
+    for _ in range(3):
         calls.append(run([*TOOL, "explain", str(place), "--format", "json"]))
         bare += [run(PASS) for _ in range(20)]
     ours, start = _median(tuple(calls)), _median(tuple(bare))

@@ -37,6 +37,14 @@ from scripts.machines.skeleton import skeleton
 
 TEXT_LIMIT = 256 << 10
 LINKS_LIMIT = 40
+LINES = {
+    r"\.h$": rb"#define CUDA_VERSION|#define CUDNN_",
+    r"/(METADATA|PKG-INFO)$": rb"^(Name|Version|Requires-[\w-]+):",
+    r"^/var/log/": rb"NVRM",
+    r"/RECORD$": rb"build_info\.py",
+    r"/mountinfo$": rb" / / ",
+}
+"""Maps a pattern for paths to a pattern for the lines of these files that go into the record."""
 T = TypeVar("T")
 MACHINES = {name: number for number, name in elf.MACHINES.items()}
 
@@ -154,27 +162,13 @@ class Recorder:
             data = file.read(TEXT_LIMIT if path.startswith(("/proc", "/sys")) else 16 << 20)
         if path.endswith(".py") and not path.endswith("/build_info.py"):
             return b""  # only its existence matters
-        if path.endswith(".h"):
-            data = b"\n".join(
-                line
-                for line in data.splitlines()
-                if b"#define CUDA_VERSION" in line or b"#define CUDNN_" in line
-            )
-        elif path.endswith(("/METADATA", "/PKG-INFO")):
-            data = (
-                b"\n".join(
-                    line for line in data.splitlines() if re.match(rb"(Name|Version|Requires-[\w-]+):", line)
-                )
-                + b"\n"
-            )
-        elif path == "/proc/cpuinfo":
+        if path == "/proc/cpuinfo":
             data = data.split(b"\n\n")[0] + b"\n"
-        elif path.startswith("/var/log/"):
-            data = b"\n".join(line for line in data[-TEXT_LIMIT:].splitlines() if b"NVRM" in line)
-        elif path.endswith("/RECORD"):
-            data = b"\n".join(line for line in data.splitlines() if b"build_info.py" in line)
-        elif path.endswith("/mountinfo"):
-            data = b"\n".join(line for line in data.splitlines() if b" / / " in line)
+        if path.startswith("/var/log/"):
+            data = data[-TEXT_LIMIT:]
+        wanted = next((lines for paths, lines in LINES.items() if re.search(paths, path)), None)
+        if wanted is not None:
+            data = b"".join(line + b"\n" for line in data.splitlines() if re.search(wanted, line))
         if len(data) > TEXT_LIMIT:
             raise ValueError(f"it has {len(data)} bytes")
         if b"\0" in data:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from doctor.tables.rows import PLATFORMS
@@ -58,12 +58,13 @@ def table_order(key: Key) -> tuple[Any, ...]:
     return package, order(version), (*PLATFORMS, "any").index(platform)
 
 
-def nearest(version: str, known: Sequence[str], count: int = 2) -> list[str]:
-    """Return the releases just below and just above a version, oldest first."""
+def nearest(version: str, known: Iterable[str]) -> list[str]:
+    """Return the two releases just below a version and the two just above it, oldest first. For a text that
+    is not a version, return the two newest final releases."""
     wanted = order(version)
     ranked = sorted(set(known), key=order)
     if wanted[0] == 0:
-        return [v for v in ranked if is_final(v)][-count:]
-    below = [v for v in ranked if order(v) < wanted][-count:]
-    above = [v for v in ranked if order(v) > wanted][:count]
+        return [v for v in ranked if is_final(v)][-2:]
+    below = [v for v in ranked if order(v) < wanted][-2:]
+    above = [v for v in ranked if order(v) > wanted][:2]
     return [*below, *above]
