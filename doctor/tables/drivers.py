@@ -3,10 +3,11 @@ given version."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from doctor.backports import removeprefix
+from doctor import lazy
 from doctor.tables.rows import (
     Architecture,
     DriverBranch,
@@ -18,6 +19,10 @@ from doctor.tables.rows import (
 )
 from doctor.tables.store import Store, remembered
 from doctor.tables.versions import dotted
+
+_TOOLKIT = lazy.compile(
+    r"(?:cuda[-\s]{0,9})?[rv]?(\d[\d.]{0,40})(?:\s{0,9}u\D{0,20}(\d{1,9}))?", re.IGNORECASE
+)
 
 
 def family(platform: str) -> str:
@@ -41,18 +46,12 @@ def _toolkit(raw: Mapping[str, Any]) -> Toolkit:
 def toolkit(store: Store, cuda: str) -> Toolkit | None:
     """Return the row of a toolkit ("12.5", "12.5.1", "12.5 Update 1"). If the update is not given or not
     known, return the row of the first release of that minor version."""
-    text = removeprefix(removeprefix(cuda.strip(), "cuda-"), "CUDA ")
-    update = None
-    if "u" in text.lower():
-        text, _, number = text.lower().partition("u")
-        update = int("".join(c for c in number[:20] if c.isdecimal()) or 0)
-    try:
-        parts = dotted(text)
-    except ValueError:
+    match = _TOOLKIT.match(cuda.strip())
+    if match is None:
         return None
-    wanted = ".".join(str(n) for n in (*parts, 0)[:2])
-    if update is None:
-        update = parts[2] if len(parts) > 2 else 0
+    parts = (*dotted(match[1]), 0, 0)
+    wanted = f"{parts[0]}.{parts[1]}"
+    update = int(match[2] or parts[2])
     rows = [row for row in toolkits(store) if row.cuda == wanted]
     named = next((row for row in rows if row.data["version"] == cuda.strip()), None)
     return named or next((row for row in rows if row.update == update), rows[0] if rows else None)

@@ -216,6 +216,7 @@ def test_tables_are_read_only_when_needed() -> None:
         ("12.5 Update 1", "12.5 Update 1"),
         ("12.5u1", "12.5 Update 1"),
         ("CUDA 11.8", "11.8"),
+        ("cuda 11.8", "11.8"),
         ("8.0.61", "8.0.61"),
         ("10.1.243", "10.1"),
         ("12.7", None),
