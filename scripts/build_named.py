@@ -33,7 +33,7 @@ sys.path.insert(0, str(ROOT))
 from packaging.requirements import Requirement  # noqa: E402
 from packaging.version import Version  # noqa: E402
 
-from doctor.tables.reading.table import dump_table  # noqa: E402
+from doctor.tables.reading.table import replace_rows  # noqa: E402
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -265,10 +265,8 @@ HOSTED = {"colab": colab, "kaggle": kaggle}
 def replace(table: str, made: str, rows: Iterable[dict[str, Any]]) -> None:
     """Replace the rows in a table that the job `made` made earlier with its new rows."""
     path = TABLES / f"{table}.json"
-    document = json.loads(path.read_text(encoding="utf-8"))
-    whole = [*(row for row in document["rows"] if row.get("made") != made), *rows]
-    path.write_text(dump_table(whole, table, about=document["about"]), encoding="utf-8")
-    print(f"{table}.json: {len(whole)} rows", file=sys.stderr)
+    kept = [row for row in json.loads(path.read_text(encoding="utf-8"))["rows"] if row.get("made") != made]
+    replace_rows(path, [*kept, *rows])
 
 
 def main() -> None:

@@ -23,7 +23,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -36,42 +35,13 @@ from doctor.tables.reading.archive import ArchiveError  # noqa: E402
 from doctor.tables.reading.cache import Cache, default_folder  # noqa: E402
 from doctor.tables.reading.registry import RegistryError, pip_settings, remote_for  # noqa: E402
 from doctor.tables.reading.remote import RemoteError  # noqa: E402
-from doctor.tables.reading.table import dump_table, today  # noqa: E402
+from doctor.tables.reading.table import replace_rows, today  # noqa: E402
 from scripts import gpu_memory, pciids  # noqa: E402
-
-ABOUT_GPUS = (
-    "NVIDIA GPUs by PCI id: name and chip from pci.ids (BSD-3-Clause, see licenses/pci.ids.txt),"
-    " compute capability from chips.json. If memory_source lists the card: its memory in MiB (every size"
-    " in which cards of this name were sold) and its multiprocessors."
-)
-ABOUT_WHEELS = (
-    "nvidia-* wheels for Linux x86_64: their libraries, and the folder in site-packages that contains"
-    " them, from the directory of each wheel; requires, from its METADATA."
-)
-ABOUT_CUDNN = (
-    "cuDNN releases: the CUDA major versions for which they are made, and the compute capabilities that"
-    " they support. Rows with a wheel: capabilities and ptx are the GPU code in libcudnn_ops (before 9:"
-    " libcudnn_ops_infer), which every operation needs. Rows without a wheel: from NVIDIA's support"
-    " matrix, kept by hand."
-)
-ABOUT_FRAMEWORKS = (
-    "Other GPU frameworks, and the packages through which they install CUDA: the requirements of each"
-    " final release on Linux x86_64, from the METADATA of its wheel for the newest Python. extras: only"
-    " those that install CUDA. pythons: the Python versions with wheels; empty if one wheel is for all."
-)
-
-
-def write(table: str, about: str, rows: Iterable[dict[str, Any]], date: str) -> None:
-    """Write one table."""
-    rows = list(rows)
-    (TABLES / f"{table}.json").write_text(dump_table(rows, table, date=date, about=about), encoding="utf-8")
-    print(f"{table}.json: {len(rows)} rows", file=sys.stderr)
 
 
 def rows_of(table: str) -> list[dict[str, Any]]:
-    """Return the rows in the current file of a table, or [] if there is no such file."""
-    path = TABLES / f"{table}.json"
-    return list(json.loads(path.read_text(encoding="utf-8"))["rows"]) if path.exists() else []
+    """Return the rows in the current file of a table."""
+    return list(json.loads((TABLES / f"{table}.json").read_text(encoding="utf-8"))["rows"])
 
 
 def main() -> int:
@@ -106,39 +76,26 @@ def main() -> int:
         for row in rows:
             source = row.pop("source")
             row.update(known.get(row["pci_id"], {}), source=source)
-        write("gpus", ABOUT_GPUS, rows, args.date)
+        replace_rows(TABLES / "gpus.json", rows, args.date)
         for description in unknown:
             print(f"  this chip is not in chips.json: {description}", file=sys.stderr)
         return 0
     if args.job == "memory":
-        write(
-            "gpus",
-            ABOUT_GPUS,
-            gpu_memory.with_memory(rows_of("gpus"), gpu_memory.cards(args.data), args.source),
-            args.date,
-        )
+        rows = gpu_memory.with_memory(rows_of("gpus"), gpu_memory.cards(args.data), args.source)
+        replace_rows(TABLES / "gpus.json", rows, args.date)
         return 0
     try:
         settings = pip_settings()
         remote = remote_for(settings)
         cache = Cache(args.cache)
         if args.job == "wheels":
-            write("nvidia_wheels", ABOUT_WHEELS, nvidia.wheels(remote, settings.indexes, cache), args.date)
+            table, rows = "nvidia_wheels", nvidia.wheels(remote, settings.indexes, cache)
         elif args.job == "frameworks":
-            write(
-                "frameworks",
-                ABOUT_FRAMEWORKS,
-                frameworks.frameworks(remote, settings.indexes, cache),
-                args.date,
-            )
+            table, rows = "frameworks", frameworks.frameworks(remote, settings.indexes, cache)
         else:
             by_hand = [row for row in rows_of("cudnn") if "sha256" not in row]
-            write(
-                "cudnn",
-                ABOUT_CUDNN,
-                nvidia.cudnns(settings, remote, cache, args.processes, by_hand),
-                args.date,
-            )
+            table, rows = "cudnn", nvidia.cudnns(settings, remote, cache, args.processes, by_hand)
+        replace_rows(TABLES / f"{table}.json", rows, args.date)
     except (RegistryError, RemoteError, ArchiveError) as error:
         print(f"build_nvidia_tables: {error}", file=sys.stderr)
         return 3
