@@ -85,13 +85,14 @@ def _tensorflow(
 
 
 def _nvidia(tables: Tables, index: Index, found: list[dict[str, Any]], table: str) -> list[dict[str, Any]]:
-    """Return the rows for a table of NVIDIA's wheels, including wheels that are new in the index. Adds the
-    new rows to `found`."""
+    """Return the rows for a table of NVIDIA's wheels, including those of releases that are new in the
+    index. Adds the new rows to `found`."""
     from doctor.tables.reading import nvidia
     from doctor.tables.reading.cache import Cache
 
     rows = list(tables.store.all(table))
-    known = {row["source"] for row in rows}
+    # by release, because a release may have several wheels for Linux x86_64, listed in any order
+    known = {(row.get("package"), row["version"]) for row in rows}
     with tempfile.TemporaryDirectory(dir=temporary_folder()) as folder:
         cache, cudnn = Cache(Path(folder)), table == "cudnn"
         new = [
@@ -99,7 +100,7 @@ def _nvidia(tables: Tables, index: Index, found: list[dict[str, Any]], table: st
             if cudnn
             else nvidia.read_wheel(project, file, index.remote, cache)
             for project, file in index.wheels(nvidia.CUDNN if cudnn else nvidia.PROJECTS)
-            if file.filename not in known
+            if (project, file.filename.split("-")[1]) not in known
         ]
     found += [{"table": table, "change": "new", "what": row["source"], "row": row} for row in new]
     return [*rows, *new]
