@@ -8,7 +8,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
-from types import TracebackType
 from typing import Any
 
 
@@ -55,9 +54,7 @@ class Progress:
         sys.stderr.write("\r\x1b[K" + line)
         sys.stderr.flush()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         if self._live:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
