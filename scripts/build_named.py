@@ -72,11 +72,11 @@ def packages() -> Iterator[dict[str, Any]]:
 
         def stated(version: Version, project: str = project, found: dict[Version, Any] = found) -> Stated:
             row = read_release(project, found[version], remote, cache)
-            return version, _holds(row["requires"]), f"METADATA of {row['source']}"
+            return version, _content(row["requires"]), f"METADATA of {row['source']}"
 
-        for range_, holds, source in _runs(_where_it_changes([*found], stated)):
-            if holds:
-                yield {"name": project, "versions": range_, **holds, "made": "packages", "source": source}
+        for range_, content, source in _runs(_where_it_changes([*found], stated)):
+            if content:
+                yield {"name": project, "versions": range_, **content, "made": "packages", "source": source}
 
 
 def _where_it_changes(versions: list[Version], stated: Callable[[Version], Stated]) -> Iterator[Stated]:
@@ -92,7 +92,7 @@ def _where_it_changes(versions: list[Version], stated: Callable[[Version], State
             yield last
 
 
-def _holds(requires: list[str]) -> dict[str, str]:
+def _content(requires: list[str]) -> dict[str, str]:
     """Return the TensorFlow releases, or otherwise the other framework, that these requirements name. Returns
     {} if they do not clearly name one of these."""
     parsed = [Requirement(line) for line in requires]
@@ -118,8 +118,8 @@ def _runs(stated: Iterable[Stated]) -> Iterator[tuple[str, dict[str, str], str]]
     """
     for _, several in itertools.groupby(_with_next(stated), lambda pair: pair[0][1]):
         run = [*several]
-        (first, holds, source), ((last, _, _), after) = run[0][0], run[-1]
-        yield f">={first}," + (f"<{after[0]}" if after else f"<={last}"), holds, source
+        (first, content, source), ((last, _, _), after) = run[0][0], run[-1]
+        yield f">={first}," + (f"<{after[0]}" if after else f"<={last}"), content, source
 
 
 def _with_next(stated: Iterable[Stated]) -> Iterator[tuple[Stated, Stated | None]]:
@@ -165,9 +165,9 @@ def bindings(which: str, clone: Path) -> Iterator[dict[str, Any]]:
                 Version(version), ({"tensorflow": f"=={release[1]}"}, f"{path} of the tag {tag}")
             )
     stated = [(version, found[version][0], found[version][1]) for version in sorted(found)]
-    for range_, holds, source in _runs(stated):
+    for range_, content, source in _runs(stated):
         for kind in ("", "-gpu") if which == "tfjs" else ("",):
-            yield {"name": name + kind, "versions": range_, **holds, "made": which, "source": source}
+            yield {"name": name + kind, "versions": range_, **content, "made": which, "source": source}
 
 
 def _own_version(clone: Path, tag: str, named: str) -> str:

@@ -95,9 +95,9 @@ class DriverMismatch(Fact):
 
 @dataclass(frozen=True, slots=True)
 class Symptom(Fact):
-    """An observation without a type of its own. kind: its name, which is that of a signature in
+    """An observation for which there is no specific type. kind: its name, which is that of a signature in
     doctor.logs.signatures; a probe that makes the same observation on a machine uses the same name. detail:
-    further values from the message."""
+    further (name, value) pairs from the message."""
 
     kind: str
     detail: tuple[tuple[str, str], ...] = ()
